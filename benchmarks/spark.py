@@ -219,7 +219,7 @@ def watch(phases: "Phases", kind: str) -> None:
         group_making as corated_making,
     )
     from recveil.spark.group_rows import ItemMeans
-    from recveil.spark.part_files import SyntheticWriter
+    from recveil.spark.synthetic import SyntheticWriter
     from recveil.spark.users import DistributedUsers
 
     _anonymize.lake_of = phases.of("look", _anonymize.lake_of)

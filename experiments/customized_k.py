@@ -177,7 +177,7 @@ def show_found(ratings: Ratings) -> None:
             cells = []
             for who in (alone, (levels == 1) & ~alone, levels == 5):
                 found = attack_release(ratings, table, known, np.flatnonzero(who))
-                cells.append(f"{found.group_found.rate:.1%} ({found.person_found.rate:.1%})")
+                cells.append(f"{found.class_reidentified.rate:.1%} ({found.reidentified.rate:.1%})")
             print(f"| {homogenize}, {name} |", " | ".join(cells), "|", flush=True)
 
 

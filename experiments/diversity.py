@@ -212,7 +212,7 @@ def show_found(ratings: Ratings) -> None:
         table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
         everybody = np.arange(ratings.n_users)
         shares = [
-            attack_release(ratings, table, known, everybody).person_found.rate
+            attack_release(ratings, table, known, everybody).reidentified.rate
             for known in ADVERSARIES
         ]
         cells = " | ".join(f"{share:.1%}" for share in shares)

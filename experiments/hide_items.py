@@ -28,7 +28,7 @@ import numpy as np
 
 from recveil.attacks import PRESETS, ReleasedTable, choose_targets
 from recveil.attacks.knowledge import without_dates
-from recveil.attacks.membership.held_out import only
+from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.hidden_items import (
     Catalogue,
     HiddenItems,
@@ -134,10 +134,10 @@ def print_line(variant: str, found: HiddenItems) -> None:
         for told in (found.named, found.by_rank, found.with_known)
     )
     people = "; ".join(
-        f"{one.adversary} {one.found.rate:.1%} ({one.found.low:.1%} to {one.found.high:.1%}; by "
-        f"rank {one.by_rank.rate:.1%}, control {one.control.rate:.1%}, names known "
-        f"{one.names_known.rate:.1%})"
-        for one in found.people
+        f"{one.adversary} {one.reidentified.rate:.1%} ({one.reidentified.low:.1%} to "
+        f"{one.reidentified.high:.1%}; by rank {one.by_rank.rate:.1%}, control "
+        f"{one.control.rate:.1%}, names known {one.names_known.rate:.1%})"
+        for one in found.attacks
     )
     print(f"| {variant} | {' | '.join(named)} | {people} |", flush=True)
 

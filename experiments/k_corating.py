@@ -16,8 +16,8 @@ a part all are printed, in a quarter of an hour; each one takes a few minutes at
 - attack: how many people are found with n of m ratings right (Fig. 3). "Believed" are guesses of
   Scoreboard-RH that lead by 1.5 standard deviations, as in the paper, "wrong" those among them that
   err; then who is found by its best record whatever the lead, and by the likeliest record. Then
-  again after the adversary has struck out what may be fills: labels off the scale, where fills were
-  not rounded; labels that the rest of the release predicts; the commonest label of each item.
+  again after the adversary has struck out what may be fills: values off the scale, where fills were
+  not rounded; labels that the rest of the release predicts; the most frequent value of each item.
 - groups: cells filled and people found for several ways to choose who shares a set of items.
 - protect: what protected labels cost in RMSE and what they bring. "Told" is the share of a target's
   ratings that the adversary did not know and guesses exactly, by the best of three ways: the label
@@ -68,9 +68,9 @@ RECOMMENDERS: dict[str, Any] = {
 EIGHT = Adversary(known=8, name="8 of 8")
 ITEMS_ONLY = Adversary(known=8, rating_error=None, name="8 items")
 STRUCK = [
-    ("similarity", "labels off the scale"),
-    ("similarity", "labels that the other rows predict"),
-    ("item-mean", "the commonest label of each item"),
+    ("similarity", "values off the scale"),
+    ("similarity", "values that the other rows predict"),
+    ("item-mean", "the most frequent value of each item"),
 ]
 FEWER = [Adversary(known=m, right=n, name=f"{n} of {m}") for n, m in ((2, 2), (4, 4), (6, 8))]
 
@@ -233,9 +233,9 @@ def look(opened: Opened, ratings: Ratings, adversary: Adversary, ignored: str = 
         candidates = strike_out(candidates, STRIKES[ignored](candidates, SCALE), SCALE)
     guesses = ScoreboardRH().attack(candidates, known, record_of)
     believed = (guesses.eccentricity >= 1.5) & (guesses.best >= 0)
-    wrong = believed & ~guesses.own_is_top
+    wrong = believed & ~guesses.target_is_top
     likeliest = Likelihood.of(adversary).attack(candidates, known, record_of)
-    best = [(found.own_is_top / found.tied_people).sum() for found in (guesses, likeliest)]
+    best = [(found.target_is_top / found.tied_users).sum() for found in (guesses, likeliest)]
     shares = (believed.sum(), wrong.sum(), *best)
     return [f"{share / known.requested:.1%}" for share in shares]
 
@@ -308,13 +308,13 @@ def learn(opened: Opened, ratings: Ratings) -> Iterator[float]:
     # Means lie off the ratings that they hide, so that closeness is tried, too.
     attacks = [ScoreboardRH(), *(Likelihood.of(EIGHT, spread) for spread in (0.0, 0.5, 1.0))]
     tried = [attack.attack(candidates, known, record_of) for attack in attacks]
-    best = max(tried, key=lambda guesses: float((guesses.own_is_top / guesses.tied_people).sum()))
+    best = max(tried, key=lambda guesses: float((guesses.target_is_top / guesses.tied_users).sum()))
     groups, first_row = opened.groups(), np.unique(record_of, return_index=True)[1]
     row = np.where(best.best >= 0, first_row[best.best], -1)
     counts = tally(opened, groups)
     group = fit_groups(counts, np.bincount(groups), known)
     by_row = (row >= 0) & (groups[row] == groups[known.targets])
-    yield (best.own_is_top / best.tied_people).sum() / known.requested
+    yield (best.target_is_top / best.tied_users).sum() / known.requested
     yield max(by_row.sum(), (group == groups[known.targets]).sum()) / known.requested
     of_all = counts.sum(axis=0).argmax(axis=1)
     often, apart = counts.argmax(axis=2), counts.copy()

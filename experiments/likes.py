@@ -117,11 +117,11 @@ def _of_release(ratings: Ratings, method: str, out: Path) -> dict[str, Interval]
     anonymize(ratings, out, k=K, method=method, seed=SEED)
     attacked = _attack(ratings, out)
     judged = evaluate(out, ratings, split=0.2, with_membership=False, targets=1, seed=SEED)
-    strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.person_found.rate)
+    strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.reidentified.rate)
     kept = judged.evaluation.retained.lists
     return {
-        "group found": strongest.group_found,
-        "person found": strongest.person_found,
+        "group found": strongest.class_reidentified,
+        "person found": strongest.reidentified,
         **{f"members, {name} known (AUC)": told.auc for name, told in attacked.by_known.items()},
         "lists keep": Interval(kept.value, kept.low, kept.high, kept.n_users),
     }
@@ -144,7 +144,7 @@ def _of_everybody(likes: Ratings, out: Path) -> Row:
     """Return who is found where everybody shares one row: nobody, beyond a blind guess."""
     anonymize(likes, out, k=likes.n_users, method="k-corating", seed=SEED)
     found = max(
-        (attack.person_found for _, attack in _attack(likes, out).attacks), key=lambda one: one.rate
+        (attack.reidentified for _, attack in _attack(likes, out).attacks), key=lambda one: one.rate
     )
     label = "claim: everybody one group: found no more than by a blind guess (once in 943)"
     holds = found.rate <= 1 / likes.n_users + 1e-9

@@ -81,8 +81,8 @@ def print_people(ratings: Ratings, table: ReleasedTable, seed: int) -> None:
             told.rate for attack, told in found.by_attack.items() if attack != found.attack
         )
         print(
-            f"| the right group, {name} | {as_share(found.group_found)} by {found.attack} | the "
-            f"person: {found.person_found.rate:.1%}, by the next best attack {others:.1%} |"
+            f"| the right group, {name} | {as_share(found.class_reidentified)} by {found.attack} | "
+            f"the person: {found.reidentified.rate:.1%}, by the next best attack {others:.1%} |"
         )
 
 

@@ -60,7 +60,7 @@ def raw_table(ratings: Ratings, adversaries: list[Adversary], targets: NDArray[n
         rates = []
         for attack in (ScoreboardRH(), Likelihood.of(adversary)):
             guesses = attack.attack(candidates, known, record_of)
-            rates.append((guesses.own_is_top / guesses.tied_people).sum() / targets.size)
+            rates.append((guesses.target_is_top / guesses.tied_users).sum() / targets.size)
         print(f"| {adversary.name} | {known.skipped} | {rates[0]:.1%} | {rates[1]:.1%} |")
 
 
@@ -81,7 +81,7 @@ def releases(
                 told = infer_membership(ratings, anonymizer, undated)
                 print(
                     f"| {homogenize}, k = {k} | {adversary.name} | {found.attack} "
-                    f"| {found.group_found.rate:.1%} | {found.person_found.rate:.1%} "
+                    f"| {found.class_reidentified.rate:.1%} | {found.reidentified.rate:.1%} "
                     f"| {told.auc.rate:.2f} ({told.auc.low:.2f} to {told.auc.high:.2f}) |"
                 )
 

@@ -18,9 +18,9 @@ from recveil.attacks import (
     Interval,
     Mean,
     ReleasedTable,
-    find_in_both,
     infer_links,
     intersect,
+    reidentify_in_both,
 )
 from recveil.io import read_ratings
 from recveil.methods.registry import make_variant
@@ -53,8 +53,8 @@ def main() -> None:
         )
         found = intersect(first, second, promised=np.full(ratings.n_users, options.k))
         print(
-            f"| {method} | {told(found.alone)} | {told(found.below_k)} "
-            f"| {found.mean_people.mean:.2f} |",
+            f"| {method} | {told(found.unique)} | {told(found.below_k)} "
+            f"| {found.mean_users.mean:.2f} |",
             flush=True,
         )
         if options.attacks:
@@ -85,13 +85,15 @@ def print_attacks(
     everybody = np.arange(ratings.n_users)
     print(f"\n{method}:\n\n| what | by both | control |\n|---|---|---|")
     for name, adversary in PRESETS.items():
-        both = find_in_both(ratings, first, second, adversary, everybody)
-        control = f"{both.person_in_one.rate:.1%} by one, {both.stranger.rate:.1%} by a stranger's"
+        both = reidentify_in_both(ratings, first, second, adversary, everybody)
+        control = (
+            f"{both.reidentified_by_one.rate:.1%} by one, {both.control.rate:.1%} by a stranger's"
+        )
         print(f"| both rows, by {name} | {told(both.both)} | {both.first.rate:.1%} in one |")
-        print(f"| the user, by {name} | {told(both.person_in_both)} | {control} |")
+        print(f"| the user, by {name} | {told(both.reidentified_by_both)} | {control} |")
     links = infer_links(ratings, first, second, everybody)
     if links is not None:
-        control = f"{told(links.one)} by one, {told(links.stranger)} by a stranger's"
+        control = f"{told(links.one)} by one, {told(links.control)} by a stranger's"
         print(f"| revealed items that were rated | {told(links.both)} | {control} |")
 
 

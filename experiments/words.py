@@ -67,22 +67,22 @@ def _of_release(words: Ratings, homogenize: str, out: Path) -> list[Row]:
     """Make a release, verify it, and attack it."""
     made = anonymize(words, out, k=K, method="words", homogenize=homogenize, seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
-    strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.person_found.rate)
-    person, of = strongest.person_found, f"{homogenize}, k = {K}"
+    strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.reidentified.rate)
+    person, of = strongest.reidentified, f"{homogenize}, k = {K}"
     holds = bool(made.verification.holds and person.low <= 1 / K)
     claim = _share(f"claim: {of}: person found, at most 1/{K}", person)._replace(holds=holds)
     members = [
         _share(f"{of}: members, {name} known (AUC)", told.auc)._replace(form=".2f")
         for name, told in attacked.by_known.items()
     ]
-    return [_share(f"{of}: group found", strongest.group_found), claim, *members]
+    return [_share(f"{of}: group found", strongest.class_reidentified), claim, *members]
 
 
 def _of_everybody(words: Ratings, out: Path) -> Row:
     """Make everybody one group: a rate above a blind guess would be a fault of the attacks."""
     anonymize(words, out, k=words.n_users, method="words", seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
-    found = max((each.person_found for _, each in attacked.attacks), key=_RATE)
+    found = max((each.reidentified for _, each in attacked.attacks), key=_RATE)
     row = _share("claim: everybody one group: found no more than by a blind guess (1/943)", found)
     return row._replace(form=".2%", holds=found.rate <= 1 / words.n_users + 1e-9)
 

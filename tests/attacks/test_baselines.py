@@ -1,4 +1,4 @@
-"""The attacks on releases that promise nothing: records of one person, labels off the scale."""
+"""The attacks on releases that promise nothing: records of one person, values off the scale."""
 
 import numpy as np
 import pytest
@@ -48,15 +48,15 @@ class TestRaw:
         for attack in (ScoreboardRH(), Likelihood.of(KNOWS)):
             raw = attack.attack(Candidates.from_ratings(ratings), known, everybody)
             found = attack.attack(table.candidates, known, table.record_of)
-            assert np.array_equal(found.own_is_top, raw.own_is_top)
-            assert np.array_equal(found.tied_people, raw.tied_people)
+            assert np.array_equal(found.target_is_top, raw.target_is_top)
+            assert np.array_equal(found.tied_users, raw.tied_users)
             assert np.array_equal(found.score, raw.score)
 
     def test_the_best_attack_finds_no_fewer_than_the_audit(self, ratings):
         audited = run_attack(ratings, Candidates.from_ratings(ratings), KNOWS, np.arange(150))
         table = released(RawRelease(seed=1), ratings)
         result = attack_release(ratings, table, KNOWS, np.arange(150))
-        assert result.person_found.rate >= max(audited.top1.rate, audited.likeliest.rate) > 0.5
+        assert result.reidentified.rate >= max(audited.top1.rate, audited.likeliest.rate) > 0.5
         assert result.exact.rate == 1
         assert result.rating_errors.rmse == 0
 
@@ -73,7 +73,7 @@ class TestLabelsOffTheScale:
         table = released(AdditiveNoise(scale=0.3, seed=1), ratings)
         assert table.values.max() > 5
         result = attack_release(ratings, table, KNOWS, np.arange(150))
-        assert result.person_found.rate > 0.5
+        assert result.reidentified.rate > 0.5
 
     def test_labels_are_read_as_the_ends_of_the_scale(self):
         # User 0 gave a and b 5, published as 7 and 9.5; user 1 gave them 1. Whoever knows that
@@ -90,8 +90,8 @@ class TestLabelsOffTheScale:
         of_mean = set()
         for seed in range(10):  # in some they know a, in the others b
             result = attack_release(ratings, table, Adversary(known=1), np.array([0]), seed)
-            assert result.group_found.rate == 1
-            assert result.rating_errors.labelled == 1
+            assert result.class_reidentified.rate == 1
+            assert result.rating_errors.with_value == 1
             assert result.rating_errors.rmse == 0
             assert result.exact.rate == 0  # the label itself is not the rating
             of_mean.add(result.rating_errors.item_mean_rmse)
@@ -123,4 +123,4 @@ class TestLabelsOffTheScale:
 def test_read_as_ratings_a_rotated_table_tells_who_nobody_is(ratings):
     # Which is why a rate on it says nothing: see what undoes it in the tests of the rotation.
     table = released(RotationPerturbation(seed=1), ratings)
-    assert attack_release(ratings, table, KNOWS, np.arange(150)).person_found.rate < 0.1
+    assert attack_release(ratings, table, KNOWS, np.arange(150)).reidentified.rate < 0.1

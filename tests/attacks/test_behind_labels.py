@@ -14,7 +14,7 @@ def test_some_records_stand_for_all(monkeypatch):
     table = ReleasedTable.from_release(release, ratings)
     whole = measure_possible_ratings(ratings, table, are_means=True, grid=0.1)
     assert whole.records == whole.of_records == table.candidates.n_records
-    monkeypatch.setattr("recveil.attacks.inference.companions.MOST_LABELS", table.values.size // 3)
+    monkeypatch.setattr("recveil.attacks.inference.companions.MOST_VALUES", table.values.size // 3)
     some = measure_possible_ratings(ratings, table, are_means=True, grid=0.1)
     assert some.records < some.of_records / 2
     for name in ("whole_exact", "one_rating", "sure"):

@@ -21,7 +21,7 @@ def test_by_hand():
     assert found.days.tolist() == [9, 7, 8, 6]
     assert found.support.tolist() == [2, 2]
     assert found.activity.tolist() == [2, 1, 1]
-    assert (found.n_records, found.n_people) == (3, 3)
+    assert (found.n_records, found.n_users) == (3, 3)
 
 
 def test_support_counts_people_not_records():
@@ -30,7 +30,7 @@ def test_support_counts_people_not_records():
     )
     found = Candidates.from_records([block, block], n_items=3, scale=RatingScale(1, 5))
     assert found.support.tolist() == [4, 14, 0]
-    assert (found.n_records, found.n_people) == (4, 14)
+    assert (found.n_records, found.n_users) == (4, 14)
 
 
 @settings(deadline=None)

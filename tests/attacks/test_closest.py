@@ -48,21 +48,21 @@ def test_by_hand():
     # Record 0: 0 + 1 = 1; record 1: 0 + 0 = 0; record 2: 9 + 0 = 9. The nearest is record 1.
     nearby = find_nearest(TABLE, _know([1, 0], [0, 1, 0, 1], [4, 3, 4, 3]), RECORD_OF)
     assert nearby.best.tolist() == [1, 1]
-    assert nearby.tied_people.tolist() == [3, 3]
-    assert nearby.own_is_top.tolist() == [True, False]
+    assert nearby.tied_users.tolist() == [3, 3]
+    assert nearby.target_is_top.tolist() == [True, False]
 
 
 def test_ties_are_nobodys():
     # Known: b 3 alone. Records 1 and 2 are at distance 0.
     nearby = find_nearest(TABLE, _know([2], [1], [3]), RECORD_OF)
-    assert (nearby.best[0], nearby.tied_people[0], nearby.own_is_top[0]) == (-1, 7, True)
+    assert (nearby.best[0], nearby.tied_users[0], nearby.target_is_top[0]) == (-1, 7, True)
 
 
 def test_without_ratings_missing_items_count_alone():
     # Known: a and c were rated. Record 1 carries both, 0 lacks one, 2 lacks both.
     nearby = find_nearest(TABLE, _know([1, 3], [0, 2, 0, 2], None), RECORD_OF)
     assert nearby.best.tolist() == [1, 1]
-    assert nearby.own_is_top.tolist() == [True, False]  # user 3 is not in the release
+    assert nearby.target_is_top.tolist() == [True, False]  # user 3 is not in the release
 
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
@@ -81,7 +81,7 @@ def test_the_dense_way(invented, homogenize):
             pairs = zip(known.items[own].tolist(), known.values[own].tolist(), strict=True)
             distances.append(sum((row[i] - v) ** 2 if i in row else span for i, v in pairs))
         nearest = np.flatnonzero(np.array(distances) <= min(distances) + 1e-6)
-        assert nearby.tied_people[target] == table.candidates.sizes[nearest].sum()
+        assert nearby.tied_users[target] == table.candidates.sizes[nearest].sum()
         if nearest.size == 1:
             assert nearby.best[target] == nearest[0]
 
@@ -93,8 +93,8 @@ def test_no_person_is_found_above_1_in_k_whatever_is_known(invented, homogenize,
     table = ReleasedTable.from_release(release, invented)
     for known in (1, 4, 16):
         found = attack_release(invented, table, Adversary(known=known), np.arange(300), seed=3)
-        assert found.person_found.rate <= 1 / k + 1e-12
-        assert found.group_found.trials == 300
+        assert found.reidentified.rate <= 1 / k + 1e-12
+        assert found.class_reidentified.trials == 300
 
 
 def test_the_stronger_attack_is_reported(invented):
@@ -104,4 +104,4 @@ def test_the_stronger_attack_is_reported(invented):
     assert found.attack in ("nearest", "scoreboard-rh", "likelihood", "residual")
     known = draw_knowledge(invented, Adversary(known=8), np.arange(300), seed=3)
     nearby = find_nearest(table.candidates, known, table.record_of)
-    assert found.person_found.rate * 300 >= (nearby.own_is_top / nearby.tied_people).sum() - 1e-9
+    assert found.reidentified.rate * 300 >= (nearby.target_is_top / nearby.tied_users).sum() - 1e-9

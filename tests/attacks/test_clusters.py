@@ -55,11 +55,11 @@ def test_rows_of_one_cluster_are_joined_and_nothing_more(ratings):
 
 def test_by_all_ratings_clusters_and_classes_are_inferred_far_above_the_blind_guess(ratings, table):
     found = attack_clusters(table, know_everything(ratings, np.arange(400)), find_clusters(table))
-    assert found.cluster_found.trials == 200  # the other half decides how
+    assert found.cluster_inferred.trials == 200  # the other half decides how
     assert (found.cluster_baseline, found.class_baseline) == (0.05, 0.0125)
-    assert found.cluster_found.low > 3 * found.cluster_baseline
-    assert found.class_found.low > 3 * found.class_baseline
-    assert found.class_found.rate < found.cluster_found.rate / 2
+    assert found.cluster_inferred.low > 3 * found.cluster_baseline
+    assert found.class_inferred.low > 3 * found.class_baseline
+    assert found.class_inferred.rate < found.cluster_inferred.rate / 2
 
 
 def test_who_knows_the_ratings_of_others_infers_no_cluster(ratings, table):
@@ -69,7 +69,7 @@ def test_who_knows_the_ratings_of_others_infers_no_cluster(ratings, table):
     table.record_of[:] = np.random.default_rng(0).permutation(own)
     found = attack_clusters(table, known, find_clusters(table))
     table.record_of[:] = own
-    assert found.cluster_found.low <= found.cluster_baseline
+    assert found.cluster_inferred.low <= found.cluster_baseline
 
 
 @pytest.mark.parametrize("k", [20, 40])
@@ -78,13 +78,13 @@ def test_where_each_class_is_its_own_cluster_classes_are_inferred(ratings, k):
     clusters = find_clusters(table)
     assert clusters.tolist() == list(range(table.candidates.n_records))
     found = attack_clusters(table, know_everything(ratings, np.arange(400)), clusters)
-    assert found.cluster_found == found.class_found
-    assert found.class_found.low > 3 * found.class_baseline
+    assert found.cluster_inferred == found.class_inferred
+    assert found.class_inferred.low > 3 * found.class_baseline
     direct = attack_release(
         *(ratings, table, Adversary(known=1), np.arange(400)),
         known=know_everything(ratings, np.arange(400)),
     )
-    assert found.class_found.rate > direct.group_found.rate
+    assert found.class_inferred.rate > direct.class_reidentified.rate
 
 
 def test_values_that_groups_do_not_share_show_no_clusters(ratings):
@@ -100,7 +100,7 @@ def test_of_likes_classes_are_inferred_by_items_alone(ratings):
     clusters = find_clusters(table)
     assert np.bincount(clusters).max() == 1
     found = attack_clusters(table, know_everything(likes, np.arange(400)), clusters)
-    assert found.class_found.low > found.class_baseline
+    assert found.class_inferred.low > found.class_baseline
 
 
 def test_one_record_leaves_nothing_to_infer(ratings):
@@ -117,7 +117,7 @@ def test_a_record_without_items_leaves_the_others_inferred(ratings, table):
         values=table.values[n_cut:],
     )
     found = attack_clusters(cut, know_everything(ratings, np.arange(400)), find_clusters(cut))
-    assert found.cluster_found.low > 3 * found.cluster_baseline
+    assert found.cluster_inferred.low > 3 * found.cluster_baseline
 
 
 def test_targets_are_as_many_as_all_their_scores_fit_into_memory(table, monkeypatch):
@@ -138,7 +138,7 @@ def test_embeddings_infer_more_clusters_of_sparse_rows(monkeypatch):
     ratings = make_ratings(n_users=800, n_items=400, n_ratings=12_000, seed=3)
     table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
     known, clusters = know_everything(ratings, np.arange(800)), find_clusters(table, 20)
-    found = attack_clusters(table, known, clusters).cluster_found
+    found = attack_clusters(table, known, clusters).cluster_inferred
     monkeypatch.setattr(module, "_cosines_of_embeddings", lambda *_: ([], []))
-    without = attack_clusters(table, known, clusters).cluster_found
+    without = attack_clusters(table, known, clusters).cluster_inferred
     assert found.rate > without.rate + 0.02

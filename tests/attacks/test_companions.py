@@ -37,8 +37,8 @@ class TestCompanions:
             table = release(ratings, k, round_labels=rounded)
             grid = {"tenth": 0.1, "none": None, "scale": 1.0}[rounded]
             found = measure_companions(ratings, table, np.arange(60), grid)
-            assert found.right.rate == 1.0
-            assert found.told.low > found.stranger.high
+            assert found.correct.rate == 1.0
+            assert found.inferred.low > found.control.high
 
     def test_exact_means_tell_everything(self, ratings):
         """An exact mean leaves the target's rating, unless it is the mean of the others."""
@@ -49,16 +49,16 @@ class TestCompanions:
             group = np.flatnonzero(table.record_of == table.record_of[user])
             others = [dense[one, item] for one in group if one != user and dense[one, item]]
             told += not others or abs(np.mean(others) - dense[user, item]) > 1e-6
-        assert found.told.rate == pytest.approx(told / ratings.n_ratings)
+        assert found.inferred.rate == pytest.approx(told / ratings.n_ratings)
 
     def test_one_group_of_everybody_tells_who_knows_all_others(self, ratings):
         table = release(ratings, 60)
         found = measure_companions(ratings, table, np.arange(60), 0.1)
-        assert found.stranger.trials == 0
+        assert found.control.trials == 0
         # With fifteen and more raters a tenth of a point hides one of them mostly.
         assert (
-            found.told.rate
-            < measure_companions(ratings, release(ratings, 2), np.arange(60), 0.1).told.low
+            found.inferred.rate
+            < measure_companions(ratings, release(ratings, 2), np.arange(60), 0.1).inferred.low
         )
 
     def test_on_a_continuous_scale_all_is_told_nearly(self):
@@ -70,9 +70,9 @@ class TestCompanions:
             PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(continuous), continuous
         )
         found = measure_companions(continuous, table, np.arange(2), 0.01)
-        assert (found.told.rate, found.right.rate, found.within) == (1, 1, 0.05)
+        assert (found.inferred.rate, found.correct.rate, found.within) == (1, 1, 0.05)
         # With labels as coarse as this, what is left is more than a tenth of the scale.
-        assert measure_companions(continuous, table, np.arange(2), 0.5).told.rate < 1
+        assert measure_companions(continuous, table, np.arange(2), 0.5).inferred.rate < 1
 
     @given(
         st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), min_size=1, max_size=4),
@@ -133,7 +133,7 @@ class TestBehindLabels:
             PredictiveAnonymizer(k=3, seed=1).anonymize(ratings), ratings
         )
         found = measure_possible_ratings(ratings, table, are_means=False, grid=0.1)
-        assert (found.can_stand, found.sure) == (None, None)
+        assert (found.possible, found.sure) == (None, None)
 
     @given(st.integers(10, 50), st.integers(1, 4))
     @settings(max_examples=60, deadline=None)

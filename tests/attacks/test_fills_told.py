@@ -10,7 +10,7 @@ from recveil.attacks import Adversary, Candidates, ReleasedTable, draw_knowledge
 from recveil.attacks.inference.fills import (
     MOST_CELLS,
     Cells,
-    describe_cells,
+    features_of,
     infer_fills,
     infer_fills_by_shadow,
     judge_fills,
@@ -40,33 +40,33 @@ class TestPlanted:
         table = release(habits, round_fills=False)
         told = measure_fills(habits, table, np.arange(200), known_share=0.1, seed=1)
         assert told.precision[0.5].low > 0.95
-        assert told.found.low > told.by_items.high
+        assert told.reidentified.low > told.reidentified_by_items.high
 
 
 class TestShadow:
     def test_who_knows_nobody_tells_item_means(self, habits):
         table = release(habits)
-        cells = Cells.of(table.candidates, habits.scale)
+        cells = Cells(table.candidates, habits.scale)
         likely = infer_fills_by_shadow(cells, KCoRater(k=5, seed=9), seed=3)
         nobody = np.empty(0, np.int64)
         told = judge_fills(habits, table, np.arange(200), cells, likely, nobody)
-        assert told.people_known == told.known_share == 0
+        assert told.users_known == told.known_share == 0
         assert told.precision[0.1].low > told.by_popularity[0.1].high
-        assert told.found.trials == 200
+        assert told.reidentified.trials == 200
 
     def test_too_few_labels_are_refused_by_the_method(self, habits):
         few = Candidates.from_ratings(
             Ratings.from_columns([1, 2], ["a", "a"], [5, 1], scale=RatingScale(1, 5, 1))
         )
         with pytest.raises(RecveilError):
-            infer_fills_by_shadow(Cells.of(few, RatingScale(1, 5, 1)), KCoRater(k=5, seed=1))
+            infer_fills_by_shadow(Cells(few, RatingScale(1, 5, 1)), KCoRater(k=5, seed=1))
 
 
 def test_real_labels_by_hand():
     stars = RatingScale(1, 5, 1)
     ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2], scale=stars)
     table = ReleasedTable.from_release(KCoRater(k=2, seed=1).anonymize(ratings), ratings)
-    cells, marked = Cells.of(table.candidates, stars), mark_real(ratings, table)
+    cells, marked = Cells(table.candidates, stars), mark_real(ratings, table)
     (fill,) = np.flatnonzero(~marked)  # item b, which the second person did not rate
     assert (cells.items[fill], cells.records[fill]) == (1, table.record_of[1])
 
@@ -74,7 +74,7 @@ def test_real_labels_by_hand():
 def test_real_labels_as_one_by_one(habits):
     table = release(habits)
     marked = mark_real(habits, table)
-    cells = Cells.of(table.candidates, habits.scale)
+    cells = Cells(table.candidates, habits.scale)
     person = {int(record): user for user, record in enumerate(table.record_of)}
     for place in range(0, marked.size, 97):
         own = habits.row(person[int(cells.records[place])])[0]
@@ -82,14 +82,14 @@ def test_real_labels_as_one_by_one(habits):
 
 
 def test_who_is_known_must_teach_something(habits):
-    cells = Cells.of(Candidates.from_ratings(habits), habits.scale)
+    cells = Cells(Candidates.from_ratings(habits), habits.scale)
     everything = np.ones(habits.n_ratings, bool)
     with raises("table.too-few-users") as caught:
         infer_fills(cells, np.arange(3), everything)
-    assert "3 known people" in str(caught.value)
+    assert "3 known users" in str(caught.value)
     with raises("table.too-few-users") as caught:
         infer_fills(cells, np.zeros(4, np.int64), ~everything)
-    assert "1 known people" in str(caught.value)
+    assert "1 known users" in str(caught.value)
 
 
 def test_without_the_private_side_nobody_judges(habits):
@@ -102,20 +102,20 @@ def test_too_large_tables_are_refused(habits, monkeypatch):
     assert MOST_CELLS >= 1 << 24  # MovieLens 1M fits
     monkeypatch.setattr("recveil.attacks.inference.fills.MOST_CELLS", 100)
     table = release(habits)
-    assert too_large(Cells.of(table.candidates, habits.scale))
+    assert too_large(Cells(table.candidates, habits.scale))
     with raises("table.too-large"):
         measure_fills(habits, table, np.arange(200))
 
 
 def test_features_by_hand(habits):
-    cells = Cells.of(Candidates.from_ratings(habits), habits.scale)
-    features = describe_cells(cells)
+    cells = Cells(Candidates.from_ratings(habits), habits.scale)
+    features = features_of(cells)
     assert np.isfinite(features).all()
     by_hand = (
-        cells.labels
-        - np.array([cells.labels[cells.items == item].mean() for item in range(cells.n_items)])[
-            cells.items
-        ]
+        cells.values
+        - np.array(
+            [cells.values[cells.items == item].mean() for item in range(cells.candidates.n_items)]
+        )[cells.items]
     )
     assert np.allclose(features[:, 2], by_hand, atol=1e-5)
 
@@ -128,7 +128,7 @@ class TestLikelyRated:
         found = LikelyRated(likely).attack(candidates, known, np.arange(200))
         of_cell = dict(
             zip(
-                zip(Cells.of(candidates, habits.scale).items, candidates.records, strict=True),
+                zip(Cells(candidates, habits.scale).items, candidates.records, strict=True),
                 likely,
                 strict=True,
             )

@@ -4,13 +4,13 @@ from error_assertions import raises
 from recveil.attacks import PRESETS, ReleasedTable
 from recveil.attacks.reidentification.hidden_items import (
     Catalogue,
-    _relabelled,
+    _with_item_ids,
     attack_hidden_items,
-    describe_hidden_items,
 )
 from recveil.datasets import make_ratings
 from recveil.methods.registry import make_variant
 from recveil.ratings import Ratings
+from recveil.report.audit.disclosure import describe_hidden_items
 from shared.attacks_hidden_items import (
     FIRST,
     attacked,
@@ -19,14 +19,14 @@ from shared.attacks_hidden_items import (
 
 
 def test_planted_people_are_found_with_the_names(raw):
-    (found,) = raw.people
-    assert found.found.low > found.control.high
-    assert found.found.low > found.by_rank.high
-    assert found.names_known.rate >= found.found.rate
+    (found,) = raw.attacks
+    assert found.reidentified.low > found.control.high
+    assert found.reidentified.low > found.by_rank.high
+    assert found.names_known.rate >= found.reidentified.rate
 
 
 def test_names_that_are_dealt_anew_find_nobody(raw):
-    (found,) = raw.people
+    (found,) = raw.attacks
     assert found.control.low < 0.05
 
 
@@ -36,8 +36,8 @@ def test_known_items_help_and_do_not_count(raw):
 
 def test_own_people_stand_in_and_are_not_looked_for():
     result = attacked(make_variant("simple", 5, 1))
-    assert result.catalogue.is_own
-    assert result.people[0].found.trials == FIRST.n_users - FIRST.n_users // 2
+    assert result.catalogue.is_half_of_users
+    assert result.attacks[0].reidentified.trials == FIRST.n_users - FIRST.n_users // 2
 
 
 def test_half_of_the_users_name_the_items_of_sparse_rows():
@@ -59,7 +59,7 @@ def test_a_catalogue_of_other_things_is_refused():
 def test_true_names_leave_a_release_as_it_is():
     release = make_variant("simple", 5, 1).anonymize(FIRST)
     table = ReleasedTable.from_release(release, FIRST)
-    same = _relabelled(table, np.arange(FIRST.n_items), FIRST)
+    same = _with_item_ids(table, np.arange(FIRST.n_items), FIRST)
     for name in ("indptr", "indices", "values"):
         assert np.array_equal(getattr(same, name), getattr(table, name))
 
@@ -69,7 +69,7 @@ def test_items_without_a_name_are_left_out():
     table = ReleasedTable.from_release(release, FIRST)
     names = np.full(FIRST.n_items, -1)
     names[7] = 3
-    read = _relabelled(table, names, FIRST)
+    read = _with_item_ids(table, names, FIRST)
     assert set(read.indices.tolist()) == {3}
     assert read.values.tolist() == table.values[table.indices == 7].tolist()
 
@@ -85,4 +85,4 @@ def test_presets_are_looked_for_each():
     table = ReleasedTable.from_release(anonymizer.anonymize(FIRST), FIRST)
     adversaries = [PRESETS[name].without_dates() for name in ("public-profile", "bystander")]
     result = attack_hidden_items(FIRST, table, adversaries, np.arange(50))
-    assert [found.adversary for found in result.people] == ["public-profile", "bystander"]
+    assert [found.adversary for found in result.attacks] == ["public-profile", "bystander"]

@@ -57,26 +57,26 @@ class TestPlanted:
         return intersect(*rows_and_columns, promised=np.full(25, 5))
 
     def test_everybody_is_alone(self, found):
-        assert found.alone.rate == found.below_k.rate == found.mean_people.mean == 1.0
+        assert found.unique.rate == found.below_k.rate == found.mean_users.mean == 1.0
 
     def test_nobody_is_alone_in_one(self, found):
-        assert found.alone_in_one == 0.0
+        assert found.unique_in_one == 0.0
 
     def test_intervals_are_of_the_people(self, found):
-        assert found.people == found.alone.trials == found.mean_people.trials == 25
-        assert 0.8 < found.alone.low < 1.0
+        assert found.n_users == found.unique.trials == found.mean_users.trials == 25
+        assert 0.8 < found.unique.low < 1.0
 
 
 class TestNothingToGain:
     def test_a_null_release_adds_nothing(self, rows_and_columns, everybody):
         found = intersect(rows_and_columns[0], everybody, promised=np.full(25, 5))
-        assert found.alone.rate == found.below_k.rate == 0.0
-        assert found.mean_people.mean == 5.0
+        assert found.unique.rate == found.below_k.rate == 0.0
+        assert found.mean_users.mean == 5.0
 
     def test_the_same_release_twice_adds_nothing(self, rows_and_columns):
         first = rows_and_columns[0]
         found = intersect(first, first, promised=np.full(25, 5))
-        assert found.alone.rate == found.below_k.rate == 0.0
+        assert found.unique.rate == found.below_k.rate == 0.0
 
 
 def test_who_is_missing_in_one_release_is_not_counted():

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.attacks import ReleasedTable
-from recveil.attacks.membership.held_out import only
+from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.hidden_items import (
     SAME_USERS,
     ItemSide,

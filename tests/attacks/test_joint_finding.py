@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Adversary, ReleasedTable, attack_release, find_in_both
+from recveil.attacks import Adversary, ReleasedTable, attack_release, reidentify_in_both
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 
@@ -29,45 +29,47 @@ def tables(ratings):
 
 @pytest.fixture(scope="module")
 def found(ratings, tables):
-    return find_in_both(ratings, *tables, STRONG, EVERYBODY)
+    return reidentify_in_both(ratings, *tables, STRONG, EVERYBODY)
 
 
 class TestTwoReleases:
     def test_each_is_found_as_often_as_the_audit_finds_it(self, ratings, tables, found):
         for table, rate in zip(tables, (found.first, found.second), strict=True):
-            assert rate == attack_release(ratings, table, STRONG, EVERYBODY).group_found
+            assert rate == attack_release(ratings, table, STRONG, EVERYBODY).class_reidentified
 
     def test_both_are_found_at_most_as_often_as_one(self, found):
         assert found.both.rate <= min(found.first.rate, found.second.rate)
 
     def test_more_people_are_found_than_one_release_allows(self, found):
-        assert found.person_in_one.rate <= 1 / 5 < found.person_in_both.low
+        assert found.reidentified_by_one.rate <= 1 / 5 < found.reidentified_by_both.low
 
     def test_somebody_elses_row_finds_nobody(self, found):
-        assert found.stranger.rate < 0.05
+        assert found.control.rate < 0.05
 
 
 class TestNothingToGain:
     def test_a_null_release_is_found_and_tells_nothing(self, ratings, tables):
-        found = find_in_both(ratings, tables[0], released(ratings, "mdav", 150), STRONG, EVERYBODY)
+        found = reidentify_in_both(
+            ratings, tables[0], released(ratings, "mdav", 150), STRONG, EVERYBODY
+        )
         assert found.second.rate == pytest.approx(1 - found.skipped / 150)
-        assert found.person_in_both.rate == pytest.approx(found.person_in_one.rate)
+        assert found.reidentified_by_both.rate == pytest.approx(found.reidentified_by_one.rate)
 
     def test_two_null_releases_are_a_blind_guess(self, ratings):
         null = released(ratings, "mdav", 150)
-        found = find_in_both(ratings, null, null, STRONG, EVERYBODY)
+        found = reidentify_in_both(ratings, null, null, STRONG, EVERYBODY)
         blind = (1 - found.skipped / 150) / 150
-        assert found.person_in_both.rate == found.stranger.rate == pytest.approx(blind)
+        assert found.reidentified_by_both.rate == found.control.rate == pytest.approx(blind)
 
 
 def test_who_has_too_few_ratings_counts_as_not_found(ratings, tables):
-    found = find_in_both(ratings, *tables, Adversary(known=1_000), EVERYBODY)
+    found = reidentify_in_both(ratings, *tables, Adversary(known=1_000), EVERYBODY)
     assert found.skipped == found.requested == found.both.trials == 150
-    assert found.both.rate == found.stranger.rate == 0.0
+    assert found.both.rate == found.control.rate == 0.0
 
 
 def test_one_target_has_no_stranger(ratings, tables):
-    assert find_in_both(ratings, *tables, STRONG, np.array([7])).stranger.rate == 0.0
+    assert reidentify_in_both(ratings, *tables, STRONG, np.array([7])).control.rate == 0.0
 
 
 def test_people_of_one_release_only_are_refused(ratings, tables):
@@ -75,5 +77,5 @@ def test_people_of_one_release_only_are_refused(ratings, tables):
     record_of[3] = -1
     without = ReleasedTable(**{**vars(tables[1]), "record_of": record_of})
     with raises("argument.value") as caught:
-        find_in_both(ratings, tables[0], without, STRONG, EVERYBODY)
+        reidentify_in_both(ratings, tables[0], without, STRONG, EVERYBODY)
     assert "1 of 150" in str(caught.value)

@@ -22,7 +22,7 @@ from recveil.ratings import Ratings, RatingScale
 
 
 def found(guesses):
-    return float((guesses.own_is_top / guesses.tied_people).sum())
+    return float((guesses.target_is_top / guesses.tied_users).sum())
 
 
 def test_a_worked_example():
@@ -146,7 +146,7 @@ def test_lengths_count_the_items_of_the_pool_only():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"right": 1.5}, {"rating_error": -1}, {"date_error": -1}, {"label_spread": math.nan}],
+    [{"right": 1.5}, {"rating_error": -1}, {"date_error": -1}, {"value_spread": math.nan}],
 )
 def test_senseless_numbers_are_named(wrong):
     (name,) = wrong

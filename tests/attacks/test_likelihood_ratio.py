@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.attacks.membership.shadow_models import (
     area_over_clusters,
-    by_lot,
     check_shadows,
     infer_members,
     likelihood_ratios,
+    shuffle_membership,
 )
 from recveil.attacks.statistics import area_under_curve
 
@@ -99,16 +99,16 @@ class TestMembers:
     def test_the_lot_tells_nothing_of_scores_that_tell(self):
         inside = halves(200, 16)
         scores = {"s": 4 * inside + np.random.default_rng(1).normal(size=inside.shape)}
-        lot = by_lot(inside, 0)
+        lot = shuffle_membership(inside, 0)
         told = infer_members(likelihood_ratios(scores, lot), lot)
         assert told.auc.low < 0.5 < told.auc.high
 
     def test_the_lot_puts_everybody_into_one_of_each_pair(self):
         inside = halves(50, 4)
-        lot = by_lot(inside, 0)
+        lot = shuffle_membership(inside, 0)
         assert (lot[:, ::2] ^ lot[:, 1::2]).all()
         assert 0.3 < (lot == inside).mean() < 0.7
-        assert np.array_equal(lot, by_lot(inside, 0))
+        assert np.array_equal(lot, shuffle_membership(inside, 0))
 
 
 class TestArea:

@@ -83,7 +83,7 @@ class TestBothTellMore:
             ratings, *released(ratings, make("mdav"), make("k-member")), np.arange(200)
         )
         assert told.both.mean > told.one.mean
-        assert told.both.mean > told.stranger.mean
+        assert told.both.mean > told.control.mean
 
     def test_the_better_one_row_is_compared(self, ratings):
         told = infer_links(
@@ -97,12 +97,12 @@ class TestNullRelease:
     def test_it_adds_nothing_to_another_release(self, ratings, make):
         tables = released(ratings, make("mdav"), make("mdav", k=200))
         told = infer_links(ratings, *tables, np.arange(200))
-        assert told.both == told.stranger == told.first
+        assert told.both == told.control == told.first
 
     @pytest.mark.parametrize("make", [simple, padded])
     def test_two_tell_no_more_than_popularity(self, ratings, make):
         told = infer_links(ratings, *released(ratings, *[make("mdav", k=200)] * 2), np.arange(200))
-        assert told.both == told.stranger == told.one == told.popularity
+        assert told.both == told.control == told.one == told.popularity
 
 
 def test_invented_labels_of_co_rated_releases_differ(ratings):
@@ -119,7 +119,7 @@ def test_the_same_seed_tells_the_same(ratings):
 
 
 def test_no_fit_is_made_of_very_many_labels(ratings, monkeypatch):
-    monkeypatch.setattr(linkage, "_MOST_LABELS", 10)
+    monkeypatch.setattr(linkage, "_MOST_VALUES", 10)
     tables = released(ratings, padded("mdav"), simple("mdav"))
     assert infer_links(ratings, *tables, np.arange(50)) is None
 
@@ -128,7 +128,7 @@ def test_one_person_has_no_stranger(ratings):
     tables = released(ratings, simple("mdav"), simple("mdav"))
     with raises("release.mismatch") as caught:
         infer_links(ratings, *tables, np.arange(1))
-    assert "1 of the people" in str(caught.value)
+    assert "1 of the targets" in str(caught.value)
 
 
 def test_of_many_people_some_are_taken(ratings, monkeypatch):
@@ -154,7 +154,7 @@ class TestWords:
     def test_both_rows_tell_more_than_one_and_than_a_strangers(self, words):
         tables = released(words, self.rows("mdav"), self.rows("k-member"))
         told = infer_links(words, *tables, np.arange(300))
-        assert told.both.low > told.stranger.mean
+        assert told.both.low > told.control.mean
         assert told.both.mean > max(told.one.mean, told.popularity.mean)
 
     def test_how_words_are_numbered_changes_nothing(self, words):
@@ -172,7 +172,7 @@ class TestWords:
     def test_one_row_for_everybody_tells_no_more_than_popularity(self, words):
         tables = released(words, *[self.rows("mdav", k=300)] * 2)
         told = infer_links(words, *tables, np.arange(300))
-        assert told.both == told.stranger == told.one == told.popularity
+        assert told.both == told.control == told.one == told.popularity
 
     def test_by_hand(self):
         """Ann and Ben said down to b, Cy and Dee up; a has one word, so that only b tells."""
@@ -188,7 +188,7 @@ class TestWords:
         odds = {"a": 2 / 2, "b": 7 / 1, "c": 2 / 2}  # of all four, b counts as 3 1/2
         for user, share in ((0, 1 / 2), (3, 1 / 2)):
             evidence = rows.evidence(user)
-            word = rows.labels(user)[1]
+            word = rows.values(user)[1]
             assert word == {0: 2.0, 3: 1.0}[user]
             expected = [odds["a"], odds["b"] / share, odds["c"]]
             assert evidence**2 == pytest.approx(expected)

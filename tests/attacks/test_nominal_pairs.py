@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recveil.attacks import ReleasedTable
-from recveil.attacks.reidentification.nominal_pairs import OfPairs, pairs_of, released_pairs
+from recveil.attacks.release_target import PairAnonymizer, pairs_of, released_pairs
 from recveil.datasets import make_ratings
 from recveil.methods.nominal.anonymizer import SharedWords
 from recveil.ratings import Ratings, RatingScale
@@ -45,7 +45,7 @@ def test_a_release_of_words_is_one_of_pairs(words, homogenize):
 
 
 def test_a_maker_of_pairs_makes_the_same_release(words):
-    made = OfPairs(SharedWords(5, seed=1), words).anonymize(pairs_of(words))
+    made = PairAnonymizer(SharedWords(5, seed=1), words).anonymize(pairs_of(words))
     expected = SharedWords(5, seed=1).anonymize(words)
     for ours, theirs in zip(made.published.blocks(), expected.published.blocks(), strict=True):
         assert np.array_equal(ours.indices, theirs.indices * 3 + theirs.values - 1)

@@ -7,8 +7,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import Adversary, Candidates, draw_knowledge
-from recveil.attacks.membership.held_out import only
-from recveil.attacks.membership.inference import _all_scores, _choose, infer_membership
+from recveil.attacks.membership.inference import _all_scores, _choose, infer_membership, only
 from recveil.attacks.reidentification.on_release import attack_release
 from recveil.attacks.release_target import ReleasedTable
 from recveil.datasets import make_ratings
@@ -74,11 +73,11 @@ class TestTwoGroupsByHand:
         return attack_release(four_people, two_groups, KNOWS_D, np.arange(4))
 
     def test_two_of_four_lead_to_their_group(self, result):
-        assert result.group_found.rate == 2 / 4
-        assert result.group_found.trials == 4
+        assert result.class_reidentified.rate == 2 / 4
+        assert result.class_reidentified.trials == 4
 
     def test_in_a_group_of_two_every_other_person_is_found(self, result):
-        assert result.person_found.rate == (1 / 2 + 1 / 2) / 4
+        assert result.reidentified.rate == (1 / 2 + 1 / 2) / 4
         assert (result.baseline, result.bound) == (1 / 4, 1 / 2)
 
     def test_links(self, result):
@@ -98,7 +97,7 @@ class TestTwoGroupsByHand:
         squares = 1.75**2 + 1 + 1.25**2 + 1.25**2
         assert errors.item_mean_rmse == pytest.approx(math.sqrt(squares / 4))
         assert errors.gain.mean == pytest.approx(((1.75 + 0) / 2 + (0.75 + 0.75) / 2) / 2)
-        assert (errors.ratings, errors.labelled) == (4, 4)
+        assert (errors.ratings, errors.with_value) == (4, 4)
 
     def test_exact(self, result):
         assert result.exact.rate == (1 / 2 + 0) / 2
@@ -106,8 +105,8 @@ class TestTwoGroupsByHand:
 
     def test_targets_may_come_twice(self, four_people, two_groups, result):
         twice = attack_release(four_people, two_groups, KNOWS_D, np.arange(8) % 4)
-        assert twice.group_found.rate == result.group_found.rate
-        assert twice.group_found.trials == 8
+        assert twice.class_reidentified.rate == result.class_reidentified.rate
+        assert twice.class_reidentified.trials == 8
 
 
 def test_ratings_without_a_label_are_counted(four_people, two_groups):
@@ -120,7 +119,7 @@ def test_ratings_without_a_label_are_counted(four_people, two_groups):
         values=two_groups.values[kept],
     )
     result = attack_release(four_people, cut, KNOWS_D, np.array([3]))
-    assert (result.rating_errors.ratings, result.rating_errors.labelled) == (2, 1)
+    assert (result.rating_errors.ratings, result.rating_errors.with_value) == (2, 1)
     assert result.link_precision.mean == 1.0
     assert result.rating_errors.mae == 0.5
 
@@ -141,8 +140,8 @@ def test_nobody_found_nothing_learned():
     ratings = table(["a5", "d3"], ["b5"], ["a1", "d3"], ["b1"])
     found = ReleasedTable.from_release(InGroups([0, 0, 1, 1]).anonymize(ratings), ratings)
     result = attack_release(ratings, found, Adversary(known=1, outside_top=2), np.arange(4))
-    assert result.group_found.rate == 0
-    assert result.person_found.rate == (1 / 4 + 1 / 4) / 4
+    assert result.class_reidentified.rate == 0
+    assert result.reidentified.rate == (1 / 4 + 1 / 4) / 4
     assert result.link_precision.trials == result.exact.trials == 0
     assert math.isnan(result.rating_errors.rmse)
     assert math.isnan(result.rating_errors.gain.mean)
@@ -152,8 +151,8 @@ def test_people_who_are_not_in_the_release_are_not_found(four_people):
     two = only(four_people, np.array([0, 1]))
     found = ReleasedTable.from_release(InGroups([0, 0]).anonymize(two), four_people)
     result = attack_release(four_people, found, Adversary(known=1), np.arange(4))
-    assert result.group_found.rate == 2 / 4
-    assert result.person_found.rate == 1 / 4
+    assert result.class_reidentified.rate == 2 / 4
+    assert result.reidentified.rate == 1 / 4
     assert result.baseline == 1 / 2
 
 
@@ -169,7 +168,7 @@ class TestMembership:
         assert result.auc.low > 0.9
         # Half of those who could be scored chose the score.
         assert 300 - result.skipped - 2 <= 2 * result.auc.trials <= 300 - result.skipped
-        assert result.auc.trials == result.members + result.outsiders
+        assert result.auc.trials == result.members + result.nonmembers
 
     def test_one_row_for_all_tells_little(self, invented):
         everybody = InGroups(np.zeros(240, np.int64), k=240)
@@ -187,7 +186,7 @@ class TestMembership:
     def test_at_most_a_thousand_are_scored_and_half_of_them_measured(self):
         ratings = make_ratings(n_users=2600, n_items=30, n_ratings=26_000, seed=1)
         result = infer_membership(ratings, InGroups(), Adversary(known=1), holdout=0.45)
-        assert (result.members, result.outsiders, result.skipped) == (500, 500, 0)
+        assert (result.members, result.nonmembers, result.skipped) == (500, 500, 0)
 
     @pytest.mark.parametrize("holdout", [0, 1, -0.5, 0.001, 0.999, math.nan])
     def test_somebody_must_be_on_either_side(self, invented, holdout):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from recveil.attacks import Adversary, Candidates, area_under_curve, hold_out
 from recveil.attacks.knowledge import Knowledge, World, draw_knowledge, know_everything
-from recveil.attacks.membership.held_out import only
-from recveil.attacks.membership.inference import KNOWN, SCORERS, infer_memberships
+from recveil.attacks.membership.inference import KNOWN, SCORERS, infer_memberships, only
 from recveil.attacks.membership.scores import chance_in_row, score_by_presence
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, RawRelease, SparseRows

@@ -12,7 +12,6 @@ from recveil.attacks.inference.rated_cells import (
     _mark,
     _share,
     _truth,
-    describe_cells,
 )
 from recveil.attacks.statistics import Interval
 from recveil.auditing.release_attacks import attack_table
@@ -20,6 +19,7 @@ from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
 from recveil.release.records import Records
+from recveil.report.audit.disclosure import of_fit
 
 
 def of_noise(low, high, seed):
@@ -50,7 +50,7 @@ def test_on_a_continuous_scale_no_simple_fit_tells_more(seed):
     told = infer_cells(ratings, table)
     found = find_residuals(table.candidates, ratings.scale)
     raters, _ = _truth(ratings, table, found.rows, found.items)
-    labels = found.cells.labels
+    labels = found.cells.values
     apart = labels - np.median(labels, axis=0)
     simple = [np.abs(apart - np.median(apart, axis=1)[:, None])]
     simple += [clipped_svd(labels, rank) for rank in (1, 2, 3)]
@@ -96,12 +96,12 @@ def test_a_rate_that_failed_does_not_reassure_where_the_area_tells():
     """As of a continuous scale: no marks are 95 % right, and pairs are told all the same."""
     none, area = Interval(0.002, 0.0, 0.004, 900), Interval(0.777, 0.75, 0.8, 900)
     nobody = Interval(float("nan"), 0.0, 1.0, 0)
-    said = describe_cells(InferredCells(area, none, none, nobody, 0.56, 0.001, 0.01, 9, 9))
+    said = of_fit(InferredCells(area, none, none, nobody, 0.56, 0.001, 0.01, 9, 9)).sentence
     assert "nothing new" not in said
     assert "in 77.7% (75.0% to 80.0%) of the cases, popularity alone in 56.0%" in said
     chance = area._replace(low=0.55)
-    said = describe_cells(InferredCells(chance, none, none, nobody, 0.56, 0.001, 0.01, 9, 9))
-    assert "tells nothing new about the release" in said
+    said = of_fit(InferredCells(chance, none, none, nobody, 0.56, 0.001, 0.01, 9, 9)).sentence
+    assert "reveals nothing new about the release" in said
 
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
@@ -118,5 +118,5 @@ def test_of_one_row_it_is_said_why_it_was_not_fitted(invented):
     manifest = Manifest.of(release.published)
     result = attack_table(invented, table, manifest, [Adversary(known=8)], np.arange(20))
     verdict = " ".join(result.to_dict()["verdict"])
-    assert "was not tried: 1 row for 300 people, and a fit needs 3" in verdict
+    assert "was not tried: 1 row for 300 users" in verdict
     assert "MovieLens 100K" not in verdict

@@ -34,7 +34,7 @@ class Insider:
 
     def attack(self, candidates, knowledge, record_of):
         own = record_of[knowledge.targets]
-        return Guesses(best=own, tied_people=candidates.sizes[own], own_is_top=own >= 0)
+        return Guesses(best=own, tied_users=candidates.sizes[own], target_is_top=own >= 0)
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def test_the_best_of_all_attacks_judges_a_release(invented):
     table = ReleasedTable.from_release(release, invented)
     result = attack_release(invented, table, Adversary(known=1), np.arange(40))
     assert result.attack == "insider"
-    assert result.by_attack["insider"] == result.person_found
-    assert result.by_attack["nearest"].rate < result.person_found.rate <= result.bound
+    assert result.by_attack["insider"] == result.reidentified
+    assert result.by_attack["nearest"].rate < result.reidentified.rate <= result.bound
 
 
 def test_the_attack_reported_is_one_of_those_by_name(invented):
@@ -101,8 +101,8 @@ def test_the_attack_reported_is_one_of_those_by_name(invented):
     )
     result = attack_release(invented, table, Adversary(known=4), np.arange(60))
     assert list(result.by_attack) == list(ATTACKS)
-    assert result.by_attack[result.attack] == result.person_found
-    assert result.person_found.rate == max(found.rate for found in result.by_attack.values())
+    assert result.by_attack[result.attack] == result.reidentified
+    assert result.reidentified.rate == max(found.rate for found in result.by_attack.values())
 
 
 def test_a_lineup_is_a_kind_of_guesses(invented):
@@ -114,9 +114,9 @@ def test_a_lineup_is_a_kind_of_guesses(invented):
     assert 0 < alone.sum() < alone.size
     assert (lineups.best[~alone] == -1).all()
     assert (lineups.best[alone] == known.targets[alone]).all()
-    assert lineups.chance.tolist() == (1 / lineups.people).tolist()
+    assert lineups.chance.tolist() == (1 / lineups.tied_users).tolist()
 
 
 def test_what_an_attack_does_not_tell_is_left_out():
     one = np.ones(1, np.int64)
-    assert len(list(Guesses(best=one, tied_people=one, own_is_top=one == 1))) == 3
+    assert len(list(Guesses(best=one, tied_users=one, target_is_top=one == 1))) == 3

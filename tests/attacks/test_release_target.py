@@ -50,7 +50,7 @@ def test_groups_that_tell_the_same_are_one_class():
     )
     table = ReleasedTable.from_release(release_in_groups(ratings, [0, 0, 2, 2, 1, 1]), ratings)
     assert table.record_of.tolist() == [0, 0, 0, 0, 1, 1]
-    assert table.candidates.n_people == 6
+    assert table.candidates.n_users == 6
     assert table.candidates.support.tolist() == [4, 2]
     assert [row.tolist() for row in table.row(0)] == [[0], [2.0]]
     assert [row.tolist() for row in table.row(1)] == [[1], [4.5]]

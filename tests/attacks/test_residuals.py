@@ -20,24 +20,26 @@ from recveil.attacks import (
     infer_memberships,
 )
 from recveil.attacks.candidates import Candidates
-from recveil.attacks.inference.rated_cells import _area, _mark, _share, describe_cells
+from recveil.attacks.inference.rated_cells import _area, _mark, _share
 from recveil.attacks.knowledge import know_everything
 from recveil.attacks.membership.inference import SCORERS
 from recveil.attacks.reidentification import residuals
-from recveil.attacks.reidentification.residual_attack import ResidualAttack, score_by_residuals
 from recveil.attacks.reidentification.residuals import (
     MOST_CELLS,
     FullCells,
     RaterModel,
+    ResidualAttack,
     explain,
     fit_robustly,
     levels_of,
+    score_by_residuals,
     weigh_ratings,
 )
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, SparseRows
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
+from recveil.report.audit.disclosure import of_fit
 
 SCALE = RatingScale(1, 5, 1)
 STARS = np.arange(1.0, 6.0)
@@ -125,12 +127,12 @@ def test_planted_people_are_found_and_strangers_not(planted):
         *(None, None, 0),
     )
     guesses = ResidualAttack(SCALE).attack(release, known, np.arange(80))
-    assert guesses.own_is_top.mean() > 0.8
+    assert guesses.target_is_top.mean() > 0.8
     by_items = ResidualAttack(SCALE, rating_error=None).attack(release, known, np.arange(80))
-    assert 0.2 < by_items.own_is_top.mean() < guesses.own_is_top.mean()
+    assert 0.2 < by_items.target_is_top.mean() < guesses.target_is_top.mean()
     # Nobody's record: they cannot be found, and their scores stay the same.
     nobody = ResidualAttack(SCALE).attack(release, known, np.full(80, -1))
-    assert not nobody.own_is_top.any()
+    assert not nobody.target_is_top.any()
     assert np.array_equal(nobody.best, guesses.best)
 
 
@@ -227,7 +229,7 @@ def test_records_of_three_tell_of_members_what_is_not_told_of_strangers():
     held_out = hold_out(ratings, PredictiveAnonymizer(2, "simple", seed=1))
     told = infer_attributes(ratings, held_out, Adversary(known=12))
     assert told.excess.low > 0
-    assert told.excess.mean == told.members.mean - told.strangers.mean
+    assert told.excess.mean == told.members.mean - told.nonmembers.mean
     few_known = infer_attributes(ratings, held_out, Adversary(known=60))
     assert few_known is None  # nobody has rated so much
 
@@ -315,7 +317,7 @@ def test_every_kind_of_knowledge_is_scored(invented, adversary):
         heard = np.rint(known.values[:20] - 1).astype(int)
         assert (hearing[np.arange(20), heard] == hearing[:20].max(axis=1)).all()
     guesses = attack.attack(table.candidates, known, table.record_of)
-    assert guesses.own_is_top.mean() > 2 * table.candidates.sizes.max() / 300
+    assert guesses.target_is_top.mean() > 2 * table.candidates.sizes.max() / 300
 
 
 def test_who_has_rated_nothing_published_scores_like_anybody():
@@ -325,7 +327,7 @@ def test_who_has_rated_nothing_published_scores_like_anybody():
         np.array([0]), np.array([0, 1]), np.array([9], np.int32), np.ones(1), None, None, 0
     )
     guesses = ResidualAttack(SCALE).attack(release, known, np.arange(12))
-    assert (guesses.best[0], guesses.tied_people[0]) == (-1, 36)
+    assert (guesses.best[0], guesses.tied_users[0]) == (-1, 36)
 
 
 def test_beyond_the_limit_rows_are_drawn_and_it_is_said(invented, monkeypatch):
@@ -337,7 +339,7 @@ def test_beyond_the_limit_rows_are_drawn_and_it_is_said(invented, monkeypatch):
     told = infer_cells(invented, table)
     assert 30 * invented.n_items < MOST_CELLS
     assert (told.records, told.of_records) == (30, table.candidates.n_records)
-    assert f"It used a random sample of 30 of {told.of_records} records" in describe_cells(told)
+    assert f"It used a random sample of 30 of {told.of_records} records" in of_fit(told).sentence
     found = attack_release(invented, table, Adversary(known=8), np.arange(300))
     assert found.by_attack["residual"].rate <= 1 / 5
 
@@ -355,7 +357,8 @@ def test_the_robust_fit_ignores_what_stands_out():
     rng = np.random.default_rng(2)
     smooth = rng.normal(size=(40, 1)) @ rng.normal(size=(1, 60)) + 3
     labels = smooth + (rng.random(smooth.shape) < 0.15) * rng.normal(size=smooth.shape)
-    fitted = fit_robustly(labels, 2, 1e-2, 0.02).product(-9, 9)
+    fit = fit_robustly(labels, 2, 1e-2, 0.02)
+    fitted = fit.of_rows @ fit.of_items.T
     plain = np.median(np.abs(labels - labels.mean()))
     assert np.median(np.abs(fitted - smooth)) < 0.05 * plain
 

@@ -73,9 +73,9 @@ def know(target, **labels):
 def test_ben_is_found_by_the_structure(figure_1):
     about_ben = know(BEN, godfather=1, english_patient=1)  # labels are not compared
     matches = structure_based(figure_1, about_ben, np.arange(4))
-    assert matches.people.tolist() == [1]
+    assert matches.n_users.tolist() == [1]
     assert matches.probability.tolist() == [1]
-    assert label_based(figure_1, about_ben, np.arange(4)).people.tolist() == [0]
+    assert label_based(figure_1, about_ben, np.arange(4)).n_users.tolist() == [0]
 
 
 def test_tim_is_found_by_the_label(figure_1):
@@ -97,7 +97,7 @@ def test_the_anonymized_graph_hides_them_in_two_but_tells_the_profile(figure_1b)
         know(ALICE, pretty_in_pink=3),
     ):
         matches = structure_based(figure_1b, knowledge, record_of)
-        assert (matches.people.tolist(), matches.probability.tolist()) == ([2], [0.5])
+        assert (matches.n_users.tolist(), matches.probability.tolist()) == ([2], [0.5])
         assert matches.unique_share == 0
         structure = replace(knowledge, values=None)
         assert homogeneity(figure_1b, structure, record_of).found.tolist() == [True]
@@ -138,7 +138,7 @@ def test_homogeneity_by_hand(six_people, target, entries, profiles, people, foun
         Candidates.from_ratings(six_people), about(target, *entries), np.arange(6)
     )
     assert attacked.profiles.tolist() == [profiles]
-    assert attacked.people.tolist() == [people]
+    assert attacked.n_users.tolist() == [people]
     assert attacked.found.tolist() == [found]
     assert attacked.found_share == found
 
@@ -158,7 +158,7 @@ def test_homogeneity_is_the_same_as_comparing_the_compatible_rows(known, seed):
         )
         compatible = [user for user, row in enumerate(rows) if subgraph <= row]
         profiles = {frozenset(rows[user]) for user in compatible}
-        assert attacked.people[t] == len(compatible)
+        assert attacked.n_users[t] == len(compatible)
         assert attacked.profiles[t] == len(profiles)
         assert attacked.found[t] == (len(profiles) == 1 and record_of[target] in compatible)
 
@@ -184,7 +184,7 @@ def test_the_label_based_attack_needs_labels(six_people):
     found = Candidates.from_ratings(six_people)
     with raises("argument.value"):
         label_based(found, knowledge, np.arange(6))
-    assert structure_based(found, knowledge, np.arange(6)).people.max() == 6
+    assert structure_based(found, knowledge, np.arange(6)).n_users.max() == 6
 
 
 def test_skipped_targets_count_as_not_found(six_people):
@@ -204,16 +204,16 @@ def test_labels_never_help_less_than_the_structure(invented):
     knowledge = draw_knowledge(invented, Adversary(known=4), everyone)
     by_structure = structure_based(found, knowledge, everyone)
     by_value = label_based(found, knowledge, everyone)
-    assert (by_value.people <= by_structure.people).all()
-    assert (by_value.people >= 1).all()
+    assert (by_value.n_users <= by_structure.n_users).all()
+    assert (by_value.n_users >= 1).all()
     assert (homogeneity(found, knowledge, everyone).profiles <= by_value.records).all()
 
 
 def test_match_known_ratings_by_hand(six_people):
     matches = match_known_ratings(six_people, known=2)
     # Of the last one, a5 b3, a5 c1 or b3 c1 may be known.
-    assert matches.people[:5].tolist() == [4, 4, 2, 2, 4]
-    assert matches.people[5] in (1, 4)
+    assert matches.n_users[:5].tolist() == [4, 4, 2, 2, 4]
+    assert matches.n_users[5] in (1, 4)
     with raises("option.value") as caught:
         match_known_ratings(six_people, known=0)
     assert "known" in str(caught.value)
@@ -225,6 +225,6 @@ def test_full_exact_knowledge_finds_everyone_who_is_unique():
     for length in np.unique(ratings.activity):
         matches = match_known_ratings(ratings, int(length))
         targets = np.flatnonzero(ratings.activity >= length)
-        for people, user in zip(matches.people, targets, strict=True):
+        for people, user in zip(matches.n_users, targets, strict=True):
             if ratings.activity[user] == length:
                 assert people == sum(rows[user] <= row for row in rows)

@@ -40,9 +40,9 @@ def four_people():
 def test_by_hand(four_people):
     knowledge = know([[(0, 5)], [(1, 3)], [(0, 4), (2, 1)], [(0, 5), (2, 2)]])
     lineups = Scoreboard().attack(Candidates.from_ratings(four_people), knowledge, np.arange(4))
-    assert lineups.people.tolist() == [2, 2, 1, 0]
-    assert lineups.matches_of_target.tolist() == [True, False, True, False]
-    assert lineups.probability.tolist() == [0.5, 0, 1, 0]
+    assert lineups.tied_users.tolist() == [2, 2, 1, 0]
+    assert lineups.target_is_top.tolist() == [True, False, True, False]
+    assert lineups.chance.tolist() == [0.5, 0, 1, 0]
     assert lineups.bits.tolist() == [1, 2, 0, 2]  # log2 of all four people where they are lost
 
 
@@ -50,7 +50,7 @@ def test_without_knowledge_everybody_matches(four_people):
     lineups = Scoreboard().attack(
         Candidates.from_ratings(four_people), know([[], [(0, 5)]]), np.arange(4)
     )
-    assert lineups.people.tolist() == [4, 2]
+    assert lineups.tied_users.tolist() == [4, 2]
     assert lineups.bits.tolist() == [2, 1]
 
 
@@ -63,7 +63,7 @@ def test_an_item_that_nobody_has_leaves_nobody():
     )
     found = Candidates.from_records([records], n_items=2, scale=RatingScale(1, 5, 1))
     lineups = Scoreboard().attack(found, know([[(0, 4), (1, 4)]]), np.array([0]))
-    assert (lineups.people[0], lineups.records[0], lineups.probability[0]) == (0, 0, 0)
+    assert (lineups.tied_users[0], lineups.records[0], lineups.chance[0]) == (0, 0, 0)
 
 
 def test_a_group_of_s_is_found_with_one_in_s():
@@ -76,25 +76,25 @@ def test_a_group_of_s_is_found_with_one_in_s():
     found = Candidates.from_records([records], n_items=2, scale=RatingScale(1, 5, 1))
     record_of = np.repeat([0, 1], [5, 3])
     lineups = Scoreboard().attack(found, know([[(1, 10 / 3)], [(0, 4)]]), record_of)
-    assert lineups.people.tolist() == [5, 8]
+    assert lineups.tied_users.tolist() == [5, 8]
     assert lineups.records.tolist() == [1, 2]
-    assert lineups.probability.tolist() == [1 / 5, 1 / 8]
+    assert lineups.chance.tolist() == [1 / 5, 1 / 8]
 
 
 def test_dates_that_one_side_lacks_are_not_compared(four_people):
     found, knowledge = Candidates.from_ratings(four_people), know([[(0, 5)]], days=[11_000])
-    assert Scoreboard(0, 3).attack(found, knowledge, np.arange(4)).people.tolist() == [2]
+    assert Scoreboard(0, 3).attack(found, knowledge, np.arange(4)).tied_users.tolist() == [2]
     dated = replace(found, days=np.full(found.records.size, 11_004, np.int32))
-    assert Scoreboard(0, 3).attack(dated, knowledge, np.arange(4)).people.tolist() == [0]
-    assert Scoreboard(0, 4).attack(dated, knowledge, np.arange(4)).people.tolist() == [2]
-    assert Scoreboard(0).attack(dated, knowledge, np.arange(4)).people.tolist() == [2]
+    assert Scoreboard(0, 3).attack(dated, knowledge, np.arange(4)).tied_users.tolist() == [0]
+    assert Scoreboard(0, 4).attack(dated, knowledge, np.arange(4)).tied_users.tolist() == [2]
+    assert Scoreboard(0).attack(dated, knowledge, np.arange(4)).tied_users.tolist() == [2]
 
 
 def test_a_rating_error_reaches_exactly_so_far():
     ratings = Ratings.from_columns([1, 2, 3], [7, 7, 7], [3.1, 3.2, 3.3])
     found, knowledge = Candidates.from_ratings(ratings), know([[(0, 3.1)]])
     for error, people in [(0, 1), (0.1, 2), (0.2, 3)]:
-        assert Scoreboard(error).attack(found, knowledge, np.arange(3)).people[0] == people
+        assert Scoreboard(error).attack(found, knowledge, np.arange(3)).tied_users[0] == people
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -117,4 +117,4 @@ def test_bad_settings(four_people):
     for item in (3, -1):
         with raises("argument.value") as caught:
             Scoreboard().attack(found, know([[(item, 4)]]), np.arange(4))
-        assert f"item {item}" in str(caught.value)
+        assert f"position {item}" in str(caught.value)

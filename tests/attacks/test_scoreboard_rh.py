@@ -86,8 +86,8 @@ def test_by_hand():
     found = Candidates.from_ratings(table(matrix, days))
     guess = attack(found, known)
     assert guess.best.tolist() == [0]
-    assert guess.tied_people.tolist() == [1]
-    assert guess.own_is_top.tolist() == [True]
+    assert guess.tied_users.tolist() == [1]
+    assert guess.target_is_top.tolist() == [True]
     assert guess.eccentricity[0] == pytest.approx(1.984845, abs=1e-6)
     assert guess.bits[0] == pytest.approx(0.533587, abs=1e-6)
     # Without the target, supports are a 3, b 2, e 0: wt(a) = 1/log 3, wt(b) = 1/log 2. Scores:
@@ -100,33 +100,33 @@ def test_by_hand():
 
 def test_equal_top_scores_name_nobody():
     guess = attack(Candidates.from_ratings(table([[5, 1], [5, 1], [2, 0]])), knows({0: 5}))
-    assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (-1, 2, 0)
-    assert guess.own_is_top[0]
+    assert (guess.best[0], guess.tied_users[0], guess.eccentricity[0]) == (-1, 2, 0)
+    assert guess.target_is_top[0]
 
 
 def test_no_deviation_leaves_everybody():
     guess = attack(Candidates.from_ratings(table([[5, 1], [5, 2], [5, 3], [5, 4]])), knows({0: 5}))
-    assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (-1, 4, 0)
+    assert (guess.best[0], guess.tied_users[0], guess.eccentricity[0]) == (-1, 4, 0)
     assert guess.bits[0] == 2
 
 
 def test_an_item_that_nobody_carries_leaves_everybody():
     guess = attack(Candidates.from_ratings(table([[5, 0], [4, 0]])), knows({1: 5}))
-    assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (-1, 2, 0)
-    assert guess.own_is_top[0]
+    assert (guess.best[0], guess.tied_users[0], guess.eccentricity[0]) == (-1, 2, 0)
+    assert guess.target_is_top[0]
     assert guess.bits[0] == 1
 
 
 def test_support_one_counts_as_two():
     # 1/log(2) for the item of one, the same for the item of two.
     guess = attack(Candidates.from_ratings(table([[5, 0], [0, 5], [0, 1]])), knows({0: 5, 1: 5}))
-    assert (guess.best[0], guess.tied_people[0]) == (-1, 2)
+    assert (guess.best[0], guess.tied_users[0]) == (-1, 2)
 
 
 def test_one_candidate_is_no_match():
     found = Candidates.from_ratings(table([[5, 3]]))
     guess = attack(found, knows({0: 5}))
-    assert (guess.best[0], guess.tied_people[0], guess.eccentricity[0]) == (0, 1, 0)
+    assert (guess.best[0], guess.tied_users[0], guess.eccentricity[0]) == (0, 1, 0)
     assert guess.bits[0] == 0
     assert control(found, knows({0: 5})) == [0]
 
@@ -139,7 +139,7 @@ def test_no_targets():
 def test_a_target_without_a_record_has_no_bits():
     found = Candidates.from_ratings(table([[5, 1], [1, 1]]))
     guess = attack(found, knows({0: 5}), record_of=[-1, 0])
-    assert (guess.best[0], guess.own_is_top[0]) == (0, False)
+    assert (guess.best[0], guess.target_is_top[0]) == (0, False)
     assert np.isnan(guess.bits[0])
     assert guess.eccentricity[0] == control(found, knows({0: 5}), [-1, 0])[0] > 0
 
@@ -153,7 +153,7 @@ def test_similarities_too_small_for_single_precision_still_count():
     entry = dict.fromkeys(range(4), 20_000)
     for values, days in ((True, None), (False, [400_000] * 4), (True, [400_000] * 4)):
         guess = attack(Candidates.from_ratings(ratings), knows(entry, values=values, days=days))
-        assert guess.tied_people[0] == 40
+        assert guess.tied_users[0] == 40
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def found_share(ratings, known, candidates=None):
     """Share of the targets that were asked for whose own record wins, ties counting 1/s."""
     found = Candidates.from_ratings(candidates or ratings)
     guess = attack(found, known, np.arange(ratings.n_users))
-    return (guess.own_is_top / guess.tied_people).sum(), known.requested
+    return (guess.target_is_top / guess.tied_users).sum(), known.requested
 
 
 def test_full_exact_knowledge_finds_everyone_who_is_unique():
@@ -181,8 +181,8 @@ def test_full_exact_knowledge_finds_everyone_who_is_unique():
         guess = attack(found, known)
         mine = set(zip(items, values, strict=True))
         holders = sum(mine <= set(zip(*other, strict=True)) for other in rows)
-        assert guess.own_is_top[0]
-        assert guess.tied_people[0] == holders
+        assert guess.target_is_top[0]
+        assert guess.tied_users[0] == holders
 
 
 def test_random_ratings_are_found_no_better_than_by_a_blind_guess():
@@ -208,8 +208,8 @@ def test_a_group_of_identical_records_is_found_with_one_by_its_size(grouped):
         found, record_of = Candidates.from_ratings(table(rows[record_of])), np.arange(9)
     known = knows({0: 5, 1: 3}, {2: 1, 0: 5})
     guess = attack(found, known, record_of)
-    assert guess.own_is_top.all()
-    assert guess.tied_people.tolist() == [4, 4]
+    assert guess.target_is_top.all()
+    assert guess.tied_users.tolist() == [4, 4]
     assert (guess.bits >= 2).all()
 
 
@@ -229,7 +229,7 @@ def test_identical_records_score_bit_equal():
     known = draw_knowledge(ratings, adversary, np.tile(np.arange(60), 10))
     guess = attack(Candidates.from_ratings(twice), known)
     assert (guess.best == -1).all()
-    assert (guess.tied_people % 2 == 0).all()
+    assert (guess.tied_users % 2 == 0).all()
 
 
 @pytest.mark.parametrize("preset", [{}, {"date_error": 14, "activity_error": 0.5}])

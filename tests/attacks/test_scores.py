@@ -7,8 +7,15 @@ import pytest
 
 from recveil.attacks import Adversary, Candidates, infer_memberships
 from recveil.attacks.knowledge import World, know_everything
-from recveil.attacks.membership.held_out import hold_out, only
-from recveil.attacks.membership.inference import JOINT, SCORERS, _by_lot, _join_scores, _Scores
+from recveil.attacks.membership.inference import (
+    JOINT,
+    SCORERS,
+    _join_scores,
+    _Scores,
+    _shuffle_membership,
+    hold_out,
+    only,
+)
 from recveil.attacks.membership.scores import score_by_counts, score_by_values
 from recveil.attacks.statistics import area_under_curve
 from recveil.datasets import make_ratings
@@ -102,7 +109,7 @@ def test_scores_that_each_tell_a_little_tell_more_together():
 def test_the_control_draws_each_half_apart():
     """A perfect score, so that a fit on one half would be wrong of the other otherwise."""
     of_users = _Scores(np.arange(100.0, 201.0), np.arange(60.0), "counts")
-    (drawn,) = _by_lot([of_users], seed=3)
+    (drawn,) = _shuffle_membership([of_users], seed=3)
     for half in range(2):
         members = np.concatenate([of_users.inside[half::2], of_users.outside[half::2]])
         lot = np.concatenate([drawn.inside[half::2], drawn.outside[half::2]])

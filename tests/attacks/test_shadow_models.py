@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from recveil.attacks import Adversary, ReleasedTable
 from recveil.attacks.knowledge import know_everything
-from recveil.attacks.membership.held_out import only
+from recveil.attacks.membership.inference import only
 from recveil.attacks.membership.shadow_models import ShadowScorer, learn_population
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, RawRelease
@@ -68,8 +68,8 @@ class TestScores:
         damped = usual + 3.0 * np.trace(usual) / len(usual) * np.eye(len(usual))
         test = np.linalg.solve(damped, own.T).T
         expected = np.einsum("ui,ij,uj->u", test, matrix, test)
-        assert_allclose(scores["tastes, damped by 3, products"], expected, rtol=1e-6)
-        assert_allclose(scores["tastes, nearest"], (test @ own[users].T).max(axis=1), rtol=1e-6)
+        assert_allclose(scores["liked, damped by 3, products"], expected, rtol=1e-6)
+        assert_allclose(scores["liked, nearest"], (test @ own[users].T).max(axis=1), rtol=1e-6)
 
     def test_counts_are_worked_out_by_hand(self):
         two = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 3])

@@ -12,7 +12,7 @@ from recveil.attacks import (
     choose_targets,
     draw_knowledge,
 )
-from recveil.attacks.knowledge import Sought, target_rows
+from recveil.attacks.knowledge import Query, target_rows
 from recveil.datasets import make_ratings
 
 KNOWN = Adversary(known=4, date_error=14, rating_error=1, activity_error=0.5)
@@ -57,7 +57,7 @@ def test_parts_control_as_the_whole_does(ratings):
 def test_a_part_has_what_is_known_of_its_targets(ratings):
     knowledge = draw_knowledge(ratings, KNOWN, np.arange(150), seed=3)
     weights = np.arange(knowledge.items.size, dtype=np.float32)
-    part = Sought(knowledge, knowledge.targets, weights).part(3, 5)
+    part = Query(knowledge, knowledge.targets, weights).part(3, 5)
     assert part.target_records.tolist() == knowledge.targets[3:5].tolist()
     assert part.knowledge.items.tolist() == knowledge.items[12:20].tolist()
     assert part.knowledge.days.tolist() == knowledge.days[12:20].tolist()

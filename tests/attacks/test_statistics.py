@@ -7,13 +7,8 @@ from sklearn.metrics import roc_auc_score
 
 from error_assertions import raises
 from recveil.attacks import area_under_curve, mean_interval, wilson_interval
-from recveil.attacks.statistics import (
-    deviation,
-    find_top,
-    ratio_interval,
-    sum_likelihoods,
-    sum_up,
-)
+from recveil.attacks.guesses import _deviation, _find_top, _sum_likelihoods, _sum_up
+from recveil.attacks.statistics import ratio_interval
 
 ONE_EACH = np.empty(0, np.int64)
 
@@ -105,25 +100,25 @@ def test_statistics_of_scores(pairs, grouped):
     counts = np.array([size for _, size in pairs], np.int64)
     sizes = np.concatenate([[9, 9, 9], counts[::-1]]).astype(np.int64) if grouped else ONE_EACH
     people = np.repeat(scores.astype(float), counts if grouped else 1)
-    total, squares, n_people = sum_up(scores, records, sizes)
+    total, squares, n_people = _sum_up(scores, records, sizes)
     assert (total, squares, n_people) == (people.sum(), (people**2).sum(), people.size)
-    assert deviation(total, squares, n_people) == pytest.approx(people.std() if pairs else 0)
-    top, second, best, n_top = find_top(scores, records, sizes)
+    assert _deviation(total, squares, n_people) == pytest.approx(people.std() if pairs else 0)
+    top, second, best, n_top = _find_top(scores, records, sizes)
     assert [second, top] == sorted([-1, -1, *scores])[-2:]
     assert n_top == (people == top).sum()
     assert best == -1 if not pairs else scores[records == best] == top
     likelihoods = np.exp((people - 5.0) / 0.7)
-    mass = sum_likelihoods(scores, records, sizes, 5.0, 0.7)
+    mass = _sum_likelihoods(scores, records, sizes, 5.0, 0.7)
     assert mass == pytest.approx(likelihoods.sum(), rel=1e-7)
 
 
 def test_a_likelihood_too_small_for_a_number_is_nothing():
     scores, records = np.array([0.0], np.float32), np.array([0], np.int32)
-    assert sum_likelihoods(scores, records, ONE_EACH, 5.0, 1e-9) < 1e-300
+    assert _sum_likelihoods(scores, records, ONE_EACH, 5.0, 1e-9) < 1e-300
 
 
 def test_the_deviation_of_equal_scores_is_nothing():
-    assert deviation(7 * 0.1, 7 * 0.1**2, 7) == deviation(0.0, 0.0, 0) == 0
+    assert _deviation(7 * 0.1, 7 * 0.1**2, 7) == _deviation(0.0, 0.0, 0) == 0
 
 
 class TestRatioInterval:

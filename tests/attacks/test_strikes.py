@@ -17,8 +17,8 @@ from recveil.release.records import Records
 
 STARS = RatingScale(1, 5, 1)
 KNOWS_AN_ITEM = Adversary(known=1, rating_error=None)
-OFF_SCALE, COMMONEST = "labels off the scale", "the commonest label of each item"
-PREDICTED, RARE = "labels that the other rows predict", "labels that are rare"
+OFF_SCALE, COMMONEST = "values off the scale", "the most frequent value of each item"
+PREDICTED, RARE = "values that the other rows predict", "rare values"
 
 
 def records_of(rows):
@@ -61,12 +61,12 @@ class TestFillsOffTheScaleByHand:
 
     def test_without_the_strike_both_rows_hold_every_item(self):
         plain = attack_release(self.ratings, self.table, KNOWS_AN_ITEM, np.arange(2), strikes={})
-        assert plain.person_found.rate == (1 / 2 + 1 / 2) / 2
-        assert plain.group_found.rate == 0
+        assert plain.reidentified.rate == (1 / 2 + 1 / 2) / 2
+        assert plain.class_reidentified.rate == 0
 
     def test_with_it_each_item_leads_to_the_one_who_rated_it(self):
         found = attack_release(self.ratings, self.table, KNOWS_AN_ITEM, np.arange(2))
-        assert found.person_found.rate == found.group_found.rate == 1
+        assert found.reidentified.rate == found.class_reidentified.rate == 1
         assert found.attack.endswith(f", without {OFF_SCALE}")
         # The item that was not known stands in the row that was found, as it was given.
         assert found.exact.rate == 1
@@ -79,17 +79,17 @@ class TestFillsOffTheScaleByHand:
         people = np.array([0, 1, -1, -1])
         table = replace(self.table, record_of=people)
         found = attack_release(ratings, table, KNOWS_AN_ITEM, np.arange(4))
-        assert found.person_found.rate == 2 / 4
-        assert found.person_found.trials == 4
+        assert found.reidentified.rate == 2 / 4
+        assert found.reidentified.trials == 4
         two = attack_release(ratings, table, Adversary(known=2, rating_error=None), np.arange(4))
         assert (two.requested, two.skipped) == (4, 2)
-        assert two.person_found.rate == 2 / 4
+        assert two.reidentified.rate == 2 / 4
 
     def test_a_release_that_claims_identical_rows_is_not_searched_for_fills(self):
         table = replace(self.table, co_rated=False)
         assert find_co_rated_strikes(table, STARS) == {}
         found = attack_release(self.ratings, table, KNOWS_AN_ITEM, np.arange(2))
-        assert found.person_found.rate == 1 / 2
+        assert found.reidentified.rate == 1 / 2
 
 
 def test_records_that_tell_the_same_once_struck_share_their_score():
@@ -99,8 +99,8 @@ def test_records_that_tell_the_same_once_struck_share_their_score():
     table = co_rated([{0: 5, 1: 2.2}, {0: 5, 1: 3.1}, {0: 4.6, 1: 3}], 2)
     found = attack_release(ratings, table, KNOWS_AN_ITEM, np.arange(3))
     assert found.attack.endswith(OFF_SCALE)
-    assert found.person_found.rate == pytest.approx((1 / 2 + 1 / 2 + 1) / 3)
-    assert found.group_found.rate == 1 / 3
+    assert found.reidentified.rate == pytest.approx((1 / 2 + 1 / 2 + 1) / 3)
+    assert found.class_reidentified.rate == 1 / 3
 
 
 class TestFindStrikes:
@@ -232,10 +232,10 @@ def test_strikes_never_find_fewer(fill, round_fills, protect, invented):
     for adversary in (items, Adversary(known=4)):
         plain = attack_release(invented, table, adversary, targets, strikes={})
         found = attack_release(invented, table, adversary, targets)
-        assert found.person_found.rate >= plain.person_found.rate
-        assert found.person_found.trials == found.requested == invented.n_users
+        assert found.reidentified.rate >= plain.reidentified.rate
+        assert found.reidentified.trials == found.requested == invented.n_users
         if adversary is items and fill == "similarity" and not round_fills and protect == "none":
-            assert found.person_found.rate > 5 * plain.person_found.rate
+            assert found.reidentified.rate > 5 * plain.reidentified.rate
             assert found.attack.endswith(OFF_SCALE)
 
 

@@ -12,7 +12,7 @@ from recveil.attacks import (
     Scoreboard,
     draw_knowledge,
     items_needed,
-    items_needed_for_lineup,
+    items_needed_for_candidate_set,
     nearest_similarity,
 )
 from recveil.ratings import Ratings, RatingScale
@@ -24,14 +24,14 @@ def test_by_hand():
     assert items_needed(1_000, epsilon=0.001, delta=0.9) == 6  # 10^3 records, 10^-3, 1 digit each
     assert items_needed(1_001, epsilon=0.001, delta=0.9) == 7
     assert items_needed(8, epsilon=0.25, delta=0.5) == 5
-    assert items_needed_for_lineup(10_000, delta=0.9, k=11) == 3
-    assert items_needed_for_lineup(8, delta=0.5, k=2) == 3
-    assert items_needed_for_lineup(9, delta=0.5, k=2) == 4
+    assert items_needed_for_candidate_set(10_000, delta=0.9, k=11) == 3
+    assert items_needed_for_candidate_set(8, delta=0.5, k=2) == 3
+    assert items_needed_for_candidate_set(9, delta=0.5, k=2) == 4
 
 
 def test_a_lineup_as_large_as_the_table_needs_nothing():
-    assert items_needed_for_lineup(5, delta=0.5, k=6) == 0
-    assert items_needed_for_lineup(5, delta=0.5, k=60) == 0
+    assert items_needed_for_candidate_set(5, delta=0.5, k=6) == 0
+    assert items_needed_for_candidate_set(5, delta=0.5, k=60) == 0
 
 
 @given(n_records=st.integers(1, 10**9), epsilon=SHARES, delta=SHARES)
@@ -43,7 +43,7 @@ def test_it_is_the_least_number_that_bounds_the_false_matches(n_records, epsilon
 
 @given(n_records=st.integers(2, 10**9), delta=SHARES, k=st.integers(2, 1_000))
 def test_it_is_the_least_number_that_leaves_k_in_expectation(n_records, delta, k):
-    m = items_needed_for_lineup(n_records, delta, k)
+    m = items_needed_for_candidate_set(n_records, delta, k)
     assert n_records * (1 - delta) ** m <= (k - 1) * (1 + 1e-6)
     assert m == 0 or n_records * (1 - delta) ** (m - 1) > (k - 1) * (1 - 1e-6)
 
@@ -60,12 +60,12 @@ def test_the_lineup_of_a_table_without_similar_people_is_as_small_as_promised():
     m = items_needed(n_users, epsilon, delta)
     knowledge = draw_knowledge(ratings, Adversary(known=m), everyone)
     lineups = Scoreboard().attack(found, knowledge, everyone)
-    assert np.mean(lineups.people == 1) >= 1 - epsilon
+    assert np.mean(lineups.tied_users == 1) >= 1 - epsilon
 
-    m = items_needed_for_lineup(n_users, delta, k=5)
+    m = items_needed_for_candidate_set(n_users, delta, k=5)
     knowledge = draw_knowledge(ratings, Adversary(known=m), everyone)
     lineups = Scoreboard().attack(found, knowledge, everyone)
-    assert lineups.probability.mean() >= 1 / 5
+    assert lineups.chance.mean() >= 1 / 5
     assert lineups.bits.mean() <= math.log2(5)
 
 
@@ -81,7 +81,7 @@ def test_a_record_that_holds_everything_matches_whatever_is_known():
     knowledge = draw_knowledge(ratings, Adversary(known=m), np.arange(1, 11))
     assert knowledge.targets.size == 10
     lineups = Scoreboard().attack(Candidates.from_ratings(ratings), knowledge, np.arange(11))
-    assert lineups.people.tolist() == [2] * 10
+    assert lineups.tied_users.tolist() == [2] * 10
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, math.nan])
@@ -93,7 +93,7 @@ def test_shares_lie_between_0_and_1(share):
         items_needed(10, 0.5, share)
     assert "delta" in str(caught.value)
     with raises("argument.value") as caught:
-        items_needed_for_lineup(10, share, 2)
+        items_needed_for_candidate_set(10, share, 2)
     assert "delta" in str(caught.value)
 
 
@@ -102,8 +102,8 @@ def test_bad_numbers():
         items_needed(0, 0.5, 0.5)
     assert "n_records" in str(caught.value)
     with raises("argument.value") as caught:
-        items_needed_for_lineup(0, 0.5, 2)
+        items_needed_for_candidate_set(0, 0.5, 2)
     assert "n_records" in str(caught.value)
     with raises("argument.value") as caught:
-        items_needed_for_lineup(10, 0.5, 1)
+        items_needed_for_candidate_set(10, 0.5, 1)
     assert "k is 1" in str(caught.value)

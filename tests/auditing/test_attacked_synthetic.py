@@ -8,7 +8,7 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import Adversary, hold_out
 from recveil.attacks.inference.attributes import infer_attributes, infer_embeddings, score_nearest
-from recveil.attacks.membership.held_out import PartialRelease
+from recveil.attacks.membership.inference import PartialRelease
 from recveil.attacks.release_target import ReleasedTable
 from recveil.auditing import _audit, audit
 from recveil.auditing.release_attacks import attack_synthetic
@@ -151,7 +151,7 @@ class TestWhatBeingInTheDataTells:
 
         everything = np.arange(ratings.n_items, dtype=np.int32)
         labels = np.full(ratings.n_items, 3.0)
-        people = np.array([table.candidates.n_people])
+        people = np.array([table.candidates.n_users])
         one = Records(people, np.array([0, ratings.n_items]), everything, labels)
         same = ReleasedTable(
             candidates=Candidates.from_records([one], ratings.n_items, ratings.scale),

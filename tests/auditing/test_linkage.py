@@ -82,19 +82,19 @@ def test_of_likes_no_ratings_are_spoken_of(ratings, tmp_path):
 
 
 def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
-    from recveil.attacks.membership.held_out import only
+    from recveil.attacks.membership.inference import only
 
     some = only(ratings, np.arange(100))
     PredictiveAnonymizer(5, "simple", seed=1).anonymize(some).write(tmp_path / "some")
     attacked = attack_published(
         ratings, folder / "a", [STRONG], np.arange(150), second_release=tmp_path / "some"
     )
-    assert attacked.linkage.shared.people == 100
+    assert attacked.linkage.shared.n_users == 100
     assert attacked.linkage.attacks[0][1].requested == 100
 
 
 def test_other_people_are_refused(ratings, folder, tmp_path):
-    from recveil.attacks.membership.held_out import only
+    from recveil.attacks.membership.inference import only
 
     for name, users in (("few", np.arange(50)), ("others", np.arange(50, 150))):
         PredictiveAnonymizer(5, "simple", seed=1).anonymize(only(ratings, users)).write(

@@ -87,7 +87,7 @@ def test_random_data_falls_to_the_blind_baseline():
     here, there = (make_ratings(400, 100, 8_000, seed=seed) for seed in (1, 2))
     knowledge = draw_knowledge(here, Adversary(known=8), np.arange(400), seed=3)
     guesses = ScoreboardRH().attack(Candidates.from_ratings(there), knowledge, np.arange(400))
-    found = (guesses.own_is_top / guesses.tied_people).sum()
+    found = (guesses.target_is_top / guesses.tied_users).sum()
     assert found <= 6  # one is expected; seven or more happen once in 10,000 times
 
 

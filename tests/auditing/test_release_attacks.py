@@ -10,8 +10,7 @@ import pytest
 from recveil.attacks import Adversary, Interval, ReleasedTable
 from recveil.attacks.inference.companions import Companions
 from recveil.attacks.inference.fills import InferredFills
-from recveil.attacks.inference.rated_cells import InferredCells, describe_cells
-from recveil.attacks.statistics import percent
+from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.auditing.release_attacks import Content, attack_table
 from recveil.clustering import BisectingKGather
 from recveil.datasets import make_ratings
@@ -22,7 +21,7 @@ from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
-from recveil.report.audit.disclosure import statements_of_content
+from recveil.report.audit.disclosure import of_fit, percent, statements_of_content
 from shared.auditing_release_attacks import BYSTANDER, audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -210,7 +209,7 @@ class TestLabels:
 
 def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
-    person = found.attacks[0][1].person_found
+    person = found.attacks[0][1].reidentified
     high = min(person.high, 0.2)
     assert found.to_dict()["headline"] == (
         f"In the release, {person.rate:.1%} of the users are re-identified ({person.low:.1%} to "
@@ -226,7 +225,7 @@ def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homoge
     """
     found = audited(PredictiveAnonymizer(150, homogenize, seed=1), ratings, tmp_path)
     first, *others = found.to_dict()["verdict"]
-    assert "than a random guess gives (0.7%), so that it tells nothing new about the" in first
+    assert "than a random guess gives (0.7%), so that it reveals nothing new about the" in first
     assert "no more than by a random guess" in found.to_dict()["headline"]
     for sentence in others:
         assert "nan" not in sentence
@@ -240,8 +239,8 @@ def test_where_groups_are_found_a_low_rate_of_people_does_not_reassure(co_rated,
     found = []
     for adversary, attack in co_rated.attacks:
         of_people, of_groups = Interval(0.047, 0.01, 0.14, 60), Interval(0.933, low, 1.0, 60)
-        rates = {"person_found": of_people, "baseline": 0.05}
-        rates |= {"group_found": of_groups, "group_baseline": 0.33}
+        rates = {"reidentified": of_people, "baseline": 0.05}
+        rates |= {"class_reidentified": of_groups, "class_baseline": 0.33}
         found.append((adversary, attack._replace(**rates)))
     told = replace(co_rated, attacks=found)
     first = told.to_dict()["verdict"][0]
@@ -261,8 +260,8 @@ def test_each_rate_says_when_it_is_not_above_its_baseline(baseline, is_specified
     beside = Interval(baseline, baseline, baseline, 90)
     nobody = Interval(float("nan"), 0.0, 1.0, 0)
     told = [
-        describe_cells(InferredCells(SOME, SOME, nobody, nobody, 0.5, baseline, 0.0, 9, 9)),
-        describe_cells(InferredCells(SOME, SOME, SOME, SOME, 0.5, 0.0, baseline, 9, 9)),
+        of_fit(InferredCells(SOME, SOME, nobody, nobody, 0.5, baseline, 0.0, 9, 9)).sentence,
+        of_fit(InferredCells(SOME, SOME, SOME, SOME, 0.5, 0.0, baseline, 9, 9)).sentence,
         *(
             each.sentence
             for content in (
@@ -274,7 +273,7 @@ def test_each_rate_says_when_it_is_not_above_its_baseline(baseline, is_specified
     ]
     assert len(told) == 4
     for sentence in told:
-        assert ("tells nothing new about the release" in sentence) == is_specified
+        assert ("reveals nothing new about the release" in sentence) == is_specified
 
 
 def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):

@@ -19,6 +19,7 @@ from recveil.report.audit.disclosure import (
     remarks_of,
     statements_of_content,
 )
+from recveil.report.document import plain
 
 
 def rows_of(statements):
@@ -145,6 +146,6 @@ def test_where_no_attack_guessed_no_rate_is_stated():
         assert "no attack applied" in text
         assert "no evidence that the release reveals nothing" in text
         assert not FIGURE.search(text)
-    plain = nothing.to_dict()
-    assert plain["attack"] == "no attack applied"
-    assert plain["excess"] == {"rate": None, "low": None, "high": None, "trials": 180}
+    document = plain(nothing)
+    assert document["attack"] == "no attack applied"
+    assert document["excess"] == {"rate": None, "low": None, "high": None, "trials": 180}

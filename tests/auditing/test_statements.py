@@ -12,7 +12,7 @@ REASSURES = re.compile(r"no better than a coin|little better|(did|do|does) not t
 
 
 def told_of(auc):
-    found = Membership(auc, members=90, outsiders=90, skipped=0, tpr_at_5=auc, null_auc=auc)
+    found = Membership(auc, members=90, nonmembers=90, skipped=0, tpr_at_5=auc, null_auc=auc)
     return " ".join(
         each.sentence for each in describe_members(found, {"8": found, "all": found}, None)
     )
@@ -24,7 +24,7 @@ def told_of(auc):
 def test_a_low_area_is_said_with_what_measured_it_and_with_what_measures_more(auc):
     told = told_of(auc)
     assert not REASSURES.search(told)
-    assert "look at one release only" in told
+    assert "use one release only" in told
     assert "“recveil audit FILE --release OUT --shadows 32”" in told
     assert "by scores of one release, too" in told
 

@@ -166,7 +166,7 @@ def test_likes_are_not_published(run, likes, tmp_path):
         (("--epsilon", 5), "likes (--likes): all ratings are equal"),
         (
             ("--method", "k-corating", "--scale", "1:5:1"),
-            "all 2,400 ratings are 1: likes, not supported yet as ratings; what is",
+            "all 2,400 ratings are 1: likes, not supported yet as ratings; padding",
         ),
     ):
         k = () if "--epsilon" in options else ("--k", 4)

@@ -120,7 +120,7 @@ def test_duplicates_are_an_error_first(run, tmp_path):
     command = ("anonymize", "some.txt", "-o", "out", "--k", 2, "--user", 1, "--item", 2)
     code, out, err = run(*command)
     assert (code, out) == (2, "")
-    assert "1 (user, item) pair stands more than once" in err
+    assert "1 (user, item) pair occurs more than once" in err
     assert "--duplicates last" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["some.txt"]
     command = (*command, "--duplicates", "last", "--scale", "1:5:1")

@@ -27,7 +27,9 @@ from recveil.methods import BASELINES, PredictiveAnonymizer
 @pytest.fixture(scope="module")
 def split():
     """Invented people of strong tastes, so that there is something to gain by filtering."""
-    ratings = make_ratings(n_users=300, n_items=80, n_ratings=9_000, seed=5, taste=1.0, noise=0.4)
+    ratings = make_ratings(
+        n_users=300, n_items=80, n_ratings=9_000, seed=5, preference=1.0, noise=0.4
+    )
     return split_ratings(ratings, 0.2, 1)
 
 

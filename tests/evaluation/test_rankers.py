@@ -41,7 +41,9 @@ def null_table(ratings, n_rows, rng) -> TrainingTable:
 def planted():
     """People of strong tastes, who rate what they like: groups of five tell whom they hold."""
     rng = np.random.default_rng(4)
-    ratings = make_ratings(n_users=400, n_items=120, n_ratings=9000, seed=4, taste=1.2, noise=0.3)
+    ratings = make_ratings(
+        n_users=400, n_items=120, n_ratings=9000, seed=4, preference=1.2, noise=0.3
+    )
     split = split_ratings(ratings, 0.2, seed=int(rng.integers(9)))
     return split, padded(split.train, 5)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import typer
 
 import recveil
-from recveil.attacks.membership.inference import MEMBERSHIP
 from recveil.cli import app
 from recveil.cli.options import Format
 from recveil.io import FORMATS
 from recveil.release.specs.nominal import UNDONE as WORDS_UNDONE
 from recveil.release.specs.predictive import PADDED_UNDONE
+from recveil.report.audit.disclosure import MEMBERSHIP
 from repository import DOCS, PAGES, ROOT, SOURCE, name_of, text_of
 
 VERBS = {command.callback.__name__: command.callback for command in app.registered_commands}

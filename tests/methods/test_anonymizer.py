@@ -182,14 +182,14 @@ class TestPromise:
         table = ReleasedTable.from_release(release, ratings)
         found = attack_release(ratings, table, Adversary(known=8), np.arange(300))
         assert release.private.groups.sizes.size == 60
-        assert found.group_found.low < 1 / 60
+        assert found.class_reidentified.low < 1 / 60
 
     def test_planted_crowds_are_found(self, fans):
         """Eight ratings lead to the right crowd of two, whose four classes share the hits."""
         release = SparseRows(10, seed=1).anonymize(fans)
         table = ReleasedTable.from_release(release, fans)
         found = attack_release(fans, table, Adversary(known=8), np.arange(80))
-        assert found.group_found.high > 1 / 4
+        assert found.class_reidentified.high > 1 / 4
 
     def test_no_rating_stands_in_it_by_more_than_chance(self, invented):
         """Labels do not change when ratings of a class's items do, but through the crowd."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks.membership.held_out import only
+from recveil.attacks.membership.inference import only
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, Synthesizer, anonymize
 from recveil.methods.earlier_releases import find_earlier, others, warnings_of

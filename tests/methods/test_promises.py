@@ -164,7 +164,7 @@ class TestLevels:
         table = ReleasedTable.from_release(release, invented)
         careful = np.flatnonzero(levels == 6)
         found = attack_release(invented, table, Adversary(known=4), careful)
-        assert found.person_found.rate <= found.bound <= 1 / 6
+        assert found.reidentified.rate <= found.bound <= 1 / 6
         everybody = attack_release(invented, table, Adversary(known=4), np.arange(120))
         assert everybody.bound > 1 / 6
 

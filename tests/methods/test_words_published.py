@@ -17,7 +17,7 @@ from recveil.methods.predictive.anonymizer import label_step
 from recveil.methods.registry import make_variant
 from recveil.publish.written_release import WrittenRelease
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.rating_scale import labels_of
+from recveil.ratings.rating_scale import published_values
 from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -57,7 +57,7 @@ def test_means_of_ranks_by_hand():
     )
     (block,) = homogenize_simple(ratings, Groups.from_labels([0, 0, 1, 1]))
     assert block.values.tolist() == [2.0, 4.0, 1.5, 2.0]
-    labels = labels_of(SCALE.round(block.values, label_step("usual", SCALE)), SCALE)
+    labels = published_values(SCALE.round(block.values, label_step("usual", SCALE)), SCALE)
     assert labels.to_pylist() == ["dislike", "love", "hate", "dislike"]
 
 

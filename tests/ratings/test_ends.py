@@ -40,7 +40,7 @@ def test_the_verb_refuses_it_and_takes_the_remedy(tmp_path):
     with raises("scale.inferred") as error:
         anonymize(tmp_path / "r.csv", tmp_path / "out", k=4)
     assert "11.5" in str(error.value)
-    assert "1 person" in str(error.value)
+    assert "1 user" in str(error.value)
     remedy = {"scale": RatingScale(1, 5, 1), "drop_off_scale": True}
     made = anonymize(tmp_path / "r.csv", tmp_path / "out", k=4, **remedy)
     assert made.reading.off_scale_dropped == 1
@@ -50,7 +50,7 @@ def test_the_verb_refuses_it_and_takes_the_remedy(tmp_path):
 
 def test_two_people_at_two_ends_of_the_crowd():
     found = doubts_of(invented(11.5, 55, 11.5), 3)
-    assert [(end.side, end.value, end.people) for end in found] == [("high", 55.0, 1)]
+    assert [(end.side, end.value, end.n_users) for end in found] == [("high", 55.0, 1)]
     with raises("scale.inferred") as error:
         reject_doubts(invented(11.5, 55, 11.5), 3)
     assert "--scale 1:5:1" in str(error.value)
@@ -166,7 +166,7 @@ def test_one_persons_rating_is_never_the_step_of_a_published_scale(odd, scale):
     ratings = invented(odd)
     assert str(ratings.scale) == scale
     (doubt,) = doubts_of(ratings, 5)
-    assert (doubt.side, doubt.people) == ("step", 1)
+    assert (doubt.side, doubt.n_users) == ("step", 1)
     with raises("scale.inferred") as refused:
         PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings)
     assert "such as 3" in str(refused.value)

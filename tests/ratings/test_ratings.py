@@ -161,7 +161,7 @@ def test_duplicates_are_counted_and_shown():
     with raises("rating.duplicate") as caught:
         Ratings.from_frame(DOUBLED)
     message = str(caught.value)
-    assert message.startswith("2 (user, item) pairs stand more than once")
+    assert message.startswith("2 (user, item) pairs occur more than once")
     assert "user 1 and item 7: 1 (row 0), 4 (row 2)" in message
     assert "--duplicates last" in message
 

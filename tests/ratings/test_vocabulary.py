@@ -33,9 +33,9 @@ def test_words_that_can_be_published(word):
         ("＋1＋1", "a spreadsheet would run it"),  # noqa: RUF001
         (" love", "begins or ends with a space"),
         ("lo\nve", "a line break"),
-        ("lo\x1bve", "a sign that nobody sees"),
-        ("lo\u202eve", "a sign that nobody sees"),
-        ("\ud800", "a sign that nobody sees"),
+        ("lo\x1bve", "an invisible character"),
+        ("lo\u202eve", "an invisible character"),
+        ("\ud800", "an invisible character"),
         ("x" * (LONGEST_WORD + 1), "is this a column of comments"),
         (7, "expected text, got int"),
         (None, "expected text, got NoneType"),

@@ -47,7 +47,7 @@ def with_rate(audited, claim, high):
     rate = Interval(0.09, 0.07, high, 300)
     release, (adversary, _) = audited.published, audited.published.attacks[0]
     manifest = replace(release.manifest, claim=replace(release.manifest.claim, kind=claim))
-    attacks = [(adversary, ATTACK._replace(person_found=rate))]
+    attacks = [(adversary, ATTACK._replace(reidentified=rate))]
     return replace(release, manifest=manifest, attacks=attacks)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recveil.attacks import Adversary, ReleasedTable
-from recveil.attacks.membership.held_out import only
+from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.hidden_items import (
     Catalogue,
     attack_hidden_items,

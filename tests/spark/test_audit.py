@@ -7,7 +7,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import PRESETS, Adversary, Knowledge
-from recveil.attacks.knowledge import Sought
+from recveil.attacks.knowledge import Query
 from recveil.auditing import _selftest
 from recveil.auditing import audit as audit_here
 from recveil.cli import main
@@ -128,7 +128,7 @@ def test_tasks_are_cut_by_the_lists_that_they_need():
     """Items that are known of several count once."""
     items = np.array([0, 1, 0, 1, 2, 3, 3], np.int32)
     knowledge = Knowledge(np.arange(4), np.array([0, 2, 4, 6, 7]), items, None, None, None, 0)
-    sought, support = Sought(knowledge, np.arange(4)), np.array([30, 30, 30, 20])
+    sought, support = Query(knowledge, np.arange(4)), np.array([30, 30, 30, 20])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_ENTRIES_OF_A_TASK", 60)
         assert cut_by_entries(sought, support) == [(0, 2), (2, 4)]

@@ -45,10 +45,10 @@ def test_each_class_has_one_row(made):
     crowds, rule = made
     for found, rows in zip(crowds.bins, rows_of(crowds, rule), strict=True):
         assert [row["key"] for row in rows] == found.keys.tolist()
-        assert [row["people"] for row in rows] == found.class_sizes.tolist()
+        assert [row["users"] for row in rows] == found.class_sizes.tolist()
         for row in rows:
             assert row["items"] == sorted(set(row["items"]))
-            assert len(row["items"]) == len(row["labels"]) > 0
+            assert len(row["items"]) == len(row["values"]) > 0
 
 
 def test_items_stand_in_as_many_rows_as_they_shall(made):
@@ -67,12 +67,12 @@ def test_items_stand_in_as_many_rows_as_they_shall(made):
 def test_labels_are_those_of_the_crowd(made):
     crowds, rule = made
     found, rows = crowds.bins[0], rows_of(crowds, rule)[0]
-    labels = rule.labels(found, 60)
+    labels = rule.values(found, 60)
     for row, crowd in zip(rows, found.cluster_of, strict=True):
         exact = labels.offset + labels.of_clusters[crowd] @ labels.of_items.T.astype(float)
         expected = STARS.round(exact[row["items"]], 0.1)
-        assert np.allclose(row["labels"], expected, atol=0.1001)  # a hair decides how to round
-        assert np.mean(np.isclose(row["labels"], expected)) > 0.9
+        assert np.allclose(row["values"], expected, atol=0.1001)  # a hair decides how to round
+        assert np.mean(np.isclose(row["values"], expected)) > 0.9
 
 
 def test_a_bin_whose_people_rated_nothing_rare_has_none(made):

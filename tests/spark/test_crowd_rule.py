@@ -89,9 +89,9 @@ def test_labels_are_as_far_apart_as_people(rule, crowds, known, crowd_of):
     apart = min(2.5, np.sqrt((placed**2).sum() / (sums**2 / sizes).sum()))
     means = np.array([np.bincount(crowd_of, weights=one) for one in factors.T]).T / sizes[:, None]
     middle = factors.mean(axis=0)
-    there = np.vstack([rule.labels(each, 50).of_clusters for each in crowds.bins])
+    there = np.vstack([rule.values(each, 50).of_clusters for each in crowds.bins])
     assert np.allclose(there, middle + apart * (means - middle), atol=1e-3)
-    assert np.array_equal(rule.labels(crowds.bins[0], 50).of_items, known.factors)
+    assert np.array_equal(rule.values(crowds.bins[0], 50).of_items, known.factors)
 
 
 def test_tasks_change_no_bit(rule, crowds, chosen, known):
@@ -117,4 +117,4 @@ def test_people_who_all_chose_the_same_are_no_error():
     rule = learn_rule(people, bins, found, None, kept[0], SECRET)
     assert np.isfinite(rule.embeddings.slopes).all()
     assert rule.choices(bins.bins[0]).likely(slice(None)).min() > 0.9
-    assert rule.labels(bins.bins[0], 6).offset.tolist() == [1] * 6
+    assert rule.values(bins.bins[0], 6).offset.tolist() == [1] * 6

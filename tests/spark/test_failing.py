@@ -23,7 +23,7 @@ from standalone_cluster import (
 from error_assertions import raises
 from recveil.ratings import RatingScale
 from recveil.spark import anonymize
-from recveil.spark.part_files import SyntheticWriter
+from recveil.spark.synthetic import SyntheticWriter
 from recveil.verification import verify
 
 STARS = RatingScale(1, 5, 1)

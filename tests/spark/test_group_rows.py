@@ -30,9 +30,9 @@ def test_rows_of_classes_stand_in_the_order_that_was_drawn_and_have_k():
         {
             "part": [3, 3, 3],
             "key": [70, 10, 40],
-            "people": [5, 6, 7],
+            "users": [5, 6, 7],
             "items": pa.array([[1], [0, 2], [2]], pa.list_(pa.int32())),
-            "labels": [[3.5], [1.0, 2.0], [4.1]],
+            "values": [[3.5], [1.0, 2.0], [4.1]],
         }
     )
     (block,), given = ClassRows(None, 0.1, 5).of(drawn, 3, (1, 2))

@@ -7,20 +7,24 @@ from recveil.attacks.inference.attributes import Attributes, infer_attributes
 from recveil.attacks.inference.rated_cells import InferredCells, infer_cells
 from recveil.attacks.knowledge import Knowledge, choose_targets, draw_knowledge
 from recveil.attacks.linkage import (
+    InferredLinks,
     Intersection,
-    JointFinding,
-    LinksOfTwo,
-    find_in_both,
+    JointReidentification,
     infer_links,
     intersect,
+    reidentify_in_both,
 )
-from recveil.attacks.membership.held_out import PartialRelease, hold_out
-from recveil.attacks.membership.inference import Membership, infer_membership, infer_memberships
+from recveil.attacks.membership.inference import (
+    Membership,
+    PartialRelease,
+    hold_out,
+    infer_membership,
+    infer_memberships,
+)
 from recveil.attacks.registry import ATTACKS, Attack, AttackEntry, find_attack, register_attack
 from recveil.attacks.reidentification.likelihood import Likelihood, Nearest, find_nearest
 from recveil.attacks.reidentification.on_release import RatingErrors, ReleaseAttack, attack_release
-from recveil.attacks.reidentification.residual_attack import ResidualAttack
-from recveil.attacks.reidentification.residuals import Residuals, find_residuals
+from recveil.attacks.reidentification.residuals import ResidualAttack, Residuals, find_residuals
 from recveil.attacks.reidentification.review_graph import (
     Matches,
     Profiles,
@@ -29,12 +33,12 @@ from recveil.attacks.reidentification.review_graph import (
     match_known_ratings,
     structure_based,
 )
-from recveil.attacks.reidentification.scoreboard import Lineups, Scoreboard, ScoreboardRH
+from recveil.attacks.reidentification.scoreboard import CandidateSets, Scoreboard, ScoreboardRH
 from recveil.attacks.reidentification.sparsity import (
     ItemInformation,
     information_by_rank,
     items_needed,
-    items_needed_for_lineup,
+    items_needed_for_candidate_set,
     nearest_similarity,
     share_at_least,
 )
@@ -56,17 +60,17 @@ __all__ = [
     "Attack",
     "AttackEntry",
     "Attributes",
+    "CandidateSets",
     "Candidates",
     "Guesses",
     "InferredCells",
+    "InferredLinks",
     "Intersection",
     "Interval",
     "ItemInformation",
-    "JointFinding",
+    "JointReidentification",
     "Knowledge",
     "Likelihood",
-    "Lineups",
-    "LinksOfTwo",
     "Matches",
     "Mean",
     "Membership",
@@ -85,7 +89,6 @@ __all__ = [
     "choose_targets",
     "draw_knowledge",
     "find_attack",
-    "find_in_both",
     "find_nearest",
     "find_residuals",
     "hold_out",
@@ -98,12 +101,13 @@ __all__ = [
     "information_by_rank",
     "intersect",
     "items_needed",
-    "items_needed_for_lineup",
+    "items_needed_for_candidate_set",
     "label_based",
     "match_known_ratings",
     "mean_interval",
     "nearest_similarity",
     "register_attack",
+    "reidentify_in_both",
     "share_at_least",
     "structure_based",
     "wilson_interval",

@@ -103,7 +103,7 @@ class Adversary:
             )
         if self.likes_only and self.rating_error is None:
             raise RecveilError(
-                "likes_only tells something of ratings, but rating_error is None; expected a "
+                "likes_only needs ratings, but rating_error is None; expected a "
                 "number of points, or an adversary who knows items alone",
                 code="option.conflict",
             )
@@ -152,60 +152,53 @@ PRESETS = {
     ),
     "public-profile": Adversary(
         known=8,
-        rating_error=0,
-        date_error=None,
         name="public-profile",
-        description="Somebody who reads eight of your ratings, exact but undated, from a public "
-        "profile elsewhere.",
+        description="An adversary who reads eight of your ratings, exact but undated, from a "
+        "public profile elsewhere.",
     ),
     "paper": Adversary(
         known=8,
         right=6,
-        rating_error=0,
         date_error=14,
         name="paper",
-        description="The adversary who found 99 % of the people in the Netflix Prize data: eight "
-        "ratings with dates within 14 days, two of them wrong.",
+        description="The adversary who re-identified 99 % of the users in the Netflix Prize data: "
+        "eight ratings with dates within 14 days, two of them wrong.",
     ),
     "film-buff": Adversary(
         known=8,
         right=6,
-        rating_error=0,
-        date_error=None,
         outside_top=500,
         name="film-buff",
-        description="Somebody who knows eight items that you rated outside the 500 most rated "
-        "ones, two of them wrongly, and no dates.",
+        description="An adversary who knows eight items that you rated outside the 500 most "
+        "rated ones, two of them wrongly, and no dates.",
     ),
     "bystander": Adversary(
         known=8,
         rating_error=None,
-        date_error=None,
         name="bystander",
-        description="Somebody who knows eight things that you used, but not how you liked them.",
+        description="An adversary who knows eight things that you used, but not how you liked "
+        "them.",
     ),
     "likes": Adversary(
         known=8,
         rating_error=1,
         likes_only=True,
         name="likes",
-        description="Somebody who heard of eight items whether you liked them or not, and no more.",
+        description="An adversary who knows of eight items whether you liked them, and no more.",
     ),
     "likes-16": Adversary(
         known=16,
         rating_error=1,
         likes_only=True,
         name="likes-16",
-        description="Somebody who heard of sixteen items whether you liked them or not, and no "
-        "more.",
+        description="An adversary who knows of sixteen items whether you liked them, and no more.",
     ),
     "insider": Adversary(
         known=16,
-        rating_error=0,
         date_error=0,
         activity_error=0.0,
         name="insider",
-        description="Somebody who once saw sixteen of your ratings with their exact dates, and "
+        description="An adversary who once saw sixteen of your ratings with their exact dates, and "
         "how many there were.",
     ),
 }

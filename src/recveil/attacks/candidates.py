@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks.knowledge import Sought
+from recveil.attacks.knowledge import Query
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.runtime.compiled import compiled
@@ -16,7 +16,7 @@ from recveil.runtime.safe_repr import brief
 
 # Searches candidates for the targets with that many threads; each returned array has one entry per
 # target.
-Work = Callable[["Candidates", Sought, int], tuple[NDArray[Any], ...]]
+Work = Callable[["Candidates", Query, int], tuple[NDArray[Any], ...]]
 # Values are stored as a code of one or two bytes; more distinct values are rounded.
 _MOST_LEVELS = 1 << 16
 
@@ -32,13 +32,13 @@ class Candidates:
     ----------
     indptr : ndarray of int64, shape (n_items + 1,)
         Item i is in the records at ``indptr[i]:indptr[i + 1]``.
-    records : ndarray of int32, shape (n_labels,)
+    records : ndarray of int32, shape (n_values,)
         Positions of records, ascending for each item.
-    codes : ndarray of uint8 or uint16, shape (n_labels,)
+    codes : ndarray of uint8 or uint16, shape (n_values,)
         Index of the value in `levels`.
     levels : ndarray of float64, shape (n_levels,)
         The distinct values, ascending.
-    days : ndarray of int32, shape (n_labels,), or None
+    days : ndarray of int32, shape (n_values,), or None
     sizes : ndarray of int64, shape (n_records,)
         Number of users of each record.
     activity : ndarray of int64, shape (n_records,)
@@ -55,7 +55,7 @@ class Candidates:
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> Self:
-        """Index raw ratings, as if they had been published with the names removed.
+        """Index raw ratings, as if they had been published with the ids removed.
 
         Examples
         --------
@@ -63,13 +63,12 @@ class Candidates:
         >>> found.indptr, found.records, found.levels[found.codes]
         (array([0, 2, 3]), array([0, 1, 0], dtype=int32), array([4., 5., 2.]))
         """
-        sizes = np.ones(ratings.n_users, np.int64)
         return cls._build(
             indptr=ratings.indptr,
             indices=ratings.indices,
             values=ratings.values,
             days=ratings.days,
-            sizes=sizes,
+            sizes=np.ones(ratings.n_users, np.int64),
             n_items=ratings.n_items,
             scale=ratings.scale,
         )
@@ -127,7 +126,22 @@ class Candidates:
         return self.sizes.size
 
     @property
-    def n_people(self) -> int:
+    def n_items(self) -> int:
+        """Number of items, including those without a record."""
+        return self.indptr.size - 1
+
+    @property
+    def items(self) -> NDArray[np.int32]:
+        """Item of each value, shape (n_values,)."""
+        return np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(self.indptr))
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The published values, shape (n_values,)."""
+        return self.levels[self.codes]
+
+    @property
+    def n_users(self) -> int:
         """Number of users of all records."""
         return int(self.sizes.sum())
 
@@ -146,9 +160,9 @@ class Candidates:
             return None
         return int(self.days.min()), int(self.days.max())
 
-    def look(self, work: Work, sought: Sought, threads: int) -> tuple[NDArray[Any], ...]:
+    def search(self, work: Work, query: Query, threads: int) -> tuple[NDArray[Any], ...]:
         """Run a search over these records; remote candidates run it where they are."""
-        return work(self, sought, threads)
+        return work(self, query, threads)
 
     def lengths_outside(self, top: int) -> NDArray[np.int64]:
         """Count each record's values outside the `top` most rated items.
@@ -173,9 +187,8 @@ class Candidates:
         array([0, 0, 1])
         """
         by_record = np.argsort(self.records, kind="stable")
-        items = np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))[by_record]
-        labels = np.stack([items, self.codes[by_record]], axis=1).astype(np.int32)
-        content, width = labels.tobytes(), 2 * labels.itemsize
+        pairs = np.stack([self.items, self.codes], axis=1)[by_record].astype(np.int32)
+        content, width = pairs.tobytes(), 2 * pairs.itemsize
         bounds = np.concatenate([[0], np.cumsum(self.activity) * width]).tolist()
         rows = (content[start:end] for start, end in itertools.pairwise(bounds))
         numbers: dict[bytes, int] = {}

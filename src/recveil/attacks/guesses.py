@@ -1,20 +1,13 @@
 """Guesses of an attack, from the scores of the records for each target."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks.statistics import (
-    count_users,
-    deviation,
-    find_top,
-    sum_likelihoods,
-    sum_up,
-)
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 
@@ -30,9 +23,9 @@ class Guesses:
     ----------
     best : ndarray of int64
         The record that fits best; -1 if several fit equally well, or none fits.
-    tied_people : ndarray of int64
+    tied_users : ndarray of int64
         Number of users of all records that fit best.
-    own_is_top : ndarray of bool
+    target_is_top : ndarray of bool
         Whether the target's own record is among them.
     eccentricity : ndarray of float64, or None
         (highest - second highest score) / σ; 0 if the top score ties or σ is 0.
@@ -46,16 +39,16 @@ class Guesses:
     --------
     >>> guesses = Guesses(
     ...     best=np.array([4, -1]),
-    ...     tied_people=np.array([1, 2]),
-    ...     own_is_top=np.array([True, True]),
+    ...     tied_users=np.array([1, 2]),
+    ...     target_is_top=np.array([True, True]),
     ... )
     >>> guesses.chance
     array([1. , 0.5])
     """
 
     best: NDArray[np.int64]
-    tied_people: NDArray[np.int64]
-    own_is_top: NDArray[np.bool_]
+    tied_users: NDArray[np.int64]
+    target_is_top: NDArray[np.bool_]
     eccentricity: NDArray[np.float64] | None = None
     bits: NDArray[np.float64] | None = None
     score: NDArray[np.float64] | None = None
@@ -63,7 +56,7 @@ class Guesses:
     @property
     def chance(self) -> NDArray[np.float64]:
         """Probability that a random pick among the best-fitting users is the target."""
-        return self.own_is_top / np.maximum(self.tied_people, 1)
+        return self.target_is_top / np.maximum(self.tied_users, 1)
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         """Yield the arrays that are not None, in the order of the fields."""
@@ -89,8 +82,8 @@ class Sheet(NamedTuple):
     """Arrays of `ScoredGuesses`, for compiled functions to fill."""
 
     best: NDArray[np.int64]
-    tied_people: NDArray[np.int64]
-    own_is_top: NDArray[np.bool_]
+    tied_users: NDArray[np.int64]
+    target_is_top: NDArray[np.bool_]
     eccentricity: NDArray[np.float64]
     bits: NDArray[np.float64]
     score: NDArray[np.float64]
@@ -100,16 +93,28 @@ class Sheet(NamedTuple):
         """Return uninitialized arrays."""
         return cls(
             best=np.empty(n_targets, np.int64),
-            tied_people=np.empty(n_targets, np.int64),
-            own_is_top=np.empty(n_targets, np.bool_),
+            tied_users=np.empty(n_targets, np.int64),
+            target_is_top=np.empty(n_targets, np.bool_),
             eccentricity=np.empty(n_targets),
             bits=np.empty(n_targets),
             score=np.empty(n_targets),
         )
 
-    def guesses(self) -> ScoredGuesses:
-        """Return the filled arrays as guesses."""
-        return ScoredGuesses(**self._asdict())
+
+def guesses_of_best(
+    best_of: Iterable[NDArray[np.int64]],
+    sizes: NDArray[np.int64],
+    target_records: NDArray[np.int64],
+) -> Guesses:
+    """Return the guesses from the best-fitting records of each target."""
+    n_targets = target_records.size
+    best, tied_users = np.full(n_targets, -1), np.zeros(n_targets, np.int64)
+    target_is_top = np.zeros(n_targets, bool)
+    for target, records in enumerate(best_of):
+        best[target] = records[0] if records.size == 1 else -1
+        tied_users[target] = sizes[records].sum()
+        target_is_top[target] = bool(np.isin(target_records[target], records))
+    return Guesses(best=best, tied_users=tied_users, target_is_top=target_is_top)
 
 
 class _Others(NamedTuple):
@@ -134,10 +139,10 @@ class _Others(NamedTuple):
 @compiled()
 def _sum_up_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], record: int) -> _Others:
     sizes = search.sizes
-    record_users = 0 if record < 0 else count_users(sizes, record)
-    total, squares, n_scoring = sum_up(scores, listed, sizes)
-    n_zero = search.n_people - record_users - n_scoring
-    top, second, best, n_top = find_top(scores, listed, sizes)
+    record_users = 0 if record < 0 else _count_users(sizes, record)
+    total, squares, n_scoring = _sum_up(scores, listed, sizes)
+    n_zero = search.n_users - record_users - n_scoring
+    top, second, best, n_top = _find_top(scores, listed, sizes)
     for _ in range(min(2, search.n_records - (record >= 0) - listed.size)):
         if top < 0.0:  # records with score 0 may tie; only a sole record can win with it
             top, best, n_top = 0.0, 0, n_zero
@@ -150,7 +155,7 @@ def _sum_up_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], reco
 def lead_of_others(search: Any, listed: NDArray[Any], scores: NDArray[Any], record: int) -> float:
     """Return the eccentricity in a table without the target's own record."""
     others = _sum_up_others(search, listed, scores, record)
-    sigma = deviation(others.total, others.squares, search.n_people - others.record_users)
+    sigma = _deviation(others.total, others.squares, search.n_users - others.record_users)
     return _eccentricity(others.top, others.second, sigma)
 
 
@@ -165,7 +170,7 @@ def guess(
     sheet: Sheet,
 ) -> None:
     """Turn one target's scores into a row of the sheet."""
-    sizes, n_people = search.sizes, search.n_people
+    sizes, n_users = search.sizes, search.n_users
     others = _sum_up_others(search, listed, scores, record)
     top, second, best, n_top = others.top, others.second, others.best, others.n_top
     record_users, n_zero = others.record_users, others.n_zero
@@ -175,18 +180,18 @@ def guess(
     if sigma == 0.0:
         total = others.total + record_users * record_score
         squares = others.squares + record_users * record_score**2
-        sigma = deviation(total, squares, n_people)
+        sigma = _deviation(total, squares, n_users)
     sheet.best[target] = record if score > top else best if top > max(second, score) else -1
-    sheet.tied_people[target] = n_top * (top == highest) + record_users * (score == highest)
+    sheet.tied_users[target] = n_top * (top == highest) + record_users * (score == highest)
     sheet.eccentricity[target] = _eccentricity(highest, next_highest, sigma)
     sheet.score[target] = highest
-    sheet.own_is_top[target] = record >= 0 and score == highest
+    sheet.target_is_top[target] = record >= 0 and score == highest
     if record < 0:
         sheet.bits[target] = np.nan
     elif sigma == 0.0:
-        sheet.bits[target] = math.log2(n_people)
+        sheet.bits[target] = math.log2(n_users)
     else:
-        mass = sum_likelihoods(scores, listed, sizes, highest, sigma)
+        mass = _sum_likelihoods(scores, listed, sizes, highest, sigma)
         mass += record_users * math.exp((score - highest) / sigma) + n_zero * math.exp(
             -highest / sigma
         )
@@ -197,3 +202,97 @@ def guess(
 def _eccentricity(top: float, second: float, sigma: float) -> float:
     """Return the lead of the first score over the second; 0 without two scores or a spread."""
     return (top - second) / sigma if second >= 0.0 and sigma > 0.0 else 0.0
+
+
+# The following functions use the scores of some records. `sizes` has the number of users per record
+# of the whole table, and is empty if it is always one; a record of s users counts s times.
+
+
+@compiled()
+def _count_users(sizes: NDArray[Any], record: int) -> int:
+    """Return the number of users of a record."""
+    return sizes[record] if sizes.size else 1
+
+
+@compiled()
+def _find_top(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
+) -> tuple[float, float, int, int]:
+    """Return the two highest scores (-1 if missing), a record with the first, and its users.
+
+    If several records share the highest score, it is also the second one, and the users of all of
+    them count.
+
+    Examples
+    --------
+    >>> _find_top(np.array([2.0, 3.0, 1.0]), np.array([0, 4, 7]), np.empty(0, np.int64))
+    (3.0, 2.0, 4, 1)
+    """
+    top, second, best, n_top = -1.0, -1.0, -1, 0
+    for at in range(scores.size):
+        if scores[at] < second:
+            continue
+        if scores[at] > top:
+            top, second, best, n_top = (
+                scores[at],
+                top,
+                records[at],
+                _count_users(sizes, records[at]),
+            )
+        else:
+            second = scores[at]
+            n_top += _count_users(sizes, records[at]) if second == top else 0
+    return top, second, best, n_top
+
+
+@compiled()
+def _deviation(total: float, squares: float, n: int) -> float:
+    """Return the population standard deviation; the rounding left of equal scores counts as 0.
+
+    Examples
+    --------
+    >>> _deviation(4.0, 10.0, 2)  # of 1 and 3
+    1.0
+    """
+    if n == 0:
+        return 0.0
+    variance = squares / n - (total / n) ** 2
+    return math.sqrt(variance) if variance > 1e-12 * squares / n else 0.0
+
+
+# These two may add in any order, so that the compiler can vectorize them.
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _sum_up(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
+) -> tuple[float, float, int]:
+    """Return the sum and sum of squares of the users' scores, and the number of users."""
+    total, squares, n_users = 0.0, 0.0, 0
+    for at in range(scores.size):
+        score, n_here = np.float64(scores[at]), _count_users(sizes, records[at])
+        total += n_here * score
+        squares += n_here * score * score
+        n_users += n_here
+    return total, squares, n_users
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _sum_likelihoods(
+    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any], top: float, sigma: float
+) -> float:
+    """Return the sum over users of exp((score - top) / σ), for scores up to the top one.
+
+    Examples
+    --------
+    >>> scores, records = np.array([1.0, 3.0]), np.array([0, 1])
+    >>> round(_sum_likelihoods(scores, records, np.array([5, 1]), 3.0, 2.0), 6)  # 5 / e + 1
+    2.839397
+    """
+    mass = 0.0
+    for at in range(scores.size):
+        # e^x = (1 + x/n + (x/n)²/2)^n for a large n is sixteen products, which the compiler
+        # vectorizes. Below x = -1000 the result is 0, and the formula would rise again.
+        x = max((scores[at] - top) / sigma, -1000.0) / 65536
+        mass += _count_users(sizes, records[at]) * (1 + x * (1 + 0.5 * x)) ** 65536
+    return mass

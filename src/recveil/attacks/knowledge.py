@@ -42,7 +42,7 @@ class World(NamedTuple):
     # Number of users anywhere who rated each item, including the target
     raters: NDArray[np.int64]
     # Number of users anywhere
-    people: int
+    n_users: int
     # Sum of the ratings of each item, including the target's; None with Spark, which infers no
     # membership
     totals: NDArray[np.float64] | None = None
@@ -52,8 +52,7 @@ class World(NamedTuple):
         """Count a table of all users, whether they are in a release or not."""
         if not isinstance(ratings.values, np.ndarray):
             return cls(ratings.support, ratings.n_users)
-        weights = ratings.values.astype(np.float64)
-        totals = np.bincount(ratings.indices, weights, ratings.n_items)
+        totals = np.bincount(ratings.indices, ratings.values.astype(np.float64), ratings.n_items)
         return cls(ratings.support, ratings.n_users, totals.astype(np.float64))
 
 
@@ -77,7 +76,7 @@ class Knowledge:
     activity : ndarray of float64, shape (n_targets, 2), or None
         Bounds on the target's number of ratings.
     skipped : int
-        Requested targets with too few ratings in the pool. They count as not found.
+        Requested targets with too few ratings in the pool. They count as not re-identified.
     world : World or None
         Statistics of all users; None if unknown.
     """
@@ -112,7 +111,7 @@ def choose_targets(n_users: int, n_targets: int | None, seed: int) -> NDArray[np
     """
     if n_targets is not None and n_targets < 0:
         raise RecveilError(
-            f"n_targets is {n_targets}; expected at least 0, or None for everyone",
+            f"n_targets is {n_targets}; expected at least 0, or None for all users",
             code="option.value",
         )
     if n_targets is None or n_targets >= n_users:
@@ -164,9 +163,8 @@ def draw_knowledge(
         np.append(in_pool[rows.items], False), rows.indptr[:-1], dtype=np.int64
     ) * (np.diff(rows.indptr) > 0)
     able = (n_rated >= n_true) & (in_pool.sum() - n_rated >= n_false)
-    able &= (
-        ratings.n_ratings > 0
-    )  # even an adversary with only wrong entries draws their values from ratings
+    # Even an adversary with only wrong entries draws their values from ratings.
+    able &= ratings.n_ratings > 0
     attacked = targets[able]
     shape = (attacked.size, adversary.known)
     items, places = _draw_items(
@@ -383,7 +381,7 @@ def _know_activity(
 
 
 @brief
-class Sought(NamedTuple):
+class Query(NamedTuple):
     """Inputs of one search for targets; it can be split by target.
 
     The result for a target does not depend on the other targets.

@@ -20,23 +20,23 @@ class Intersection(NamedTuple):
 
     Attributes
     ----------
-    alone : Interval
+    unique : Interval
         Share of the users with whom no other user shares both groups.
-    alone_in_one : float
+    unique_in_one : float
         The same share in the one release where it is larger: the baseline.
     below_k : Interval
         Share of the users who share both groups with fewer users than both releases promise.
-    mean_people : Mean
+    mean_users : Mean
         Users in both groups, including the user; mean over users.
-    people : int
+    n_users : int
         Number of users in both releases; the shares are of them.
     """
 
-    alone: Interval
-    alone_in_one: float
+    unique: Interval
+    unique_in_one: float
     below_k: Interval
-    mean_people: Mean
-    people: int
+    mean_users: Mean
+    n_users: int
 
 
 def groups_of(table: ReleasedTable) -> NDArray[np.int64]:
@@ -96,7 +96,7 @@ def intersect(
     -----
     All users in both releases are counted: the intervals describe other users of the same
     population, not an error of the count. The adversary is assumed to know a user's two groups; see
-    `find_in_both` for how often they are found.
+    `reidentify_in_both` for how often they are inferred.
 
     Source: Ganta, Kasiviswanathan, Smith 2008 (composition attacks).
 
@@ -110,7 +110,7 @@ def intersect(
     ...     maker = PredictiveAnonymizer(k=5, grouping=grouping, seed=1)
     ...     tables.append(ReleasedTable.from_release(maker.anonymize(ratings), ratings))
     >>> found = intersect(*tables, promised=np.full(40, 5))
-    >>> found.alone_in_one, round(found.alone.rate, 3), found.below_k.rate
+    >>> found.unique_in_one, round(found.unique.rate, 3), found.below_k.rate
     (0.0, 0.275, 1.0)
     """
     if first.record_of.size != second.record_of.size:
@@ -126,22 +126,22 @@ def intersect(
     n_users = int(is_in_both.sum())
     if not n_users:
         raise RecveilError(
-            "nobody stands in both releases; expected two releases of the same people",
+            "no user is in both releases; expected two releases of the same users",
             code="release.mismatch",
         )
     in_one = [
         np.bincount(of_release[of_release >= 0])[of_release[is_in_both]] for of_release in groups
     ]
     return Intersection(
-        alone=wilson_interval(int((group_sizes[is_in_both] == 1).sum()), n_users),
-        alone_in_one=max(float(np.mean(sizes == 1)) for sizes in in_one),
+        unique=wilson_interval(int((group_sizes[is_in_both] == 1).sum()), n_users),
+        unique_in_one=max(float(np.mean(sizes == 1)) for sizes in in_one),
         below_k=wilson_interval(int((group_sizes < promised)[is_in_both].sum()), n_users),
-        mean_people=mean_interval(group_sizes[is_in_both]),
-        people=n_users,
+        mean_users=mean_interval(group_sizes[is_in_both]),
+        n_users=n_users,
     )
 
 
-class JointFinding(NamedTuple):
+class JointReidentification(NamedTuple):
     """Re-identification rates of an adversary with two releases.
 
     Attributes
@@ -149,15 +149,15 @@ class JointFinding(NamedTuple):
     requested, skipped : int
         Targets requested, and those of them with too few ratings; these count as not re-identified.
     first, second : Interval
-        Share of the targets whose row is found in each release.
+        Share of the targets whose row is inferred in each release.
     both : Interval
-        Share of the targets whose row is found in both.
-    person_in_one : Interval
-        Expected re-identification rate of a random pick among the users of the found row, in the
+        Share of the targets whose row is inferred in both.
+    reidentified_by_one : Interval
+        Expected re-identification rate of a random pick among the users of the inferred row, in the
         release where it is higher.
-    person_in_both : Interval
-        The same for a random pick among the users of both found rows.
-    stranger : Interval
+    reidentified_by_both : Interval
+        The same for a random pick among the users of both inferred rows.
+    control : Interval
         The control: the same with another target's row in the second release.
     """
 
@@ -166,19 +166,19 @@ class JointFinding(NamedTuple):
     first: Interval
     second: Interval
     both: Interval
-    person_in_one: Interval
-    person_in_both: Interval
-    stranger: Interval
+    reidentified_by_one: Interval
+    reidentified_by_both: Interval
+    control: Interval
 
 
-def find_in_both(
+def reidentify_in_both(
     ratings: Ratings,
     first: ReleasedTable,
     second: ReleasedTable,
     adversary: Adversary,
     targets: NDArray[np.int64],
     seed: int = 0,
-) -> JointFinding:
+) -> JointReidentification:
     """Attack the targets in both releases, each with its strongest attack.
 
     Parameters
@@ -200,9 +200,9 @@ def find_in_both(
 
     Notes
     -----
-    A row is found if it alone fits best. The rows do not reveal which users are in both; the pick
+    A row is found if it unique fits best. The rows do not reveal which users are in both; the pick
     is for an adversary who learns that from elsewhere, such as from companions. An adversary who
-    combines both releases to find a row may do better.
+    combines both releases to infer a row may do better.
 
     Examples
     --------
@@ -213,15 +213,15 @@ def find_in_both(
     >>> for grouping in ("mdav", "k-member"):
     ...     maker = PredictiveAnonymizer(5, "simple", grouping=grouping, seed=1)
     ...     tables.append(ReleasedTable.from_release(maker.anonymize(ratings), ratings))
-    >>> found = find_in_both(ratings, *tables, Adversary(known=8), np.arange(60))
-    >>> found.person_in_both.rate > found.person_in_one.rate
+    >>> found = reidentify_in_both(ratings, *tables, Adversary(known=8), np.arange(60))
+    >>> found.reidentified_by_both.rate > found.reidentified_by_one.rate
     True
     """
     missing = np.flatnonzero((first.record_of[targets] < 0) | (second.record_of[targets] < 0))
     if missing.size:
         raise RecveilError(
-            f"{missing.size} of {targets.size} people looked for are missing in a release; "
-            f"expected people of both",
+            f"{missing.size} of {targets.size} targets are missing in a release; expected users of "
+            f"both",
             code="argument.value",
         )
     known, one = best_guesses(ratings, first, adversary, targets, seed)
@@ -235,15 +235,15 @@ def find_in_both(
     def rate(hits: NDArray[np.float64] | NDArray[np.bool_]) -> Interval:
         return wilson_interval(float(hits.sum()), known.requested)
 
-    return JointFinding(
+    return JointReidentification(
         requested=known.requested,
         skipped=known.skipped,
         first=rate(in_first),
         second=rate(in_second),
         both=rate(in_first & in_second),
-        person_in_one=max(rate(one.chance), rate(two.chance)),
-        person_in_both=rate((in_first & in_second) / group_sizes),
-        stranger=rate(is_control_hit / group_sizes),
+        reidentified_by_one=max(rate(one.chance), rate(two.chance)),
+        reidentified_by_both=rate((in_first & in_second) / group_sizes),
+        control=rate(is_control_hit / group_sizes),
     )
 
 
@@ -252,14 +252,14 @@ MOST_INFERRED = 20
 # With more users, a random sample is used.
 MOST_USERS = 1_000
 # Rank of the smooth fit, and the most values that are fitted.
-_FACTORS, _MOST_LABELS = 10, 1 << 25
+_FACTORS, _MOST_VALUES = 10, 1 << 25
 # Residuals below this are rounding.
-_NOTHING = 1e-6
+_ROUNDING = 1e-6
 
 Table = NDArray[np.float64]
 
 
-class LinksOfTwo(NamedTuple):
+class InferredLinks(NamedTuple):
     """Precision of the items inferred as rated from a user's two known rows.
 
     Each is the share of the inferred items that the user rated; mean over users with inferred
@@ -268,10 +268,10 @@ class LinksOfTwo(NamedTuple):
     Attributes
     ----------
     first, second : Mean
-        From the row in one release alone.
+        From the row in one release unique.
     both : Mean
         From both rows.
-    stranger : Mean
+    control : Mean
         The control: from the row in the first release, and another user's row in the second.
     popularity : Mean
         The baseline: as many of the most rated items as both rows yield.
@@ -280,7 +280,7 @@ class LinksOfTwo(NamedTuple):
     first: Mean
     second: Mean
     both: Mean
-    stranger: Mean
+    control: Mean
     popularity: Mean
 
     @property
@@ -296,7 +296,7 @@ def infer_links(
     second: ReleasedTable,
     targets: NDArray[np.int64],
     seed: int = 0,
-) -> LinksOfTwo | None:
+) -> InferredLinks | None:
     """Infer rated items from a user's two rows and measure their precision.
 
     Parameters
@@ -312,7 +312,7 @@ def infer_links(
 
     Returns
     -------
-    LinksOfTwo or None
+    InferredLinks or None
         None if a release of full rows is too large to fit.
 
     Raises
@@ -341,39 +341,32 @@ def infer_links(
     >>> for grouping in ("mdav", "k-member"):
     ...     maker = PredictiveAnonymizer(4, "simple", grouping=grouping, seed=1)
     ...     tables.append(ReleasedTable.from_release(maker.anonymize(ratings), ratings))
-    >>> told = infer_links(ratings, *tables, np.arange(40))
-    >>> told.both.mean > told.one.mean, told.both.mean > told.stranger.mean
+    >>> links = infer_links(ratings, *tables, np.arange(40))
+    >>> links.both.mean > links.one.mean, links.both.mean > links.control.mean
     (True, True)
     """
     inside = targets[(first.record_of[targets] >= 0) & (second.record_of[targets] >= 0)]
     if inside.size < 2:
         raise RecveilError(
-            f"{inside.size} of the people looked for stand in both releases; expected at least 2",
+            f"{inside.size} of the targets are in both releases; expected at least 2",
             code="release.mismatch",
         )
     if inside.size > MOST_USERS:
         inside = np.random.default_rng(seed).choice(inside, MOST_USERS, replace=False)
-    if any(_is_full(table) and table.values.size > _MOST_LABELS for table in (first, second)):
+    if any(_is_full(table) and table.values.size > _MOST_VALUES for table in (first, second)):
         return None
-    shares = _shares(
-        *(ratings, _Rows.of(first, ratings), _Rows.of(second, ratings), inside),
-        _draw_others(inside, seed),
-    )
-    return LinksOfTwo(**{name: mean_interval(share) for name, share in shares.items()})
+    order = np.random.default_rng(seed).permutation(inside.size)
+    others = np.empty_like(inside)
+    others[order] = inside[np.roll(order, 1)]
+    rows = _Rows.of(first, ratings), _Rows.of(second, ratings)
+    shares = _shares(ratings, *rows, inside, others)
+    return InferredLinks(**{name: mean_interval(share) for name, share in shares.items()})
 
 
 def _is_full(table: ReleasedTable) -> bool:
     """Return whether all rows, of two or more, have values for the same items."""
     n_records = table.indptr.size - 1
     return n_records > 1 and table.values.size == n_records * np.unique(table.indices).size
-
-
-def _draw_others(users: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Return another user for each user."""
-    order = np.random.default_rng(seed).permutation(users.size)
-    other = np.empty_like(users)
-    other[order] = users[np.roll(order, 1)]
-    return other
 
 
 class _Rows:
@@ -390,7 +383,7 @@ class _Rows:
     def of(cls, table: ReleasedTable, ratings: Ratings) -> "_Rows":
         """Fit full rows; sparse rows and nominal labels need no fit."""
         if not ratings.scale.ordered:
-            return cls(table, _rare_words(table, ratings), by_equality=True)
+            return cls(table, _rare_labels(table, ratings), by_equality=True)
         if not _is_full(table):
             return cls(table, None)
         explained = find_residuals(table.candidates, ratings.scale)
@@ -408,31 +401,31 @@ class _Rows:
         record = self.table.record_of[user]
         if self._residuals is not None:
             return np.asarray(self._residuals[record])
-        evidence = np.zeros(self.table.candidates.indptr.size - 1)
+        evidence = np.zeros(self.table.n_items)
         evidence[self.table.row(record)[0]] = np.inf
         return evidence
 
-    def labels(self, user: int) -> Table:
+    def values(self, user: int) -> Table:
         """Return the values of a user's row, nan where there is none, shape (n_items,)."""
         items, values = self.table.row(self.table.record_of[user])
-        labels = np.full(self.table.candidates.indptr.size - 1, np.nan)
-        labels[items] = values
-        return labels
+        row = np.full(self.table.n_items, np.nan)
+        row[items] = values
+        return row
 
 
-def _rare_words(table: ReleasedTable, ratings: Ratings) -> Table:
+def _rare_labels(table: ReleasedTable, ratings: Ratings) -> Table:
     """Return the evidence per item of nominal rows, shape (n_records, n_items).
 
     A label that a user gave may occur in any row; without a rating, the label is mostly the item's
     most common one. The rarer a label is for an item, the higher are the odds above the item's
     popularity. The evidence is their square root.
     """
-    n_records, n_words = table.indptr.size - 1, len(ratings.scale.words)
+    n_records, n_labels = table.indptr.size - 1, len(ratings.scale.words)
     rows = np.repeat(np.arange(n_records), np.diff(table.indptr))
-    pairs = table.indices * np.int64(n_words) + np.rint(table.values).astype(np.int64) - 1
+    pairs = table.indices * np.int64(n_labels) + np.rint(table.values).astype(np.int64) - 1
     sizes = table.candidates.sizes[rows]
-    n_with_word = np.bincount(pairs, sizes, ratings.n_items * n_words)[pairs]
-    share = n_with_word / table.candidates.sizes.sum()
+    n_with_label = np.bincount(pairs, sizes, ratings.n_items * n_labels)[pairs]
+    share = n_with_label / table.candidates.sizes.sum()
     popularity = np.minimum(ratings.support / ratings.n_users, 1 - 1 / (2 * ratings.n_users))
     odds = popularity / (1 - popularity)
     surely = np.zeros((n_records, ratings.n_items))
@@ -444,8 +437,8 @@ def _explained(table: ReleasedTable, residuals: Residuals, popularity: Table) ->
     """Return signed root odds that each item of full rows was rated, shape (n_records, n_items)."""
     cells = residuals.cells
     score, _ = residuals.reported_with(popularity[residuals.items])
-    off = np.exp(score / 2) * np.sign(cells.labels - cells.fitted)
-    moved = np.zeros((len(off), table.candidates.indptr.size - 1))
+    off = np.exp(score / 2) * np.sign(cells.values - cells.fitted)
+    moved = np.zeros((len(off), table.n_items))
     moved[:, residuals.items] = off
     return moved
 
@@ -459,8 +452,8 @@ def _residuals(table: ReleasedTable) -> Table:
     if n_factors > 0:
         left, strengths, right = randomized_svd(rows, n_factors, random_state=0)
         rows = rows - (left * strengths) @ right
-    off = np.zeros((len(rows), table.candidates.indptr.size - 1))
-    off[:, table.row(0)[0]] = np.where(np.abs(rows) > _NOTHING, rows, 0.0)
+    off = np.zeros((len(rows), table.n_items))
+    off[:, table.row(0)[0]] = np.where(np.abs(rows) > _ROUNDING, rows, 0.0)
     return off
 
 
@@ -473,13 +466,13 @@ def _shares(
 ) -> dict[str, list[float]]:
     """Return each user's share of inferred items that they rated, by source."""
     by_support = np.argsort(-ratings.support, kind="stable")
-    shares: dict[str, list[float]] = {name: [] for name in LinksOfTwo._fields}
+    shares: dict[str, list[float]] = {name: [] for name in InferredLinks._fields}
     for user, other in zip(users.tolist(), others.tolist(), strict=True):
         inferred = {
             "first": _strongest_items(first.evidence(user)),
             "second": _strongest_items(second.evidence(user)),
             "both": _strongest_items(_agree(first, user, second, user)),
-            "stranger": _strongest_items(_agree(first, user, second, other)),
+            "control": _strongest_items(_agree(first, user, second, other)),
         }
         inferred["popularity"] = by_support[: inferred["both"].size]
         rated = ratings.row(user)[0]
@@ -494,7 +487,7 @@ def _agree(first: _Rows, user: int, second: _Rows, other: int) -> Table:
     one, two = first.evidence(user), second.evidence(other)
     opposite = np.isfinite(one) & np.isfinite(two) & (np.sign(one) != np.sign(two))
     if first.by_equality and second.by_equality:
-        opposite |= first.labels(user) != second.labels(other)
+        opposite |= first.values(user) != second.values(other)
     return np.where(opposite, 0.0, np.minimum(np.abs(one), np.abs(two)))
 
 

@@ -17,7 +17,7 @@ from recveil.attacks.reidentification.likelihood import (
     Nearest,
     likelihoods_for_means,
 )
-from recveil.attacks.reidentification.residual_attack import ResidualAttack
+from recveil.attacks.reidentification.residuals import ResidualAttack
 from recveil.attacks.reidentification.scoreboard import ScoreboardRH
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
@@ -87,8 +87,8 @@ ATTACKS: dict[str, AttackEntry] = {}
 _LEARNED = {
     LikelyRated.name: AttackEntry(
         name=LikelyRated.name,
-        description="Of rows that were filled up, it takes the record in which the known items are "
-        "most likely real ratings, by what a release of the adversary’s own taught of fills.",
+        description="In rows with fills, it picks the record in which the known items are most "
+        "likely real ratings, by a classifier that the adversary trained on a shadow release.",
         on_release=lambda _adversary, _scale: [],
     )
 }
@@ -166,8 +166,8 @@ def attacks_on_release(adversary: Adversary, scale: RatingScale) -> list[tuple[s
 register_attack(
     AttackEntry(
         name=ScoreboardRH.name,
-        description="Narayanan & Shmatikov’s attack (2008): each known item that stands in a "
-        "record counts more the rarer it is, and more the nearer rating and date are.",
+        description="Narayanan & Shmatikov’s attack (2008): each known item of a record "
+        "counts more the rarer it is, and more the nearer rating and date are.",
         on_table=lambda _adversary, _scale: ScoreboardRH(),
         on_release=lambda _adversary, _scale: [ScoreboardRH()],
     )
@@ -175,7 +175,7 @@ register_attack(
 register_attack(
     AttackEntry(
         name=Nearest.name,
-        description="It takes the record whose labels lie closest to the known ratings; an item "
+        description="It picks the record whose values are closest to the known ratings; an item "
         "that the record lacks counts as the largest difference.",
         on_release=lambda _adversary, _scale: [Nearest()],
     )
@@ -183,7 +183,7 @@ register_attack(
 register_attack(
     AttackEntry(
         name=Likelihood.name,
-        description="It takes the record that makes the adversary’s knowledge most likely, given "
+        description="It picks the record that makes the adversary’s knowledge most likely, given "
         "the bounds of its errors: one that agrees with more of the entries, and is shorter.",
         on_table=lambda adversary, _scale: Likelihood.of(adversary),
         on_release=lambda adversary, scale: likelihoods_for_means(adversary, scale.range),
@@ -193,7 +193,7 @@ register_attack(
     AttackEntry(
         name=ResidualAttack.name,
         description="Where every record holds all items, it fits smooth rows to the records, and "
-        "takes the record in which the known ratings explain best what the fit leaves over.",
+        "picks the record whose residuals the known ratings explain best.",
         on_release=lambda adversary, scale: [ResidualAttack.of(adversary, scale)],
     )
 )

@@ -1,8 +1,10 @@
 """A release as the adversary receives it, with the true records to evaluate guesses."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from recveil.attacks.candidates import Candidates
 from recveil.ratings import Ratings
+from recveil.ratings.rating_scale import LIKES
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest, private_twin
 from recveil.release.manifest_reader import known_manifest
@@ -22,7 +25,7 @@ from recveil.release.reader import (
     reading_release,
 )
 from recveil.release.records import Records
-from recveil.release.sides import Sides
+from recveil.release.sides import Anonymizer, Sides
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
@@ -41,9 +44,9 @@ class ReleasedTable:
         One candidate per class, with its number of users.
     indptr : ndarray of int64, shape (n_classes + 1,)
         Class c has the values ``indptr[c]:indptr[c + 1]``.
-    indices : ndarray of int32, shape (n_labels,)
+    indices : ndarray of int32, shape (n_values,)
         Positions of items, ascending in each class.
-    values : ndarray of float64, shape (n_labels,)
+    values : ndarray of float64, shape (n_values,)
         The published values.
     record_of : ndarray of int64, shape (n_users,)
         Class of each user of the raw ratings; -1 outside the release. It evaluates guesses; attacks
@@ -66,7 +69,7 @@ class ReleasedTable:
     >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
     >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
     >>> table = ReleasedTable.from_release(release, ratings)
-    >>> table.k, table.candidates.n_people, table.record_of.size
+    >>> table.k, table.candidates.n_users, table.record_of.size
     (5, 50, 50)
     """
 
@@ -111,9 +114,6 @@ class ReleasedTable:
         if not contains_users:
             return classes.released(ratings, record_of, published.claim)
         users = positions(pa.array(private.users), ratings.users, "user", "the release")
-        if not published.claim.about.contains_users:
-            no_records = np.full(ratings.n_users, -1, np.int64)
-            return classes.released(ratings, no_records, published.claim)
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of[users[private.groups.members]] = class_of
         return classes.released(ratings, record_of, published.claim)
@@ -148,8 +148,8 @@ class ReleasedTable:
         found = np.bincount(record_of[record_of >= 0], minlength=len(classes.sizes))
         if not np.array_equal(found, classes.sizes):
             raise RecveilError(
-                f"{private}: its people are not as many as stand behind the published records; "
-                f"write the release again",
+                f"{private}: the published records state other numbers of users; write the release "
+                f"again",
                 code="private.mismatch",
             )
         return classes.released(ratings, record_of, manifest.claim)
@@ -177,6 +177,11 @@ class ReleasedTable:
         no_records = np.full(ratings.n_users, -1, np.int64)
         return classes.released(ratings, no_records, manifest.claim)
 
+    @property
+    def n_items(self) -> int:
+        """Number of items of the raw ratings."""
+        return self.candidates.n_items
+
     def row(self, record: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the item positions (ascending) and values of one class."""
         cells = slice(self.indptr[record], self.indptr[record + 1])
@@ -184,12 +189,17 @@ class ReleasedTable:
 
     def item_means(self) -> NDArray[np.float64]:
         """Return each item's mean value over the users who have one, shape (n_items,), else nan."""
-        sizes = self.candidates.sizes
-        users = np.repeat(sizes, np.diff(self.indptr)).astype(np.float64)
-        n_items = self.candidates.indptr.size - 1
-        total = np.bincount(self.indices, weights=users * self.values, minlength=n_items)
-        carrying = np.bincount(self.indices, weights=users, minlength=n_items)
-        return np.divide(total, carrying, out=np.full(n_items, np.nan), where=carrying > 0)
+        carried, totals = self.item_sums()
+        return np.divide(totals, carried, out=np.full(self.n_items, np.nan), where=carried > 0)
+
+    def item_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return each item's number of users, and the sum of their values, shape (n_items,)."""
+        users = np.repeat(self.candidates.sizes, np.diff(self.indptr)).astype(np.float64)
+        carried, totals = (
+            np.bincount(self.indices, weights, self.n_items).astype(np.float64)
+            for weights in (users, users * self.values)
+        )
+        return carried, totals
 
 
 class _Classes:
@@ -203,10 +213,6 @@ class _Classes:
         self._indices: list[NDArray[np.int32]] = []
         self._values: list[NDArray[np.float64]] = []
         self._promised: dict[int, int] = {}
-
-    def promised(self, k: int) -> NDArray[np.int64]:
-        """Return the number of users that each class promises: k, or its records' own level."""
-        return np.array([self._promised.get(place, k) for place in range(len(self.sizes))])
 
     def add(self, block: Records, items: NDArray[np.int32]) -> list[int]:
         """Add records with their items' positions; return the class of each."""
@@ -248,7 +254,7 @@ class _Classes:
             values=values,
             record_of=record_of,
             k=k,
-            promised=self.promised(k),
+            promised=np.array([self._promised.get(place, k) for place in range(len(self.sizes))]),
             co_rated=claim.about.holds_fills,
             contains_users=claim.about.contains_users,
         )
@@ -275,9 +281,70 @@ def _assigned(
     if unknown_ids:
         raise RecveilError(
             f"{private}: published id {unknown_ids[0]!r} is not in the release; "
-            f"put the private twin that belongs to it beside it",
+            f"put the private folder of this release next to it",
             code="private.mismatch",
         )
     record_of = np.full(ratings.n_users, -1, np.int64)
     record_of[users] = [class_of_id[published_id] for published_id in twin.ids]
     return record_of
+
+
+# Nominal labels have no distance: two labels are equal or different. Each pair of item and label is
+# therefore an item of its own, and attacks treat it as implicit feedback.
+
+# Separates an item from a label; no label contains it.
+_BETWEEN = "\x1f"
+
+
+def pairs_of(ratings: Ratings) -> Ratings:
+    """Return implicit feedback in which each pair of item and label is an item."""
+    words = ratings.scale.words
+    items: NDArray[Any] = np.array(
+        [f"{item}{_BETWEEN}{word}" for item in ratings.items.tolist() for word in words], object
+    )
+    indices = _paired(ratings.indices, ratings.values, len(words))
+    ones = np.ones_like(ratings.values)
+    return Ratings(ratings.users, items, ratings.indptr, indices, ones, ratings.days, LIKES)
+
+
+def released_pairs(table: ReleasedTable, ratings: Ratings) -> ReleasedTable:
+    """Convert a release of nominal labels to one of pairs."""
+    n_words = len(ratings.scale.words)
+    indices = _paired(table.indices, table.values, n_words)
+    values = np.ones_like(table.values)
+    records = Records(table.candidates.sizes, table.indptr, indices, values)
+    candidates = Candidates.from_records([records], ratings.n_items * n_words, LIKES)
+    return replace(table, candidates=candidates, indices=indices, values=values)
+
+
+def _paired(items: NDArray[np.int32], numbers: NDArray[Any], n_words: int) -> NDArray[np.int32]:
+    """Return the position of each pair."""
+    places = items.astype(np.int64) * n_words + np.rint(numbers).astype(np.int64) - 1
+    return places.astype(np.int32)
+
+
+class PairAnonymizer:
+    """Anonymizes pairs with an anonymizer of the nominal labels."""
+
+    def __init__(self, anonymizer: Anonymizer, words: Ratings) -> None:
+        self.anonymizer, self.words = anonymizer, words
+
+    def anonymize(self, pairs: Ratings) -> Sides:
+        """Return a release of the pairs of some users."""
+        n_words = len(self.words.scale.words)
+        items, numbers = np.divmod(pairs.indices, n_words)
+        own = Ratings(
+            *(pairs.users, self.words.items, pairs.indptr, items.astype(np.int32)),
+            *((numbers + 1).astype(np.float32), pairs.days, self.words.scale),
+        )
+        release = self.anonymizer.anonymize(own)
+
+        def blocks() -> Iterator[Records]:
+            for block in release.published.blocks():
+                places = _paired(block.indices, block.values, n_words)
+                yield replace(block, indices=places, values=np.ones_like(block.values))
+
+        published = replace(
+            release.published, items=pairs.items, scale=LIKES, blocks=blocks, expect=None
+        )
+        return Sides(published, release.private)

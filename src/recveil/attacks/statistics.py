@@ -1,13 +1,12 @@
 """Rates, means and AUC of attacks, with confidence intervals."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 
 # Fewest members and non-members for membership inference: of fewer, 5 % is not one user.
@@ -148,45 +147,6 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Mean:
     return Mean(mean, mean - half, mean + half, numbers.size)
 
 
-def no_better(
-    measured: Interval | Mean, baseline: float, source: str, about: str = "the release"
-) -> str:
-    """Describe an attack as no better than its baseline, unless its interval is above it.
-
-    A rate of 10 % is high where no baseline reaches it, and nothing where popularity alone reaches
-    66 %.
-    """
-    if not measured.trials or not measured.low <= baseline:  # a nan baseline is none
-        return ""
-    how = "less" if measured.high < baseline else "not clearly more"
-    nothing_new = f", so that it tells nothing new about {about}" if about else ""
-    return f", which is {how} than {source} ({format_share(baseline)}){nothing_new}"
-
-
-def format_share(share: float) -> str:
-    """Format a share as a percentage; small shares keep one significant digit.
-
-    Examples
-    --------
-    >>> format_share(0.66), format_share(0.0004), format_share(0.0)
-    ('66.0%', '0.04%', '0.0%')
-    """
-    if not 0 < share < 0.001:
-        return f"{share:.1%}"
-    return f"{np.format_float_positional(100 * share, precision=1, fractional=False)}%"
-
-
-def percent(interval: Interval) -> str:
-    """Format a share with its interval.
-
-    Examples
-    --------
-    >>> percent(Interval(0.1, 0.08, 0.12, 900))
-    '10.0% (8.0% to 12.0%)'
-    """
-    return f"{interval.rate:.1%} ({interval.low:.1%} to {interval.high:.1%})"
-
-
 def difference_of_means(first: Mean, second: Mean) -> Mean:
     """Return the difference of the means of two sets of users; `trials` counts both.
 
@@ -199,9 +159,6 @@ def difference_of_means(first: Mean, second: Mean) -> Mean:
     half = math.hypot(first.high - first.mean, second.high - second.mean)
     apart = first.mean - second.mean
     return Mean(apart, apart - half, apart + half, first.trials + second.trials)
-
-
-NO_ATTACK = "no attack applied"
 
 
 def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -247,97 +204,3 @@ def _placements(scores: NDArray[np.float64], others: NDArray[np.float64]) -> NDA
 
 def _variance(values: NDArray[np.float64]) -> float:
     return float(values.var(ddof=1)) if values.size > 1 else 0.25
-
-
-# The following functions use the scores of some records. `sizes` has the number of users per record
-# of the whole table, and is empty if it is always one; a record of s users counts s times.
-
-
-@compiled()
-def count_users(sizes: NDArray[Any], record: int) -> int:
-    """Return the number of users of a record."""
-    return sizes[record] if sizes.size else 1
-
-
-@compiled()
-def find_top(
-    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
-) -> tuple[float, float, int, int]:
-    """Return the two highest scores (-1 if missing), a record with the first, and its users.
-
-    If several records share the highest score, it is also the second one, and the users of all of
-    them count.
-
-    Examples
-    --------
-    >>> find_top(np.array([2.0, 3.0, 1.0]), np.array([0, 4, 7]), np.empty(0, np.int64))
-    (3.0, 2.0, 4, 1)
-    """
-    top, second, best, n_top = -1.0, -1.0, -1, 0
-    for at in range(scores.size):
-        if scores[at] < second:
-            continue
-        if scores[at] > top:
-            top, second, best, n_top = (
-                scores[at],
-                top,
-                records[at],
-                count_users(sizes, records[at]),
-            )
-        else:
-            second = scores[at]
-            n_top += count_users(sizes, records[at]) if second == top else 0
-    return top, second, best, n_top
-
-
-@compiled()
-def deviation(total: float, squares: float, n: int) -> float:
-    """Return the population standard deviation; the rounding left of equal scores counts as 0.
-
-    Examples
-    --------
-    >>> deviation(4.0, 10.0, 2)  # of 1 and 3
-    1.0
-    """
-    if n == 0:
-        return 0.0
-    variance = squares / n - (total / n) ** 2
-    return math.sqrt(variance) if variance > 1e-12 * squares / n else 0.0
-
-
-# These two may add in any order, so that the compiler can vectorize them.
-
-
-@compiled(fastmath={"reassoc", "contract", "nsz"})
-def sum_up(
-    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any]
-) -> tuple[float, float, int]:
-    """Return the sum and sum of squares of the users' scores, and the number of users."""
-    total, squares, n_people = 0.0, 0.0, 0
-    for at in range(scores.size):
-        score, n_here = np.float64(scores[at]), count_users(sizes, records[at])
-        total += n_here * score
-        squares += n_here * score * score
-        n_people += n_here
-    return total, squares, n_people
-
-
-@compiled(fastmath={"reassoc", "contract", "nsz"})
-def sum_likelihoods(
-    scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any], top: float, sigma: float
-) -> float:
-    """Return the sum over people of exp((score - top) / σ), for scores up to the top one.
-
-    Examples
-    --------
-    >>> scores, records = np.array([1.0, 3.0]), np.array([0, 1])
-    >>> round(sum_likelihoods(scores, records, np.array([5, 1]), 3.0, 2.0), 6)  # 5 / e + 1
-    2.839397
-    """
-    mass = 0.0
-    for at in range(scores.size):
-        # e^x = (1 + x/n + (x/n)²/2)^n for a large n is sixteen products, which the compiler
-        # vectorizes. Below x = -1000 the result is 0, and the formula would rise again.
-        x = max((scores[at] - top) / sigma, -1000.0) / 65536
-        mass += count_users(sizes, records[at]) * (1 + x * (1 + 0.5 * x)) ** 65536
-    return mass

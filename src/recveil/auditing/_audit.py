@@ -18,7 +18,7 @@ from recveil.attacks.knowledge import (
 )
 from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.attacks.reidentification.hidden_items import Catalogue
-from recveil.attacks.reidentification.nominal_pairs import pairs_of
+from recveil.attacks.release_target import pairs_of
 from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check, check_attack
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of

@@ -19,7 +19,7 @@ from recveil.attacks import (
     draw_knowledge,
 )
 from recveil.attacks.knowledge import target_rows
-from recveil.attacks.reidentification.nominal_pairs import pairs_of
+from recveil.attacks.release_target import pairs_of
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.options import ReadingOptions
@@ -119,14 +119,14 @@ def _full_knowledge(ratings: Ratings, candidates: Candidates, seed: int) -> Chec
     knowledge = Knowledge(targets, own.indptr, own.items, values, None, None, 0)
     record_of = np.arange(ratings.n_users)
     lineups = Scoreboard(rating_error=0).attack(candidates, knowledge, record_of)
-    unique = lineups.people == 1
+    unique = lineups.tied_users == 1
     missed = 0
     for attack in _ATTACKS:
         guesses = attack.attack(candidates, knowledge, record_of)
-        missed += int((unique & ~(guesses.own_is_top & (guesses.tied_people == 1))).sum())
+        missed += int((unique & ~(guesses.target_is_top & (guesses.tied_users == 1))).sum())
     return Check(
         "unique-users",
-        missed == 0 and bool(lineups.matches_of_target.all()),
+        missed == 0 and bool(lineups.target_is_top.all()),
         {"targets": targets.size, "unique": int(unique.sum()), "missed": missed},
     )
 

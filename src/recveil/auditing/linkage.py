@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from recveil.attacks import Adversary, ReleasedTable
 from recveil.attacks.linkage import (
+    InferredLinks,
     Intersection,
-    JointFinding,
-    LinksOfTwo,
-    find_in_both,
+    JointReidentification,
     groups_of,
     infer_links,
     intersect,
+    reidentify_in_both,
 )
-from recveil.attacks.reidentification.nominal_pairs import pairs_of, released_pairs
+from recveil.attacks.release_target import pairs_of, released_pairs
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
@@ -36,16 +36,16 @@ class Linkage(Reportable):
     name: str
     k: int
     shared: Intersection
-    attacks: list[tuple[str, JointFinding]]
-    links: LinksOfTwo | None
+    attacks: list[tuple[str, JointReidentification]]
+    links: InferredLinks | None
     # Names of the releases that hide their items
     hides_items: tuple[str, ...] = ()
     is_unary: bool = False
 
     @property
-    def strongest(self) -> tuple[str, JointFinding]:
+    def strongest(self) -> tuple[str, JointReidentification]:
         """The adversary who re-identifies most users with both releases."""
-        return max(self.attacks, key=lambda pair: pair[1].person_in_both.rate)
+        return max(self.attacks, key=lambda pair: pair[1].reidentified_by_both.rate)
 
 
 @brief
@@ -111,7 +111,7 @@ def link_releases(
         attacks=[
             (
                 adversary.name,
-                find_in_both(*attacked, adversary, inside, seed),
+                reidentify_in_both(*attacked, adversary, inside, seed),
             )
             for adversary in adversaries
         ],

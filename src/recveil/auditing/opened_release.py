@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recveil.attacks import Adversary, Candidates, ReleasedTable
-from recveil.attacks.reidentification.nominal_pairs import pairs_of, released_pairs
+from recveil.attacks.release_target import pairs_of, released_pairs
 from recveil.auditing.auxiliary_file import Suspects, look_for, positions_in
 from recveil.auditing.linkage import OtherRelease, read_other
 from recveil.io import Reading

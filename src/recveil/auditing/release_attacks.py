@@ -22,7 +22,6 @@ from recveil.attacks import (
 )
 from recveil.attacks.inference.attributes import (
     Attributes,
-    Resemblance,
     infer_embeddings,
     score_nearest,
 )
@@ -45,8 +44,7 @@ from recveil.attacks.inference.fills import (
 from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.inference.strikes import left_untried
 from recveil.attacks.knowledge import know_everything
-from recveil.attacks.membership.held_out import HOLDOUT
-from recveil.attacks.membership.inference import KNOWN
+from recveil.attacks.membership.inference import HOLDOUT, KNOWN
 from recveil.attacks.reidentification.clusters import (
     ClusterAttack,
     attack_clusters,
@@ -59,9 +57,9 @@ from recveil.attacks.reidentification.hidden_items import (
     HiddenItems,
     attack_hidden_items,
 )
-from recveil.attacks.reidentification.nominal_pairs import OfPairs
 from recveil.attacks.reidentification.on_release import find_co_rated_strikes, without_unpublished
-from recveil.attacks.reidentification.residuals import find_residuals, why_unfitted
+from recveil.attacks.reidentification.residuals import Unfitted, find_residuals, why_unfitted
+from recveil.attacks.release_target import PairAnonymizer
 from recveil.auditing import work_estimates
 from recveil.auditing.linkage import Linkage, link_releases
 from recveil.auditing.opened_release import OpenedRelease, open_release
@@ -130,7 +128,7 @@ class AttackedRelease(Reportable):
     hidden_items: HiddenItems | None = None
     shadows: ShadowMembership | None = None
     # Why no smooth fit of the rows was made
-    unfitted: str = ""
+    unfitted: Unfitted | None = None
     same_ratings: bool | None = None
     all_known: ReleaseAttack | None = None
     clusters: ClusterAttack | None = None
@@ -140,7 +138,7 @@ class AttackedRelease(Reportable):
     @property
     def strongest(self) -> tuple[Adversary, ReleaseAttack]:
         """The adversary who re-identifies most users."""
-        return max(self.attacks, key=lambda pair: pair[1].person_found.rate)
+        return max(self.attacks, key=lambda pair: pair[1].reidentified.rate)
 
 
 @brief
@@ -152,8 +150,8 @@ class AttackedSynthetic(AttackedRelease):
     and attribute inference about members beyond that about non-members.
     """
 
-    nearest: Resemblance | None = None
-    inference: Resemblance | None = None
+    nearest: Attributes | None = None
+    inference: Attributes | None = None
 
 
 @brief
@@ -204,7 +202,7 @@ def predict_fills(
     table: ReleasedTable, scale: RatingScale, seed: int, anonymizer: Anonymizer | None
 ) -> FillPredictions:
     """Predict which values are fills, by an adversary who knows no user, from a shadow release."""
-    cells = Cells.of(table.candidates, scale)
+    cells = Cells(table.candidates, scale)
     if anonymizer is None or too_large(cells):
         return FillPredictions(cells, None, "")
     try:
@@ -272,7 +270,7 @@ def attack_opened(
         return replace(synthetic, same_ratings=same)
     again = same_again(manifest, seed)
     if words is not None and again is not None:
-        again = OfPairs(again, words.ratings)
+        again = PairAnonymizer(again, words.ratings)
     linkage = None
     if other is not None:
         source = (ratings, table) if words is None else words
@@ -342,7 +340,7 @@ def attack_table(
         all_known, clusters = (
             _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
         )
-        strongest, _ = max(attacks, key=lambda pair: pair[1].person_found.rate)
+        strongest, _ = max(attacks, key=lambda pair: pair[1].reidentified.rate)
         begin(work_estimates.HELD_OUT)
         memberships, attributes, unmeasured = {}, None, ""
         if anonymizer is not None:
@@ -395,7 +393,7 @@ def attack_table(
 
 def _has_sparse_classes(table: ReleasedTable) -> bool:
     """Return whether users share rows of few items; rows with all items distinguish no user."""
-    n_cells = table.candidates.n_records * (table.candidates.indptr.size - 1)
+    n_cells = table.candidates.n_records * table.n_items
     return not table.co_rated and 2 * table.indices.size < n_cells
 
 
@@ -416,12 +414,16 @@ def _attack_by_all_ratings(
     return attack, attack_clusters(table, know_everything(ratings, scored), clusters)
 
 
-def _fit_of_rows(ratings: Ratings, table: ReleasedTable) -> tuple[InferredCells | None, str]:
+def _fit_of_rows(
+    ratings: Ratings, table: ReleasedTable
+) -> tuple[InferredCells | None, Unfitted | None]:
     """Return what a smooth fit of all rows reveals, or why there is none; none for likes."""
     if ratings.is_unary:
-        return None, ""
+        return None, None
     residual = infer_cells(ratings, table)
-    return residual, "" if residual is not None else why_unfitted(table.candidates, ratings.scale)
+    if residual is not None:
+        return residual, None
+    return None, why_unfitted(table.candidates, ratings.scale)
 
 
 def _count_exact_ratings(

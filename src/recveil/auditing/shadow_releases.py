@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from recveil.attacks import Adversary, Anonymizer, ReleasedTable, choose_targets, draw_knowledge
 from recveil.attacks.knowledge import Knowledge, know_everything
-from recveil.attacks.membership.held_out import only
+from recveil.attacks.membership.inference import only
 from recveil.attacks.membership.shadow_models import (
     Flags,
     InferredMembers,
     Numbers,
     ShadowScorer,
-    by_lot,
     check_shadows,
     infer_members,
     learn_population,
     likelihood_ratios,
+    shuffle_membership,
 )
-from recveil.attacks.reidentification.nominal_pairs import OfPairs, pairs_of
 from recveil.attacks.reidentification.on_release import without_unpublished
+from recveil.attacks.release_target import PairAnonymizer, pairs_of
 from recveil.attacks.statistics import Interval
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
@@ -146,7 +146,7 @@ def attack_by_shadows(
         ratings = pairs_of(words)
 
         def make(seed: int) -> Anonymizer:
-            return OfPairs(make_of_words(seed), words)
+            return PairAnonymizer(make_of_words(seed), words)
 
     if ratings.n_users < 2 * _MIN_USERS:
         raise RecveilError(
@@ -233,7 +233,7 @@ class _Scores:
         """Attack each release with all others as shadow releases."""
         inside = np.stack([np.isin(about.targets, half) for half in self._halves], axis=1)
         scores = _stack(self._by_release[name])
-        control = by_lot(inside, seed)
+        control = shuffle_membership(inside, seed)
         return ByShadows(
             n_users=about.targets.size,
             skipped=about.skipped,

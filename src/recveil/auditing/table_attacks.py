@@ -174,7 +174,7 @@ def run_attack(
         no_match=wilson_interval(max(0.0, n - success - wrong), n),
         by_attack={name: wilson_interval(n_hits, n) for name, n_hits in hits.items()},
         bits_by_attack={name: mean_interval(needed) for name, needed in bits.items()},
-        baseline=1 / candidates.n_people,
+        baseline=1 / candidates.n_users,
         control=wilson_interval(control, knowledge.targets.size),
     )
 
@@ -345,7 +345,7 @@ def _as_graph_attack(
 ) -> GraphAttack:
     unique = wilson_interval(int((chances == 1).sum()), targets.size)
     expected = wilson_interval(float(chances.sum()), targets.size)
-    return GraphAttack(name, known, unique, expected, 1 / candidates.n_people)
+    return GraphAttack(name, known, unique, expected, 1 / candidates.n_users)
 
 
 def _similarities(

@@ -112,7 +112,7 @@ def describe(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, 
         "ratings": ratings.n_ratings,
         "density": ratings.density,
         "scale": str(ratings.scale),
-        **ratings.scale.words_told(),
+        **ratings.scale.words_to_json(),
     }
 
 

@@ -10,7 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias, TypedDict
 
-from recveil.attacks.membership.inference import KNOWN, SCORERS
+from recveil.attacks.membership.inference import KNOWN
+from recveil.attacks.membership.scores import SCORERS
 from recveil.attacks.registry import ATTACKS
 from recveil.auditing.shadow_releases import attack_by_shadows
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator

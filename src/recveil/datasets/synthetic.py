@@ -31,7 +31,7 @@ def make_ratings(
     scale: RatingScale | None = None,
     activity_spread: float = 1.0,
     popularity_spread: float = 1.5,
-    taste: float = 0.5,
+    preference: float = 0.5,
     noise: float = 0.8,
 ) -> Ratings:
     """Generate a synthetic table of ratings.
@@ -49,7 +49,7 @@ def make_ratings(
         Standard deviation of the logarithm of a user's number of ratings.
     popularity_spread : float
         Standard deviation of the logarithm of an item's popularity.
-    taste : float
+    preference : float
         Strength of the effect of latent factors on a rating, in points of a 1-to-5 scale.
     noise : float
         Standard deviation of the noise, in the same points.
@@ -88,7 +88,7 @@ def make_ratings(
     # Users rate above the middle of the scale: 3.6 of 5 in the Netflix Prize data.
     middle, unit = scale.low + 0.65 * scale.range, scale.range / 4 or 1.0
     biases, embeddings = (user_bias, item_bias), (user_factors, item_factors)
-    weights = np.float32(taste), np.float32(noise)
+    weights = np.float32(preference), np.float32(noise)
     items, raw, days = _rate(rng, indptr, keep, alias, *biases, *embeddings, *weights)
     nearest = np.rint((middle + unit * raw - scale.low) / (scale.step or 1.0))
     values = levels[np.clip(nearest, 0, levels.size - 1).astype(np.int64)].astype(np.float32)
@@ -160,7 +160,7 @@ def _rate(
     item_bias: NDArray[Any],
     user_factors: NDArray[Any],
     item_factors: NDArray[Any],
-    taste: np.float32,
+    preference: np.float32,
     noise: np.float32,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Let each user rate items in sessions; rows are sorted by item."""
@@ -199,7 +199,7 @@ def _rate(
             affinity = np.float32(0)
             for f in range(user_factors.shape[1]):
                 affinity += user_factors[user, f] * item_factors[item, f]
-            opinion = user_bias[user] + item_bias[item] + taste * affinity
+            opinion = user_bias[user] + item_bias[item] + preference * affinity
             raw[at] = opinion + noise * np.float32(rng.standard_normal())
             days[at] = day_of[item]
     return items, raw, days

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from recveil.attacks import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
 from recveil.attacks.knowledge import with_likes, with_wrong_items, without_ratings
-from recveil.attacks.reidentification.nominal_pairs import OfPairs, pairs_of, released_pairs
 from recveil.attacks.reidentification.on_release import without_unpublished
+from recveil.attacks.release_target import PairAnonymizer, pairs_of, released_pairs
 from recveil.auditing.opened_release import adversaries_of_labels
 from recveil.auditing.release_attacks import AttackedRelease, attack_synthetic, attack_table
 from recveil.evaluation.split import TrainingTable, UserRows
@@ -184,7 +184,7 @@ def disclose_nominal(
         choose_targets(train.n_users, n_targets, seed),
         seed,
         name=opened.name,
-        anonymizer=None if anonymizer is None else OfPairs(anonymizer, train),
+        anonymizer=None if anonymizer is None else PairAnonymizer(anonymizer, train),
         lone_share=opened.lone_share,
     )
 

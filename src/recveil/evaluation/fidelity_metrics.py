@@ -112,7 +112,7 @@ def find_similar_users(
         sizes=by_item.sizes,
         common_alone=missing == "skip",
     )
-    return SimilarUsers(users, nearest, self_rank, by_item.n_people)
+    return SimilarUsers(users, nearest, self_rank, by_item.n_users)
 
 
 @brief

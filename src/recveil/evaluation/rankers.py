@@ -481,8 +481,8 @@ def _likely_rows(table: TrainingTable) -> sparse.csr_array | None:
     result = find_residuals(candidates, table.scale)
     if result is None:
         return None
-    shares = np.clip((result.cells.labels - STARS.low) / STARS.range, 0, 1)
-    squares = shares**2 * np.sqrt(result.cells.people)[:, None]
+    shares = np.clip((result.cells.values - STARS.low) / STARS.range, 0, 1)
+    squares = shares**2 * np.sqrt(result.cells.n_users)[:, None]
     likely = squares * np.sqrt(1 - result.found.unrated)
     both = sparse.csr_array(np.concatenate([likely, _UNRATED * squares]))
     indices = result.items[both.indices].astype(np.int32)

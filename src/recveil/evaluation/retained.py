@@ -205,7 +205,7 @@ def raw_gain(raw: Served, *, seed: int = 0, draws: int = 1_000) -> Measured:
     --------
     >>> from recveil.datasets import make_ratings
     >>> from recveil.evaluation import TrainingTable, UserRows, fit_all, serve, split_ratings
-    >>> train, test = split_ratings(make_ratings(200, 60, 5000, seed=5, taste=1.0, noise=0.4))
+    >>> train, test = split_ratings(make_ratings(200, 60, 5000, seed=5, preference=1.0, noise=0.4))
     >>> fitted = fit_all(TrainingTable.from_ratings(train))
     >>> gain = raw_gain(serve(fitted, UserRows.from_ratings(train), test))
     >>> bool(gain.low < gain.value < gain.high), gain.unreliable_reason
@@ -344,7 +344,7 @@ def gain_interval(
     --------
     >>> from recveil.datasets import make_ratings
     >>> from recveil.evaluation import TrainingTable, UserRows, fit_all, serve, split_ratings
-    >>> train, test = split_ratings(make_ratings(100, 50, 1500, seed=1, taste=1.0, noise=0.4))
+    >>> train, test = split_ratings(make_ratings(100, 50, 1500, seed=1, preference=1.0, noise=0.4))
     >>> fitted = fit_all(TrainingTable.from_ratings(train))
     >>> raw = serve(fitted, UserRows.from_ratings(train), test)
     >>> gain_interval(raw, raw)

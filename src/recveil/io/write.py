@@ -21,7 +21,7 @@ from pyarrow import csv as arrow_csv
 
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
 from recveil.ratings import Ratings
-from recveil.ratings.rating_scale import labels_of
+from recveil.ratings.rating_scale import published_values
 from recveil.runtime.atomic_writes import (
     make_folder,
     placing,
@@ -152,7 +152,7 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
     columns = {
         "user_num": pa.array(ratings.user_positions()),
         "item_num": pa.array(ratings.indices),
-        "rating": labels_of(ratings.values.astype(np.float64), ratings.scale),
+        "rating": published_values(ratings.values.astype(np.float64), ratings.scale),
     }
     if ratings.days is not None:
         seconds = pa.array(ratings.days.astype(np.int64) * 86_400)

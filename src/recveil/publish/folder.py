@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from recveil.publish.size_estimate import reject_too_large
 from recveil.publish.staging import staged_drawn, staged_pair
 from recveil.ratings.arrow_columns import written_out
-from recveil.ratings.rating_scale import labels_of
+from recveil.ratings.rating_scale import published_values
 from recveil.release.claim import Claim
 from recveil.release.data_card import data_card
 from recveil.release.ledger import cost_of_rerun
@@ -105,7 +105,7 @@ def tables(
             columns = {
                 "user_id": written_out(_coded(row_of, names), "user_id"),
                 "item_id": written_out(_coded(block.indices[places], items), "item_id"),
-                "rating": labels_of(block.values[places], published.scale),
+                "rating": published_values(block.values[places], published.scale),
             }
             if in_groups:
                 columns["group_size"] = pa.array(np.repeat(block.sizes[records], rows))

@@ -47,7 +47,7 @@ def check_words(words: Sequence[str]) -> None:
     if len(set(words)) < len(words):
         twice = next(word for at, word in enumerate(words) if word in words[:at])
         raise RecveilError(
-            f"words of ratings: {quoted(twice, 40)} stands twice; name each word once",
+            f"words of ratings: {quoted(twice, 40)} occurs twice; name each word once",
             code="scale.invalid",
         )
 
@@ -57,18 +57,18 @@ def problem_of_word(word: object) -> str:
     if not isinstance(word, str):
         return f"expected text, got {type(word).__name__}; write it as text"
     if not word:
-        return "it is empty, which may say nothing at all; leave such rows out"
+        return "it is empty, which may mean no rating; leave such rows out"
     if len(word) > LONGEST_WORD:
         return (
             f"it has {len(word):,} characters, more than {LONGEST_WORD}; is this a column of "
             f"comments? Name another with rating (--rating)"
         )
     if word != word.strip():
-        return "it begins or ends with a space; mend it"
+        return "it begins or ends with a space; remove the space"
     if not word.isprintable():
-        return "it holds a line break, or a sign that nobody sees; call it otherwise"
+        return "it contains a line break or an invisible character; rename it"
     if _FORMULA.search(word) and not _NUMBER.fullmatch(word):
-        return "a spreadsheet would run it as a formula; call it otherwise"
+        return "a spreadsheet would run it as a formula; rename it"
     return ""
 
 
@@ -157,7 +157,7 @@ class RatingScale:
         Whether the ratings are likes: the user chose the item, without a rating. Every value is 1;
         all such scales equal `LIKES`.
     words : tuple of str
-        The label of each level, from the lowest, which is 1. Use `of_words` to build such a scale.
+        The word of each level, from the lowest, which is 1. Use `of_words` to build such a scale.
         Only these words are published, and no values between them.
     ordered : bool
         Whether the words have an order. If not, they can only be equal or different.
@@ -288,9 +288,9 @@ class RatingScale:
         >>> RatingScale.of_words("no,yes").to_json()
         {'low': 1.0, 'high': 2.0, 'step': 1.0, 'words': ['no', 'yes'], 'ordered': True}
         """
-        return {"low": self.low, "high": self.high, "step": self.step} | self.words_told()
+        return {"low": self.low, "high": self.high, "step": self.step} | self.words_to_json()
 
-    def words_told(self) -> dict[str, Any]:
+    def words_to_json(self) -> dict[str, Any]:
         """Return its words, for JSON, and whether they have an order; empty without words."""
         return {"words": list(self.words), "ordered": self.ordered} if self.words else {}
 
@@ -530,19 +530,19 @@ def all_ratings(number: int) -> str:
     return "the only rating is" if number == 1 else f"all {number:,} ratings are"
 
 
-def labels_of(values: NDArray[Any], scale: RatingScale) -> pa.Array:
+def published_values(values: NDArray[Any], scale: RatingScale) -> pa.Array:
     """Return ratings as they are published, as words if their scale has words.
 
     Examples
     --------
-    >>> labels_of(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
+    >>> published_values(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
     ['yes', 'no']
     """
     return words_at(values, scale) if scale.words else pa.array(values)
 
 
 def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
-    """Return the words of ratings or labels, which must be levels of their scale.
+    """Return the words of ratings or values, which must be levels of their scale.
 
     Examples
     --------
@@ -552,7 +552,7 @@ def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> 
     places = np.rint(values).astype(np.int32)
     if values.size and (np.abs(places - values).max() > 0 or not scale.contains(places).all()):
         raise RecveilError(
-            "a label lies between two words, and none can be written; expected labels on the scale",
+            "a value is between two words, so that none fits; expected values on the scale",
             code="rating.off-scale",
         )
     column = pa.DictionaryArray.from_arrays(pa.array(places - 1), pa.array(scale.words))

@@ -17,7 +17,7 @@ from recveil.ratings.rating_scale import (
     RatingScale,
     all_ratings,
     distinct,
-    labels_of,
+    published_values,
     reject_off_scale,
 )
 from recveil.ratings.sorted_rows import Duplicates, first_fall
@@ -332,7 +332,7 @@ class Ratings:
         columns = {
             "user_id": _decode("user_id", self.users, self.user_positions()),
             "item_id": _decode("item_id", self.items, self.indices),
-            "rating": labels_of(self.values, self.scale),
+            "rating": published_values(self.values, self.scale),
         }
         if self.days is not None:
             columns["timestamp"] = pa.array(self.days.astype(np.int64) * 86_400)
@@ -341,8 +341,8 @@ class Ratings:
     def digest(self) -> bytes:
         """Return 32 bytes (SHA-256) that change when anything about the ratings changes."""
         sha = hashlib.sha256(self.scale.exact_description.encode())
-        for labels in (self.users, self.items):
-            sha.update(labels.tobytes() if labels.dtype != object else repr(list(labels)).encode())
+        for ids in (self.users, self.items):
+            sha.update(ids.tobytes() if ids.dtype != object else repr(list(ids)).encode())
         for array in (self.indptr, self.indices, self.values, self.days):
             sha.update(b"none" if array is None else array.data)
         return sha.digest()
@@ -370,10 +370,10 @@ class Ratings:
 
     def _check(self) -> None:
         for name in ("users", "items"):
-            labels = getattr(self, name)
-            if labels.ndim != 1 or np.unique(labels).size != labels.size:
+            ids = getattr(self, name)
+            if ids.ndim != 1 or np.unique(ids).size != ids.size:
                 raise RecveilError(
-                    f"{name}: expected one dimension of distinct labels", code="argument.value"
+                    f"{name}: expected one dimension of distinct ids", code="argument.value"
                 )
         n = self.indices.size
         lengths = {"values": self.values.size, "days": n if self.days is None else self.days.size}
@@ -401,13 +401,13 @@ class Ratings:
         if fall >= 0:
             raise RecveilError(
                 f"indices: not strictly ascending in its row at position {fall}; "
-                f"a (user, item) pair stands once; use Ratings.from_columns to sort",
+                f"each (user, item) pair occurs once; use Ratings.from_columns to sort",
                 code="argument.value",
             )
 
 
-def _decode(name: str, labels: NDArray[Any], codes: NDArray[np.int32]) -> pa.Array:
-    column = pa.DictionaryArray.from_arrays(codes, pa.array(labels))
+def _decode(name: str, ids: NDArray[Any], codes: NDArray[np.int32]) -> pa.Array:
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(ids))
     return written_out(column, name)
 
 
@@ -442,7 +442,7 @@ class Doubt(NamedTuple):
     value: float
     # How many users gave it; for a continuous scale, a rating in its outer tenth; for a step, any
     # rating that requires the step
-    people: int
+    n_users: int
     # Whether it looks like a mark of a missing rating
     is_sentinel: bool
     # A word that few users gave, if the words were inferred
@@ -450,16 +450,17 @@ class Doubt(NamedTuple):
 
     def describe(self, k: int) -> str:
         """Describe the doubt."""
-        used = f"{self.people:,} {'person' if self.people == 1 else 'people'} used it"
+        who = describe_count(self.n_users, "user")
         if self.side == "word":
-            who = "1 person" if self.people == 1 else f"{self.people:,} people"
             return f"its word {quoted(self.word, 40)} was given by {who}, fewer than {k}"
         if self.side == "step":
-            whose = "1 person" if self.people == 1 else f"{self.people:,} people"
-            return f"its step comes from ratings such as {self.value:g} of {whose}, fewer than {k}"
+            return f"its step comes from ratings such as {self.value:g} of {who}, fewer than {k}"
         if self.is_sentinel:
-            return f"its {self.side} end {self.value:g} looks like a mark for no rating ({used})"
-        return f"its {self.side} end is {self.value:g}, and {used}, fewer than {k}"
+            return (
+                f"its {self.side} end {self.value:g} looks like a mark for no rating ({who} gave "
+                f"it)"
+            )
+        return f"its {self.side} end is {self.value:g}, given by {who}, fewer than {k}"
 
 
 def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
@@ -474,7 +475,7 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
     --------
     >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [1, 1, 5, 11.5])
     >>> doubts_of(ratings, 2)
-    [Doubt(side='high', value=11.5, people=1, is_sentinel=False, word='')]
+    [Doubt(side='high', value=11.5, n_users=1, is_sentinel=False, word='')]
     """
     if not ratings.scale.inferred:
         return []
@@ -507,10 +508,10 @@ def _doubtful_step(ratings: Ratings, levels: NDArray[np.float64], k: int) -> lis
     common = _common(ratings, levels, k)
     if common.size < 2 or common.size == levels.size:
         return []
-    wish = RatingScale.infer(common)
-    if wish.step is None or wish.step == ratings.scale.step:
+    scale = RatingScale.infer(common)
+    if scale.step is None or scale.step == ratings.scale.step:
         return []
-    steps = (levels - wish.low) / wish.step
+    steps = (levels - scale.low) / scale.step
     odd = levels[np.abs(steps - np.rint(steps)) > 1e-3]
     at_odd = np.flatnonzero(np.isin(ratings.values, odd.astype(np.float32)))
     n_users = np.unique(np.searchsorted(ratings.indptr, at_odd, side="right")).size
@@ -541,16 +542,16 @@ def reject_doubts(ratings: Ratings, k: int) -> None:
         return
     if ratings.scale.words:
         raise RecveilError(
-            f"nobody named the words, so that they come from the ratings: "
-            f"{doubtful[0].describe(k)}; name those that may be told with words (--words), and "
-            f"leave others out with drop_off_scale (--drop-off-scale)",
+            f"the words come from the ratings, as they were not named: "
+            f"{doubtful[0].describe(k)}; name those that may be published with words (--words), "
+            f"and leave others out with drop_off_scale (--drop-off-scale)",
             code="scale.inferred",
         )
-    wish = _suggest(ratings, k)
+    suggested = _suggest(ratings, k)
     raise RecveilError(
-        f"nobody named the scale, so that {ratings.scale} comes from the ratings: "
-        f"{doubtful[0].describe(k)}; name it with scale (--scale {wish}), and leave out what is "
-        f"not on it, if that is no rating, with drop_off_scale (--drop-off-scale)",
+        f"the scale {ratings.scale} comes from the ratings, as it was not named: "
+        f"{doubtful[0].describe(k)}; name it with scale (--scale {suggested}), and leave out what "
+        f"is not on it, if that is no rating, with drop_off_scale (--drop-off-scale)",
         code="scale.inferred",
     )
 
@@ -594,10 +595,12 @@ def _suggest(ratings: Ratings, k: int) -> str:
 
 # What would go wrong with equal ratings, for `reject_likes`.
 PUBLISHED = (
-    "what is added to hide people is equal to them, so that padded rows would say that everybody "
-    "rated everything, and other rows that whole groups did"
+    "padding would be equal to them, so that padded rows would state that every user rated every "
+    "item, and other rows that whole classes did"
 )
-PREDICTED = "any prediction of them is right, so that no error tells a good release from a bad one"
+PREDICTED = (
+    "any prediction of them is right, so that no error distinguishes a good release from a bad one"
+)
 # "No ratings are known" holds for likes, too; a rate is a share; options keep their names.
 _OF_RATINGS = re.compile(
     r"(?<!no )(?<!without )(?<!neither )(?<!--)\b(unrated|ratings?|rated|(?<=people )rate)\b"
@@ -637,8 +640,8 @@ def reject_likes(ratings: Ratings, why: str) -> None:
     if ratings.is_unary:
         raise RecveilError(
             "these are likes, and this method publishes ratings, which likes have none of; take "
-            "method k-corating or sparse (--method k-corating, --method sparse), or draw people "
-            "with epsilon (--epsilon 3)",
+            "method k-corating or sparse (--method k-corating, --method sparse), or sample "
+            "synthetic users with epsilon (--epsilon 3)",
             code="table.kind",
         )
     values = ratings.values
@@ -659,7 +662,7 @@ def reject_likes(ratings: Ratings, why: str) -> None:
 
 _CONDITION = re.compile(r"activity\s*(<|>=)\s*([0-9]{1,18})")
 _LEVEL = re.compile(r"[0-9]{1,18}")
-_EXAMPLE = "such as 'activity<50:10,else:5', or a number for everybody"
+_EXAMPLE = "such as 'activity<50:10,else:5', or a number for all users"
 
 
 class _Part(NamedTuple):
@@ -750,7 +753,7 @@ def _parse(rule: str) -> list[_Part]:
             )
         if condition == "else" and number < len(pieces):
             raise RecveilError(
-                f"rule {rule!r}: nothing counts after else; put it last", code="option.value"
+                f"rule {rule!r}: no condition applies after else; put it last", code="option.value"
             )
         parts.append(_Part(*_range(condition, rule), _level(level, rule)))
     return parts

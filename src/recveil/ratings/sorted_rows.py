@@ -62,7 +62,7 @@ def settle_duplicates(
     rows: Rows,
     how: Duplicates,
     places: NDArray[Any] | None,
-    labels: tuple[Any, Any],
+    ids: tuple[Any, Any],
     locate: Locate,
     instants: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
     words: Sequence[str] = (),
@@ -71,8 +71,8 @@ def settle_duplicates(
 
     "last" keeps the rating with the latest time; among equal times, or without times, the last one
     in the file. "mean" keeps the mean rating with the last day. `places` are those of `find_order`;
-    `instants` returns numbers that order rows of the file in time; `words` are the labels of
-    ratings from 1, if they are words.
+    `instants` returns numbers that order rows of the file in time; `words` are those of
+    the ratings 1, 2, ..., if they are words.
     """
     if how not in get_args(Duplicates):
         raise RecveilError(
@@ -86,7 +86,7 @@ def settle_duplicates(
     starts = np.setdiff1d(np.arange(users.size), repeats + 1, assume_unique=True)
     if how == "error":
         raise RecveilError(
-            _describe(rows, users, starts, places, labels, locate, words), code="rating.duplicate"
+            _describe(rows, users, starts, places, ids, locate, words), code="rating.duplicate"
         )
     ends = np.append(starts[1:], users.size)
     indptr = np.searchsorted(starts, rows.indptr).astype(np.int64)
@@ -126,7 +126,7 @@ def _describe(
     users: NDArray[Any],
     starts: NDArray[Any],
     places: NDArray[Any] | None,
-    labels: tuple[Any, Any],
+    ids: tuple[Any, Any],
     locate: Locate,
     words: Sequence[str],
 ) -> str:
@@ -141,13 +141,13 @@ def _describe(
         found = ", ".join(
             f"{value} ({locate(row)})" for value, row in zip(given, in_file, strict=True)
         )
-        user, item = labels[0][users[first]], labels[1][rows.indices[first]]
+        user, item = ids[0][users[first]], ids[1][rows.indices[first]]
         examples.append(f"user {user} and item {item}: {found}")
     # If most rows repeat, another mistake is likelier.
     repeat = 2 * (users.size - starts.size) > users.size
     wrong = "Name user (--user) and item (--item), or keep"
     return (
-        f"{len(pairs)} (user, item) pair{'s stand' if len(pairs) > 1 else ' stands'} more than "
+        f"{len(pairs)} (user, item) pair{'s occur' if len(pairs) > 1 else ' occurs'} more than "
         f"once, but a user rates an item once: {'; '.join(examples)}. "
         f"{wrong if repeat else 'Keep'} one rating each: duplicates last or mean "
         f"(--duplicates last)"

@@ -8,25 +8,12 @@ from typing import Any
 
 import numpy as np
 
-# Keys of documents that are not named as the fields of the results.
-_KEYS = {
-    "can_stand": "possible",
-    "class_found": "class_inferred",
-    "cluster_found": "cluster_inferred",
-    "person_found": "reidentified",
-    "person_in_both": "reidentified_by_both",
-    "person_in_one": "reidentified_by_one",
-    "right": "correct",
-    "stranger": "control",
-    "told": "inferred",
-}
-
 
 def fields_of(result: Any, *names: str) -> dict[str, object]:
-    """Return these attributes of a dataclass or named tuple, or its fields, by their keys."""
+    """Return these attributes of a dataclass or named tuple, or all its fields."""
     if not names:
         names = getattr(result, "_fields", ()) or tuple(f.name for f in dataclasses.fields(result))
-    return {_KEYS.get(name, name): getattr(result, name) for name in names}
+    return {name: getattr(result, name) for name in names}
 
 
 @singledispatch

@@ -124,10 +124,10 @@ def _gathered_bin(table: pa.Table, k: int, secret: tuple[int, ...], n_parts: int
             code="internal.fault",
         )
     rng = np.random.default_rng([*secret, _GROUPING, number_of_bin])
-    labels = KGather(min_size=k, random_state=rng).fit(as_matrix(table["place"])).labels_
-    reject_small(np.bincount(labels), k)
+    groups = KGather(min_size=k, random_state=rng).fit(as_matrix(table["place"])).labels_
+    reject_small(np.bincount(groups), k)
     rng = np.random.default_rng([*secret, _ORDER, number_of_bin])
-    keys = rng.integers(1 << KEY_BITS, size=labels.max() + 1)[labels]
+    keys = rng.integers(1 << KEY_BITS, size=groups.max() + 1)[groups]
     return pa.table({"part": parts_of(keys, n_parts), "key": keys, "number": table["number"]})
 
 

@@ -492,10 +492,10 @@ def _centres(
     if n_bins == 1:
         return sample.mean(axis=0, dtype=np.float64, keepdims=True).astype(np.float32)
     least = len(sample) // n_bins
-    labels = BisectingKGather(min_size=least, random_state=rng).fit(sample).labels_
-    sums = np.zeros((labels.max() + 1, sample.shape[1]))
-    np.add.at(sums, labels, sample)
-    return (sums / np.bincount(labels)[:, None]).astype(np.float32)
+    groups = BisectingKGather(min_size=least, random_state=rng).fit(sample).labels_
+    sums = np.zeros((groups.max() + 1, sample.shape[1]))
+    np.add.at(sums, groups, sample)
+    return (sums / np.bincount(groups)[:, None]).astype(np.float32)
 
 
 def _sampled(embedded: "DataFrame", sample: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -6,11 +6,13 @@ made. The private parts are written in the same order, and so with the same pseu
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from recveil.methods.base import rounded
 from recveil.methods.k_corating.rows import CoRatedRows, Protect
 from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
-from recveil.publish.folder import Written
+from recveil.publish.folder import Written, evenly, rating_writer, tables
 from recveil.ratings import Ratings
 from recveil.release.exact_ratings import ExactRatingCounts, ExactRatings
-from recveil.release.manifest import CLASSES, class_list, part_name
+from recveil.release.manifest import CLASSES, FileEntry, class_list, part_name
 from recveil.release.private_folder import PARTS
 from recveil.release.records import Groups, Records, item_keys
 from recveil.release.sides import FileFormat, Published, Sides
@@ -32,15 +34,6 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.spark.clusters import DistributedGroups, of_table, reject_small
 from recveil.spark.embeddings import ItemFactors
-from recveil.spark.part_files import (
-    UNFINISHED,
-    PartReport,
-    describe_written,
-    remove_unfinished,
-    replace_part,
-    require_parts,
-    write_part,
-)
 from recveil.spark.users import (
     DistributedUsers,
     NumberedUsers,
@@ -214,12 +207,12 @@ class ClassRows(NamedTuple):
         """Sort the rows of a part into published order."""
         del part, secret  # nothing is random here
         table = table.sort_by("key").combine_chunks()
-        sizes = table["people"].to_numpy()
+        sizes = table["users"].to_numpy()
         reject_small(sizes, self.k)
-        items, labels = (table[name].combine_chunks() for name in ("items", "labels"))
+        items, values = (table[name].combine_chunks() for name in ("items", "values"))
         starts = items.offsets.to_numpy().astype(np.int64)
         block = Records(
-            sizes, starts - starts[0], items.flatten().to_numpy(), labels.flatten().to_numpy()
+            sizes, starts - starts[0], items.flatten().to_numpy(), values.flatten().to_numpy()
         )
         return PartRows(iter([block]), [])
 
@@ -260,10 +253,22 @@ class ItemMeans(NamedTuple):
         return {"items": self.means.size}
 
 
+class PartReport(TypedDict):
+    """A report on a written part, as executors return it."""
+
+    part: int
+    records: int
+    n_values: int
+    # Bits of the published items that occur in it
+    present: bytes
+    sha256: str
+    bytes: int
+
+
 # One row per part with a report, and one per class of its records.
 _WRITTEN = (
     "part long, records long, n_values long, present binary, sha256 string, bytes long, "
-    "exact array<long>, digest binary, people long"
+    "exact array<long>, digest binary, users long"
 )
 _REPORT = ("part", "records", "n_values", "present", "sha256", "bytes", "exact")
 
@@ -432,7 +437,7 @@ def _as_rows(reports: Mapping[str, object], classes: Counter[bytes]) -> pa.Table
     types |= {"sha256": pa.string(), "bytes": pa.int64(), "exact": pa.list_(pa.int64())}
     columns = {name: pa.array([reports[name]] + [None] * n, kind) for name, kind in types.items()}
     columns["digest"] = pa.array([None, *classes], pa.binary())
-    columns["people"] = pa.array([None, *classes.values()], pa.int64())
+    columns["users"] = pa.array([None, *classes.values()], pa.int64())
     return pa.table(columns)
 
 
@@ -440,12 +445,12 @@ def _write_classes(records: "DataFrame", folder: Path) -> dict[str, int]:
     """Write the list of classes from consecutive pieces; return their counts."""
     from pyspark.sql import functions as sql
 
-    classes = records.groupBy("digest").agg(sql.sum("people").alias("people"))
+    classes = records.groupBy("digest").agg(sql.sum("users").alias("users"))
     counted = classes.agg(
         sql.count(sql.lit(1)).alias("classes"),
-        sql.sum((sql.col("people") == 1).cast("long")).alias("singletons"),
+        sql.sum((sql.col("users") == 1).cast("long")).alias("singletons"),
     ).first()
-    listed = classes.select(sql.lower(sql.hex("digest")).alias("digest"), "people")
+    listed = classes.select(sql.lower(sql.hex("digest")).alias("digest"), "users")
     work = partial(_write_piece, folder=str(folder))
     written = listed.orderBy("digest").mapInArrow(work, "piece long").toArrow()
     with (folder / CLASSES).open("wb") as whole:
@@ -463,7 +468,7 @@ def _piece_name(number: int) -> str:
 def _write_piece(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
     """Write the classes of a partition as lines."""
     number = partition_number()
-    schema = pa.schema({"digest": pa.string(), "people": pa.int64()})
+    schema = pa.schema({"digest": pa.string(), "users": pa.int64()})
     plain = pa_csv.WriteOptions(include_header=False, quoting_style="none")
     with (
         replace_part(folder, _piece_name(number)) as file,
@@ -497,3 +502,104 @@ def _write_members(
     with replace_part(folder, part_name(part, "assignment")) as file:
         pq.write_table(members, file)
     return pa.table({"part": [part]})
+
+
+# Prefix of incomplete files, which no file of a release has.
+UNFINISHED = ".unfinished-"
+
+
+def write_part(
+    published: Published,
+    blocks: Iterator[Records],
+    folder: str,
+    part: int,
+    *,
+    in_groups: bool,
+    first: int,
+) -> PartReport:
+    """Write the records of a part, numbered from `first`; return a report on its file."""
+    present = np.zeros(published.items.size, bool)
+    counts = {"records": 0, "n_values": 0}
+
+    def noted() -> Iterator[Records]:
+        for block in blocks:
+            present[block.indices] = True
+            yield block
+
+    def pieces() -> Iterator[pa.Table]:
+        for piece, n in tables(published, noted(), in_groups=in_groups, n_before=first):
+            counts["records"] += n
+            counts["n_values"] += piece.num_rows
+            yield piece
+
+    with replace_part(folder, part_name(part)) as file:
+        with rating_writer(file, "parquet", published, in_groups=in_groups) as writer:
+            for piece in evenly(pieces()):
+                writer.write_table(piece)
+        entry = FileEntry.of(file)
+    return {
+        "part": part,
+        "records": counts["records"],
+        "n_values": counts["n_values"],
+        "present": np.packbits(present).tobytes(),
+        "sha256": entry.sha256,
+        "bytes": entry.bytes,
+    }
+
+
+def describe_written(
+    reports: list[PartReport], items: NDArray[Any], counts: Mapping[str, int]
+) -> Written:
+    """Combine the reports on all parts."""
+    present = np.zeros(items.size, bool)
+    for row in reports:
+        bits = np.frombuffer(row["present"], np.uint8)
+        present |= np.unpackbits(bits, count=items.size).astype(bool)
+    return Written(
+        files={part_name(row["part"]): FileEntry(row["sha256"], row["bytes"]) for row in reports},
+        counts={
+            "values": sum(row["n_values"] for row in reports),
+            "items": int(present.sum()),
+            **counts,
+        },
+        items=items[present].tolist(),
+    )
+
+
+def require_parts(written: Collection[int], n: int) -> None:
+    """Raise unless each of `n` parts is written."""
+    if sorted(written) != list(range(n)):
+        raise RecveilError(
+            f"{len(written)} of {n} parts were written; run it again", code="spark.parts-missing"
+        )
+
+
+@contextmanager
+def replace_part(folder: str, name: str) -> Iterator[Path]:
+    """Yield a temporary name, and rename the file when it is complete."""
+    file, unfinished = Path(folder, name), Path(folder, f"{UNFINISHED}{uuid4().hex}")
+    if not file.parent.is_dir():
+        raise RecveilError(
+            f"{file.parent}: an executor does not see this folder; choose an output that all "
+            f"machines see at the same path",
+            code="output.not-writable",
+        )
+    try:
+        yield unfinished
+        unfinished.replace(file)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise RecveilError(
+            f"{file.parent}: an executor cannot write here ({error.strerror or error}); make room, "
+            f"or choose another output",
+            code="output.not-writable",
+        ) from error
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the files of killed tasks."""
+    for file in folder.glob(f"{UNFINISHED}*"):
+        file.unlink(missing_ok=True)

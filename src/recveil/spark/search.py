@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recveil.attacks import Candidates
 from recveil.attacks.candidates import Work
-from recveil.attacks.knowledge import Sought, target_rows
+from recveil.attacks.knowledge import Query, target_rows
 from recveil.io import Reading
 from recveil.io.columns.columns import NOT_SAID, Columns, find_columns
 from recveil.io.columns.times import whole_days
@@ -251,11 +251,11 @@ class Searchers:
         self._cached: Candidates | None = None
         self._index: Broadcast[Candidates] | None = None
 
-    def look(self, candidates: Candidates, work: Work, sought: Sought) -> Arrays:
+    def search(self, candidates: Candidates, work: Work, query: Query) -> Arrays:
         """Search all targets by executors; the result is that of one machine."""
         index = self._share(candidates)
-        request = self._context.broadcast((work, sought))
-        cuts = cut_evenly(sought.target_records.size, self._context.defaultParallelism)
+        request = self._context.broadcast((work, query))
+        cuts = cut_evenly(query.target_records.size, self._context.defaultParallelism)
         try:
             tasks = self._context.parallelize(cuts, len(cuts))
             return concatenate_results(
@@ -295,10 +295,10 @@ class DistributedCandidates(Candidates):
         """Return the same candidates, searched by executors."""
         return cls(**_fields_of(candidates), searchers=searchers)
 
-    def look(self, work: Work, sought: Sought, threads: int) -> Arrays:
+    def search(self, work: Work, query: Query, threads: int) -> Arrays:
         """Search by executors, one thread per task."""
         del threads
-        return self.searchers.look(self, work, sought)
+        return self.searchers.search(self, work, query)
 
 
 def cut_evenly(n_targets: int, cores: int) -> list[tuple[int, int]]:
@@ -314,8 +314,8 @@ def concatenate_results(result: list[Arrays]) -> Arrays:
 
 def _search_part(cut: tuple[int, int], index: "Broadcast[Candidates]", request: Any) -> Arrays:
     """Search some targets, in an executor."""
-    work, sought = request.value
-    return tuple(work(index.value, sought.part(*cut), 1))
+    work, query = request.value
+    return tuple(work(index.value, query.part(*cut), 1))
 
 
 # Entries of the lists that one task gets, about.
@@ -363,12 +363,12 @@ class ItemLists:
         self._cached: RemoteCandidates | None = None
         self._table: Broadcast[_RecordTable] | None = None
 
-    def look(self, candidates: "RemoteCandidates", work: Work, sought: Sought) -> Arrays:
+    def search(self, candidates: "RemoteCandidates", work: Work, query: Query) -> Arrays:
         """Search some targets per task, in the lists of the items that are known of them."""
         table = self._share(candidates)
-        cuts = cut_by_entries(sought, candidates.support)
-        tasks_by_item = _tasks_by_item(sought, cuts)
-        request = self._context.broadcast((work, sought, cuts))
+        cuts = cut_by_entries(query, candidates.support)
+        tasks_by_item = _tasks_by_item(query, cuts)
+        request = self._context.broadcast((work, query, cuts))
         try:
             pieces = self._pieces.rdd.flatMap(partial(_for_tasks, tasks_by_item=tasks_by_item))
             tasks = pieces.partitionBy(len(cuts), int)
@@ -457,10 +457,10 @@ class RemoteCandidates(Candidates):
         """The first and the last day of all ratings; None if there are none."""
         return self.ends
 
-    def look(self, work: Work, sought: Sought, threads: int) -> Arrays:
+    def search(self, work: Work, query: Query, threads: int) -> Arrays:
         """Search by executors, one thread per task."""
         del threads
-        return self.lists.look(self, work, sought)
+        return self.lists.search(self, work, query)
 
     def lengths_outside(self, top: int) -> NDArray[np.int64]:
         """Count each record's ratings outside the `top` most rated items."""
@@ -505,11 +505,11 @@ class RemoteCandidates(Candidates):
         )
 
 
-def cut_by_entries(sought: Sought, support: NDArray[np.int64]) -> list[tuple[int, int]]:
+def cut_by_entries(query: Query, support: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Split targets into tasks whose items' lists are not too long."""
     cuts, first, items, entries = [], 0, set[int](), 0
-    known = sought.knowledge
-    for target in range(sought.target_records.size):
+    known = query.knowledge
+    for target in range(query.target_records.size):
         new_items = (
             set(known.items[known.indptr[target] : known.indptr[target + 1]].tolist()) - items
         )
@@ -520,12 +520,12 @@ def cut_by_entries(sought: Sought, support: NDArray[np.int64]) -> list[tuple[int
             first, items, entries = target, set(), 0
         items |= new_items
         entries += more
-    return [*cuts, (first, sought.target_records.size)]
+    return [*cuts, (first, query.target_records.size)]
 
 
-def _tasks_by_item(sought: Sought, cuts: list[tuple[int, int]]) -> dict[int, list[int]]:
+def _tasks_by_item(query: Query, cuts: list[tuple[int, int]]) -> dict[int, list[int]]:
     """Return the tasks that need each item."""
-    known, tasks_by_item = sought.knowledge, dict[int, list[int]]()
+    known, tasks_by_item = query.knowledge, dict[int, list[int]]()
     for task, (first, end) in enumerate(cuts):
         for item in np.unique(known.items[known.indptr[first] : known.indptr[end]]).tolist():
             tasks_by_item.setdefault(item, []).append(task)
@@ -541,9 +541,9 @@ def _look(
     number: int, pieces: Iterator[tuple[int, Any]], table: "Broadcast[_RecordTable]", request: Any
 ) -> Iterator[tuple[int, Arrays]]:
     """Search the targets of one task, in an executor."""
-    work, sought, cuts = request.value
+    work, query, cuts = request.value
     candidates = _candidates_of([piece for _, piece in pieces], table.value)
-    yield number, tuple(work(candidates, sought.part(*cuts[number]), 1))
+    yield number, tuple(work(candidates, query.part(*cuts[number]), 1))
 
 
 def _candidates_of(pieces: list[tuple[int, int, bytes]], table: _RecordTable) -> Candidates:

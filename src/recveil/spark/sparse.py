@@ -41,7 +41,6 @@ from recveil.release.records import Groups
 from recveil.release.sides import Private, Published, Sides
 from recveil.release.specs.sparse import SPARSE
 from recveil.runtime.compiled import compiled
-from recveil.runtime.errors import RecveilError
 from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
 from recveil.spark.clusters import (
@@ -70,6 +69,7 @@ from recveil.spark.users import (
     DistributedUsers,
     NumberedUsers,
     Whole,
+    add_up,
     in_pieces,
     number_users,
     ratings_of,
@@ -283,13 +283,11 @@ class DistributedClusters(NamedTuple):
 def _sums_of(
     batches: Iterator[pa.RecordBatch], sums: Callable[..., Whole], arguments: tuple[Any, ...]
 ) -> Iterator[pa.RecordBatch]:
-    total: Whole | None = None
-    for batch in batches:
-        for content in batch.column("clusters"):
-            result = sums(ClusterTable.unpacked(content.as_py()), *arguments)
-            total = result if total is None else total + result
-    if total is not None:
-        yield from in_pieces(total)
+    yield from add_up(
+        sums(ClusterTable.unpacked(content.as_py()), *arguments)
+        for batch in batches
+        for content in batch.column("clusters")
+    )
 
 
 def gather_clusters(
@@ -384,17 +382,11 @@ def _clusters_of(
     places: NDArray[np.float32], least: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the cluster of each user of a bin."""
-    labels = np.zeros(len(places), np.int64)
+    clusters = np.zeros(len(places), np.int64)
     if len(places) >= least:
-        labels = np.asarray(KGather(min_size=least, random_state=rng).fit(places).labels_)
-    sizes = np.bincount(labels)
-    if sizes.min() < least:
-        raise RecveilError(
-            f"a cluster of {sizes.min()} users, and at least {least} required; nothing is "
-            f"published; this is a fault in recveil, please report it",
-            code="internal.fault",
-        )
-    return labels
+        clusters = np.asarray(KGather(min_size=least, random_state=rng).fit(places).labels_)
+    reject_small(np.bincount(clusters), least)
+    return clusters
 
 
 _LONGEST_LOG, _LARGEST_FACTOR = 16.0, 16.0
@@ -444,7 +436,7 @@ class ClusterRule(NamedTuple):
         fit_rows(choices, lengths)
         return choices
 
-    def labels(self, clusters: ClusterTable, n_items: int) -> ClusterValues:
+    def values(self, clusters: ClusterTable, n_items: int) -> ClusterValues:
         """Return the predicted values of the clusters of a bin."""
         if self.item_factors is None:
             return ClusterValues.of_likes(clusters.sizes.size, n_items)
@@ -625,13 +617,13 @@ def _whole(sums: NDArray[np.float64]) -> Whole:
     return np.asarray(np.rint(sums * _STEPS_OF_BINS).astype(np.int64))
 
 
-_ROWS = "part long, key long, people long, items array<int>, labels array<double>"
+_ROWS = "part long, key long, users long, items array<int>, values array<double>"
 # Random stream.
 _ITEMS = 61
 
 
 def draw_rows(clusters: DistributedClusters, **arguments: Any) -> "DataFrame":
-    """Return a frame of the rows of all classes: `part`, `key`, `people`, `items` and `labels`.
+    """Return a frame of the rows of all classes: `part`, `key`, `users`, `items` and `values`.
 
     The arguments are those of `rows_of_bin`.
     """
@@ -640,15 +632,15 @@ def draw_rows(clusters: DistributedClusters, **arguments: Any) -> "DataFrame":
 
 def count_users(rows: "DataFrame", n_items: int) -> NDArray[np.int64]:
     """Return the number of users whose rows contain each item, shape (n_items,)."""
-    return sum_frame(rows.select("people", "items"), partial(_counted, n_items=n_items))
+    return sum_frame(rows.select("users", "items"), partial(_counted, n_items=n_items))
 
 
 def _counted(batches: Iterator[pa.RecordBatch], n_items: int) -> Iterator[pa.RecordBatch]:
     users = np.zeros(n_items, np.int64)
     for batch in batches:
         items = batch.column("items")
-        behind = np.repeat(batch.column("people").to_numpy(), np.diff(items.offsets.to_numpy()))
-        np.add.at(users, items.flatten().to_numpy(), behind)
+        n_users = np.repeat(batch.column("users").to_numpy(), np.diff(items.offsets.to_numpy()))
+        np.add.at(users, items.flatten().to_numpy(), n_users)
     yield from in_pieces(users)
 
 
@@ -679,10 +671,10 @@ def rows_of_bin(
         split = split[0], split[1][:0]
     share = support[split[1]] * (of_rare / max(total, 1.0))
     drawn = draw_items(rule.choices(clusters), split, share, dealt, rng)
-    labels = rule.labels(clusters, support.size)
+    values = rule.values(clusters, support.size)
     in_order = np.arange(dealt.sizes.size)
     first = 0
-    for block in label_rows(drawn, in_order, dealt, labels, scale, step):
+    for block in label_rows(drawn, in_order, dealt, values, scale, step):
         keys = clusters.keys[first : first + len(block)]
         first += len(block)
         offsets = pa.array(block.indptr.astype(np.int32))
@@ -694,7 +686,7 @@ def rows_of_bin(
                 pa.ListArray.from_arrays(offsets, pa.array(block.indices, pa.int32())),
                 pa.ListArray.from_arrays(offsets, pa.array(block.values, pa.float64())),
             ],
-            names=["part", "key", "people", "items", "labels"],
+            names=["part", "key", "users", "items", "values"],
         )
 
 

@@ -1,9 +1,14 @@
 """Synthetic users, sampled by executors from noisy sums over the users."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from recveil.methods.base import check_seed, drawn_seed
@@ -12,13 +17,32 @@ from recveil.methods.synthetic.noisy_sums import Public
 from recveil.methods.synthetic.options import check_drawing, parse_epsilon
 from recveil.methods.synthetic.synthesizer import Synthesizer, reject_few
 from recveil.methods.synthetic.user_model import SampledBatches
+from recveil.publish.folder import Written
+from recveil.release.manifest import part_name
+from recveil.release.private_folder import PARTS
 from recveil.release.records import Groups
-from recveil.release.sides import Private, Sides
+from recveil.release.sides import FileFormat, Private, Published, Sides
 from recveil.runtime.errors import RecveilError
+from recveil.spark.group_rows import (
+    describe_written,
+    remove_unfinished,
+    replace_part,
+    require_parts,
+    write_part,
+)
 from recveil.spark.input import Lake
 from recveil.spark.maker import PlannedRelease
-from recveil.spark.part_files import SyntheticWriter
-from recveil.spark.users import DistributedUsers, QueriedItemSums, distribute_users
+from recveil.spark.users import (
+    DistributedUsers,
+    QueriedItemSums,
+    distribute_users,
+    partition_number,
+)
+from recveil.spark.verification import check_by_executors
+from recveil.verification import Verification
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class SyntheticMaking:
@@ -72,3 +96,78 @@ def _synthesizer(options: Mapping[str, Any], seed: int | None) -> Synthesizer:
     maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **others)
     maker.check_options()
     return maker
+
+
+_WRITTEN = "part long, records long, n_values long, present binary, sha256 string, bytes long"
+
+
+class SyntheticWriter:
+    """Writes synthetic users and the private list of real users by executors; verifies both."""
+
+    def __init__(
+        self, spark: "SparkSession", users: DistributedUsers, sampled: SampledBatches
+    ) -> None:
+        self._spark = spark
+        self._users = users
+        self._sampled = sampled
+
+    def write_ratings(
+        self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
+    ) -> Written:
+        """Sample and write each batch in a task; a repeated task writes the same bytes."""
+        if file_format != "parquet" or in_groups:
+            raise RecveilError(
+                "file format 'csv': Spark writes Parquet; leave it out", code="option.unsupported"
+            )
+        n = self._sampled.n_blocks
+        # Executors get only what they need, without the sums over users above all.
+        bare = replace(published, blocks=self._sampled.blocks, model=None, expect=None)
+        work = partial(_write_batches, published=bare, sampled=self._sampled, folder=str(folder))
+        rows = self._spark.range(0, n, 1, n).mapInArrow(work, _WRITTEN).toArrow().to_pylist()
+        rows.sort(key=lambda row: row["part"])
+        remove_unfinished(folder)
+        require_parts([row["part"] for row in rows], n)
+        n_users = sum(row["records"] for row in rows)
+        return describe_written(rows, published.items, {"users": n_users})
+
+    def write_users(self, release: Sides, folder: Path, layout: str) -> Mapping[str, object]:
+        """Write the ids of the real users, who have no published record."""
+        del release, layout
+        frame = self._users.frame.select("user")
+        work = partial(_write_users, folder=str(folder))
+        parts = frame.mapInArrow(work, "part long").toArrow()["part"].to_pylist()
+        remove_unfinished(folder)
+        n = frame.rdd.getNumPartitions()
+        require_parts(parts, n)
+        return {PARTS: n}
+
+    def verify(self, folder: Path, private: Path) -> Verification:
+        """Verify what was written."""
+        return check_by_executors(self._spark, folder, private=private)
+
+
+def _write_batches(
+    batches: Iterator[pa.RecordBatch], published: Published, sampled: SampledBatches, folder: str
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            first = sampled.first_of(number)
+            report = write_part(
+                published, sampled.block(number), folder, number, in_groups=False, first=first
+            )
+            yield pa.RecordBatch.from_pylist([report])
+
+
+def _write_users(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    """Write the ids of a partition's users; each partition is a part, even without users."""
+    number = partition_number()
+    schema = pa.schema({"user_id": pa.string(), "published_id": pa.string()})
+    with (
+        replace_part(folder, part_name(number, "assignment")) as file,
+        pq.ParquetWriter(file, schema) as writer,
+    ):
+        for batch in batches:
+            no_ids = pa.nulls(batch.num_rows, pa.string())
+            ids = batch.column("user").cast(pa.string())
+            writer.write_table(pa.table([ids, no_ids], schema=schema))
+    yield pa.RecordBatch.from_pydict({"part": [number]})

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -241,10 +241,15 @@ def _sums_of(
     sums: Callable[..., Whole],
     arguments: tuple[Any, ...],
 ) -> Iterator[pa.RecordBatch]:
+    tables = some_at_a_time(batches)
+    yield from add_up(sums(ratings_of(table, scale, n_items), *arguments) for table in tables)
+
+
+def add_up(parts: Iterable[Whole]) -> Iterator[pa.RecordBatch]:
+    """Yield the sum of arrays in pieces; nothing without arrays."""
     total: Whole | None = None
-    for table in some_at_a_time(batches):
-        partial_sum = sums(ratings_of(table, scale, n_items), *arguments)
-        total = partial_sum if total is None else np.add(total, partial_sum, out=total)
+    for part in parts:
+        total = part if total is None else np.add(total, part, out=total)
     if total is not None:
         yield from in_pieces(total)
 

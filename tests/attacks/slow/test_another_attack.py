@@ -20,7 +20,7 @@ class MostItems:
     name: ClassVar[str] = "most-items"
 
     def attack(self, candidates, knowledge, record_of):
-        best, tied_people, own_is_top = [], [], []
+        best, tied_users, target_is_top = [], [], []
         for place, target in enumerate(knowledge.targets):
             carried = np.zeros(candidates.n_records)
             for item in knowledge.items[knowledge.indptr[place] : knowledge.indptr[place + 1]]:
@@ -28,12 +28,12 @@ class MostItems:
                 carried[candidates.records[carrying]] += 1
             most = np.flatnonzero(carried == carried.max())
             best.append(most[0] if most.size == 1 else -1)
-            tied_people.append(candidates.sizes[most].sum())
-            own_is_top.append(record_of[target] in most)
+            tied_users.append(candidates.sizes[most].sum())
+            target_is_top.append(record_of[target] in most)
         return Guesses(
             best=np.array(best, np.int64),
-            tied_people=np.array(tied_people, np.int64),
-            own_is_top=np.array(own_is_top, bool),
+            tied_users=np.array(tied_users, np.int64),
+            target_is_top=np.array(target_is_top, bool),
         )
 
 

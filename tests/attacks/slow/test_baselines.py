@@ -1,4 +1,4 @@
-"""The attacks on releases that promise nothing: records of one person, labels off the scale."""
+"""The attacks on releases that promise nothing: records of one person, values off the scale."""
 
 import numpy as np
 import pytest
@@ -30,4 +30,4 @@ class TestEveryBaseline:
         assert table.k == 1
         result = attack_release(ratings, table, KNOWS, np.arange(150))
         assert result.bound == 1
-        assert 0 <= result.person_found.rate <= 1
+        assert 0 <= result.reidentified.rate <= 1

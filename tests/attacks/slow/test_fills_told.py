@@ -39,7 +39,7 @@ class TestPlanted:
         told = measure_fills(habits, release(habits), np.arange(200), known_share=0.1, seed=1)
         assert told.precision[0.1].low > told.by_popularity[0.1].high
         assert told.precision[0.5].low > told.base_rate
-        assert told.found.rate > told.by_items.rate
+        assert told.reidentified.rate > told.reidentified_by_items.rate
 
     def test_the_same_seed_tells_the_same(self, habits):
         table = release(habits)
@@ -54,11 +54,11 @@ class TestNull:
         told = measure_fills(noise, table, np.arange(240), known_share=0.1, seed=1)
         for recall in RECALLS:
             assert told.precision[recall].low <= told.base_rate + 0.02
-        assert told.found.low <= max(told.by_items.high, 1 / 5)
+        assert told.reidentified.low <= max(told.reidentified_by_items.high, 1 / 5)
 
     def test_shuffled_truth_is_not_learned(self, habits):
         table = release(habits)
-        cells = Cells.of(table.candidates, habits.scale)
+        cells = Cells(table.candidates, habits.scale)
         truth = np.random.default_rng(0).permutation(mark_real(habits, table))
         likely = infer_fills(cells, np.arange(20), truth)
         judged = cells.records >= 20

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from recveil.attacks.membership.held_out import only
+from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.hidden_items import (
     Catalogue,
 )
@@ -27,14 +27,14 @@ def test_a_release_of_one_group_beats_no_baseline(homogenize):
     """Everybody in one row: nothing goes together with anything, and nobody is told apart."""
     everybody = PredictiveAnonymizer(FIRST.n_users, homogenize, seed=1)
     result = attacked(everybody, catalogue=Catalogue(SECOND, "the others"))
-    (found,) = result.people
-    assert found.found.low <= 1 / FIRST.n_users <= found.found.high
+    (found,) = result.attacks
+    assert found.reidentified.low <= 1 / FIRST.n_users <= found.reidentified.high
     assert result.named["all"].low <= result.by_rank["all"].high
 
 
 def test_the_same_seed_names_the_same():
-    one, other = (attacked(make_variant("simple", 5, 1), seed=3) for _ in range(2))
-    assert (one.named, one.by_rank, one.people) == (other.named, other.by_rank, other.people)
+    one, other = (plain(attacked(make_variant("simple", 5, 1), seed=3)) for _ in range(2))
+    assert one == other
 
 
 def test_too_few_public_people_are_taken_as_they_are():

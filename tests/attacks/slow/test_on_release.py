@@ -24,14 +24,14 @@ def test_what_every_adversary_gets_of_every_release(homogenize, grouping, k, inv
     for adversary in (STRONG, *PRESETS.values()):
         result = attack_release(invented, released, adversary, targets, seed=1)
         # Nobody finds more than one in k.
-        assert 0 <= result.person_found.rate <= result.bound == 1 / k
-        assert result.group_found.trials == result.person_found.trials == invented.n_users
-        found = round(result.group_found.rate * invented.n_users)
+        assert 0 <= result.reidentified.rate <= result.bound == 1 / k
+        assert result.class_reidentified.trials == result.reidentified.trials == invented.n_users
+        found = round(result.class_reidentified.rate * invented.n_users)
         assert result.exact.trials <= found
         if adversary is STRONG:
             assert found > 30
             errors = result.rating_errors
-            assert 0 < errors.labelled <= errors.ratings
+            assert 0 < errors.with_value <= errors.ratings
             assert errors.mae <= errors.rmse <= 4
             assert 1 / k <= result.link_precision.mean <= 1 or homogenize == "padded"
             assert 0 < result.link_baseline.mean <= 1
@@ -52,4 +52,4 @@ def test_no_release_gives_more_than_one_in_k(n_users, k, known, homogenize, roun
     released = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
     for user in range(n_users):
         one = attack_release(ratings, released, Adversary(known=known), np.array([user]), seed)
-        assert one.person_found.rate <= 1 / k
+        assert one.reidentified.rate <= 1 / k

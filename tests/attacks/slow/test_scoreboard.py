@@ -56,9 +56,9 @@ def test_the_same_as_looking_at_every_record(errors, known, n_wrong, activity_er
         expected = slow_lineup(ratings, knowledge, t, *errors)
         people, own = sizes[expected].sum(), record_of[target] in expected
         assert lineups.records[t] == len(expected)
-        assert lineups.people[t] == people
-        assert lineups.matches_of_target[t] == own
-        assert lineups.probability[t] == (1 / people if own else 0)
+        assert lineups.tied_users[t] == people
+        assert lineups.target_is_top[t] == own
+        assert lineups.chance[t] == (1 / people if own else 0)
         assert lineups.bits[t] == np.log2(people if own else sizes.sum())
 
 
@@ -71,8 +71,8 @@ def test_rounding_very_many_labels_hides_nobody():
     found = Candidates.from_ratings(ratings)
     assert found.levels.size < np.unique(values).size
     lineups = Scoreboard().attack(found, knowledge, np.arange(90_000))
-    assert lineups.matches_of_target.all()
-    assert lineups.people.max() < 20
+    assert lineups.target_is_top.all()
+    assert lineups.tied_users.max() < 20
 
 
 def test_full_exact_knowledge_finds_everybody_unique(invented):
@@ -87,7 +87,7 @@ def test_full_exact_knowledge_finds_everybody_unique(invented):
         skipped=0,
     )
     lineups = Scoreboard(0, 0).attack(found, knowledge, everyone)
-    assert (lineups.probability == 1).all()
+    assert (lineups.chance == 1).all()
     assert (lineups.bits == 0).all()
 
 
@@ -106,7 +106,7 @@ def test_more_knowledge_never_enlarges_a_lineup(seed):
         days=knowledge.days[first].ravel(),
     )
     lineups = [
-        Scoreboard(*errors).attack(found, known, everyone).people
+        Scoreboard(*errors).attack(found, known, everyone).tied_users
         for errors, known in [
             ((None, None), less),
             ((1, 30), less),

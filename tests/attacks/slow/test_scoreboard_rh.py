@@ -90,9 +90,9 @@ def slow_guess(found, known, target, own, attacker):
         bits = -math.log2(math.exp((scores[own] - scores.max()) / sigma) / odds.sum())
     return SimpleNamespace(
         best=winners[0] if winners.size == 1 else -1,
-        tied_people=found.sizes[winners].sum(),
+        tied_users=found.sizes[winners].sum(),
         eccentricity=eccentricity(scores, found.sizes),
-        own_is_top=own in winners,
+        target_is_top=own in winners,
         bits=bits,
         control=slow_control(found, known, target, own, attacker),
     )
@@ -105,7 +105,7 @@ def compare(found, known, record_of):
         slow_guess(found, known, target, record_of[user], attacker)
         for target, user in enumerate(known.targets)
     ]
-    for name in ("best", "tied_people", "own_is_top"):
+    for name in ("best", "tied_users", "target_is_top"):
         assert getattr(fast, name).tolist() == [getattr(guess, name) for guess in slow], name
     for name in ("eccentricity", "bits"):
         expected = [getattr(guess, name) for guess in slow]

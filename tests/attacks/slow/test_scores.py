@@ -3,7 +3,7 @@
 import numpy as np
 
 from recveil.attacks import infer_memberships
-from recveil.attacks.membership.held_out import PartialRelease, hold_out, only
+from recveil.attacks.membership.inference import PartialRelease, hold_out, only
 from recveil.datasets import make_ratings
 from recveil.methods import SparseRows
 

@@ -26,7 +26,7 @@ class TestCoRated:
 
     def test_the_strike_is_named_and_the_claim_limited(self, found):
         first = found.to_dict()["verdict"][0]
-        assert "with labels off the scale struck out" in first
+        assert "with values off the scale struck out" in first
         assert "hides nobody from those who can tell invented labels from real ones" in first
 
     def test_only_what_he_struck_out_is_said(self, ratings, tmp_path):
@@ -37,7 +37,7 @@ class TestCoRated:
     def test_what_was_not_tried_is_said(self, ratings, monkeypatch, tmp_path):
         monkeypatch.setattr(strikes, "MOST_PREDICTED", 10)
         found = audited(KCoRater(5, "similarity", seed=1), ratings, tmp_path)
-        words = "too many values to strike out labels that the other rows predict"
+        words = "too many values to strike out values that the other rows predict"
         assert words in " ".join(found.to_dict()["warnings"])
         assert words in " ".join(found.to_dict()["verdict"])
 
@@ -79,8 +79,8 @@ def test_who_could_not_be_looked_for_is_said_once(tmp_path):
     PredictiveAnonymizer(5, seed=1).anonymize(table).write(tmp_path / "out")
     known = [Adversary(known=known, name=f"knows {known}") for known in (8, 12)]
     found = attack_published(table, tmp_path / "out", known, np.arange(300))
-    _, attack = max(found.attacks, key=lambda pair: pair[1].person_found.rate)
-    among = 300 * attack.person_found.rate / (300 - attack.skipped)
+    _, attack = max(found.attacks, key=lambda pair: pair[1].reidentified.rate)
+    among = 300 * attack.reidentified.rate / (300 - attack.skipped)
     assert attack.skipped > 30
     said = f"; {among:.1%} of the {300 - attack.skipped} with enough ratings)"
     assert said in found.to_dict()["headline"]

@@ -9,13 +9,13 @@ from recveil.datasets import make_ratings
 
 
 class Counted(Candidates):
-    """Candidates that count how often somebody looks among them."""
+    """Candidates that count how often they are searched."""
 
     looks = 0
 
-    def look(self, work, sought, threads):
+    def search(self, work, query, threads):
         Counted.looks += 1
-        return super().look(work, sought, threads)
+        return super().search(work, query, threads)
 
 
 @pytest.fixture(scope="module")

@@ -46,8 +46,8 @@ class TestWithoutAnOrder:
         assert both.k == 3
         assert both.shared.below_k.rate > 0.5
         _, strongest = both.strongest
-        assert strongest.person_in_both.rate > strongest.person_in_one.rate
-        assert strongest.person_in_both.rate > strongest.stranger.rate
+        assert strongest.reidentified_by_both.rate > strongest.reidentified_by_one.rate
+        assert strongest.reidentified_by_both.rate > strongest.control.rate
         assert both.links.both.trials == 120
         page = found.to_html()
         assert "two releases of the same users" in page

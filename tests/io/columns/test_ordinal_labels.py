@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.io.columns.feedback import are_words, parse_words, places_of
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.rating_scale import labels_of, words_at
+from recveil.ratings.rating_scale import published_values, words_at
 
 SCALE = RatingScale.of_words("hate,dislike,like,love")
 
@@ -77,7 +77,7 @@ def test_nothing_lies_between_two_words():
         words_at(np.array([1.0, 2.5]), SCALE)
     with raises("rating.off-scale"):
         words_at(np.array([5.0]), SCALE)
-    assert labels_of(np.array([2.5]), RatingScale(1, 5, 1)).to_pylist() == [2.5]
+    assert published_values(np.array([2.5]), RatingScale(1, 5, 1)).to_pylist() == [2.5]
 
 
 class TestRatings:

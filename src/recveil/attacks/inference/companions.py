@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.attacks.knowledge import choose_targets
 from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, Mean, mean_interval, ratio_interval
 from recveil.ratings import Ratings, RatingScale
@@ -12,7 +13,7 @@ from recveil.ratings import Ratings, RatingScale
 # As in `ExactRatings`: tolerance between a value and a rating in single precision.
 _TOLERANCE = 1e-6
 # With more values, a random sample of records is used: all would take gigabytes.
-MOST_LABELS = 1 << 23
+MOST_VALUES = 1 << 23
 
 
 class PossibleRatings(NamedTuple):
@@ -31,7 +32,7 @@ class PossibleRatings(NamedTuple):
     distinct: Mean
     # Number of scale values that are possible ratings, given the published value and the group
     # size; mean over records. None where the values are not the means of the raters.
-    can_stand: Mean | None
+    possible: Mean | None
     # Share of the values with only one possible rating
     sure: Interval | None
     # Total variation between the group's ratings and all ratings of the item, from 0 to 1, the t of
@@ -54,7 +55,8 @@ def measure_possible_ratings(
     """
     if ratings.scale.is_fine:
         return None
-    drawn = _draw_records(table)
+    most = MOST_VALUES * table.candidates.n_records // max(table.values.size, 1)
+    drawn = choose_targets(table.candidates.n_records, max(1, most), seed=0)
     lengths = np.diff(table.indptr)[drawn]
     rows = np.repeat(drawn, lengths)
     first = np.repeat(table.indptr[drawn] - np.cumsum(lengths) + lengths, lengths)
@@ -74,16 +76,16 @@ def measure_possible_ratings(
     exact = alone & (shares.argmax(axis=1) == nearest)
     usual = _shares_of_items(ratings).argmax(axis=1)[items]
     by_usual = alone & (shares.argmax(axis=1) == usual)
-    can_stand = None
+    possible = None
     if are_means:
-        can_stand = count_possible(values, table.candidates.sizes[rows], ratings.scale, grid)
+        possible = count_possible(values, table.candidates.sizes[rows], ratings.scale, grid)
     return PossibleRatings(
         whole_exact=_share(exact, rows, is_whole),
         whole_by_commonest=_share(by_usual, rows, is_whole),
         one_rating=_share(alone, rows, is_rated),
         distinct=_mean(distinct[is_rated], rows[is_rated]),
-        can_stand=None if can_stand is None else _mean(can_stand, rows),
-        sure=None if can_stand is None else _share(can_stand == 1, rows, np.ones_like(is_rated)),
+        possible=None if possible is None else _mean(possible, rows),
+        sure=None if possible is None else _share(possible == 1, rows, np.ones_like(is_rated)),
         distance=_mean(distance, rows[is_rated]),
         records=drawn.size,
         of_records=table.candidates.n_records,
@@ -104,29 +106,20 @@ def count_possible(
     slack = (grid or 0.0) / 2 + _TOLERANCE
     step, low, levels = scale.step or 1.0, scale.low, scale.levels
     counts = np.empty(len(pairs), np.int64)
-    for pair, (label, size) in enumerate(pairs.tolist()):
+    for pair, (value, size) in enumerate(pairs.tolist()):
         n = np.arange(1, int(size) + 1)[:, None]
         # The sum of the other ratings, in steps above the lowest rating: a whole number in a range.
-        middle, width = (n * label - levels - (n - 1) * low) / step, n * slack / step
+        middle, width = (n * value - levels - (n - 1) * low) / step, n * slack / step
         first = np.maximum(np.ceil(middle - width), 0)
         last = np.minimum(np.floor(middle + width), (n - 1) * (levels.size - 1))
         counts[pair] = (first <= last).any(axis=0).sum()
     return counts[place.ravel()]
 
 
-def _draw_records(table: ReleasedTable) -> NDArray[np.int64]:
-    """Return all records, or a random sample with about `MOST_LABELS` values."""
-    n_records = table.candidates.n_records
-    if table.values.size <= MOST_LABELS:
-        return np.arange(n_records)
-    n_drawn = max(1, MOST_LABELS * n_records // table.values.size)
-    return np.sort(np.random.default_rng(0).choice(n_records, n_drawn, replace=False))
-
-
 def _shares_of_ratings(
     ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64], items: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Count the ratings of each value of the scale per cell, shape (n_labels, n_values)."""
+    """Count the ratings of each value of the scale per cell, shape (n_values, n_values)."""
     record_of = np.repeat(table.record_of, ratings.activity)
     inside = record_of >= 0
     cells = rows * ratings.n_items + items
@@ -177,16 +170,16 @@ class Companions(NamedTuple):
 
     # Share of a target's ratings that are inferred with certainty, and correctly; trials are users.
     # On a continuous scale, to within `within`.
-    told: Interval
+    inferred: Interval
     # Share of the certain inferences that are correct: the item was rated, with that rating. nan
     # without an inference.
-    right: Interval
+    correct: Interval
     # Baseline: share of the ratings that equal the published value, without knowledge of the other
     # members
     by_row: Interval
     # Control: share of the ratings of a user outside the group that the same inferences match by
     # chance
-    stranger: Interval
+    control: Interval
     # Tolerance of a correct inference, in rating points: 0 on a scale with steps, a twentieth of
     # the range on a continuous one
     within: float = 0.0
@@ -209,19 +202,17 @@ def measure_companions(
     within = _NEAR * ratings.scale.range if ratings.scale.is_fine else 0.0
     members = _members(table)
     targets = targets[table.record_of[targets] >= 0]
-    non_members = _draw_non_members(table, targets, seed)
+    nonmembers = _draw_nonmembers(table, targets, seed)
     tallies = []
-    for target, non_member in zip(targets.tolist(), non_members.tolist(), strict=True):
+    for target, nonmember in zip(targets.tolist(), nonmembers.tolist(), strict=True):
         record = int(table.record_of[target])
         others = members[record][members[record] != target]
         items, values = table.row(record)
         sure = count_certain(ratings, items, values, others, grid)
         truth = _ratings_of(ratings, target, items)
-        control = (
-            _ratings_of(ratings, non_member, items)
-            if non_member >= 0
-            else np.full(items.size, np.nan)
-        )
+        control = np.full(items.size, np.nan)
+        if nonmember >= 0:
+            control = _ratings_of(ratings, nonmember, items)
         tallies.append(
             (
                 np.isfinite(sure).sum(),
@@ -229,16 +220,16 @@ def measure_companions(
                 _is_same(values, truth, within).sum(),
                 ratings.activity[target],
                 _is_same(sure, control, within).sum(),
-                ratings.activity[non_member] if non_member >= 0 else 0,
+                ratings.activity[nonmember] if nonmember >= 0 else 0,
             )
         )
     counts = np.array(tallies, np.float64).reshape(-1, 6)
-    certain, right, by_row, rated, control, of_non_member = counts.T
+    certain, right, by_row, rated, control, of_nonmember = counts.T
     return Companions(
-        told=ratio_interval(right[rated > 0], rated[rated > 0]),
-        right=ratio_interval(right[certain > 0], certain[certain > 0]),
+        inferred=ratio_interval(right[rated > 0], rated[rated > 0]),
+        correct=ratio_interval(right[certain > 0], certain[certain > 0]),
         by_row=ratio_interval(by_row[rated > 0], rated[rated > 0]),
-        stranger=ratio_interval(control[of_non_member > 0], of_non_member[of_non_member > 0]),
+        control=ratio_interval(control[of_nonmember > 0], of_nonmember[of_nonmember > 0]),
         within=within,
     )
 
@@ -250,7 +241,7 @@ def count_certain(
     others: NDArray[np.int64],
     grid: float | None,
 ) -> NDArray[np.float64]:
-    """Return the missing member's rating of each item, shape (n_labels,), nan if uncertain.
+    """Return the missing member's rating of each item, shape (n_values,), nan if uncertain.
 
     `others` are all members of the group but one. Also nan if the missing member certainly did not
     rate the item. On a continuous scale, the midpoint of the possible interval, where that is at
@@ -285,7 +276,7 @@ def _members(table: ReleasedTable) -> list[NDArray[np.int64]]:
     return np.split(order, np.cumsum(counts)[:-1])
 
 
-def _draw_non_members(
+def _draw_nonmembers(
     table: ReleasedTable, targets: NDArray[np.int64], seed: int
 ) -> NDArray[np.int64]:
     """Draw a user of another group for each target; -1 if there is none."""

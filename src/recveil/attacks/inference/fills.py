@@ -1,8 +1,8 @@
 """Classifiers of real ratings and fills, trained on known users or on a shadow release."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from recveil.attacks.adversary import PRESETS
 from recveil.attacks.candidates import Candidates
-from recveil.attacks.inference.strikes import foretell
+from recveil.attacks.inference.strikes import predict_values
 from recveil.attacks.knowledge import Knowledge, draw_knowledge
 from recveil.attacks.reidentification.likelihood import LikelyRated
 from recveil.attacks.release_target import ReleasedTable
@@ -36,32 +36,28 @@ class Cells:
     candidates: Candidates
     scale: RatingScale
 
-    @classmethod
-    def of(cls, candidates: Candidates, scale: RatingScale) -> Self:
-        """Return the cells of the candidates."""
-        return cls(candidates, scale)
-
     @property
     def records(self) -> NDArray[np.int32]:
-        """Record of each value, shape (n_labels,)."""
+        """Record of each value, shape (n_values,)."""
         return self.candidates.records
 
     @cached_property
-    def items(self) -> NDArray[np.int64]:
-        """Item of each value, shape (n_labels,)."""
-        indptr = self.candidates.indptr
-        return np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+    def items(self) -> NDArray[np.int32]:
+        """Item of each value, shape (n_values,)."""
+        return self.candidates.items
 
     @cached_property
-    def labels(self) -> Numbers:
-        """Published values, shape (n_labels,)."""
-        return self.candidates.levels[self.candidates.codes]
+    def values(self) -> Numbers:
+        """Published values, shape (n_values,)."""
+        return self.candidates.values
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
         """Group number of each record, shape (n_records,); records with the same items share it."""
         # A sum of one random number per item: two different sets almost never share it.
-        marks = np.random.default_rng(0).integers(2**63, size=(self.n_items,), dtype=np.uint64)
+        marks = np.random.default_rng(0).integers(
+            2**63, size=(self.candidates.n_items,), dtype=np.uint64
+        )
         sums = np.zeros(self.candidates.n_records, np.uint64)
         np.add.at(sums, self.records, marks[self.items])
         _, first, numbers = np.unique(sums, return_index=True, return_inverse=True)
@@ -70,29 +66,24 @@ class Cells:
     @cached_property
     def first_look(self) -> NDArray[np.float32]:
         """Features of the cells before anything is known, computed once."""
-        return describe_cells(self)
-
-    @property
-    def n_items(self) -> int:
-        """Number of items, including those without a value."""
-        return self.candidates.indptr.size - 1
+        return features_of(self)
 
     def table(self, numbers: NDArray[Any]) -> Numbers:
         """Return a records-by-items matrix of one number per value, 0 elsewhere."""
-        spread = np.zeros((self.candidates.n_records, self.n_items))
+        spread = np.zeros((self.candidates.n_records, self.candidates.n_items))
         spread[self.records, self.items] = numbers
         return spread
 
 
-def describe_cells(cells: Cells, likely: Numbers | None = None) -> NDArray[np.float32]:
-    """Return the features of each value, shape (n_labels, n_features).
+def features_of(cells: Cells, likely: Numbers | None = None) -> NDArray[np.float32]:
+    """Return the features of each value, shape (n_values, n_features).
 
     Uses published data only.
 
     Parameters
     ----------
     cells : Cells
-    likely : ndarray of float64, shape (n_labels,), optional
+    likely : ndarray of float64, shape (n_values,), optional
         Probability that each value is a real rating, from an earlier pass. Means are then weighted
         by it, and further features count the likely ratings of the row, the item and the group.
 
@@ -103,7 +94,7 @@ def describe_cells(cells: Cells, likely: Numbers | None = None) -> NDArray[np.fl
     nearest other rows. Fills by item means repeat within an item, fills by neighbours agree with
     the neighbours, random fills occur where no rating is expected.
     """
-    weights = np.ones(cells.labels.size) if likely is None else np.maximum(likely, 0.02)
+    weights = np.ones(cells.values.size) if likely is None else np.maximum(likely, 0.02)
     # In parts: with millions of values, all features in double precision take gigabytes.
     parts = [_narrow(_lines(cells, weights)), _narrow(_repeats(cells))]
     parts.append(_narrow(_predicted(cells, weights, likely)))
@@ -118,11 +109,11 @@ def _narrow(features: list[Numbers]) -> NDArray[np.float32]:
 
 def _lines(cells: Cells, weights: Numbers) -> list[Numbers]:
     """Return features of the item's and the row's values, and of the value among them."""
-    features = [cells.labels]
+    features = [cells.values]
     for line in (cells.items, cells.records):
-        mean = _mean(line, cells.labels, weights)
-        spread = np.sqrt(_mean(line, (cells.labels - mean) ** 2, weights))
-        features += [mean, cells.labels - mean, spread, _count(line)]
+        mean = _mean(line, cells.values, weights)
+        spread = np.sqrt(_mean(line, (cells.values - mean) ** 2, weights))
+        features += [mean, cells.values - mean, spread, _count(line)]
     return features
 
 
@@ -132,7 +123,7 @@ def _repeats(cells: Cells) -> list[Numbers]:
     of_item, of_row = _count(cells.items), _count(cells.records)
     in_group = _count(groups, cells.items)
     equal_in_group = _count(groups, cells.items, codes)
-    others = _count(groups, cells.items, weights=cells.labels) - cells.labels
+    others = _count(groups, cells.items, weights=cells.values) - cells.values
     mean_of_others = others / np.maximum(in_group - 1, 1)
     return [
         _count(cells.items, codes) / of_item,
@@ -141,22 +132,22 @@ def _repeats(cells: Cells) -> list[Numbers]:
         equal_in_group,
         equal_in_group / in_group,
         mean_of_others,
-        cells.labels - mean_of_others,
+        cells.values - mean_of_others,
     ]
 
 
 def _predicted(cells: Cells, weights: Numbers, likely: Numbers | None) -> list[Numbers]:
     """Return predictions from the other values, and the deviations from them."""
-    base, fitted = fit_weighted(cells.table(cells.labels), cells.table(weights))
+    base, fitted = fit_weighted(cells.table(cells.values), cells.table(weights))
     at = cells.records, cells.items
     believed = None
     if likely is not None:
         believed = likely > np.quantile(likely, 1 - min(float(likely.mean()), 1.0))
-    by_neighbours = foretell(cells.candidates, cells.scale, believed).astype(np.float64)
+    by_neighbours = predict_values(cells.candidates, cells.scale, believed).astype(np.float64)
     step = cells.scale.step or cells.scale.range / 1000 or 1.0
-    is_equal = np.abs(cells.scale.round(by_neighbours, step) - cells.labels) < step / 2
+    is_equal = np.abs(cells.scale.round(by_neighbours, step) - cells.values) < step / 2
     found = [base[at], fitted[at], by_neighbours]
-    off = [cells.labels - expected for expected in found]
+    off = [cells.values - expected for expected in found]
     return [*found, *off, is_equal.astype(np.float64)]
 
 
@@ -167,7 +158,7 @@ def _likely(cells: Cells, likely: Numbers) -> list[Numbers]:
     mean = spread.mean(axis=0)
     size = min(_DIRECTIONS, *spread.shape)
     left, sizes, right = randomized_svd(spread - mean, size, random_state=0)
-    who_rates_what = ((left * sizes) @ right + mean)[cells.records, cells.items]
+    smooth = ((left * sizes) @ right + mean)[cells.records, cells.items]
     unlikely = _count(cells.items, weights=1 - likely)
     return [
         likely,
@@ -178,8 +169,8 @@ def _likely(cells: Cells, likely: Numbers) -> list[Numbers]:
         _count(groups, cells.items, weights=likely) - likely,
         _count(cells.items, codes, weights=likely) / _count(cells.items, codes),
         _count(cells.items, codes, weights=1 - likely) / np.maximum(unlikely, 1e-9),
-        who_rates_what,
-        likely - who_rates_what,
+        smooth,
+        likely - smooth,
     ]
 
 
@@ -218,11 +209,11 @@ _BLOCK = 1 << 17
 
 def too_large(cells: Cells) -> bool:
     """Return whether the classifier's tables would take too much memory."""
-    return cells.candidates.n_records * cells.n_items > MOST_CELLS
+    return cells.candidates.n_records * cells.candidates.n_items > MOST_CELLS
 
 
 def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bool_]) -> Numbers:
-    """Return the probability that each value is a real rating, shape (n_labels,).
+    """Return the probability that each value is a real rating, shape (n_values,).
 
     Parameters
     ----------
@@ -230,12 +221,12 @@ def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bo
         The published values.
     records : ndarray of int64
         Records of the users whom the adversary knows; at least two different ones.
-    is_real : ndarray of bool, shape (n_labels,)
+    is_real : ndarray of bool, shape (n_values,)
         Which values are real. Only those in `records` are used.
 
     Notes
     -----
-    Gradient boosting (scikit-learn) on `describe_cells`, in two passes: the second one uses what
+    Gradient boosting (scikit-learn) on `features_of`, in two passes: the second one uses what
     the first found likely of the rest of the row, the item and the group. A known user's values are
     judged by the other known users only, so that the second pass trains on probabilities as
     uncertain as those of unknown users.
@@ -245,14 +236,14 @@ def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bo
     n_real = int(is_real[known].sum())
     if groups.size < 2 or not 0 < n_real < known.sum():
         raise RecveilError(
-            f"{groups.size} known people have {n_real} real ones of {int(known.sum())} labels; "
-            f"expected at least 2 people, with real labels and others",
+            f"{groups.size} known users have {n_real} real ratings among {int(known.sum())} "
+            f"values; expected at least 2 users, with real ratings and fills",
             code="table.too-few-users",
         )
     features = cells.first_look
     likely = _learn(features, cells.records, groups, is_real)
     for _ in range(1, _LOOKS):
-        features = np.column_stack([features, describe_cells(cells, likely)])
+        features = np.column_stack([features, features_of(cells, likely)])
         likely = _learn(features, cells.records, groups, is_real)
     return likely
 
@@ -281,10 +272,10 @@ def judge(
 
     Parameters
     ----------
-    training : ndarray of float32, shape (n_taught, n_features)
-    is_real : ndarray of bool, shape (n_taught,)
+    training : ndarray of float32, shape (n_training, n_features)
+    is_real : ndarray of bool, shape (n_training,)
         If all are equal, so are all answers.
-    queries : ndarray of float32, shape (n_asked, n_features)
+    queries : ndarray of float32, shape (n_queries, n_features)
 
     Examples
     --------
@@ -323,7 +314,7 @@ class InferredFills(NamedTuple):
     # Share of the users whose ratings the adversary knows; they are not counted below. 0 for an
     # adversary who trains on a shadow release.
     known_share: float
-    people_known: int
+    users_known: int
     # Share of the other users' values that are real: the precision of random marks
     base_rate: float
     # For each share of the real ratings (recall), the share of real values among the likeliest ones
@@ -333,12 +324,12 @@ class InferredFills(NamedTuple):
     by_popularity: dict[float, Interval]
     # Re-identification rate of a bystander who knows eight items without ratings, with likely fills
     # counting against a record; over the users whom the adversary does not know
-    found: Interval
+    reidentified: Interval
     # The same users and items, where all values count alike
-    by_items: Interval
+    reidentified_by_items: Interval
 
     def _facts(self) -> dict[str, object]:
-        return {"people known": self.people_known, "found": f"{self.found.rate:.1%}"}
+        return {"users known": self.users_known, "re-identified": f"{self.reidentified.rate:.1%}"}
 
 
 def measure_fills(
@@ -351,17 +342,18 @@ def measure_fills(
     cells: Cells | None = None,
 ) -> InferredFills:
     """Train an adversary on some users and judge the values of all others."""
-    cells = Cells.of(table.candidates, ratings.scale) if cells is None else cells
+    cells = Cells(table.candidates, ratings.scale) if cells is None else cells
     if too_large(cells):
         raise RecveilError(
-            f"{cells.candidates.n_records:,} records of {cells.n_items:,} items are too many to "
-            f"tell fills from ratings; expected a smaller table, or a part of the people",
+            f"{cells.candidates.n_records:,} records of {cells.candidates.n_items:,} items are too "
+            f"many to distinguish fills from ratings; expected a smaller table, or a part of the "
+            f"users",
             code="table.too-large",
         )
     released = np.flatnonzero(table.record_of >= 0)
     if not released.size:
         raise RecveilError(
-            "nobody has a record in the release; expected people to judge by", code="argument.value"
+            "no user has a record in the release; expected users to judge by", code="argument.value"
         )
     n_known = min(released.size, max(2, round(known_share * released.size)))
     known = np.random.default_rng([seed, 5]).choice(released, n_known, replace=False)
@@ -387,69 +379,63 @@ def judge_fills(
         As in `measure_fills`.
     cells : Cells
         The table's cells.
-    likely : ndarray of float64, shape (n_labels,)
+    likely : ndarray of float64, shape (n_values,)
         Probability that each value is a real rating.
     records : ndarray of int64
         Records of the users whom the adversary knows; may be empty.
     """
     is_real = mark_real(ratings, table)
     others = ~np.isin(cells.records, records)
-    judged = _Judged(is_real[others], cells.records[others])
+    precision_of = partial(_precision, is_real[others], cells.records[others])
     left = targets[~np.isin(table.record_of[targets], records)]
     by_items = draw_knowledge(ratings, PRESETS["bystander"], left, seed)
     support = table.candidates.support[cells.items].astype(np.float64)
     n_released = int((table.record_of >= 0).sum())
     return InferredFills(
         known_share=records.size / max(n_released, 1),
-        people_known=records.size,
-        base_rate=float(judged.is_real.mean()) if judged.is_real.size else 0.0,
-        precision=_precision(judged, likely[others]),
-        by_popularity=_precision(judged, support[others]),
-        found=_find(table, by_items, likely),
-        by_items=_find(table, by_items, np.ones(likely.size)),
+        users_known=records.size,
+        base_rate=float(is_real[others].mean()) if others.any() else 0.0,
+        precision=precision_of(likely[others]),
+        by_popularity=precision_of(support[others]),
+        reidentified=_reidentify(table, by_items, likely),
+        reidentified_by_items=_reidentify(table, by_items, np.ones(likely.size)),
     )
 
 
 def mark_real(ratings: Ratings, table: ReleasedTable) -> NDArray[np.bool_]:
-    """Mark the values of items that a user of the record rated, shape (n_labels,)."""
+    """Mark the values of items that a user of the record rated, shape (n_values,)."""
     record_of = np.repeat(table.record_of, ratings.activity)
     inside = record_of >= 0
     n_records = table.candidates.n_records
     # The candidates are ordered by item, then by record.
     real = np.unique(ratings.indices[inside].astype(np.int64) * n_records + record_of[inside])
-    items = np.repeat(np.arange(ratings.n_items), np.diff(table.candidates.indptr))
+    items = table.candidates.items.astype(np.int64)
     return np.isin(items * n_records + table.candidates.records, real)
 
 
-@brief
-class _Judged(NamedTuple):
-    """The values on which precision is measured."""
-
-    is_real: NDArray[np.bool_]
-    records: NDArray[np.int32]
-
-
-def _precision(judged: _Judged, score: Numbers) -> dict[float, Interval]:
+def _precision(
+    is_real: NDArray[np.bool_], records: NDArray[np.int32], score: Numbers
+) -> dict[float, Interval]:
     """Return the precision at each recall; equal scores are marked together."""
     order = np.argsort(-score, kind="stable")
-    found = np.cumsum(judged.is_real[order])
+    found = np.cumsum(is_real[order])
     precision = {}
     for recall in RECALLS if found.size and found[-1] else ():
         last = order[np.searchsorted(found, recall * found[-1])]
         marked = score >= score[last]
-        n_marked = np.bincount(judged.records[marked])
-        n_right = np.bincount(judged.records[marked], judged.is_real[marked])
+        n_marked = np.bincount(records[marked])
+        n_right = np.bincount(records[marked], is_real[marked])
         precision[recall] = ratio_interval(n_right[n_marked > 0], n_marked[n_marked > 0])
     return precision
 
 
-def _find(table: ReleasedTable, known: Knowledge, likely: Numbers) -> Interval:
+def _reidentify(table: ReleasedTable, known: Knowledge, likely: Numbers) -> Interval:
     guesses = LikelyRated(likely).attack(table.candidates, known, table.record_of)
     return wilson_interval(float(guesses.chance.sum()), known.requested)
 
 
 # Share of the published values taken for ratings, and number of shadow records to train on.
-_TAKEN, _TAUGHT_BY = 0.3, 100
+_SAMPLED, _MOST_TRAINING = 0.3, 100
 
 
 def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -> Numbers:
@@ -470,16 +456,16 @@ def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -
 
     Returns
     -------
-    ndarray of float64, shape (n_labels,)
+    ndarray of float64, shape (n_values,)
     """
     rng = np.random.default_rng([seed, 8])
-    taken = rng.random(cells.labels.size) < _TAKEN
-    columns = cells.records[taken].astype(np.int64), cells.items[taken], cells.labels[taken]
+    taken = rng.random(cells.values.size) < _SAMPLED
+    columns = cells.records[taken].astype(np.int64), cells.items[taken], cells.values[taken]
     known = Ratings.from_columns(*columns, scale=cells.scale)
     shadow = ReleasedTable.from_release(anonymizer.anonymize(known), known)
-    fold = Cells.of(shadow.candidates, cells.scale)
+    fold = Cells(shadow.candidates, cells.scale)
     is_real = mark_real(known, shadow)
-    n_teachers = min(_TAUGHT_BY, shadow.candidates.n_records)
-    teachers = rng.choice(shadow.candidates.n_records, n_teachers, replace=False)
-    training = np.isin(fold.records, teachers)
+    n_training = min(_MOST_TRAINING, shadow.candidates.n_records)
+    training_records = rng.choice(shadow.candidates.n_records, n_training, replace=False)
+    training = np.isin(fold.records, training_records)
     return judge(fold.first_look[training], is_real[training], cells.first_look)

@@ -9,9 +9,8 @@ from scipy import stats
 
 from recveil.attacks.reidentification.residuals import find_residuals
 from recveil.attacks.release_target import ReleasedTable
-from recveil.attacks.statistics import Interval, no_better
+from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.ratings import Ratings
-from recveil.runtime.errors import describe_count
 from recveil.runtime.progress import parts
 
 # Precision at which cells are marked.
@@ -84,8 +83,8 @@ def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=200, n_items=80, n_ratings=4000, seed=1)
     >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
-    >>> told = infer_cells(ratings, ReleasedTable.from_release(release, ratings))
-    >>> told.recall_at_95.low > 0.4 > told.popularity_recall_at_95, told.records
+    >>> cells = infer_cells(ratings, ReleasedTable.from_release(release, ratings))
+    >>> cells.recall_at_95.low > 0.4 > cells.popularity_recall_at_95, cells.records
     (True, 40)
     """
     support = ratings.support.astype(np.float64)
@@ -117,54 +116,6 @@ def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
         popularity_lone_exact=_share(by_popularity & by_usual, lone).rate,
         records=residuals.rows.size,
         of_records=table.candidates.n_records,
-    )
-
-
-def describe_cells(result: InferredCells) -> str:
-    """Describe how well rated cells are inferred, and the popularity baseline."""
-    recall, lone = result.recall_at_95, result.lone_exact
-    if not recall.trials:
-        return "Nobody in the records that were looked at had rated anything."
-    # A better ranking than by popularity reveals something, whatever the marks show.
-    is_informative = bool(result.auc.trials) and result.auc.low > result.popularity_auc
-    about = "" if is_informative else "the release"
-    source = "popularity alone gives"
-    nothing_new = no_better(recall, result.popularity_recall_at_95, source, about)
-    baseline = f" (popularity alone: {result.popularity_recall_at_95:.1%})"
-    sentence = (
-        f"Who rated what is not hidden: a smooth fit of all rows, a look at what it leaves over, "
-        f"and the items' popularity, which is public, mark {recall.rate:.1%} ({recall.low:.1%} to "
-        f"{recall.high:.1%}) of the pairs of record and item that somebody in the group rated, "
-        f"with 95 % of the marks right"
-        f"{nothing_new or baseline}"
-    )
-    if nothing_new and is_informative:
-        sentence += _by_area(result)
-    if lone.trials:
-        by_popularity = result.popularity_lone_exact
-        source = "popularity and the usual rating give"
-        sentence += (
-            f"{';' if nothing_new else ', and'} they work out exactly {lone.rate:.1%} "
-            f"({lone.low:.1%} to {lone.high:.1%}) of the ratings that one member alone gave"
-            f"{no_better(lone, by_popularity, source, about)}; {result.lone_known.rate:.1%} where "
-            f"it is known that one did"
-        )
-    if result.records < result.of_records:
-        sentence += (
-            f". It used a random sample of {result.records:,} of "
-            f"{describe_count(result.of_records, 'record')}, so these figures and the number of "
-            f"users that it finds are lower bounds"
-        )
-    return f"{sentence}. Better fits may tell more."
-
-
-def _by_area(result: InferredCells) -> str:
-    """Describe the ranking of pairs, where marks at high precision do not show the difference."""
-    area = result.auc
-    return (
-        f"; still, of two pairs one of which was rated, they take the right one for it in "
-        f"{area.rate:.1%} ({area.low:.1%} to {area.high:.1%}) of the cases, popularity alone in "
-        f"{result.popularity_auc:.1%}"
     )
 
 
@@ -208,9 +159,8 @@ def _truth(
     ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64], items: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Count the raters of each cell, and sum their ratings."""
-    row_of = np.full(
-        table.candidates.n_records + 1, -1
-    )  # the last one is for users without a record
+    # The last one is for users without a record.
+    row_of = np.full(table.candidates.n_records + 1, -1)
     row_of[rows] = np.arange(rows.size)
     column_of = np.full(ratings.n_items, -1)
     column_of[items] = np.arange(items.size)
@@ -260,7 +210,7 @@ def _share(marked: NDArray[np.bool_], of: NDArray[np.bool_]) -> Interval:
     """Return the marked share of cells, with an interval by row (a ratio of sums)."""
     n = int(of.sum())
     if n == 0:
-        return Interval(math.nan, 0.0, 1.0, 0)
+        return wilson_interval(0, 0)
     hits, cells = (marked & of).sum(axis=1), of.sum(axis=1)
     rate = float(hits.sum() / n)
     return _around(rate, (hits - rate * cells) / n, n)

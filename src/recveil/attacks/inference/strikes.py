@@ -16,28 +16,27 @@ from recveil.predict import UserKNN
 from recveil.ratings import Ratings, RatingScale
 
 
-def foretell(
+def predict_values(
     candidates: Candidates, scale: RatingScale, believed: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float32]:
-    """Predict every value from other records with `UserKNN`; shape (n_labels,).
+    """Predict every value from other records with `UserKNN`; shape (n_values,).
 
     Parameters
     ----------
     candidates : Candidates
     scale : RatingScale
         Values beyond its ends are clipped.
-    believed : ndarray of bool, shape (n_labels,), optional
+    believed : ndarray of bool, shape (n_values,), optional
         The values to train on; all, if not given.
 
     Examples
     --------
     >>> alike = Ratings.from_columns(["a", "a", "b", "b"], [7, 8, 7, 8], [4, 4, 4, 4])
-    >>> foretell(Candidates.from_ratings(alike), RatingScale(1, 5, 1))
+    >>> predict_values(Candidates.from_ratings(alike), RatingScale(1, 5, 1))
     array([4., 4., 4., 4.], dtype=float32)
     """
-    n_items = candidates.indptr.size - 1
-    items = np.repeat(np.arange(n_items, dtype=np.int32), np.diff(candidates.indptr))
-    labels = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
+    items = candidates.items
+    values = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
     # The candidates are ordered by item; a stable sort orders them by record, items ascending.
     order = np.argsort(candidates.records, kind="stable")
     if believed is not None:
@@ -45,10 +44,10 @@ def foretell(
     activity = np.bincount(candidates.records[order], minlength=candidates.n_records)
     rows = Ratings(
         np.arange(candidates.n_records),
-        np.arange(n_items),
+        np.arange(candidates.n_items),
         np.concatenate([[0], np.cumsum(activity)]),
         items[order],
-        labels[order],
+        values[order],
         None,
         RatingScale(scale.low, scale.high),
     )
@@ -67,7 +66,7 @@ Strike = Callable[[Candidates, RatingScale], NDArray[np.bool_]]
 
 
 def off_scale(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the values that are not on the scale, shape (n_labels,).
+    """Mark the values that are not on the scale, shape (n_values,).
 
     On a continuous scale there are none.
     """
@@ -87,7 +86,7 @@ def _read(levels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64
 
 
 def rare(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the values that are rare on a continuous scale, shape (n_labels,).
+    """Mark the values that are rare on a continuous scale, shape (n_values,).
 
     Users give round numbers; computed fills are not round. On a scale with steps, `off_scale`
     detects these fills with certainty, and none are marked here.
@@ -99,8 +98,8 @@ def rare(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
     return np.asarray((counts < min(_RARE * mean, counts.max(initial=0)))[candidates.codes])
 
 
-def commonest(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the most common value of each item, shape (n_labels,).
+def most_frequent(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
+    """Mark the most frequent value of each item, shape (n_values,).
 
     The mean of an item, rounded or not, is the same in all rows. Values are counted by user; of
     ties, the lowest is marked.
@@ -115,7 +114,7 @@ def commonest(candidates: Candidates, _scale: RatingScale) -> NDArray[np.bool_]:
 
 
 def predicted(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the values that `UserKNN` predicts from the other rows, rounded; shape (n_labels,).
+    """Mark the values that `UserKNN` predicts from the other rows, rounded; shape (n_values,).
 
     None on a continuous scale, where equality is undefined, and none with very many values, because
     it takes too long.
@@ -123,23 +122,23 @@ def predicted(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
     n_values = candidates.codes.size
     if scale.step is None or n_values > MOST_PREDICTED:
         return np.zeros(n_values, np.bool_)
-    labels = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
-    predictions = foretell(candidates, scale)
-    return np.asarray(scale.round(predictions) == scale.round(labels))
+    values = np.clip(candidates.levels, scale.low, scale.high)[candidates.codes]
+    predictions = predict_values(candidates, scale)
+    return np.asarray(scale.round(predictions) == scale.round(values))
 
 
-_GUESSED = "labels that the other rows predict"
+_PREDICTED = "values that the other rows predict"
 # Detectors of fills, by names that follow "without".
 STRIKES: dict[str, Strike] = {
-    "labels off the scale": off_scale,
-    "labels that are rare": rare,
-    "the commonest label of each item": commonest,
-    _GUESSED: predicted,
+    "values off the scale": off_scale,
+    "rare values": rare,
+    "the most frequent value of each item": most_frequent,
+    _PREDICTED: predicted,
 }
 
 
 # These detect nearly all fills, so that prediction is not needed.
-_SURE = frozenset({"labels off the scale", "labels that are rare"})
+_SURE = frozenset({"values off the scale", "rare values"})
 
 
 def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
@@ -154,7 +153,7 @@ def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArra
 
     Returns
     -------
-    dict of str to ndarray of bool, shape (n_labels,)
+    dict of str to ndarray of bool, shape (n_values,)
         Mask of the candidates' values per detector. Detectors that mark nothing, or everything, are
         left out, and so are predictions, which are slow, if fills are off the scale or rare.
 
@@ -164,7 +163,7 @@ def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArra
     """
     found: dict[str, NDArray[np.bool_]] = {}
     for name, strike in STRIKES.items():
-        if name == _GUESSED and found.keys() & _SURE:
+        if name == _PREDICTED and found.keys() & _SURE:
             continue
         struck = strike(candidates, scale)
         if struck.any() and not struck.all():
@@ -182,7 +181,7 @@ def left_untried(candidates: Candidates, found: Iterable[str]) -> str:
     ''
     """
     too_many = candidates.codes.size > MOST_PREDICTED and not _SURE & set(found)
-    return _GUESSED if too_many else ""
+    return _PREDICTED if too_many else ""
 
 
 def strike_out(candidates: Candidates, struck: NDArray[np.bool_], scale: RatingScale) -> Candidates:

@@ -1,4 +1,7 @@
-"""Membership scores from item counts and mean values, compared with all other users."""
+"""Scores of membership: how well a target fits a release, by rows, item counts or mean values."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +10,16 @@ from scipy.optimize import isotonic_regression
 from recveil.attacks.adversary import Adversary
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.knowledge import Knowledge, World
+from recveil.attacks.reidentification.likelihood import likelihoods_for_means
+from recveil.attacks.reidentification.residuals import score_by_residuals
+from recveil.attacks.reidentification.scoreboard import ScoreboardRH
 from recveil.ratings import RatingScale
+
+# Scores every known target, shape (n_targets,) per variant; higher fits better. No variants if it
+# does not apply to the release.
+Scorer: TypeAlias = Callable[
+    [Candidates, Adversary, Knowledge, RatingScale], Sequence[NDArray[np.float64]]
+]
 
 
 def score_by_presence(
@@ -39,14 +51,16 @@ def score_by_presence(
     """
     is_released = (np.diff(candidates.indptr) > 0)[known.items]
     n_known = np.diff(known.indptr)
-    share = _sums(known, is_released) / n_known
+    share = _sum_by_target(known, is_released) / n_known
     if known.world is None:
         return [share]
-    raters, n_users = known.world.raters, known.world.people
+    raters, n_users = known.world.raters, known.world.n_users
     others = np.maximum(raters[known.items] - 1.0, 0.0)
     rarity = np.log((n_users + 1) / (others + 1))
-    weighted = _sums(known, is_released * rarity) / np.maximum(_sums(known, rarity), 1e-12)
-    log_ratio = _sums(
+    weighted = _sum_by_target(known, is_released * rarity) / np.maximum(
+        _sum_by_target(known, rarity), 1e-12
+    )
+    log_ratio = _sum_by_target(
         known, _log_ratios(candidates, known.world, others, is_released, _certainty(adversary))
     )
     return [share, weighted, log_ratio, log_ratio / n_known]
@@ -77,7 +91,7 @@ def _log_ratios(
     """Return the log-likelihood ratio of each known item, with and without the target."""
     raters, chance = chance_in_row(candidates, world)
     # In a release of four fifths of the users, one more user counts as 5/4 users in the world.
-    in_release = min(candidates.n_people / world.people, 1.0)
+    in_release = min(candidates.n_users / world.n_users, 1.0)
     without = np.interp(others, raters, chance)
     with_target = np.interp(others + 1 / max(in_release, 1e-12), raters, chance)
     ratio = np.where(is_released, with_target / without, (1 - with_target) / (1 - without))
@@ -87,10 +101,6 @@ def _log_ratios(
 def _certainty(adversary: Adversary) -> float:
     """Return the share of the known items that the target did rate."""
     return adversary.n_right / adversary.known if adversary.wrong_kind == "item" else 1.0
-
-
-def _sums(known: Knowledge, of_entry: NDArray[np.generic]) -> NDArray[np.float64]:
-    return np.add.reduceat(of_entry.astype(np.float64), known.indptr[:-1])
 
 
 # Added to the variance of an item's share of users, so that no rare item decides alone.
@@ -123,10 +133,10 @@ def score_by_counts(
     """
     if known.world is None:
         return []
-    n_others = max(known.world.people - 1, 1)
+    n_others = max(known.world.n_users - 1, 1)
     share = np.maximum(known.world.raters[known.items] - 1.0, 0.0) / n_others
     carried, _ = _released_sums(candidates)
-    excess = carried[known.items] / candidates.n_people - share
+    excess = carried[known.items] / candidates.n_users - share
     scores = []
     for damping in _DAMPING:
         by_item = excess / (share * (1 - share) + damping + 1 / (2 * n_others))
@@ -177,14 +187,81 @@ def score_by_values(
 
 def _released_sums(candidates: Candidates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each item's number of users in the release, and the sum of their values."""
-    n_items = candidates.indptr.size - 1
-    items = np.repeat(np.arange(n_items), np.diff(candidates.indptr))
     users = candidates.sizes[candidates.records].astype(np.float64)
-    values = users * candidates.levels[candidates.codes]
-    carried, totals = (np.bincount(items, each, n_items) for each in (users, values))
+    values, items = users * candidates.values, candidates.items
+    carried, totals = (np.bincount(items, each, candidates.n_items) for each in (users, values))
     return carried.astype(np.float64), totals.astype(np.float64)
 
 
 def _sum_and_mean(known: Knowledge, by_entry: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    sums = np.add.reduceat(by_entry, known.indptr[:-1])
+    sums = _sum_by_target(known, by_entry)
     return [sums, sums / np.diff(known.indptr)]
+
+
+def score_by_scoreboard_rh(
+    candidates: Candidates, _adversary: Adversary, known: Knowledge, _scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return the highest score of a record, as a share of the largest possible score."""
+    support = np.maximum(candidates.support, 1)
+    most = _sum_by_target(known, 1 / np.log(np.maximum(support, 2))[known.items])
+    return [ScoreboardRH().attack(candidates, known, _no_records(known)).score / most]
+
+
+def score_by_likelihood(
+    candidates: Candidates, adversary: Adversary, known: Knowledge, scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return the target's likelihood under the best record, for several spreads of values.
+
+    The second half of the list adds the rarity of the known items: with rare items, a high score is
+    less likely by chance.
+    """
+    odds = [
+        attack.attack(candidates, known, _no_records(known)).score
+        for attack in likelihoods_for_means(adversary, scale.range)
+    ]
+    rarity = np.log(candidates.n_users / np.maximum(candidates.support, 1))
+    rare = _sum_by_target(known, rarity[known.items])
+    return [*odds, *(odd + rare for odd in odds)]
+
+
+def score_by_narrowest(
+    candidates: Candidates, _adversary: Adversary, known: Knowledge, scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return how narrow the narrowest row with the known items is, for implicit feedback.
+
+    In padded releases a member's items are all in the row of their group, which is little wider; a
+    non-member's are only in wide rows, or in none. A missing item makes a row wider by the number
+    of items. The scores are the negative width per known item, and as it is.
+    """
+    if not scale.unary:
+        return []
+    widths = np.bincount(candidates.records, minlength=candidates.n_records)
+    narrowest, n_known = np.empty(known.targets.size), np.diff(known.indptr)
+    for target in range(known.targets.size):
+        items = known.items[known.indptr[target] : known.indptr[target + 1]]
+        spans = zip(candidates.indptr[items], candidates.indptr[items + 1], strict=True)
+        records = np.concatenate([candidates.records[start:end] for start, end in spans])
+        missing = items.size - np.bincount(records, minlength=candidates.n_records)
+        narrowest[target] = (widths + candidates.indptr.size * missing).min()
+    return [-narrowest / n_known, -narrowest]
+
+
+# Scores by name; entries may be added.
+SCORERS: dict[str, Scorer] = {
+    "scoreboard-rh": score_by_scoreboard_rh,
+    "likelihood": score_by_likelihood,
+    "residual": score_by_residuals,
+    "narrowest": score_by_narrowest,
+    "presence": score_by_presence,
+    "counts": score_by_counts,
+    "values": score_by_values,
+}
+
+
+def _no_records(known: Knowledge) -> NDArray[np.int64]:
+    """Return -1 for every user: the score must not depend on true records."""
+    return np.full(int(known.targets.max(initial=0)) + 1, -1)
+
+
+def _sum_by_target(known: Knowledge, by_entry: NDArray[Any]) -> NDArray[np.float64]:
+    return np.add.reduceat(by_entry.astype(np.float64), known.indptr[:-1])

@@ -18,9 +18,9 @@ from sklearn.linear_model import LogisticRegression
 
 from recveil.attacks.adversary import Adversary
 from recveil.attacks.knowledge import Knowledge
-from recveil.attacks.membership.inference import SCORERS
+from recveil.attacks.membership.scores import SCORERS
 from recveil.attacks.release_target import ReleasedTable
-from recveil.attacks.statistics import Interval, ratio_interval
+from recveil.attacks.statistics import Interval, ratio_interval, wilson_interval
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -77,7 +77,7 @@ def check_shadows(n: int) -> None:
     if n < FEWEST or n % 2:
         raise RecveilError(
             f"shadows (--shadows) is {n}; expected an even number of at least {FEWEST}, such as "
-            f"32: releases of one half of the people, and of the other half, again and again",
+            f"32: releases of random halves of the users",
             code="option.value",
         )
 
@@ -87,9 +87,9 @@ def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
 
     Parameters
     ----------
-    scores : mapping of str to ndarray of float64, shape (n_people, n_releases)
+    scores : mapping of str to ndarray of float64, shape (n_users, n_releases)
         Releases 2 j and 2 j + 1 are a pair, of complementary halves of the users.
-    inside : ndarray of bool, shape (n_people, n_releases)
+    inside : ndarray of bool, shape (n_users, n_releases)
         Whether each user is in each release.
 
     Notes
@@ -171,7 +171,7 @@ def _decisions(known: Numbers, answers: Flags, queries: Numbers) -> Numbers:
     return found.reshape(queries.shape[:2])
 
 
-def by_lot(inside: Flags, seed: int) -> Flags:
+def shuffle_membership(inside: Flags, seed: int) -> Flags:
     """Assign each user at random to one release of each pair: the control."""
     swapped = np.random.default_rng([seed, 3]).random((len(inside), inside.shape[1] // 2)) < 0.5
     return np.where(np.repeat(swapped, 2, axis=1), ~inside, inside)
@@ -190,7 +190,7 @@ def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95)
     """
     members, others = np.sort(scores[inside]), np.sort(scores[~inside])
     if not (members.size and others.size):
-        return Interval(math.nan, 0.0, 1.0, 0)
+        return wilson_interval(0, 0)
     parts = np.empty(scores.shape)
     beats = _below(others, scores[inside]) / others.size
     area = float(beats.mean())
@@ -257,21 +257,20 @@ class Population(NamedTuple):
 
 def learn_population(pair: Sequence[ReleasedTable]) -> Population:
     """Compute the statistics of all users from releases that together contain them."""
-    n_people = float(sum(table.candidates.sizes.sum() for table in pair))
-    carried = np.sum([_sums(table, labels=False) for table in pair], axis=0)
-    total = np.sum([_sums(table, labels=True) for table in pair], axis=0)
+    n_users = float(sum(table.candidates.sizes.sum() for table in pair))
+    carried, total = np.sum([table.item_sums() for table in pair], axis=0)
     mean = float(total.sum() / max(carried.sum(), 1.0))
     means = np.divide(total, carried, out=np.full(len(carried), mean), where=carried > 0)
     able = np.flatnonzero(carried)
     chosen = np.sort(able[np.argsort(-carried[able], kind="stable")[:_MOST_ITEMS]])
-    blank = Population(carried / n_people, means, mean, chosen, {})
+    blank = Population(carried / n_users, means, mean, chosen, {})
     products = {}
     for kind, make in KINDS.items():
         products[kind] = np.zeros((chosen.size, chosen.size))
         for table in pair:
             rows = make(_rows(table), blank)
             weighted = sparse.csr_array(rows.multiply(table.candidates.sizes[:, None]))
-            products[kind] += (rows.T @ weighted).toarray() / n_people
+            products[kind] += (rows.T @ weighted).toarray() / n_users
     return blank._replace(products=products)
 
 
@@ -313,7 +312,7 @@ class ShadowScorer:
             scores |= {f"{name} {place}": found for place, found in enumerate(variants)}
         return scores
 
-    def by_counts(self, counts: Numbers, shares: Numbers, n_people: int) -> dict[str, Numbers]:
+    def by_counts(self, counts: Numbers, shares: Numbers, n_users: int) -> dict[str, Numbers]:
         """Score all targets by item counts alone.
 
         Parameters
@@ -321,13 +320,13 @@ class ShadowScorer:
         counts : ndarray of float64, shape (n_items,)
         shares : ndarray of float64, shape (n_items,)
             Share of all users who rated the item.
-        n_people : int
+        n_users : int
             Number of users in the counts.
         """
         n_known = np.maximum(np.diff(self._known_rows.indptr), 1)
         return {
             f"counts, doubt {doubt:g}": self._has
-            @ (counts / n_people / (shares * (1 - shares) + doubt))
+            @ (counts / n_users / (shares * (1 - shares) + doubt))
             / n_known
             for doubt in _DOUBT
         }
@@ -335,14 +334,14 @@ class ShadowScorer:
     def _by_sums(self, table: ReleasedTable) -> dict[str, Numbers]:
         """Score by each item's count and sum of values, weighted by its rarity."""
         population, n = self._population, int(table.candidates.sizes.sum())
-        counts, totals = _sums(table, labels=False), _sums(table, labels=True)
+        counts, totals = table.item_sums()
         scores = self.by_counts(counts, population.shares, n)
         off = self._known_rows.copy()
         off.data = off.data - population.means[off.indices]
         root = np.sqrt(np.maximum(np.diff(off.indptr), 1))
         for doubt in _DOUBT:
             weights = (totals - counts * population.means) / n / (population.shares + doubt)
-            scores[f"sums of labels, doubt {doubt:g}"] = off @ weights / root
+            scores[f"sums of values, doubt {doubt:g}"] = off @ weights / root
         return scores
 
     def _make_tests(self) -> "list[tuple[tuple[str, float], Numbers]]":
@@ -374,17 +373,8 @@ def _nearest(kind: str, rows: Rows, test: Numbers) -> dict[str, Numbers]:
     return {f"{kind}, nearest": fits.max(axis=0), f"{kind}, near": many}
 
 
-def _sums(table: ReleasedTable, *, labels: bool) -> Numbers:
-    """Sum the users, or their values, by item."""
-    weights = np.repeat(table.candidates.sizes, np.diff(table.indptr)).astype(np.float64)
-    if labels:
-        weights *= table.values
-    n_items = table.candidates.indptr.size - 1
-    return np.bincount(table.indices, weights=weights, minlength=n_items).astype(np.float64)
-
-
 def _rows(table: ReleasedTable) -> Rows:
-    shape = (table.indptr.size - 1, table.candidates.indptr.size - 1)
+    shape = (table.indptr.size - 1, table.n_items)
     return Rows((table.values, table.indices, table.indptr), shape=shape)
 
 
@@ -392,7 +382,7 @@ def _as_vectors(rows: Rows, population: Population, kind: str) -> Rows:
     """Convert rows of all items to unit vectors of the chosen ones."""
     vectors = Rows(rows[:, population.chosen])
     data = vectors.data
-    if kind == "tastes":
+    if kind == "liked":
         data = np.where(data >= population.mean, 1.0, _RATED)
     elif kind == "items":
         data = np.ones(data.size)
@@ -410,4 +400,4 @@ def _as_vectors(rows: Rows, population: Population, kind: str) -> Rows:
 
 
 # Vectors of a user's ratings: what they liked, what they rated, and how.
-KINDS = {kind: partial(_as_vectors, kind=kind) for kind in ("tastes", "items", "ratings")}
+KINDS = {kind: partial(_as_vectors, kind=kind) for kind in ("liked", "items", "ratings")}

@@ -34,7 +34,7 @@ _RIDGE = 0.002
 _DIRECTIONS, _DISLIKED, _DAMPING = 24, 0.4, 5
 
 Numbers = NDArray[np.float64]
-Labels = NDArray[np.int64]
+Positions = NDArray[np.int64]
 Scores = NDArray[np.float32]
 
 
@@ -46,20 +46,20 @@ class ClusterAttack(NamedTuple):
     n_clusters: int
     n_records: int
     # Share of the targets whose own record is in the best-fitting cluster
-    cluster_found: Interval
-    # Share of users in the largest cluster: a guess that always names it
+    cluster_inferred: Interval
+    # Share of users in the largest cluster: a constant guess of it
     cluster_baseline: float
     # Share of the targets whose own equivalence class is the best-fitting record
-    class_found: Interval
+    class_inferred: Interval
     # Share of users in the largest class
     class_baseline: float
     # Re-identification rate: expected hits of a random pick among the users of that record
-    person_found: Interval
+    reidentified: Interval
 
 
 def too_many_to_compare(table: ReleasedTable) -> bool:
     """Return whether a release has too many records to infer clusters."""
-    n_records, n_items = table.candidates.n_records, table.candidates.indptr.size - 1
+    n_records, n_items = table.candidates.n_records, table.n_items
     return n_records > MOST_RECORDS or n_records * n_items > _MOST_CELLS
 
 
@@ -68,7 +68,7 @@ def most_targets(table: ReleasedTable) -> int:
     return max(_MOST_SCORES // table.candidates.n_records, 2)
 
 
-def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Labels | None:
+def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Positions | None:
     """Infer which records share their values from a release alone.
 
     Records are linked if all their common items have equal values, and are too many for chance;
@@ -106,7 +106,7 @@ def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Labels |
     return clusters if smallest is None else _join_small(table, clusters, smallest)
 
 
-def _join_small(table: ReleasedTable, clusters: Labels, smallest: int) -> Labels:
+def _join_small(table: ReleasedTable, clusters: Positions, smallest: int) -> Positions:
     """Join clusters of too few users with others, in each round those whose choice is surest."""
     while True:
         sizes = np.bincount(clusters, table.candidates.sizes)
@@ -132,7 +132,7 @@ def _join_small(table: ReleasedTable, clusters: Labels, smallest: int) -> Labels
 
 
 def attack_clusters(
-    table: ReleasedTable, known: Knowledge, clusters: Labels
+    table: ReleasedTable, known: Knowledge, clusters: Positions
 ) -> ClusterAttack | None:
     """Pick the cluster and the record that best fit each target's ratings.
 
@@ -150,24 +150,24 @@ def attack_clusters(
     record = record[1::2]
     records = np.arange(clusters.size)
     to_cluster = sparse.csr_array((np.ones(clusters.size), (records, clusters)))
-    named = (chances @ to_cluster).argmax(axis=1)
-    right = named == clusters[record]
+    guessed = (chances @ to_cluster).argmax(axis=1)
+    right = guessed == clusters[record]
     right_class = chances.argmax(axis=1) == record
     return ClusterAttack(
         n_clusters=of_cluster.size,
         n_records=clusters.size,
-        cluster_found=wilson_interval(int(right.sum()), right.size),
+        cluster_inferred=wilson_interval(int(right.sum()), right.size),
         cluster_baseline=float(of_cluster.max() / of_cluster.sum()),
-        class_found=wilson_interval(int(right_class.sum()), right.size),
+        class_inferred=wilson_interval(int(right_class.sum()), right.size),
         class_baseline=float(sizes.max() / sizes.sum()),
-        person_found=wilson_interval(float((right_class / sizes[record]).sum()), right.size),
+        reidentified=wilson_interval(float((right_class / sizes[record]).sum()), right.size),
     )
 
 
-def _compare(table: ReleasedTable, clusters: Labels) -> tuple[Numbers, Numbers]:
+def _compare(table: ReleasedTable, clusters: Positions) -> tuple[Numbers, Numbers]:
     """Return how many items any two clusters have in common, and with how many equal values."""
     levels, codes = np.unique(table.values, return_inverse=True)
-    n_items = table.candidates.indptr.size - 1
+    n_items = table.n_items
     cluster_of = np.repeat(clusters, np.diff(table.indptr))
     cells = table.indices.astype(np.int64) * levels.size + codes
     pairs = np.unique(np.stack([cluster_of, cells], axis=1), axis=0)
@@ -182,7 +182,7 @@ def _compare(table: ReleasedTable, clusters: Labels) -> tuple[Numbers, Numbers]:
     return compared[0], compared[1]
 
 
-def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Scores:
+def _features(table: ReleasedTable, known: Knowledge, clusters: Positions) -> Scores:
     """Return the evidence of each record for each target, shape (features, targets, records).
 
     Log-likelihood ratios of the items that the target has, and of those that they lack, under the
@@ -197,15 +197,16 @@ def _features(table: ReleasedTable, known: Knowledge, clusters: Labels) -> Score
     records = sparse.csr_array(
         (np.ones(rows.size, np.float32), (rows, columns)), shape=(sizes.size, released.size)
     )
-    labels = table.values.astype(np.float32)
-    values = sparse.csr_array((labels, (rows, columns)), shape=records.shape)
+    values = sparse.csr_array(
+        (table.values.astype(np.float32), (rows, columns)), shape=records.shape
+    )
     users = sparse.csr_array((sizes, (clusters, np.arange(sizes.size))))
     counts, totals = (users @ records).toarray(), (users @ values).toarray()
     n_raters = counts.sum(axis=0)
     background = np.minimum((n_raters + 0.25) / (sizes.sum() + 0.5), 0.999)
     shares = counts / users.sum(axis=1)[:, None]
     entries = (known.items, known.indptr)
-    shape = (known.targets.size, table.candidates.indptr.size - 1)
+    shape = (known.targets.size, table.n_items)
     ones = np.ones(known.items.size, np.float32)
     has = sparse.csr_array((ones, *entries), shape=shape)[:, released]
     n_known = np.maximum(has.sum(axis=1), 1)
@@ -281,7 +282,7 @@ def _of_length(n_known: Scores, lengths: Scores) -> list[Scores]:
     return [apart, apart**2]
 
 
-def _fit(features: Scores, record: Labels) -> Numbers:
+def _fit(features: Scores, record: Positions) -> Numbers:
     """Return the weights by which a conditional logit gives the own records the best chances."""
     chosen = features[:, np.arange(record.size), record]
 

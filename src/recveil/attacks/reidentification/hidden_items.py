@@ -10,10 +10,11 @@ from scipy.optimize import linear_sum_assignment
 
 from recveil.attacks.adversary import Adversary
 from recveil.attacks.candidates import Candidates
-from recveil.attacks.membership.held_out import only
+from recveil.attacks.knowledge import choose_targets
+from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.on_release import attack_release, find_co_rated_strikes
 from recveil.attacks.release_target import ReleasedTable
-from recveil.attacks.statistics import Interval, no_better, wilson_interval
+from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.release.sides import Anonymizer
@@ -87,7 +88,7 @@ class ItemSide:
     def of_release(cls, table: ReleasedTable, scale: RatingScale, seed: int = 0) -> "ItemSide":
         """Describe the items of a release; rows are weighted by their users."""
         sizes = table.candidates.sizes.astype(np.float64)
-        n_items = table.candidates.indptr.size - 1
+        n_items = table.n_items
         rows = table.indptr, table.indices, table.values
         return _describe(*rows, sizes, n_items, scale, seed)
 
@@ -136,15 +137,15 @@ def _describe(
     support = np.bincount(indices, minlength=n_items)
     n_released = int((support > 0).sum())
     kept = np.sort(np.argsort(-support, kind="stable")[: min(n_released, _MOST_ITEMS)])
-    rows = _some_rows(sizes.size, seed)
-    labels, is_rated = _dense(
+    rows = choose_targets(sizes.size, _MOST_ROWS, seed)
+    values, is_rated = _dense(
         indptr, indices, (values - scale.low) / (scale.range / 4 or 1.0), rows, kept
     )
     shares = np.sqrt(sizes[rows] / sizes[rows].sum()).astype(np.float32)[:, None]
     weights = sizes[rows, None].astype(np.float32)
     counts, n_counted = (weights * is_rated).sum(0), float(sizes[rows].sum())
-    means = (weights * labels).sum(0) / np.maximum((weights * is_rated).sum(0), 1e-9)
-    off = (labels - means) * is_rated
+    means = (weights * values).sum(0) / np.maximum((weights * is_rated).sum(0), 1e-9)
+    off = (values - means) * is_rated
     centred = off - is_rated * _mean_of_rows(off, is_rated)
     spreads = np.sqrt((weights * centred**2).sum(0) / np.maximum((weights * is_rated).sum(0), 1e-9))
     is_full = bool(is_rated.mean() > _FULL)
@@ -167,12 +168,6 @@ def _describe(
     )
 
 
-def _some_rows(n_rows: int, seed: int) -> NDArray[np.int64]:
-    if n_rows <= _MOST_ROWS:
-        return np.arange(n_rows)
-    return np.sort(np.random.default_rng(seed).choice(n_rows, _MOST_ROWS, replace=False))
-
-
 def _dense(
     indptr: NDArray[Any],
     indices: NDArray[Any],
@@ -183,15 +178,15 @@ def _dense(
     """Return the values of some rows and items, and a mask of them; shape (rows, items)."""
     column_of = np.full(int(max(indices.max(initial=0), kept.max(initial=0))) + 1, -1)
     column_of[kept] = np.arange(kept.size)
-    labels = np.zeros((rows.size, kept.size), np.float32)
-    is_rated = np.zeros_like(labels)
+    dense = np.zeros((rows.size, kept.size), np.float32)
+    is_rated = np.zeros_like(dense)
     for at, row in enumerate(rows.tolist()):
-        costs = slice(indptr[row], indptr[row + 1])
-        columns = column_of[indices[costs]]
+        cells = slice(indptr[row], indptr[row + 1])
+        columns = column_of[indices[cells]]
         is_kept = columns >= 0
-        labels[at, columns[is_kept]] = values[costs][is_kept]
+        dense[at, columns[is_kept]] = values[cells][is_kept]
         is_rated[at, columns[is_kept]] = 1
-    return labels, is_rated
+    return dense, is_rated
 
 
 def _mean_of_rows(off: NDArray[np.float32], is_rated: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -487,10 +482,10 @@ class Catalogue(NamedTuple):
     # Display name
     name: str
     # Whether it is half of the released users themselves, if no other is given
-    is_own: bool = False
+    is_half_of_users: bool = False
 
 
-class FoundUnnamed(NamedTuple):
+class HiddenItemRates(NamedTuple):
     """Re-identification rates of one adversary where items are hidden.
 
     With names by the matching, by popularity rank, shuffled over the items (the control), and
@@ -498,7 +493,7 @@ class FoundUnnamed(NamedTuple):
     """
 
     adversary: str
-    found: Interval
+    reidentified: Interval
     by_rank: Interval
     control: Interval
     names_known: Interval
@@ -515,9 +510,9 @@ class HiddenItems:
     named: dict[str, Interval]
     by_rank: dict[str, Interval]
     with_known: dict[str, Interval]
-    people: list[FoundUnnamed]
+    attacks: list[HiddenItemRates]
     left_out: int = 0
-    looked_at: dict[str, tuple[int, int]] = field(default_factory=dict)
+    sampled: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def _facts(self) -> dict[str, object]:
         return {"items": self.items, "named": f"{self.named['all'].rate:.1%}"}
@@ -548,13 +543,17 @@ def attack_hidden_items(
     raw = publics[0]
     # The adversary sees the columns in random order.
     order = np.random.default_rng([seed, 7]).permutation(ratings.n_items)
-    hidden = ItemSide.of_release(_moved(table, order, ratings), ratings.scale, seed)
+    shuffled = _with_item_ids(table, np.argsort(order), ratings)
+    hidden = ItemSide.of_release(shuffled, ratings.scale, seed)
     known = _some_known(ratings, table, order, names, seed)
     known_to_adversary = order[np.array(list(known), np.int64)]
     released = np.unique(table.indices).astype(np.int64)
 
     def named_by(found: ItemNames) -> NDArray[np.int64]:
-        return _as_positions(found, order, names)
+        """Return the guessed identity of each item of the ratings; -1 for none."""
+        taken_for = np.full(order.size, -1)
+        taken_for[order] = np.where(found.guess >= 0, names[found.guess], -1)
+        return taken_for
 
     few, right = hidden.top(FIRST_HIDDEN), []
     choices = _choices(hidden, publics, catalogue)
@@ -578,9 +577,9 @@ def attack_hidden_items(
         named=_named(guesses[0], ratings, released),
         by_rank=_named(guesses[1], ratings, released),
         with_known=_named(guesses[2], ratings, np.setdiff1d(released, known_to_adversary)),
-        people=_look_for(ratings, table, adversaries, targets, guesses, seed),
+        attacks=_reidentify(ratings, table, adversaries, targets, guesses, seed),
         left_out=hidden.n_left_out,
-        looked_at={
+        sampled={
             "release": (hidden.n_rows, hidden.of_rows),
             "catalogue": (public.n_rows, public.of_rows),
         },
@@ -594,7 +593,7 @@ def _known_half(
     users = np.random.default_rng([seed, 8]).permutation(np.flatnonzero(table.record_of >= 0))
     public = np.sort(users[: users.size // 2])
     others = targets[~np.isin(targets, public)]
-    half = Catalogue(only(ratings, public), "half of the people themselves", is_own=True)
+    half = Catalogue(only(ratings, public), "half of the users", is_half_of_users=True)
     return half, others
 
 
@@ -633,15 +632,12 @@ def _choices(
     if hidden.is_full:  # full rows are unlike raw ratings
         return [(release, OTHER_USERS)]
     choices = [(raw, SAME_USERS), (release, OTHER_USERS)]
-    return choices if catalogue.is_own else [*choices, (raw, OTHER_USERS)]
+    return choices if catalogue.is_half_of_users else [*choices, (raw, OTHER_USERS)]
 
 
-def _moved(table: ReleasedTable, order: NDArray[np.int64], ratings: Ratings) -> ReleasedTable:
-    """Return the release with item ``order[i]`` in column i."""
-    return _relabelled(table, np.argsort(order), ratings)
-
-
-def _relabelled(table: ReleasedTable, names: NDArray[np.int64], ratings: Ratings) -> ReleasedTable:
+def _with_item_ids(
+    table: ReleasedTable, names: NDArray[np.int64], ratings: Ratings
+) -> ReleasedTable:
     """Return the release with item i renamed to ``names[i]``; -1 is left out."""
     row_of = np.repeat(np.arange(table.indptr.size - 1), np.diff(table.indptr))
     items = names[table.indices]
@@ -671,15 +667,6 @@ def _some_known(
     return {int(column_of[item]): named_by[int(item)] for item in drawn}
 
 
-def _as_positions(
-    found: ItemNames, order: NDArray[np.int64], names: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the guessed identity of each item of the ratings; -1 for none."""
-    taken_for = np.full(order.size, -1)
-    taken_for[order] = np.where(found.guess >= 0, names[found.guess], -1)
-    return taken_for
-
-
 def _named(
     taken_for: NDArray[np.int64], ratings: Ratings, items: NDArray[np.int64]
 ) -> dict[str, Interval]:
@@ -690,78 +677,27 @@ def _named(
     return {tier: wilson_interval(int(right[:size].sum()), size) for tier, size in sizes.items()}
 
 
-def _look_for(
+def _reidentify(
     ratings: Ratings,
     table: ReleasedTable,
     adversaries: Sequence[Adversary],
     targets: NDArray[np.int64],
     guesses: Sequence[NDArray[np.int64]],
     seed: int,
-) -> list[FoundUnnamed]:
+) -> list[HiddenItemRates]:
     """Attack the release with each naming of its items."""
     matched, by_rank, _ = guesses
     shuffled = np.random.default_rng([seed, 10]).permutation(matched)
     rates: list[list[Interval]] = []
     for names in (matched, by_rank, shuffled, np.arange(ratings.n_items)):
-        read = _relabelled(table, names, ratings)
+        read = _with_item_ids(table, names, ratings)
         strikes = find_co_rated_strikes(read, ratings.scale)
         attacks = (
             attack_release(ratings, read, adversary, targets, seed, strikes=strikes)
             for adversary in adversaries
         )
-        rates.append([attack.person_found for attack in attacks])
+        rates.append([attack.reidentified for attack in attacks])
     return [
-        FoundUnnamed(adversary.name, *found)
+        HiddenItemRates(adversary.name, *found)
         for adversary, *found in zip(adversaries, *rates, strict=True)
     ]
-
-
-def describe_hidden_items(found: HiddenItems) -> list[str]:
-    """Describe how well an adversary names hidden items, and finds users by these names."""
-    source = f"with {found.catalogue.name} as the public table"
-    if found.catalogue.is_own:
-        source = (
-            "with half of the release's own users as the public table (a table of other users was "
-            "not tried: give one as item_catalog, --item-catalog)"
-        )
-    top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
-    rank, rank_alone = (
-        "their rank alone gives",
-        f" (by rank of popularity alone {by_rank.rate:.1%})",
-    )
-    sentences = [
-        f"The rates above are those of an adversary who knows which item is which. Hidden items "
-        f"are named again, {source}: {_percent(top)} of the {top.trials} that most users rated"
-        f"{no_better(top, by_rank.rate, rank) or rank_alone}, and {_percent(all_)} of all "
-        f"{found.items:,}; {_percent(found.with_known['all'])} if {KNOWN_ITEMS} are known."
-    ]
-    if found.left_out:
-        sentences.append(
-            f"{found.left_out:,} hidden items with the fewest labels were not attacked, and count "
-            f"as not named."
-        )
-    sentences += [
-        f"Of the {table}'s {describe_count(of_rows, 'row')}, a random sample of {rows:,} was used "
-        f"to name the items; an adversary who uses all of them may name more."
-        for table, (rows, of_rows) in found.looked_at.items()
-        if rows < of_rows
-    ]
-    if not found.people:
-        return sentences
-    worst = max(found.people, key=lambda one: one.found.rate)
-    if not worst.found.trials:
-        return [*sentences, "With these names no user could be attacked, which shows nothing."]
-    control = "the same names dealt to other items give"
-    nothing_new = no_better(worst.found, worst.control.rate, control)
-    sentences.append(
-        f"With these names “{worst.adversary}” finds {_percent(worst.found)} of "
-        f"{describe_count(worst.found.trials, 'user')}"
-        f"{nothing_new}; {worst.control.rate:.1%} with the same names "
-        f"dealt to other items, and {worst.names_known.rate:.1%} if items were not hidden. Better "
-        f"matchings may name more: do not count on hidden items."
-    )
-    return sentences
-
-
-def _percent(found: Interval) -> str:
-    return f"{found.rate:.1%} ({found.low:.1%} to {found.high:.1%})"

@@ -1,6 +1,7 @@
 """Re-identification by distance and by likelihood."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from recveil.attacks.adversary import Adversary, WrongKind
 from recveil.attacks.candidates import Candidates
-from recveil.attacks.guesses import Guesses, ScoredGuesses
+from recveil.attacks.guesses import Guesses, ScoredGuesses, guesses_of_best
 from recveil.attacks.knowledge import Knowledge
 from recveil.attacks.reidentification.scoreboard import (
     BELL,
@@ -64,15 +65,16 @@ def find_nearest(
     ...     np.array([1]), np.array([0, 1]), np.array([1]), np.array([2.5]), None, None, 0
     ... )
     >>> found = find_nearest(table, known, np.arange(2))
-    >>> found.best, found.tied_people, found.own_is_top
+    >>> found.best, found.tied_users, found.target_is_top
     (array([1]), array([1]), array([ True]))
     """
-    sizes = candidates.sizes
+    nearest = _find_nearest(candidates, knowledge)
+    return guesses_of_best(nearest, candidates.sizes, record_of[knowledge.targets])
+
+
+def _find_nearest(candidates: Candidates, knowledge: Knowledge) -> Iterator[NDArray[np.int64]]:
     missing = float(np.ptp(candidates.levels)) ** 2 or 1.0
-    n_targets = knowledge.targets.size
-    best, tied = np.full(n_targets, -1), np.zeros(n_targets, np.int64)
-    own_is_top = np.zeros(n_targets, bool)
-    for target in range(n_targets):
+    for target in range(knowledge.targets.size):
         distance = np.zeros(candidates.n_records)
         for entry in range(knowledge.indptr[target], knowledge.indptr[target + 1]):
             item = knowledge.items[entry]
@@ -83,12 +85,7 @@ def find_nearest(
             # Relative to "missing", so that only the records with the item are updated.
             distance[candidates.records[carrying]] += apart**2 - missing
         # Equality is up to rounding: the order of additions must not break ties.
-        nearest = np.flatnonzero(distance <= distance.min() + 1e-9 * missing)
-        record = record_of[knowledge.targets[target]]
-        best[target] = nearest[0] if nearest.size == 1 else -1
-        tied[target] = sizes[nearest].sum()
-        own_is_top[target] = record >= 0 and bool(np.isin(record, nearest))
-    return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)
+        yield np.flatnonzero(distance <= distance.min() + 1e-9 * missing)
 
 
 # Probability of what the adversary takes to be impossible: their knowledge may be worse than they
@@ -119,7 +116,7 @@ class Likelihood:
         Largest error of a right rating, in points; None: ratings are not compared.
     date_error : int or None
         Largest error of a right date, in days; None: dates are not compared.
-    label_spread : float
+    value_spread : float
         Standard deviation of the ratings around a published value, in points: 0 for records of true
         ratings; above 0 for means of groups, whose values then count by their distance.
     outside_top : int
@@ -155,12 +152,12 @@ class Likelihood:
     wrong_kind: WrongKind = "value"
     rating_error: float | None = 0
     date_error: int | None = None
-    label_spread: float = 0.0
+    value_spread: float = 0.0
     outside_top: int = 0
     threads: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("rating_error", "date_error", "label_spread", "outside_top"):
+        for name in ("rating_error", "date_error", "value_spread", "outside_top"):
             value = getattr(self, name)
             # Written so that nan fails as well.
             if value is not None and not value >= 0:
@@ -171,7 +168,7 @@ class Likelihood:
             )
 
     @classmethod
-    def of(cls, adversary: Adversary, label_spread: float = 0.0) -> Self:
+    def of(cls, adversary: Adversary, value_spread: float = 0.0) -> Self:
         """Return the attack that suits an adversary's knowledge.
 
         Examples
@@ -184,7 +181,7 @@ class Likelihood:
             wrong_kind=adversary.wrong_kind,
             rating_error=adversary.rating_error,
             date_error=adversary.date_error,
-            label_spread=label_spread,
+            value_spread=value_spread,
             outside_top=adversary.outside_top,
         )
 
@@ -217,11 +214,11 @@ class Likelihood:
             absent, beyond = _SURPRISE, 1 - q
         days = self._days(longest_span(candidates, knowledge))
         certainty = self._rating_certainty(candidates, knowledge) * self._date_certainty(days)
-        spread = math.hypot(self.label_spread, (self.rating_error or 0) / math.sqrt(3))
+        spread = math.hypot(self.value_spread, (self.rating_error or 0) / math.sqrt(3))
         return Points(
-            rule=BELL if self.label_spread else WITHIN,
+            rule=BELL if self.value_spread else WITHIN,
             weights=np.ones(knowledge.items.size, np.float32),
-            width=spread if self.label_spread else (self.rating_error or 0) + _TOLERANCE,
+            width=spread if self.value_spread else (self.rating_error or 0) + _TOLERANCE,
             agree=math.log(q * certainty / absent),
             floor=math.log(beyond / absent),
             days=np.where(days, np.float32(0), np.float32(-1e30)),
@@ -235,8 +232,8 @@ class Likelihood:
             return 1.0
         step = float(np.diff(candidates.levels).min())
         span = float(np.ptp(candidates.levels))
-        if self.label_spread:
-            width = math.hypot(self.label_spread, (self.rating_error or 0) / math.sqrt(3))
+        if self.value_spread:
+            width = math.hypot(self.value_spread, (self.rating_error or 0) / math.sqrt(3))
             return max(1.0, span / (width * math.sqrt(2 * math.pi)))
         within = 2 * math.floor((self.rating_error or 0) / step + _TOLERANCE) + 1
         return max(1.0, (round(span / step) + 1) / within)
@@ -252,7 +249,7 @@ class Likelihood:
 
     def _room(self, candidates: Candidates) -> NDArray[np.float32]:
         """Return the log-likelihood ratio of drawing an item from the record and from all items."""
-        n_items = max(0, candidates.indptr.size - 1 - self.outside_top)
+        n_items = max(0, candidates.n_items - self.outside_top)
         lengths = candidates.lengths_outside(self.outside_top).astype(np.float64)
         return np.log(max(n_items, 1) / np.maximum(lengths, 1)).astype(np.float32)
 
@@ -265,7 +262,7 @@ def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Like
 
     Examples
     --------
-    >>> [attack.label_spread for attack in likelihoods_for_means(Adversary(known=4), 4.0)]
+    >>> [attack.value_spread for attack in likelihoods_for_means(Adversary(known=4), 4.0)]
     [0.0, 0.5, 1.0]
     """
     return [Likelihood.of(adversary, share * scale_range) for share in _SPREADS]
@@ -283,7 +280,7 @@ class LikelyRated:
 
     Parameters
     ----------
-    likely : ndarray of float64, shape (n_labels,)
+    likely : ndarray of float64, shape (n_values,)
         Probability that each of the candidates' values is a real rating. If all are equal, only
         items count.
     """
@@ -299,25 +296,23 @@ class LikelyRated:
         if self.likely.shape != candidates.records.shape:
             raise RecveilError(
                 f"likely has shape {self.likely.shape}; expected one probability for each of "
-                f"{candidates.records.size} labels",
+                f"{candidates.records.size} values",
                 code="argument.shape",
             )
-        n_targets = knowledge.targets.size
-        best, tied = np.full(n_targets, -1), np.zeros(n_targets, np.int64)
-        own_is_top = np.zeros(n_targets, bool)
+        likeliest = self._find_likeliest(candidates, knowledge)
+        return guesses_of_best(likeliest, candidates.sizes, record_of[knowledge.targets])
+
+    def _find_likeliest(
+        self, candidates: Candidates, knowledge: Knowledge
+    ) -> Iterator[NDArray[np.int64]]:
         expected = np.bincount(candidates.records, self.likely, minlength=candidates.n_records)
         room = np.log(np.maximum(expected, 1.0))
         gains = np.log(self.likely + _SURPRISE) - np.log(_SURPRISE)
-        for target in range(n_targets):
+        for target in range(knowledge.targets.size):
             known_items = knowledge.items[knowledge.indptr[target] : knowledge.indptr[target + 1]]
             score = -known_items.size * room
             for item in known_items:
                 carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
                 score[candidates.records[carrying]] += gains[carrying]
             # Equality is up to rounding: the order of additions must not break ties.
-            top = np.flatnonzero(score >= score.max() - 1e-9)
-            record = record_of[knowledge.targets[target]]
-            best[target] = top[0] if top.size == 1 else -1
-            tied[target] = candidates.sizes[top].sum()
-            own_is_top[target] = record >= 0 and bool(np.isin(record, top))
-        return Guesses(best=best, tied_people=tied, own_is_top=own_is_top)
+            yield np.flatnonzero(score >= score.max() - 1e-9)

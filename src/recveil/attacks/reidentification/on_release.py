@@ -38,7 +38,7 @@ class RatingErrors(NamedTuple):
         targets. The row reveals personal information only if it is above 0.
     ratings : int
         Number of the found targets' ratings that the adversary did not know.
-    labelled : int
+    with_value : int
         Number of them for which the row has a value.
     """
 
@@ -48,7 +48,7 @@ class RatingErrors(NamedTuple):
     item_mean_mae: float
     gain: Mean
     ratings: int
-    labelled: int
+    with_value: int
 
 
 @brief
@@ -56,7 +56,7 @@ class InferenceGain(NamedTuple):
     """What the row of one found target reveals beyond what the adversary knew."""
 
     truth: NDArray[np.float32]  # the target's ratings for which the row has a value
-    labels: NDArray[np.float64]
+    values: NDArray[np.float64]
     means: NDArray[np.float64]  # the released item means of the same items
     links: int  # items of the row
     popularity: float  # the mean share of users who rated them
@@ -65,7 +65,7 @@ class InferenceGain(NamedTuple):
     @property
     def n_exact(self) -> int:
         """Number of values equal to the rating, at single precision."""
-        apart = np.abs(self.labels - self.truth)
+        apart = np.abs(self.values - self.truth)
         return int((apart <= 1e-9 + np.spacing(np.abs(self.truth))).sum())
 
 
@@ -78,7 +78,7 @@ def learn_rows(
     for place in found.tolist():
         target = known.targets[place]
         known_items = known.items[known.indptr[place] : known.indptr[place + 1]]
-        items, labels = _without(known_items, table.row(table.record_of[target]))
+        items, values = _without(known_items, table.row(table.record_of[target]))
         rated, truth = _without(known_items, ratings.row(target))
         common, in_row, in_truth = np.intersect1d(
             items, rated, assume_unique=True, return_indices=True
@@ -86,7 +86,7 @@ def learn_rows(
         row_gains.append(
             InferenceGain(
                 truth=truth[in_truth],
-                labels=labels[in_row],
+                values=values[in_row],
                 means=means[common],
                 links=items.size,
                 popularity=float(popularity[items].mean()) if items.size else math.nan,
@@ -108,7 +108,7 @@ def _without(
 def sum_up_errors(row_gains: list[InferenceGain], scale: RatingScale) -> RatingErrors:
     """Compute the errors of found rows and of item means; implicit feedback has none."""
     valued = [row_gain for row_gain in row_gains if row_gain.truth.size and not scale.unary]
-    off = [np.abs(clip_values(row_gain.labels, scale) - row_gain.truth) for row_gain in valued]
+    off = [np.abs(clip_values(row_gain.values, scale) - row_gain.truth) for row_gain in valued]
     mean_off = [np.abs(clip_values(row_gain.means, scale) - row_gain.truth) for row_gain in valued]
     gains = [float((far - near).mean()) for near, far in zip(off, mean_off, strict=True)]
     return RatingErrors(
@@ -118,13 +118,13 @@ def sum_up_errors(row_gains: list[InferenceGain], scale: RatingScale) -> RatingE
         item_mean_mae=_mae(mean_off),
         gain=mean_interval(gains),
         ratings=sum(row_gain.n_unknown for row_gain in row_gains),
-        labelled=sum(row_gain.truth.size for row_gain in valued),
+        with_value=sum(row_gain.truth.size for row_gain in valued),
     )
 
 
-def clip_values(labels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
+def clip_values(values: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
     """Clip values to the scale, which is public."""
-    return np.clip(labels, scale.low, scale.high)
+    return np.clip(values, scale.low, scale.high)
 
 
 def _rmse(errors: list[NDArray[np.float64]]) -> float:
@@ -148,21 +148,21 @@ class ReleaseAttack(NamedTuple):
     attack : str
         Registered attack ("scoreboard-rh", "nearest", "likelihood", ...) with the highest
         re-identification rate; the other figures are of this attack. Removed values are appended:
-        "likelihood, without labels off the scale".
+        "likelihood, without values off the scale".
     requested, skipped : int
         Targets requested, and those among them with too few ratings for this adversary, which count
-        as not found.
-    group_found : Interval
+        as not re-identified.
+    class_reidentified : Interval
         Share of the targets whose group was found.
-    person_found : Interval
+    reidentified : Interval
         Re-identification rate: expected hits of a random pick among the users with the highest
         score.
     baseline : float
         The same for a pick among all users: 1 / users in the release.
-    group_baseline : float
-        Share of the users in the largest record: a guess that always names it finds their group.
+    class_baseline : float
+        Share of the users in the largest record: a constant guess of it re-identifies their class.
     bound : float
-        1 / k, which `person_found` cannot exceed if the release keeps its claim; with privacy
+        1 / k, which `reidentified` cannot exceed if the release keeps its claim; with privacy
         levels, the mean over the targets of 1 / what their records promise.
     link_precision : Mean
         Share of the found row's items that the target rated; mean over targets.
@@ -173,7 +173,7 @@ class ReleaseAttack(NamedTuple):
         Share of the target's ratings that equal the row's value; mean over targets, who are the
         trials.
     by_attack : dict of str to Interval
-        `person_found` of each registered attack, by name, in its best variant.
+        `reidentified` of each registered attack, by name, in its best variant.
     not_run : tuple of str
         Attacks that do not apply to the release, and so guess at random.
     """
@@ -181,10 +181,10 @@ class ReleaseAttack(NamedTuple):
     attack: str
     requested: int
     skipped: int
-    group_found: Interval
-    person_found: Interval
+    class_reidentified: Interval
+    reidentified: Interval
     baseline: float
-    group_baseline: float
+    class_baseline: float
     bound: float
     link_precision: Mean
     link_baseline: Mean
@@ -201,10 +201,10 @@ class ReleaseAttack(NamedTuple):
     def _facts(self) -> dict[str, object]:
         return {
             "": self.attack,
-            "looked for": self.requested,
+            "targets": self.requested,
             "skipped": self.skipped,
-            "group found": f"{self.group_found.rate:.1%}",
-            "person found": f"{self.person_found.rate:.1%}",
+            "class re-identified": f"{self.class_reidentified.rate:.1%}",
+            "re-identified": f"{self.reidentified.rate:.1%}",
             "baseline": f"{self.baseline:.1%}",
         }
 
@@ -238,7 +238,7 @@ def attack_release(
     strikes : dict of str to ndarray of bool, optional
         `find_strikes` of `table`, to reuse it; computed if not given. Values are removed from
         co-rated releases only.
-    likely : ndarray of float64, shape (n_labels,), optional
+    likely : ndarray of float64, shape (n_values,), optional
         Probability that each value is a real rating, for an adversary with a classifier of fills;
         see `recveil.attacks.inference.fills`. `LikelyRated`, which uses items without ratings, is
         then tried as well.
@@ -278,34 +278,36 @@ def attack_release(
     >>> release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
     >>> table = ReleasedTable.from_release(release, ratings)
     >>> result = attack_release(ratings, table, Adversary(known=4), np.arange(60))
-    >>> result.person_found.rate <= result.bound, result.group_found.trials
+    >>> result.reidentified.rate <= result.bound, result.class_reidentified.trials
     (True, 60)
     """
-    known, ways = _look_for(ratings, table, adversary, targets, seed, strikes, known)
+    known, ways = _try_attacks(ratings, table, adversary, targets, seed, strikes, known)
     if likely is not None:
         guessed = LikelyRated(likely).attack(table.candidates, known, table.record_of)
         ways.append(_Way(LikelyRated.name, "", guessed))
     best = _most_informative(ways)
     guesses = best.guesses
-    found = guesses.own_is_top & (guesses.best >= 0)
+    found = guesses.target_is_top & (guesses.best >= 0)
     row_gains = learn_rows(ratings, table, known, np.flatnonzero(found))
     links = [row_gain for row_gain in row_gains if row_gain.links]
     exact = [row_gain.n_exact / row_gain.n_unknown for row_gain in row_gains if row_gain.n_unknown]
+    records = table.record_of[targets]
+    bounds = 1 / table.promised[records[records >= 0]]
     return ReleaseAttack(
         attack=best.attack + best.read_as,
         requested=known.requested,
         skipped=known.skipped,
-        group_found=wilson_interval(int(found.sum()), known.requested),
-        person_found=wilson_interval(best.hits, known.requested),
-        baseline=1 / table.candidates.n_people,
-        group_baseline=float(table.candidates.sizes.max(initial=0)) / table.candidates.n_people,
-        bound=_bound(table, targets),
+        class_reidentified=wilson_interval(int(found.sum()), known.requested),
+        reidentified=wilson_interval(best.hits, known.requested),
+        baseline=1 / table.candidates.n_users,
+        class_baseline=float(table.candidates.sizes.max(initial=0)) / table.candidates.n_users,
+        bound=math.fsum(bounds) / max(targets.size, 1),
         link_precision=mean_interval([row_gain.truth.size / row_gain.links for row_gain in links]),
         link_baseline=mean_interval([row_gain.popularity for row_gain in links]),
         rating_errors=sum_up_errors(row_gains, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
         by_attack=_by_attack(ways, known.requested),
-        not_run=_not_run(ways, table.candidates.n_people),
+        not_run=_not_run(ways, table.candidates.n_users),
     )
 
 
@@ -317,11 +319,11 @@ def best_guesses(
     seed: int = 0,
 ) -> tuple[Knowledge, Guesses]:
     """Return an adversary's knowledge and the guesses of the strongest attack."""
-    known, ways = _look_for(ratings, table, adversary, targets, seed, None)
+    known, ways = _try_attacks(ratings, table, adversary, targets, seed, None)
     return known, _most_informative(ways).guesses
 
 
-def _look_for(
+def _try_attacks(
     ratings: Ratings,
     table: ReleasedTable,
     adversary: Adversary,
@@ -335,18 +337,17 @@ def _look_for(
     adversary = without_unpublished(ratings, adversary)
     known = draw_knowledge(ratings, adversary, targets, seed) if known is None else known
     struck = find_co_rated_strikes(table, ratings.scale) if strikes is None else strikes
-    return known, _attack_in_all_ways(table, known, adversary, ratings.scale, struck)
+    ways = [
+        _Way(name, read_as, attack.attack(candidates, known, table.record_of))
+        for read_as, candidates in _as_read(table, ratings.scale, struck)
+        for name, attack in attacks_on_release(adversary, ratings.scale)
+    ]
+    return known, ways
 
 
 def _most_informative(ways: list["_Way"]) -> "_Way":
     """Return the way with the most expected hits."""
     return max(ways, key=lambda way: way.hits)
-
-
-def _bound(table: ReleasedTable, targets: NDArray[np.int64]) -> float:
-    records = table.record_of[targets]
-    bounds = 1 / table.promised[records[records >= 0]]
-    return math.fsum(bounds) / max(targets.size, 1)
 
 
 def find_co_rated_strikes(table: ReleasedTable, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
@@ -367,20 +368,6 @@ class _Way(NamedTuple):
         return float(self.guesses.chance.sum())
 
 
-def _attack_in_all_ways(
-    table: ReleasedTable,
-    known: Knowledge,
-    adversary: Adversary,
-    scale: RatingScale,
-    strikes: Mapping[str, NDArray[np.bool_]],
-) -> list[_Way]:
-    return [
-        _Way(name, read_as, attack.attack(candidates, known, table.record_of))
-        for read_as, candidates in _as_read(table, scale, strikes)
-        for name, attack in attacks_on_release(adversary, scale)
-    ]
-
-
 def _by_attack(ways: list[_Way], requested: int) -> dict[str, Interval]:
     """Return the best re-identification rate of each attack over all readings."""
     names = dict.fromkeys(way.attack for way in ways)
@@ -388,16 +375,16 @@ def _by_attack(ways: list[_Way], requested: int) -> dict[str, Interval]:
     return {name: wilson_interval(hits, requested) for name, hits in most.items()}
 
 
-def _not_run(ways: list[_Way], n_people: int) -> tuple[str, ...]:
+def _not_run(ways: list[_Way], n_users: int) -> tuple[str, ...]:
     """Return the attacks that do not apply: they do not distinguish any users."""
     names = dict.fromkeys(way.attack for way in ways)
-    ran = {way.attack for way in ways if not _is_blind(way.guesses, n_people)}
+    ran = {way.attack for way in ways if not _is_blind(way.guesses, n_users)}
     return tuple(name for name in names if name not in ran)
 
 
-def _is_blind(guesses: Guesses, n_people: int) -> bool:
+def _is_blind(guesses: Guesses, n_users: int) -> bool:
     """Return whether all users fit equally for every target, so that no record is picked."""
-    return bool((guesses.best < 0).all() and (guesses.tied_people == n_people).all())
+    return bool((guesses.best < 0).all() and (guesses.tied_users == n_users).all())
 
 
 def _as_read(
@@ -412,14 +399,14 @@ def _as_read(
     clipped = clip_values(table.values, scale)
     if not np.array_equal(clipped, table.values):
         records = Records(table.candidates.sizes, table.indptr, table.indices, clipped)
-        n_items = table.candidates.indptr.size - 1
+        n_items = table.n_items
         yield "", Candidates.from_records([records], n_items, scale)
     for name, struck in strikes.items():
         yield f", without {name}", strike_out(table.candidates, struck, scale)
 
 
 def _check(ratings: Ratings, table: ReleasedTable) -> None:
-    n_users, n_items = table.record_of.size, table.candidates.indptr.size - 1
+    n_users, n_items = table.record_of.size, table.n_items
     if (n_users, n_items) != (ratings.n_users, ratings.n_items):
         raise RecveilError(
             f"the released table is about {describe_count(n_users, 'user')} "

@@ -1,22 +1,26 @@
-"""Residuals of a robust low-rank fit of published rows, and the ratings that explain them."""
+"""Residuals of a robust low-rank fit of published rows, explained by ratings, and the attack."""
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.attacks.adversary import Adversary
 from recveil.attacks.candidates import Candidates
+from recveil.attacks.guesses import Guesses, guesses_of_best
+from recveil.attacks.knowledge import Knowledge, choose_targets
 from recveil.ratings import RatingScale
 from recveil.runtime.compiled import compiled
-from recveil.runtime.errors import describe_count
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 
 Matrix = NDArray[np.float64]
+# All scales are mapped to this one, so that results do not depend on the unit.
+STARS = RatingScale(1, 5, None)
 # Rounds of reweighting until convergence; the scale narrows from three times to once.
 _FIT_ROUNDS, _NARROWING = 10, 0.7
 # Weights fall beyond this many times the median residual.
@@ -32,13 +36,13 @@ class LowRank(NamedTuple):
     of_rows: Matrix
     of_items: Matrix
 
-    def product(self, low: float, high: float) -> Matrix:
+    def product(self) -> Matrix:
         """Return the fitted values, clipped to the scale, shape (n_rows, n_items)."""
-        return np.clip(self.of_rows @ self.of_items.T, low, high)
+        return np.clip(self.of_rows @ self.of_items.T, STARS.low, STARS.high)
 
 
 def fit_robustly(
-    labels: Matrix,
+    values: Matrix,
     rank: int,
     ridge: float,
     least: float,
@@ -50,7 +54,7 @@ def fit_robustly(
 
     Parameters
     ----------
-    labels : ndarray of float64, shape (n_rows, n_items)
+    values : ndarray of float64, shape (n_rows, n_items)
     rank : int
         Number of factors, in addition to one that starts equal for all rows.
     ridge : float
@@ -69,12 +73,12 @@ def fit_robustly(
     Iteratively reweighted least squares with Cauchy's weights (Holland & Welsch 1977), whose scale
     narrows from round to round.
     """
-    start = np.random.default_rng(0).normal(scale=0.1, size=(len(labels), rank))
-    fit = LowRank(np.column_stack([np.ones(len(labels)), start]), np.empty((0, 0)))
-    weights = np.ones_like(labels) if visible is None else visible.astype(np.float64)
+    start = np.random.default_rng(0).normal(scale=0.1, size=(len(values), rank))
+    fit = LowRank(np.column_stack([np.ones(len(values)), start]), np.empty((0, 0)))
+    weights = np.ones_like(values) if visible is None else visible.astype(np.float64)
     for step in track(range(rounds), "Fitting all rows", share=share):
-        fit = refit(fit, weights, labels, ridge)
-        off = labels - fit.of_rows @ fit.of_items.T
+        fit = refit(fit, weights, values, ridge)
+        off = values - fit.of_rows @ fit.of_items.T
         looked_at = off if visible is None else off[visible]
         usual = max(_USUAL * float(np.median(np.abs(looked_at))), least)
         weights = 1 / (1 + (off / (usual * (1 + 2 * _NARROWING**step))) ** 2)
@@ -83,7 +87,7 @@ def fit_robustly(
     return fit
 
 
-def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
+def choose_rank(values: Matrix, most: int, ridge: float, least: float) -> int:
     """Choose the rank, up to `most`, that best predicts hidden cells.
 
     With too few factors the residuals contain smooth structure, and with too many the factors
@@ -92,23 +96,23 @@ def choose_rank(labels: Matrix, most: int, ridge: float, least: float) -> int:
     standard error, the smallest. Uses the published values only.
     """
     rng = np.random.default_rng(0)
-    n_tried = max(1, _MOST_TRIED // len(labels))
-    if n_tried < labels.shape[1]:
-        labels = labels[:, np.sort(rng.choice(labels.shape[1], n_tried, replace=False))]
-    visible = rng.random(labels.shape) >= _HIDDEN
+    n_tried = max(1, _MOST_TRIED // len(values))
+    if n_tried < values.shape[1]:
+        values = values[:, np.sort(rng.choice(values.shape[1], n_tried, replace=False))]
+    visible = rng.random(values.shape) >= _HIDDEN
     ranks = [rank for rank in _RANKS if rank < most] + [most]
-    missed = np.array([_missed_by(labels, rank, ridge, least, visible) for rank in ranks])
+    missed = np.array([_missed_by(values, rank, ridge, least, visible) for rank in ranks])
     more = missed - missed[missed.mean(axis=1).argmin()]
     sure = more.mean(axis=1) > more.std(axis=1) / np.sqrt(max(more.shape[1], 1))
     return ranks[int(np.flatnonzero(~sure)[0])]
 
 
 def _missed_by(
-    labels: Matrix, rank: int, ridge: float, least: float, visible: NDArray[np.bool_]
+    values: Matrix, rank: int, ridge: float, least: float, visible: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return the error of each hidden cell, on a scale that flattens for outliers."""
-    fit = fit_robustly(labels, rank, ridge, least, visible, _FIT_ROUNDS // 2)
-    off = (labels - fit.of_rows @ fit.of_items.T)[~visible]
+    fit = fit_robustly(values, rank, ridge, least, visible, _FIT_ROUNDS // 2)
+    off = (values - fit.of_rows @ fit.of_items.T)[~visible]
     return np.asarray(np.log1p((off / least) ** 2))
 
 
@@ -178,10 +182,10 @@ class Explained(NamedTuple):
 class FullCells(NamedTuple):
     """The published cells and the parameters of each."""
 
-    labels: Matrix
+    values: Matrix
     fitted: Matrix
     # Number of users of each row
-    people: NDArray[np.float64]
+    n_users: NDArray[np.float64]
     # Their product is the variance of the fit in a cell
     row_misfit: NDArray[np.float64]
     item_misfit: NDArray[np.float64]
@@ -237,15 +241,9 @@ def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) ->
     number of raters is Poisson; with up to two, the ratings are values of the scale, with more
     their sum is normal. Rounding is uniform, misfit normal.
     """
-    shape = cells.labels.shape
-    found = Explained(
-        unrated=np.empty(shape),
-        level=np.empty(shape, np.int64),
-        raters=np.empty(shape),
-        weights=np.empty(shape),
-        targets=np.empty(shape),
-        sums=np.zeros(6),
-    )
+    unrated, raters, weights, targets = (np.empty(cells.values.shape) for _ in range(4))
+    level = np.empty(cells.values.shape, np.int64)
+    found = Explained(unrated, level, raters, weights, targets, sums=np.zeros(6))
     _explain_all(cells, model, levels, no_chances(levels.size), found)
     return found
 
@@ -258,7 +256,7 @@ def weigh_ratings(
     Both have shape (n_items, n_rows, n_levels): the probability of each rating under the row's fit,
     and the same times the likelihood ratio of the value if a member gave this rating.
     """
-    n_rows, n_items = cells.labels.shape
+    n_rows, n_items = cells.values.shape
     by_fit = np.empty((n_items, n_rows, levels.size), np.float32)
     by_value = np.empty_like(by_fit)
     _weigh_all(cells, model, levels, no_chances(levels.size), by_fit, by_value)
@@ -295,14 +293,14 @@ def _share_levels(
 
 @compiled()
 def _cell(cells: Any, model: RaterModel, row: int, item: int) -> _Cell:
-    n_users = cells.people[row]
+    n_users = cells.n_users[row]
     rate = cells.row_rate[row] * cells.item_rate[item]
     rate = min(max(rate, _RATES[0]), _RATES[1])
     none = math.exp(-rate)
     one = rate * none
     two = rate * one / 2
     return _Cell(
-        cells.labels[row, item] - cells.fitted[row, item],
+        cells.values[row, item] - cells.fitted[row, item],
         cells.fitted[row, item],
         cells.row_misfit[row] * cells.item_misfit[item],
         (model.member_spread / n_users) ** 2,
@@ -337,13 +335,13 @@ def _many_spread(cell: Any, n: float, variance: float) -> float:
 def _explain_all(
     cells: Any, model: RaterModel, levels: NDArray[Any], chances: Any, found: Any
 ) -> None:
-    for row in range(cells.labels.shape[0]):
-        for item in range(cells.labels.shape[1]):
+    for row in range(cells.values.shape[0]):
+        for item in range(cells.values.shape[1]):
             cell = _cell(cells, model, row, item)
             mean, variance = _share_levels(cell.fitted, model, levels, chances)
             _density_by_raters(cell, model.half, levels, chances)
             _explain_one(cell, mean, variance, model.half, levels, chances, found, row, item)
-            _sum_up_one(cell, cells.people[row], model.half, levels, chances, found.sums)
+            _sum_up_one(cell, cells.n_users[row], model.half, levels, chances, found.sums)
 
 
 @compiled()
@@ -369,20 +367,20 @@ def _explain_one(
     total = none + many + ones.sum() + twos.sum()
     ones /= total
     twos /= total
-    rounding, label = half * half / 3, cell.fitted + cell.off
+    rounding, value = half * half / 3, cell.fitted + cell.off
     weight = none / total / (cell.misfit + rounding)
-    reached = weight * label
+    reached = weight * value
     counts = many / total / (spread + rounding)
     weight += counts
-    reached += counts * (label - moved)
+    reached += counts * (value - moved)
     for level in range(ones.size):
         counts = ones[level] / (cell.misfit + cell.member + rounding)
         weight += counts
-        reached += counts * (label - cell.gap * (levels[level] - cell.fitted))
+        reached += counts * (value - cell.gap * (levels[level] - cell.fitted))
     for pair in range(twos.size):
         counts = twos[pair] / (cell.misfit + 2 * cell.member + rounding)
         weight += counts
-        reached += counts * (label - cell.gap * (2 * levels[0] + pair * step - 2 * cell.fitted))
+        reached += counts * (value - cell.gap * (2 * levels[0] + pair * step - 2 * cell.fitted))
     found.unrated[row, item] = none / total
     found.level[row, item] = ones.argmax()
     found.raters[row, item] = ones.sum() + 2 * twos.sum() + cell.n_many * many / total
@@ -415,8 +413,8 @@ def _weigh_all(
     by_fit: NDArray[Any],
     by_value: NDArray[Any],
 ) -> None:
-    for row in range(cells.labels.shape[0]):
-        for item in range(cells.labels.shape[1]):
+    for row in range(cells.values.shape[0]):
+        for item in range(cells.values.shape[1]):
             cell = _cell(cells, model, row, item)
             mean, variance = _share_levels(cell.fitted, model, levels, chances)
             _density_by_raters(cell, model.half, levels, chances)
@@ -450,15 +448,15 @@ def _weigh_one(
         off = cell.off - cell.gap * (levels[level] - cell.fitted) - n_more * moved
         spread = _many_spread(cell, n_more, variance) + cell.member
         with_more = _density(off, spread, half)
-        label = cell.none * ones[level] + cell.one * with_one
-        label += (cell.two + cell.many) * with_more
-        weighed[level] = shares[level] * label / total
+        value = cell.none * ones[level] + cell.one * with_one
+        value += (cell.two + cell.many) * with_more
+        weighed[level] = shares[level] * value / total
 
 
 # With more cells, a sample of the rows is fitted; this many take some minutes.
 MOST_CELLS = 1 << 23
 # Fewer rows have no smooth structure.
-_LEAST_ROWS = 3
+LEAST_ROWS = 3
 # Number of levels on a finer scale.
 _MOST_LEVELS = 11
 _ROUNDS = 6
@@ -467,8 +465,6 @@ _ROWS_PER_FACTOR, _MOST_FACTORS = 9, 20
 _RIDGE, _ENOUGH_ROWS = 0.3, 200
 # Lower bound of the misfit, as a share of the values' grid or of the scale.
 _MISFIT_OF_GRID, _MISFIT_OF_SCALE = 0.4, 0.01
-# All scales are mapped to this one, so that results do not depend on the unit.
-STARS = RatingScale(1, 5, None)
 # Bounds of the spread of members' predictions, as shares of the scale.
 _MEMBER_SPREADS = (0.025, 0.0625)
 # Misfits of a row or an item are shrunk to the overall one, with the weight of this many cells.
@@ -482,7 +478,20 @@ _START = 0.35
 _FEW = (0, 1, 2)
 # Bound of all probabilities.
 _CERTAIN = 1e-15
-_FIRST = RaterModel(shrink=0.1, member_spread=0.05, lean=0.0, spread=0.225, half=0.0)
+_FIRST = RaterModel(
+    shrink=0.1, member_spread=0.05 * STARS.range, lean=0.0, spread=0.225 * STARS.range, half=0.0
+)
+
+
+UnfittedReason = Literal["few-rows", "rows-of-one-user", "one-level"]
+
+
+class Unfitted(NamedTuple):
+    """Why the full rows of a release are not fitted."""
+
+    reason: UnfittedReason
+    n_rows: int
+    n_users: int
 
 
 @brief
@@ -533,19 +542,19 @@ class Residuals:
     @cached_property
     def plain(self) -> Matrix:
         """Mean absolute residual over fits of few factors, per cell."""
-        labels = self.cells.labels
-        few = [fit_robustly(labels, rank, self.pull.ridge, self.pull.least) for rank in _FEW]
-        off = [np.abs(labels - fit.product(STARS.low, STARS.high)) for fit in few]
+        values = self.cells.values
+        few = [fit_robustly(values, rank, self.pull.ridge, self.pull.least) for rank in _FEW]
+        off = [np.abs(values - fit.product()) for fit in few]
         return np.asarray(np.mean(off, axis=0))
 
     @cached_property
     def fewer(self) -> tuple[FullCells, RaterModel] | None:
         """Cells and model with the rank of `choose_rank`, if it is lower."""
-        labels, pull = self.cells.labels, self.pull
-        fewest = choose_rank(labels, pull.most, pull.ridge, pull.least)
+        values, pull = self.cells.values, self.pull
+        fewest = choose_rank(values, pull.most, pull.ridge, pull.least)
         if fewest >= pull.most:
             return None
-        return _learn(labels, self.cells.people, _in_stars(self.levels), pull, fewest)
+        return _learn(values, self.cells.n_users, _in_stars(self.levels), pull, fewest)
 
     def reported_with(self, popularity: NDArray[np.float64]) -> tuple[Matrix, Matrix]:
         """Score each cell by its residual and the item's public popularity.
@@ -596,7 +605,7 @@ class Residuals:
         for cells, model in fits:
             score, alone = _score_cells(cells, model, self.levels, popularity)
             doubted, _ = _score_cells(cells, model, self.levels, popularity, _DOUBT)
-            far = _how_far(cells.labels - cells.fitted) + popular
+            far = _how_far(cells.values - cells.fitted) + popular
             scores += [(score, alone), (doubted, alone), (far, alone)]
         return [*scores, (_how_far(self.plain) + popular, scores[-1][1])]
 
@@ -618,14 +627,14 @@ def _score_cells(
 ) -> tuple[Matrix, Matrix]:
     """Compute `Residuals.reported_with` with the misfit's variance multiplied by `doubt`."""
     cells = cells._replace(
-        row_rate=cells.row_rate * cells.people.sum() / cells.row_rate.sum(),
+        row_rate=cells.row_rate * cells.n_users.sum() / cells.row_rate.sum(),
         item_rate=popularity,
         item_misfit=cells.item_misfit * doubt,
     )
     found = explain(cells, model, _in_stars(levels))
     unrated = np.clip(found.unrated, _CERTAIN, 1 - _CERTAIN)
     usual = np.outer(cells.row_misfit, cells.item_misfit) + model.half**2 / 3
-    squares = (cells.labels - cells.fitted) ** 2 / usual
+    squares = (cells.values - cells.fitted) ** 2 / usual
     return np.log1p(-unrated) - np.log(unrated) + np.log1p(squares), levels[found.level]
 
 
@@ -674,7 +683,7 @@ _REMEMBERED: WeakKeyDictionary[Candidates, Residuals | None] = WeakKeyDictionary
 
 
 def _applies(candidates: Candidates, scale: RatingScale) -> bool:
-    return _is_full(candidates) and not why_unfitted(candidates, scale)
+    return _is_full(candidates) and why_unfitted(candidates, scale) is None
 
 
 def _is_full(candidates: Candidates) -> bool:
@@ -687,34 +696,33 @@ def n_fitted_cells(candidates: Candidates, scale: RatingScale) -> int:
     if not _applies(candidates, scale):
         return 0
     n_items = int(np.count_nonzero(np.diff(candidates.indptr)))
-    return min(candidates.n_records * n_items, max(MOST_CELLS, _LEAST_ROWS * n_items))
+    return min(candidates.n_records * n_items, max(MOST_CELLS, LEAST_ROWS * n_items))
 
 
-def why_unfitted(candidates: Candidates, scale: RatingScale) -> str:
-    """Return why full rows are not fitted; "" if they are, or if rows are not full."""
-    if not _is_full(candidates):
-        return ""
-    n_rows, n_people = candidates.n_records, candidates.n_people
-    if n_rows < _LEAST_ROWS:
-        rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
-        users = describe_count(n_people, "person", "people")
-        why = f"{rows} for {users}, and a fit needs {_LEAST_ROWS}"
-    elif n_people <= n_rows:
-        why = "each row is one person's"
+def why_unfitted(candidates: Candidates, scale: RatingScale) -> Unfitted | None:
+    """Return why full rows are not fitted; None if they are, or if rows are not full."""
+    reason: UnfittedReason
+    if candidates.n_records < LEAST_ROWS:
+        reason = "few-rows"
+    elif candidates.n_users <= candidates.n_records:
+        reason = "rows-of-one-user"
     elif scale.range <= 0:
-        why = "there is one rating only"
+        reason = "one-level"
     else:
-        return ""
-    return f"A fit of all rows, to tell who rated what, was not tried: {why}. That shows nothing."
+        return None
+    if not _is_full(candidates):
+        return None
+    return Unfitted(reason, candidates.n_records, candidates.n_users)
 
 
 def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     items = np.flatnonzero(np.diff(candidates.indptr))
-    rows = _draw_rows(candidates.n_records, items.size)
+    n_fitted = max(LEAST_ROWS, MOST_CELLS // items.size)
+    rows = choose_targets(candidates.n_records, n_fitted, seed=0)
     # In full rows, each item lists all rows, in order.
     codes = candidates.codes.reshape(items.size, -1).T[rows]
     per_point = STARS.range / scale.range
-    labels = (candidates.levels[codes] - scale.low) * per_point + STARS.low
+    values = (candidates.levels[codes] - scale.low) * per_point + STARS.low
     grid = _grid_of(candidates.levels) * per_point
     least = max(_MISFIT_OF_GRID * grid, _MISFIT_OF_SCALE * STARS.range * (grid == 0))
     most = int(np.clip(rows.size // _ROWS_PER_FACTOR, 1, _MOST_FACTORS))
@@ -722,7 +730,7 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
     levels = levels_of(scale)
     stars, sizes = _in_stars(levels), candidates.sizes[rows].astype(np.float64)
     pull = Pull(ridge, least, grid / 2, most)
-    cells, model = _learn(labels, sizes, stars, pull, most)
+    cells, model = _learn(values, sizes, stars, pull, most)
     return Residuals(
         rows=rows,
         items=items,
@@ -746,7 +754,7 @@ def _in_stars(levels: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _learn(
-    labels: Matrix,
+    values: Matrix,
     sizes: NDArray[np.float64],
     levels: NDArray[np.float64],
     pull: Pull,
@@ -754,37 +762,24 @@ def _learn(
 ) -> tuple[FullCells, RaterModel]:
     """Explain the cells and update the fit of that rank, in turn."""
     ridge, least = pull.ridge, pull.least
-    fit = fit_robustly(labels, rank, ridge, least, share=_START)
+    fit = fit_robustly(values, rank, ridge, least, share=_START)
     cells = FullCells(
-        labels=labels,
-        fitted=fit.product(STARS.low, STARS.high),
-        people=sizes,
+        values=values,
+        fitted=fit.product(),
+        n_users=sizes,
         row_misfit=np.ones(sizes.size),
-        item_misfit=np.full(labels.shape[1], least**2),
+        item_misfit=np.full(values.shape[1], least**2),
         row_rate=np.ones(sizes.size),
-        item_rate=np.full(labels.shape[1], 0.3),
+        item_rate=np.full(values.shape[1], 0.3),
     )
-    model = RaterModel(
-        shrink=_FIRST.shrink,
-        member_spread=_FIRST.member_spread * STARS.range,
-        lean=_FIRST.lean,
-        spread=_FIRST.spread * STARS.range,
-        half=pull.half,
-    )
+    model = _FIRST._replace(half=pull.half)
     for _ in track(range(_ROUNDS), "Fitting all rows", share=1):
         found = explain(cells, model, levels)
         usual = float(np.median(cells.item_misfit)) + model.half**2 / 3
         fit = refit(fit, found.weights * usual, found.targets, ridge)
-        cells = _learn_cells(cells, found, fit, STARS, model.half, least)
-        model = _learn_model(model, found.sums, STARS)
+        cells = _learn_cells(cells, found, fit.product(), model.half, least)
+        model = _learn_model(model, found.sums)
     return cells, model
-
-
-def _draw_rows(n_rows: int, n_items: int) -> NDArray[np.int64]:
-    n_drawn = max(_LEAST_ROWS, MOST_CELLS // n_items)
-    if n_rows <= n_drawn:
-        return np.arange(n_rows)
-    return np.sort(np.random.default_rng(0).choice(n_rows, n_drawn, replace=False))
 
 
 def levels_of(scale: RatingScale) -> NDArray[np.float64]:
@@ -799,7 +794,7 @@ def levels_of(scale: RatingScale) -> NDArray[np.float64]:
     return np.linspace(scale.low, scale.high, min(n_steps + 1, _MOST_LEVELS))
 
 
-def _grid_of(labels: NDArray[np.float64]) -> float:
+def _grid_of(values: NDArray[np.float64]) -> float:
     """Return the spacing of rounded values; 0 if they are on no grid.
 
     Examples
@@ -807,7 +802,7 @@ def _grid_of(labels: NDArray[np.float64]) -> float:
     >>> round(_grid_of(np.array([1.0, 1.1, 1.3])), 6), _grid_of(np.array([1.0, 1.1, 1.2503]))
     (0.1, 0.0)
     """
-    apart = np.diff(labels)
+    apart = np.diff(values)
     if not apart.size:
         return 0.0
     steps = apart / apart.min()
@@ -815,12 +810,11 @@ def _grid_of(labels: NDArray[np.float64]) -> float:
 
 
 def _learn_cells(
-    cells: FullCells, found: Explained, fit: LowRank, scale: RatingScale, half: float, least: float
+    cells: FullCells, found: Explained, fitted: Matrix, half: float, least: float
 ) -> FullCells:
     """Estimate the rates of each item and row, and their misfits."""
-    fitted = fit.product(scale.low, scale.high)
     item_rate = (found.raters.sum(axis=0) + 0.3) / cells.row_rate.sum()
-    squares = (cells.labels - fitted) ** 2 * found.unrated
+    squares = (cells.values - fitted) ** 2 * found.unrated
     usual = squares.sum() / found.unrated.sum()
     of_items = (squares.sum(axis=0) + _DRAWN * usual) / (found.unrated.sum(axis=0) + _DRAWN)
     of_rows = (squares.sum(axis=1) + _DRAWN * usual) / (found.unrated.sum(axis=1) + _DRAWN)
@@ -833,15 +827,186 @@ def _learn_cells(
     )
 
 
-def _learn_model(model: RaterModel, sums: NDArray[np.float64], scale: RatingScale) -> RaterModel:
+def _learn_model(model: RaterModel, sums: NDArray[np.float64]) -> RaterModel:
     """Estimate from cells with only one rater how a rating moves the value."""
     n, x, xx, xy, yy, noise = sums.tolist()
     if xx <= 0 or n <= 0:
         return model
     shrink = min(max(1 - xy / xx, 0.0), 0.8)
     left = (yy - 2 * (1 - shrink) * xy + (1 - shrink) ** 2 * xx - noise) / n
-    nearest, farthest = (share * scale.range for share in _MEMBER_SPREADS)
+    nearest, farthest = (share * STARS.range for share in _MEMBER_SPREADS)
     lean = x / n
-    spread = math.sqrt(max(xx / n - lean**2, (scale.range / 18) ** 2))
+    spread = math.sqrt(max(xx / n - lean**2, (STARS.range / 18) ** 2))
     member = min(max(math.sqrt(max(left, 0.0)), nearest), farthest)
     return RaterModel(shrink, member, lean, spread, model.half)
+
+
+# Lower bound of one known rating's evidence in the clipped score.
+_LEAST_EVIDENCE = -1.5
+# A known rating falls between two levels of a fine scale; otherwise this is for rounding.
+_TOLERANCE = 1e-3
+
+
+@brief
+class RowScores(NamedTuple):
+    """Log-likelihood of each row given what is known about one target, shape (n_rows,) each.
+
+    `by_fit` is that of the known ratings under the row's fit. `by_value` adds the log-likelihood
+    ratio of the known items' values with the target in the row, and `clipped` bounds the evidence
+    of one item against a row. `n_items` counts the known items that the rows hold.
+    """
+
+    by_fit: NDArray[np.float64]
+    by_value: NDArray[np.float64]
+    clipped: NDArray[np.float64]
+    n_items: int
+
+
+@dataclass(frozen=True)
+class ResidualAttack:
+    """Picks the row whose residuals the known ratings explain best.
+
+    Parameters
+    ----------
+    scale : RatingScale
+    right : float
+        Share of the known entries that are right.
+    wrong_item : bool
+        Whether wrong entries are items that the target did not rate, instead of wrong ratings.
+    rating_error : float or None
+        As in `Adversary`.
+
+    Notes
+    -----
+    Where `find_residuals` does not apply, all users fit equally well.
+
+    Examples
+    --------
+    >>> ResidualAttack.of(Adversary(known=8, right=6), RatingScale(1, 5, 1)).right
+    0.75
+    """
+
+    scale: RatingScale
+    right: float = 1.0
+    wrong_item: bool = False
+    rating_error: float | None = 0
+    name: ClassVar[str] = "residual"
+
+    @classmethod
+    def of(cls, adversary: Adversary, scale: RatingScale) -> Self:
+        """Return the attack of an adversary who knows the error of their knowledge."""
+        return cls(
+            scale=scale,
+            right=adversary.n_right / adversary.known,
+            wrong_item=adversary.wrong_kind == "item",
+            rating_error=adversary.rating_error,
+        )
+
+    def attack(
+        self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
+    ) -> Guesses:
+        """Score every target against the candidates."""
+        target_records = record_of[knowledge.targets]
+        residuals = find_residuals(candidates, self.scale)
+        if residuals is None:
+            everyone = np.full(target_records.size, candidates.n_users)
+            return Guesses(
+                best=np.full(target_records.size, -1),
+                tied_users=everyone,
+                target_is_top=target_records >= 0,
+            )
+        scores = (each.by_value for each in self.scores(residuals, knowledge))
+        likeliest = (
+            residuals.rows[score >= score.max() - 1e-9 * (1 + abs(score.max()))] for score in scores
+        )
+        return guesses_of_best(likeliest, candidates.sizes, target_records)
+
+    def scores(self, residuals: Residuals, knowledge: Knowledge) -> list[RowScores]:
+        """Score every row by what is known about each target."""
+        by_fit, by_value = residuals.weighed
+        column_of = np.full(int(max(residuals.items.max(), knowledge.items.max(initial=0))) + 1, -1)
+        column_of[residuals.items] = np.arange(residuals.items.size)
+        columns = column_of[knowledge.items]
+        likelihoods, certain = self._known_likelihoods(residuals.levels, knowledge)
+        found = []
+        for target in range(knowledge.targets.size):
+            entries = np.arange(knowledge.indptr[target], knowledge.indptr[target + 1])
+            entries = entries[columns[entries] >= 0]
+            sums = np.zeros((3, residuals.rows.size))
+            _score_rows(columns[entries], likelihoods[entries], certain, by_fit, by_value, sums)
+            found.append(RowScores(sums[0], sums[1], sums[2], entries.size))
+        return found
+
+    def _known_likelihoods(
+        self, levels: NDArray[np.float64], knowledge: Knowledge
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return the likelihood of each known entry per true level, and the rated share."""
+        certain = self.right if self.wrong_item else 1.0
+        if knowledge.values is None or self.rating_error is None:
+            return np.ones((knowledge.items.size, levels.size)), certain
+        step = float(levels[1] - levels[0])
+        is_coarse = self.scale.step is None or self.scale.step < step * (1 - _TOLERANCE)
+        error = self.rating_error + step * (0.5 if is_coarse else _TOLERANCE)
+        near = np.abs(knowledge.values[:, None].astype(np.float64) - levels) <= error
+        # Levels within the error are equally likely to be observed, and so are those beyond it.
+        within = near / np.maximum(near.sum(axis=1, keepdims=True), 1)
+        far = ~near / np.maximum((~near).sum(axis=1, keepdims=True), 1)
+        right = 1.0 if self.wrong_item else self.right
+        return right * within + (1 - right) * far, certain
+
+
+@compiled()
+def _score_rows(
+    columns: NDArray[Any],
+    likelihoods: NDArray[Any],
+    certain: float,
+    by_fit: NDArray[Any],
+    by_value: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """Sum the evidence of the known entries for each row."""
+    for entry in range(columns.size):
+        fits, values = by_fit[columns[entry]], by_value[columns[entry]]
+        for row in range(fits.shape[0]):
+            fit, value = 1e-12, 1e-12
+            for level in range(likelihoods.shape[1]):
+                fit += likelihoods[entry, level] * fits[row, level]
+                value += likelihoods[entry, level] * values[row, level]
+            evidence = math.log(certain * value / fit + 1 - certain)
+            fit = math.log(fit)
+            sums[0, row] += fit
+            sums[1, row] += fit + evidence
+            sums[2, row] += fit + max(evidence, _LEAST_EVIDENCE)
+
+
+def score_by_residuals(
+    candidates: Candidates, adversary: Adversary, known: Knowledge, scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return log-likelihood ratios of membership from residuals; none if there is no fit.
+
+    The ratios compare the rows with the target as a member with the rows' fits alone, which also
+    fit non-members. The scores are the total, the mean per known item, the mean with the evidence
+    of each item bounded, and the maximum over single rows of the evidence of the values alone.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_targets,) each
+    """
+    residuals = find_residuals(candidates, scale)
+    if residuals is None:
+        return []
+    share = np.log(residuals.cells.n_users / residuals.cells.n_users.sum())
+    ratios = []
+    for scores in ResidualAttack.of(adversary, scale).scores(residuals, known):
+        fit_alone = _log_sum(scores.by_fit + share)
+        ratio = _log_sum(scores.by_value + share) - fit_alone
+        clipped = _log_sum(scores.clipped + share) - fit_alone
+        n = max(scores.n_items, 1)
+        alone = float((scores.by_value - scores.by_fit).max())
+        ratios.append((ratio, ratio / n, clipped / n, alone))
+    return list(np.array(ratios).reshape(-1, 4).T)
+
+
+def _log_sum(logarithms: NDArray[np.float64]) -> float:
+    highest = float(logarithms.max())
+    return highest + math.log(float(np.exp(logarithms - highest).sum()))

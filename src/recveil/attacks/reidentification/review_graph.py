@@ -23,23 +23,23 @@ class Matches(NamedTuple):
     ----------
     records : ndarray of int64, shape (n_targets,)
         Number of compatible records.
-    people : ndarray of int64, shape (n_targets,)
+    n_users : ndarray of int64, shape (n_targets,)
         Number of their users: the k of the paper.
     probability : ndarray of float64, shape (n_targets,)
         Probability of re-identification: 1 / users, or 0 if the target's record is not compatible.
     skipped : int
-        Targets with fewer ratings than the adversary should know. They count as not found.
+        Targets with fewer ratings than the adversary should know. They count as not re-identified.
     """
 
     records: NDArray[np.int64]
-    people: NDArray[np.int64]
+    n_users: NDArray[np.int64]
     probability: NDArray[np.float64]
     skipped: int
 
     @property
     def requested(self) -> int:
         """Number of requested targets: the denominator of every rate."""
-        return self.people.size + self.skipped
+        return self.n_users.size + self.skipped
 
     @property
     def unique_share(self) -> float:
@@ -56,24 +56,24 @@ class Profiles(NamedTuple):
     ----------
     profiles : ndarray of int64, shape (n_targets,)
         Number of distinct compatible review graphs.
-    people : ndarray of int64, shape (n_targets,)
+    n_users : ndarray of int64, shape (n_targets,)
         Number of users of all of them.
     found : ndarray of bool, shape (n_targets,)
         Whether the target's review profile is revealed, even if their record is not: all compatible
         records are identical, and theirs is one of them.
     skipped : int
-        Targets with fewer ratings than the adversary should know. They count as not found.
+        Targets with fewer ratings than the adversary should know. They count as not re-identified.
     """
 
     profiles: NDArray[np.int64]
-    people: NDArray[np.int64]
+    n_users: NDArray[np.int64]
     found: NDArray[np.bool_]
     skipped: int
 
     @property
     def requested(self) -> int:
         """Number of requested targets: the denominator of every rate."""
-        return self.people.size + self.skipped
+        return self.n_users.size + self.skipped
 
     @property
     def found_share(self) -> float:
@@ -193,7 +193,7 @@ def homogeneity(
     >>> ratings = Ratings.from_columns([1, 1, 2, 2, 3], list("ababa"), [5, 3, 5, 3, 5])
     >>> known = draw_knowledge(ratings, Adversary(known=2), np.arange(2))
     >>> attacked = homogeneity(Candidates.from_ratings(ratings), known, np.arange(3))
-    >>> attacked.people, attacked.profiles, attacked.found
+    >>> attacked.n_users, attacked.profiles, attacked.found
     (array([2, 2]), array([1, 1]), array([ True,  True]))
     """
     if class_of is None:
@@ -209,7 +209,7 @@ def homogeneity(
     class_of_user = np.append(class_of, -1)[record_of]
     matches = _match(Scoreboard(0, None, threads), merged, knowledge, class_of_user)
     found = (matches.records == 1) & (matches.probability > 0)
-    return Profiles(matches.records, matches.people, found, matches.skipped)
+    return Profiles(matches.records, matches.n_users, found, matches.skipped)
 
 
 def match_known_ratings(ratings: Ratings, known: int = 8, seed: int = 0) -> Matches:
@@ -218,7 +218,7 @@ def match_known_ratings(ratings: Ratings, known: int = 8, seed: int = 0) -> Matc
     Parameters
     ----------
     ratings : Ratings
-        The table to attack, as if it had been published with names removed.
+        The table to attack, as if it had been published with ids removed.
     known : int
         Number of ratings that the adversary knows, drawn at random from the target's own.
     seed : int
@@ -250,5 +250,5 @@ def _match(
 ) -> Matches:
     """Match the known part of each target's graph, whatever the size of the graph."""
     graphs = replace(knowledge, activity=None)
-    lineups = scoreboard.attack(candidates, graphs, record_of)
-    return Matches(lineups.records, lineups.people, lineups.probability, knowledge.skipped)
+    sets = scoreboard.attack(candidates, graphs, record_of)
+    return Matches(sets.records, sets.tied_users, sets.chance, knowledge.skipped)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.guesses import Guesses, ScoredGuesses, Sheet, guess, lead_of_others
-from recveil.attacks.knowledge import Knowledge, Sought
+from recveil.attacks.knowledge import Knowledge, Query
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import track
@@ -24,15 +24,15 @@ _CHUNK = 256
 
 @brief
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Lineups(Guesses):
+class CandidateSets(Guesses):
     """Candidate sets of the records that agree with what is known; shape (n_targets,) each.
 
-    All matching records fit equally well: `tied_people` counts their users, and `own_is_top` is
-    whether the target's own record is among them.
+    All matching records fit equally well: `tied_users` counts their users, `target_is_top` is
+    whether the target's own record is among them, and `chance` is 1 / users, or 0.
 
     Parameters
     ----------
-    best, tied_people, own_is_top
+    best, tied_users, target_is_top
         See `Guesses`.
     bits : ndarray of float64
         Remaining entropy to re-identify the target: log2 of the users in the set, or of all users
@@ -43,21 +43,6 @@ class Lineups(Guesses):
 
     bits: NDArray[np.float64]
     records: NDArray[np.int64]
-
-    @property
-    def people(self) -> NDArray[np.int64]:
-        """Number of users of all matching records."""
-        return self.tied_people
-
-    @property
-    def matches_of_target(self) -> NDArray[np.bool_]:
-        """Whether the target's own record is among them."""
-        return self.own_is_top
-
-    @property
-    def probability(self) -> NDArray[np.float64]:
-        """Probability that a random pick from the set is the target: 1 / users, or 0."""
-        return self.chance
 
 
 @dataclass(frozen=True)
@@ -96,17 +81,11 @@ class Scoreboard:
     threads: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("rating_error", "date_error"):
-            error = getattr(self, name)
-            # Written so that nan fails as well.
-            if error is not None and not error >= 0:
-                raise RecveilError(
-                    f"{name} is {error}; expected at least 0, or None", code="argument.value"
-                )
+        check_errors(rating_error=self.rating_error, date_error=self.date_error)
 
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
-    ) -> Lineups:
+    ) -> CandidateSets:
         """Find the candidate set of every target.
 
         Parameters
@@ -129,52 +108,40 @@ class Scoreboard:
         >>> ratings = Ratings.from_columns([1, 1, 2, 2, 3], list("ababa"), [5, 3, 5, 4, 5])
         >>> known = draw_knowledge(ratings, Adversary(known=2), np.array([0, 1]))
         >>> found = Candidates.from_ratings(ratings)
-        >>> Scoreboard().attack(found, known, np.arange(3)).people
+        >>> Scoreboard().attack(found, known, np.arange(3)).tied_users
         array([1, 1])
-        >>> Scoreboard(rating_error=1).attack(found, known, np.arange(3)).people
+        >>> Scoreboard(rating_error=1).attack(found, known, np.arange(3)).tied_users
         array([2, 2])
         """
-        n_items = candidates.indptr.size - 1
-        unknown_items = knowledge.items[(knowledge.items < 0) | (knowledge.items >= n_items)]
-        if unknown_items.size:
-            raise RecveilError(
-                f"known item {unknown_items[0]}: expected positions below {n_items}",
-                code="argument.value",
-            )
-        sought = Sought(knowledge, record_of[knowledge.targets])
-        tally = _Tally(*candidates.look(self._line_up, sought, self.threads))
-        lineup = np.where(tally.matches_of_target, tally.people, max(candidates.n_people, 1))
-        return Lineups(
+        _check_positions("an item", knowledge.items, 0, candidates.n_items)
+        query = Query(knowledge, record_of[knowledge.targets])
+        tally = _Tally(*candidates.search(self._match, query, self.threads))
+        n_users = np.where(tally.includes_target, tally.n_users, max(candidates.n_users, 1))
+        return CandidateSets(
             best=tally.best,
-            tied_people=tally.people,
-            own_is_top=tally.matches_of_target,
-            bits=np.log2(lineup),
+            tied_users=tally.n_users,
+            target_is_top=tally.includes_target,
+            bits=np.log2(n_users),
             records=tally.records,
         )
 
-    def _line_up(self, candidates: Candidates, sought: Sought, threads: int) -> "_Tally":
+    def _match(self, candidates: Candidates, query: Query, threads: int) -> "_Tally":
         """Find the candidate sets of some of the targets."""
-        n_targets = sought.target_records.size
-        hunt = self._gather(candidates, sought)
+        n_targets = query.target_records.size
+        inputs = self._gather(candidates, query)
         tally = _Tally(
             best=np.full(n_targets, -1),
             records=np.zeros(n_targets, np.int64),
-            people=np.zeros(n_targets, np.int64),
-            matches_of_target=np.zeros(n_targets, bool),
+            n_users=np.zeros(n_targets, np.int64),
+            includes_target=np.zeros(n_targets, bool),
         )
-
-        def run(first: int) -> None:
-            _line_up(hunt, first, min(first + _CHUNK, n_targets), tally)
-
-        starts = range(0, n_targets, _CHUNK)
-        with pool(threads) as workers:
-            for _ in track(workers.map(run, starts), "Attacking", len(starts)):
-                pass
+        work = partial(_match_targets, inputs, tally)
+        run_in_chunks(work, n_targets, _CHUNK, threads, "Attacking")
         return tally
 
-    def _gather(self, found: Candidates, sought: Sought) -> "_Hunt":
+    def _gather(self, found: Candidates, query: Query) -> "_MatchInputs":
         """Collect the inputs of the search; what is not compared becomes an empty array."""
-        known = sought.knowledge
+        known = query.knowledge
         values, days, found_days = known.values, known.days, found.days
         if values is None or self.rating_error is None:
             values = np.empty(0, np.float32)
@@ -186,13 +153,13 @@ class Scoreboard:
         activity = known.activity
         if activity is None:
             activity = np.tile([0.0, np.inf], (known.targets.size, 1))
-        return _Hunt(
+        return _MatchInputs(
             known_indptr=known.indptr,
             known_items=known.items[order],
             known_values=values[order] if values.size else values,
             known_days=days[order] if days.size else days,
             known_activity=activity,
-            target_records=sought.target_records,
+            target_records=query.target_records,
             indptr=found.indptr,
             records=found.records,
             codes=found.codes,
@@ -203,6 +170,35 @@ class Scoreboard:
             rating_error=(self.rating_error or 0) + rating_slack(found.levels),
             date_error=self.date_error or 0,
         )
+
+
+def run_in_chunks(
+    work: Callable[[int, int], object], n: int, chunk: int, n_threads: int, title: str
+) -> None:
+    """Call ``work(first, end)`` for consecutive chunks of `n` things, and show the progress.
+
+    Examples
+    --------
+    >>> run_in_chunks(print, 5, 2, 1, "Printing")
+    0 2
+    2 4
+    4 5
+    """
+    starts = range(0, n, chunk)
+    with pool(n_threads) as workers:
+        calls = workers.map(lambda first: work(first, min(first + chunk, n)), starts)
+        for _ in track(calls, title, len(starts)):
+            pass
+
+
+def check_errors(**errors: float | None) -> None:
+    """Raise for a negative error, or one that is no number."""
+    for name, error in errors.items():
+        # Written so that nan fails as well.
+        if error is not None and not error >= 0:
+            raise RecveilError(
+                f"{name} is {error}; expected at least 0, or None", code="argument.value"
+            )
 
 
 def rating_slack(levels: NDArray[np.float64]) -> float:
@@ -226,7 +222,7 @@ def rating_slack(levels: NDArray[np.float64]) -> float:
 
 
 @brief
-class _Hunt(NamedTuple):
+class _MatchInputs(NamedTuple):
     """Inputs of the compiled functions; what is not compared is empty."""
 
     known_indptr: NDArray[np.int64]
@@ -252,48 +248,48 @@ class _Tally(NamedTuple):
 
     best: NDArray[np.int64]
     records: NDArray[np.int64]
-    people: NDArray[np.int64]
-    matches_of_target: NDArray[np.bool_]
+    n_users: NDArray[np.int64]
+    includes_target: NDArray[np.bool_]
 
 
 @compiled()
-def _line_up(hunt: _Hunt, first: int, last: int, tally: _Tally) -> None:
+def _match_targets(inputs: _MatchInputs, tally: _Tally, first: int, last: int) -> None:
     """Intersect the lists of each target's known items, and count the matches."""
-    room = np.empty(hunt.sizes.size, np.int32)
+    room = np.empty(inputs.sizes.size, np.int32)
     for target in range(first, last):
-        start, end = hunt.known_indptr[target], hunt.known_indptr[target + 1]
-        matching = room[: _list_carriers(hunt, start, end, room)]
-        _count(hunt, target, matching[: _keep_agreeing(hunt, start, end, matching)], tally)
+        start, end = inputs.known_indptr[target], inputs.known_indptr[target + 1]
+        matching = room[: _list_carriers(inputs, start, end, room)]
+        _count(inputs, target, matching[: _keep_agreeing(inputs, start, end, matching)], tally)
 
 
 @compiled()
-def _list_carriers(hunt: _Hunt, start: int, end: int, room: NDArray[Any]) -> int:
+def _list_carriers(inputs: _MatchInputs, start: int, end: int, room: NDArray[Any]) -> int:
     """List the records that have the first known item (all if none is known); return how many."""
     if start == end:
         for record in range(room.size):
             room[record] = record
         return room.size
-    item = hunt.known_items[start]
-    carriers = hunt.records[hunt.indptr[item] : hunt.indptr[item + 1]]
+    item = inputs.known_items[start]
+    carriers = inputs.records[inputs.indptr[item] : inputs.indptr[item + 1]]
     room[: carriers.size] = carriers
     return carriers.size
 
 
 @compiled()
-def _keep_agreeing(hunt: _Hunt, start: int, end: int, matching: NDArray[Any]) -> int:
+def _keep_agreeing(inputs: _MatchInputs, start: int, end: int, matching: NDArray[Any]) -> int:
     """Move the records that agree with all entries to the front; return how many."""
     n_matching = matching.size
     for entry in range(start, end):
-        item = hunt.known_items[entry]
-        at, until = hunt.indptr[item], hunt.indptr[item + 1]
+        item = inputs.known_items[entry]
+        at, until = inputs.indptr[item], inputs.indptr[item + 1]
         n_kept = 0
         for place in range(n_matching):
             record = matching[place]
             # Both lists ascend, so the search continues from its last position.
-            at = _find(hunt.records, at, until, record)
+            at = _find(inputs.records, at, until, record)
             if at == until:
                 break
-            if hunt.records[at] == record and _agrees(hunt, entry, at):
+            if inputs.records[at] == record and _agrees(inputs, entry, at):
                 matching[n_kept] = record
                 n_kept += 1
         n_matching = n_kept
@@ -301,26 +297,26 @@ def _keep_agreeing(hunt: _Hunt, start: int, end: int, matching: NDArray[Any]) ->
 
 
 @compiled()
-def _agrees(hunt: _Hunt, entry: int, at: int) -> bool:
+def _agrees(inputs: _MatchInputs, entry: int, at: int) -> bool:
     """Return whether a value agrees with the known rating and date, within the errors."""
-    if hunt.known_values.size:
-        apart = abs(hunt.known_values[entry] - hunt.levels[hunt.codes[at]])
-        if apart > hunt.rating_error:
+    if inputs.known_values.size:
+        apart = abs(inputs.known_values[entry] - inputs.levels[inputs.codes[at]])
+        if apart > inputs.rating_error:
             return False
-    if hunt.known_days.size:
-        return abs(hunt.known_days[entry] - hunt.days[at]) <= hunt.date_error
+    if inputs.known_days.size:
+        return abs(inputs.known_days[entry] - inputs.days[at]) <= inputs.date_error
     return True
 
 
 @compiled()
-def _count(hunt: _Hunt, target: int, matching: NDArray[Any], tally: _Tally) -> None:
+def _count(inputs: _MatchInputs, target: int, matching: NDArray[Any], tally: _Tally) -> None:
     """Count the matching records with a plausible number of ratings, and their users."""
-    fewest, most = hunt.known_activity[target]
+    fewest, most = inputs.known_activity[target]
     for record in matching:
-        if fewest <= hunt.activity[record] <= most:
+        if fewest <= inputs.activity[record] <= most:
             tally.records[target] += 1
-            tally.people[target] += hunt.sizes[record]
-            tally.matches_of_target[target] |= record == hunt.target_records[target]
+            tally.n_users[target] += inputs.sizes[record]
+            tally.includes_target[target] |= record == inputs.target_records[target]
             tally.best[target] = record if tally.records[target] == 1 else -1
 
 
@@ -349,7 +345,7 @@ DECAY, WITHIN, BELL = 0, 1, 2
 # Points of a disagreement, which `floor` replaces; sums with others stay below half of it.
 NEVER = -1e30
 _LOST = NEVER / 2
-_NOTHING = np.empty(0, np.float32)
+_EMPTY = np.empty(0, np.float32)
 
 
 @brief
@@ -387,10 +383,9 @@ def search(
     threads: int,
 ) -> ScoredGuesses:
     """Score the candidates for every target; see `ScoreboardRH.attack`."""
-    target_records = records_of_target(candidates, knowledge, record_of)
-    work = partial(_sheet, points=points._replace(weights=_NOTHING))
-    found = candidates.look(work, Sought(knowledge, target_records, points.weights), threads)
-    return Sheet(*found).guesses()
+    query = Query(knowledge, records_of_target(candidates, knowledge, record_of), points.weights)
+    work = partial(_score, points=points._replace(weights=_EMPTY))
+    return ScoredGuesses(**Sheet(*candidates.search(work, query, threads))._asdict())
 
 
 def search_without(
@@ -404,42 +399,26 @@ def search_without(
 
     The weights of `points` must be those of that table.
     """
-    target_records = records_of_target(candidates, knowledge, record_of)
-    work = partial(_leads, points=points._replace(weights=_NOTHING))
-    (leads,) = candidates.look(work, Sought(knowledge, target_records, points.weights), threads)
+    query = Query(knowledge, records_of_target(candidates, knowledge, record_of), points.weights)
+    work = partial(_find_leads, points=points._replace(weights=_EMPTY))
+    (leads,) = candidates.search(work, query, threads)
     return leads
 
 
-def _sheet(candidates: Candidates, sought: Sought, threads: int, points: Points) -> Sheet:
-    sheet = Sheet.empty(sought.target_records.size)
-    _run(_look_for, _gather(candidates, sought, points), sought.target_records, sheet, threads)
+def _score(candidates: Candidates, query: Query, threads: int, points: Points) -> Sheet:
+    sheet = Sheet.empty(query.target_records.size)
+    work = partial(_score_targets, _gather(candidates, query, points), query.target_records, sheet)
+    run_in_chunks(work, query.target_records.size, _CHUNK, threads, "Attacking")
     return sheet
 
 
-def _leads(
-    candidates: Candidates, sought: Sought, threads: int, points: Points
+def _find_leads(
+    candidates: Candidates, query: Query, threads: int, points: Points
 ) -> tuple[NDArray[np.float64]]:
-    leads = np.empty(sought.target_records.size)
-    _run(_look_without, _gather(candidates, sought, points), sought.target_records, leads, threads)
+    leads = np.empty(query.target_records.size)
+    work = partial(_find_leads_of, _gather(candidates, query, points), query.target_records, leads)
+    run_in_chunks(work, leads.size, _CHUNK, threads, "Attacking")
     return (leads,)
-
-
-def _run(
-    look_for: Callable[..., None],
-    whole: "_Search",
-    record: NDArray[np.int64],
-    results: Any,
-    threads: int,
-) -> None:
-    """Attack all targets in parallel; each thread writes its own part of the results."""
-
-    def look_for_some(first: int) -> None:
-        look_for(whole, record, first, min(first + _CHUNK, record.size), results)
-
-    starts = range(0, record.size, _CHUNK)
-    with pool(threads) as workers:
-        for _ in track(workers.map(look_for_some, starts), "Attacking", len(starts)):
-            pass
 
 
 def records_of_target(
@@ -447,7 +426,7 @@ def records_of_target(
 ) -> NDArray[np.int64]:
     """Return each target's own record (-1 for none), after checking items and records."""
     target_records = np.asarray(record_of, np.int64)[knowledge.targets]
-    _check_positions("an item", knowledge.items, 0, candidates.indptr.size - 1)
+    _check_positions("an item", knowledge.items, 0, candidates.n_items)
     _check_positions("a record", target_records, -1, candidates.n_records)
     return target_records
 
@@ -465,13 +444,13 @@ def _check_positions(what: str, positions: NDArray[Any], least: int, end: int) -
     if positions.size and not least <= positions.min() <= positions.max() < end:
         raise RecveilError(
             f"{what} has the position {positions.min()} or {positions.max()}; expected {least} to "
-            f"{end - 1}; the knowledge must be about the same items and people as the candidates",
+            f"{end - 1}; the knowledge must be about the same items and users as the candidates",
             code="argument.value",
         )
 
 
 @brief
-class _Search(NamedTuple):
+class _ScoreInputs(NamedTuple):
     """Inputs of the compiled functions; what is not known is empty."""
 
     indptr: NDArray[np.int64]
@@ -482,7 +461,7 @@ class _Search(NamedTuple):
     sizes: NDArray[np.int64]  # empty if each record has one user
     activity: NDArray[np.int64]
     n_records: int
-    n_people: int
+    n_users: int
     known_indptr: NDArray[np.int64]
     known_items: NDArray[np.int32]
     known_values: NDArray[np.float32]
@@ -499,9 +478,9 @@ class _Search(NamedTuple):
     sigma: float
 
 
-def _gather(found: Candidates, sought: Sought, points: Points) -> _Search:
-    known, weights = sought.knowledge, sought.weights
-    return _Search(
+def _gather(found: Candidates, query: Query, points: Points) -> _ScoreInputs:
+    known, weights = query.knowledge, query.weights
+    return _ScoreInputs(
         indptr=found.indptr,
         records=found.records,
         codes=found.codes,
@@ -510,14 +489,14 @@ def _gather(found: Candidates, sought: Sought, points: Points) -> _Search:
         sizes=np.empty(0, np.int64) if (found.sizes == 1).all() else found.sizes,
         activity=found.activity,
         n_records=found.n_records,
-        n_people=found.n_people,
+        n_users=found.n_users,
         known_indptr=known.indptr,
         known_items=known.items,
         known_values=np.empty(0, np.float32) if known.values is None else known.values,
         known_days=np.empty(0, np.int32) if known.days is None else known.days,
         known_activity=np.empty((0, 2)) if known.activity is None else known.activity,
         rule=points.rule,
-        weights=_NOTHING if weights is None else weights,
+        weights=_EMPTY if weights is None else weights,
         width=points.width,
         agree=points.agree,
         floor=points.floor,
@@ -537,7 +516,9 @@ class _Board(NamedTuple):
 
 
 @compiled()
-def _look_for(search: _Search, record: NDArray[Any], first: int, end: int, sheet: Sheet) -> None:
+def _score_targets(
+    search: _ScoreInputs, record: NDArray[Any], sheet: Sheet, first: int, end: int
+) -> None:
     """Attack the targets from `first` to before `end`."""
     board = _empty_board(search)
     for target in range(first, end):
@@ -547,8 +528,8 @@ def _look_for(search: _Search, record: NDArray[Any], first: int, end: int, sheet
 
 
 @compiled()
-def _look_without(
-    search: _Search, record: NDArray[Any], first: int, end: int, leads: NDArray[Any]
+def _find_leads_of(
+    search: _ScoreInputs, record: NDArray[Any], leads: NDArray[Any], first: int, end: int
 ) -> None:
     """Write the lead among other records for the targets from `first` to before `end`."""
     board = _empty_board(search)
@@ -559,7 +540,7 @@ def _look_without(
 
 
 @compiled()
-def _empty_board(search: _Search) -> _Board:
+def _empty_board(search: _ScoreInputs) -> _Board:
     room = search.n_records + 1
     return _Board(
         np.zeros(_BLOCK, np.float32), np.empty(room, np.int32), np.empty(room, np.float32)
@@ -567,7 +548,9 @@ def _empty_board(search: _Search) -> _Board:
 
 
 @compiled()
-def _list_scores(search: _Search, target: int, record: int, board: _Board) -> tuple[int, float]:
+def _list_scores(
+    search: _ScoreInputs, target: int, record: int, board: _Board
+) -> tuple[int, float]:
     """List the positive scores of other records; return how many, and the target's own score."""
     start, stop = search.known_indptr[target], search.known_indptr[target + 1]
     items = search.known_items[start:stop]
@@ -602,27 +585,27 @@ def _lowest_head(records: NDArray[Any], heads: NDArray[Any], ends: NDArray[Any])
 
 
 @compiled()
-def _rating_points(search: _Search, weight: float, known: float, label: float) -> float:
+def _rating_points(search: _ScoreInputs, weight: float, known: float, value: float) -> float:
     """Return the points of a value, without dates; `known` is nan if ratings are unknown."""
     if search.rule == DECAY:
         if math.isnan(known):
             return max(0.0 if search.day_points.size else weight, _LEAST)
-        return max(weight * math.exp(-abs(known - label) / search.width), _LEAST)
+        return max(weight * math.exp(-abs(known - value) / search.width), _LEAST)
     if math.isnan(known):
         return search.agree
-    apart = abs(known - label) / search.width
+    apart = abs(known - value) / search.width
     if search.rule == WITHIN:
         return search.agree if apart <= 1.0 else NEVER
     return max(search.agree - apart**2 / 2, search.floor)
 
 
 @compiled()
-def _known_value(search: _Search, entry: int) -> float:
+def _known_value(search: _ScoreInputs, entry: int) -> float:
     return search.known_values[entry] if search.known_values.size else math.nan
 
 
 @compiled()
-def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
+def _tabulate_ratings(search: _ScoreInputs, start: int, stop: int) -> NDArray[Any]:
     """Tabulate the points of each level per known item; no columns if there are many levels."""
     n_levels = search.levels.size if search.levels.size <= _FEW_LEVELS else 0
     rows = np.empty((stop - start, n_levels), np.float32)
@@ -635,7 +618,7 @@ def _tabulate_ratings(search: _Search, start: int, stop: int) -> NDArray[Any]:
 
 @compiled()
 def _add_item(
-    search: _Search,
+    search: _ScoreInputs,
     entry: int,
     head: int,
     end: int,
@@ -666,7 +649,7 @@ def _add_item(
 
 @compiled()
 def _list_block(
-    search: _Search,
+    search: _ScoreInputs,
     target: int,
     base: int,
     firsts: NDArray[Any],
@@ -692,7 +675,7 @@ def _list_block(
 
 
 @compiled()
-def _fits(search: _Search, target: int, record: int) -> bool:
+def _fits(search: _ScoreInputs, target: int, record: int) -> bool:
     """Return whether a record's number of ratings is within the known bounds, if any."""
     if search.known_activity.size == 0:
         return True
@@ -804,17 +787,14 @@ class ScoreboardRH:
         self, candidates: Candidates, knowledge: Knowledge, support: NDArray[np.int64]
     ) -> Points:
         """Return the points of each known item; `support` is that of each entry."""
+        days = np.arange(longest_span(candidates, knowledge) + 1)
         return Points(
             rule=DECAY,
             weights=(1 / np.log(np.maximum(support, 2))).astype(np.float32),
             width=float(self.rating_width),
             agree=0.0,
             floor=0.0,
-            days=self._day_points(longest_span(candidates, knowledge)),
-            bonus=np.empty(0, np.float32),
+            days=np.exp(-days / self.day_width).astype(np.float32),
+            bonus=_EMPTY,
             sigma=0.0,
         )
-
-    def _day_points(self, span: int) -> NDArray[np.float32]:
-        """Tabulate exp(-days / d0) for all possible differences."""
-        return np.exp(-np.arange(span + 1) / self.day_width).astype(np.float32)

@@ -9,13 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.knowledge import choose_targets
-from recveil.attacks.reidentification.scoreboard import rating_slack
+from recveil.attacks.reidentification.scoreboard import check_errors, rating_slack, run_in_chunks
 from recveil.ratings import Ratings
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, describe_count
-from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
-from recveil.runtime.threads import pool
 
 
 def items_needed(n_records: int, epsilon: float, delta: float) -> int:
@@ -73,15 +71,12 @@ def items_needed(n_records: int, epsilon: float, delta: float) -> int:
     >>> items_needed(480_189, epsilon=0.05, delta=0.85)
     9
     """
-    if not n_records >= 1:
-        raise RecveilError(
-            f"n_records is {n_records}; expected at least 1 record", code="argument.value"
-        )
+    _check_records(n_records)
     _check_share("epsilon", epsilon)
     return _round_up((math.log(n_records) - math.log(epsilon)) / _information(delta))
 
 
-def items_needed_for_lineup(n_records: int, delta: float, k: int) -> int:
+def items_needed_for_candidate_set(n_records: int, delta: float, k: int) -> int:
     """Return the number m of known attributes that leave k records, in expectation.
 
         ``m = log(N / (k - 1)) / log(1 / (1 - delta))``
@@ -118,16 +113,13 @@ def items_needed_for_lineup(n_records: int, delta: float, k: int) -> int:
 
     Examples
     --------
-    >>> items_needed_for_lineup(480_189, delta=0.5, k=10)
+    >>> items_needed_for_candidate_set(480_189, delta=0.5, k=10)
     16
     """
-    if not n_records >= 1:
-        raise RecveilError(
-            f"n_records is {n_records}; expected at least 1 record", code="argument.value"
-        )
+    _check_records(n_records)
     if not k >= 2:
         raise RecveilError(
-            f"k is {k}; expected at least 2; for a lineup of 1 use items_needed",
+            f"k is {k}; expected at least 2; for a candidate set of 1 use items_needed",
             code="argument.value",
         )
     return max(0, _round_up(math.log(n_records / (k - 1)) / _information(delta)))
@@ -137,6 +129,13 @@ def _information(delta: float) -> float:
     """Return the information of one known attribute, in nats: log(1 / (1 - delta))."""
     _check_share("delta", delta)
     return -math.log1p(-delta)
+
+
+def _check_records(n_records: int) -> None:
+    if not n_records >= 1:
+        raise RecveilError(
+            f"n_records is {n_records}; expected at least 1 record", code="argument.value"
+        )
 
 
 def _check_share(name: str, share: float) -> None:
@@ -238,9 +237,9 @@ def nearest_similarity(
         days = rater_days = np.empty(0, np.int32)
     within = np.inf if rating_error is None else rating_error + rating_slack(found.levels)
 
-    def run(first: int) -> None:
+    def run(first: int, end: int) -> None:
         _find_nearest(
-            targets=targets[first : first + _CHUNK],
+            targets=targets[first:end],
             indptr=ratings.indptr,
             indices=ratings.indices,
             values=ratings.values,
@@ -252,13 +251,10 @@ def nearest_similarity(
             rater_days=rater_days,
             rating_error=within,
             date_error=date_error or 0,
-            nearest=nearest[first : first + _CHUNK],
+            nearest=nearest[first:end],
         )
 
-    starts = range(0, targets.size, _CHUNK)
-    with pool(threads) as workers:
-        for _ in track(workers.map(run, starts), "Comparing", len(starts)):
-            pass
+    run_in_chunks(run, targets.size, _CHUNK, threads, "Comparing")
     return nearest
 
 
@@ -346,11 +342,7 @@ def information_by_rank(
 
 
 def _check(ratings: Ratings, rating_error: float | None, date_error: int | None) -> None:
-    for name, error in (("rating_error", rating_error), ("date_error", date_error)):
-        if error is not None and not error >= 0:
-            raise RecveilError(
-                f"{name} is {error}; expected at least 0, or None", code="argument.value"
-            )
+    check_errors(rating_error=rating_error, date_error=date_error)
     if date_error is not None and ratings.days is None:
         raise RecveilError(
             f"date_error is {describe_count(date_error, 'day')}, but the ratings have no times; "

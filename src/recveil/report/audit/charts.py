@@ -62,8 +62,8 @@ def draw_release(release: AttackedRelease | None) -> Chart | None:
         (adversary.name, series, rate)
         for adversary, attack in release.attacks
         for series, rate in (
-            ("equivalence class re-identified", attack.group_found),
-            ("user re-identified", capped(release, attack.person_found, attack.bound)),
+            ("equivalence class re-identified", attack.class_reidentified),
+            ("user re-identified", capped(release, attack.reidentified, attack.bound)),
         )
     ]
     return _draw_rates(rates)

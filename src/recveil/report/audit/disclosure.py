@@ -1,29 +1,42 @@
 """Sentences and rows of figures about what a release discloses beyond re-identification."""
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
+
 from recveil.attacks import Interval, Mean, Membership, ReleaseAttack
-from recveil.attacks.inference.attributes import Attributes, describe_attributes
+from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.inference.companions import Companions, PossibleRatings
 from recveil.attacks.inference.fills import InferredFills
-from recveil.attacks.inference.rated_cells import InferredCells, describe_cells
-from recveil.attacks.membership.inference import (
-    JOINT,
-    describe_membership,
-    describe_outside_knowledge,
-)
-from recveil.attacks.statistics import FEWEST, NO_ATTACK, format_share, no_better, percent
-from recveil.auditing.release_attacks import (
-    AttackedRelease,
-    Content,
-)
+from recveil.attacks.inference.rated_cells import InferredCells
+from recveil.attacks.membership.inference import JOINT
+from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
+from recveil.attacks.reidentification.residuals import Unfitted
+from recveil.attacks.statistics import FEWEST
+from recveil.auditing.release_attacks import AttackedRelease, Content
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.release.exact_ratings import ExactRatings
 from recveil.runtime.errors import describe_count
 
 NO_EVIDENCE = "which is no evidence that the release reveals nothing"
+NO_ATTACK = "no attack applied"
 _ALL_COUNTED = "All were counted."
+# These scores use one release; an adversary with shadow releases usually infers more.
+SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
+MEMBERSHIP = (
+    "This AUC is a lower bound: it is that of the best score of those tried here, all of which use "
+    "one release only. An adversary with shadow releases usually infers more: “recveil audit FILE "
+    f"--release OUT --shadows 32” measures that, and {SHADOWS_OF_ALL} for each setting."
+)
+# What an AUC permits, up to each edge.
+_GRADES = (
+    (0.6, "infers slightly better than a random guess"),
+    (0.75, "sometimes infers"),
+    (0.95, "often infers"),
+    (math.inf, "nearly always infers"),
+)
 
 
 class FigureRow(NamedTuple):
@@ -58,6 +71,45 @@ def remarks_of(statements: Iterable[Statement]) -> list[str]:
     """
     remarks = (each.sentence if each.remark is None else each.remark for each in statements)
     return [remark for remark in remarks if remark]
+
+
+def no_better(
+    measured: Interval | Mean, baseline: float, source: str, about: str = "the release"
+) -> str:
+    """Describe an attack as no better than its baseline, unless its interval is above it.
+
+    A rate of 10 % is high where no baseline reaches it, and reveals nothing where popularity alone
+    reaches 66 %.
+    """
+    if not measured.trials or not measured.low <= baseline:  # a nan baseline is none
+        return ""
+    how = "less" if measured.high < baseline else "not clearly more"
+    nothing_new = f", so that it reveals nothing new about {about}" if about else ""
+    return f", which is {how} than {source} ({format_share(baseline)}){nothing_new}"
+
+
+def format_share(share: float) -> str:
+    """Format a share as a percentage; small shares keep one significant digit.
+
+    Examples
+    --------
+    >>> format_share(0.66), format_share(0.0004), format_share(0.0)
+    ('66.0%', '0.04%', '0.0%')
+    """
+    if not 0 < share < 0.001:
+        return f"{share:.1%}"
+    return f"{np.format_float_positional(100 * share, precision=1, fractional=False)}%"
+
+
+def percent(interval: Interval) -> str:
+    """Format a share with its interval.
+
+    Examples
+    --------
+    >>> percent(Interval(0.1, 0.08, 0.12, 900))
+    '10.0% (8.0% to 12.0%)'
+    """
+    return f"{interval.rate:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 
 def in_short(figure: Interval | Mean, digits: int = 1, scale: float = 100) -> str:
@@ -153,7 +205,7 @@ def statements_of_content(content: Content) -> list[Statement]:
     # Report only the adversaries who know least and most.
     ends = dict.fromkeys((0, len(content.fills) - 1)) if content.fills else {}
     statements = [Statement(_of_fills(content.fills[end])) for end in ends]
-    if content.companions is not None and content.companions.told.trials:
+    if content.companions is not None and content.companions.inferred.trials:
         statements.append(_of_companions(content.companions))
     if content.possible is not None and content.possible.one_rating.trials:
         statements.append(_of_possible_ratings(content.possible))
@@ -177,9 +229,13 @@ def content_warnings(content: Content) -> list[str]:
 
 
 def _of_fills(fills: InferredFills) -> str:
-    rate, by_items, marked = fills.found, fills.by_items, fills.precision.get(0.5)
-    who = f"An adversary who knows {fills.people_known:,} of the users ({fills.known_share:.0%})"
-    if not fills.people_known:
+    rate, by_items, marked = (
+        fills.reidentified,
+        fills.reidentified_by_items,
+        fills.precision.get(0.5),
+    )
+    who = f"An adversary who knows {fills.users_known:,} of the users ({fills.known_share:.0%})"
+    if not fills.users_known:
         who = "An adversary who knows no user, and makes such a release of the published values,"
     if marked is None or not rate.trials:
         return f"{who} could not be tried: no values are left to score."
@@ -202,7 +258,7 @@ def _of_fills(fills: InferredFills) -> str:
 
 
 def _of_companions(companions: Companions) -> Statement:
-    inferred, right, control = companions.told, companions.right, companions.stranger
+    inferred, right, control = companions.inferred, companions.correct, companions.control
     near = f" to within {companions.within:g}" if companions.within else ""
     correct = f", and {percent(right)} of these are right" if right.trials else ""
     chance = ""
@@ -224,9 +280,9 @@ def _of_companions(companions: Companions) -> Statement:
 def _of_possible_ratings(possible: PossibleRatings) -> Statement:
     one, distinct = possible.one_rating, possible.distinct
     can, could = "", ""
-    if possible.can_stand is not None:
-        can = f"; by the value alone, {possible.can_stand.mean:.1f} are possible"
-        could = f"possible {possible.can_stand.mean:.1f}"
+    if possible.possible is not None:
+        can = f"; by the value alone, {possible.possible.mean:.1f} are possible"
+        could = f"possible {possible.possible.mean:.1f}"
     sample = ""
     if possible.records < possible.of_records:
         sample = (
@@ -252,7 +308,18 @@ def known_attacks(release: AttackedRelease) -> list[Statement]:
     if release.residual is not None:  # a measurement here replaces those made elsewhere
         return [of_fit(release.residual), *map(Statement, membership_attacks(undone))]
     # Results from elsewhere apply only where the same attack is possible.
-    return list(map(Statement, [release.unfitted] if undone and release.unfitted else undone))
+    unfitted = undone and release.unfitted
+    return [Statement(_of_unfitted(unfitted))] if unfitted else list(map(Statement, undone))
+
+
+def _of_unfitted(unfitted: Unfitted) -> str:
+    why = {
+        "few-rows": f"{describe_count(unfitted.n_rows, 'row')} for "
+        f"{describe_count(unfitted.n_users, 'user')} are too few",
+        "rows-of-one-user": "each row is of one user",
+        "one-level": "there is one rating only",
+    }[unfitted.reason]
+    return f"A smooth fit of all rows, which may reveal who rated what, was not tried: {why}."
 
 
 def membership_attacks(undone: Iterable[str]) -> list[str]:
@@ -272,7 +339,7 @@ def membership_attacks(undone: Iterable[str]) -> list[str]:
 
 def of_fit(cells: InferredCells) -> Statement:
     """Return what a fit of all rows reveals; a sentence without rows if that is nothing new."""
-    sentence, lone = describe_cells(cells), cells.lone_exact
+    sentence, lone = _describe_cells(cells), cells.lone_exact
     popular = cells.popularity_recall_at_95
     if not cells.recall_at_95.trials or no_better(cells.recall_at_95, popular, ""):
         return Statement(sentence)
@@ -283,17 +350,52 @@ def of_fit(cells: InferredCells) -> Statement:
         baseline = f"popularity {cells.popularity_lone_exact:.1%}"
         rows.append(FigureRow("- inferred lone ratings", in_short(lone), baseline))
         rows.append(FigureRow("- if known to be lone", f"{cells.lone_known.rate:.1%}"))
-    sample = ""
-    if cells.records < cells.of_records:
-        sample = (
-            f" It used a random sample of {cells.records:,} of "
-            f"{describe_count(cells.of_records, 'record')}, so its figures and the number of users "
-            f"that it re-identifies are lower bounds."
-        )
     remark = (
-        f"A smooth fit of all rows reveals who rated what.{sample} Better fits may reveal more."
+        f"A smooth fit of all rows reveals who rated what.{_sample_of(cells)} Better fits may "
+        f"reveal more."
     )
     return Statement(sentence, tuple(rows), remark)
+
+
+def _describe_cells(cells: InferredCells) -> str:
+    """Describe how well rated cells are inferred, and the popularity baseline."""
+    recall, lone = cells.recall_at_95, cells.lone_exact
+    if not recall.trials:
+        return "No user of the fitted records rated an item."
+    # A better ranking than by popularity reveals something, whatever the marks show.
+    is_informative = bool(cells.auc.trials) and cells.auc.low > cells.popularity_auc
+    about = "" if is_informative else "the release"
+    chance = no_better(recall, cells.popularity_recall_at_95, "popularity alone gives", about)
+    alone = f" (popularity alone: {cells.popularity_recall_at_95:.1%})"
+    sentence = (
+        f"Who rated what is not hidden: the residuals of a smooth fit of all rows and the items' "
+        f"popularity, which is public, mark {percent(recall)} of the pairs of record and item that "
+        f"a user of the class rated, with 95 % of the marks right{chance or alone}"
+    )
+    if chance and is_informative:
+        sentence += (
+            f"; still, they rank a rated pair above an unrated one in {percent(cells.auc)} of the "
+            f"cases, popularity alone in {cells.popularity_auc:.1%}"
+        )
+    if lone.trials:
+        usual = "popularity and the most frequent rating give"
+        sentence += (
+            f"{';' if chance else ', and'} they recover exactly {percent(lone)} of the ratings "
+            f"that only one user of the class gave"
+            f"{no_better(lone, cells.popularity_lone_exact, usual, about)}; "
+            f"{cells.lone_known.rate:.1%} where it is known that only one did"
+        )
+    return f"{sentence}.{_sample_of(cells)} Better fits may reveal more."
+
+
+def _sample_of(cells: InferredCells) -> str:
+    if cells.records == cells.of_records:
+        return ""
+    return (
+        f" It used a random sample of {cells.records:,} of "
+        f"{describe_count(cells.of_records, 'record')}, so its figures and the number of users "
+        f"that it re-identifies are lower bounds."
+    )
 
 
 def best_membership(
@@ -301,7 +403,7 @@ def best_membership(
 ) -> tuple[str | None, Membership]:
     """Return the best membership inference: by a number of exact ratings, or by the strongest."""
     every: list[tuple[str | None, Membership]] = [(None, strongest), *by_known.items()]
-    measured = [each for each in every if each[1].is_told] or every[:1]
+    measured = [each for each in every if each[1].is_measured] or every[:1]
     return max(measured, key=lambda each: each[1].auc.rate)
 
 
@@ -324,6 +426,44 @@ def membership_statements(release: AttackedRelease) -> list[Statement]:
     ]
 
 
+def describe_auxiliary(scorer: str, *, is_unary: bool = False) -> str:
+    """Describe the auxiliary information that a score needs beyond the release and the target."""
+    if scorer not in ("presence", "counts", "values", *JOINT):
+        return ""
+    chose = "have" if is_unary else "rated"
+    counts = f"how many of all other users, in the release or not, {chose} each item"
+    if scorer in ("presence", "counts"):
+        return counts
+    means = counts if is_unary else f"{counts}, and their mean rating"
+    if scorer == "values":
+        return means
+    return f"{means}; and of half of the users who are scored whether they are in the release"
+
+
+def describe_membership(auc: Interval, who: str = "They", shadows: Interval | None = None) -> str:
+    """Describe membership inference in words graded by the AUC.
+
+    A low AUC is no evidence of safety: the sentence adds the result of the strongest other test.
+    """
+    claim = (
+        f"By scores that use one release only, it is not shown that {who[0].lower()}{who[1:]} "
+        f"infers"
+    )
+    if auc.low > 0.5:
+        claim = f"{who} {next(words for edge, words in _GRADES if auc.rate < edge)}"
+    sentence = (
+        f"{claim} who is in the data (AUC {_auc(auc)}; 0.5 is a random guess, 1 is certainty)."
+    )
+    if auc.low > 0.5 and auc.rate >= _GRADES[-2][0]:
+        return sentence
+    if shadows is None:
+        return f"{sentence} {MEMBERSHIP}"
+    return (
+        f"{sentence} With shadow releases, each of half of the users, AUC {_auc(shadows)} was "
+        f"reached. Better attacks may infer more."
+    )
+
+
 def describe_members(
     strongest: Membership,
     by_known: dict[str, Membership],
@@ -337,9 +477,9 @@ def describe_members(
     what, whose = ("likes", "likes") if is_unary else ("ratings", "exact ratings")
     who = "An adversary" if known is None else f"An adversary who knows {known} {whose} of a user"
     members = describe_count(best.members, "member")
-    nonmembers = describe_count(best.outsiders, "nonmember")
+    nonmembers = describe_count(best.nonmembers, "nonmember")
     row = _row_of_auc("membership", best)
-    if best.is_told:
+    if best.is_measured:
         control = (
             f"This was measured on {members} and {nonmembers}; the control, with members drawn at "
             f"random among them, has AUC {_auc(best.null_auc)}."
@@ -348,7 +488,7 @@ def describe_members(
             Statement(describe_membership(best.auc, who, shadows)),
             Statement(control, (row,), ""),
         ]
-        if knows := describe_outside_knowledge(best.scorer, is_unary=is_unary):
+        if knows := describe_auxiliary(best.scorer, is_unary=is_unary):
             statements.append(
                 Statement(
                     f"The adversary of that figure, by the score “{best.scorer}”, also knows "
@@ -376,8 +516,8 @@ def describe_members(
 
 def _row_of_auc(name: str, membership: Membership) -> FigureRow:
     """Return the AUC, the control, and the number of users."""
-    name = f"{name}, {membership.members:,} + {membership.outsiders:,}"
-    if not membership.is_told:
+    name = f"{name}, {membership.members:,} + {membership.nonmembers:,}"
+    if not membership.is_measured:
         return FigureRow(name, "not measured")
     auc, control = (in_short(each, 2, 1) for each in (membership.auc, membership.null_auc))
     return FigureRow(name, f"AUC {auc}", f"control {control}")
@@ -386,7 +526,7 @@ def _row_of_auc(name: str, membership: Membership) -> FigureRow:
 def _rows_of(known: str, membership: Membership) -> list[FigureRow]:
     """Return the AUC and the TPR for each amount of knowledge."""
     auc = _row_of_auc(f"- by {known}", membership)
-    if not membership.is_told:
+    if not membership.is_measured:
         return [auc]
     return [auc, FigureRow("- TPR at 5 % FPR", in_short(membership.tpr_at_5, 0), "random guess 5%")]
 
@@ -394,8 +534,8 @@ def _rows_of(known: str, membership: Membership) -> list[FigureRow]:
 def _area(membership: Membership) -> str:
     """Describe the AUC, with the control and 0.5, and the TPR."""
     members = describe_count(membership.members, "member")
-    nonmembers = describe_count(membership.outsiders, "nonmember")
-    if not membership.is_told:
+    nonmembers = describe_count(membership.nonmembers, "nonmember")
+    if not membership.is_measured:
         return f"not measured ({members}, {nonmembers})"
     auc, tpr = membership.auc, membership.tpr_at_5
     # Stated once: an AUC not above 0.5 implies that few users are recognized, too.
@@ -409,13 +549,28 @@ def _area(membership: Membership) -> str:
 
 def _of_attributes(attributes: Attributes) -> Statement:
     """Describe attribute inference about members; without rows if users are too few."""
-    sentence = describe_attributes(attributes)
-    members, control, excess = attributes.members, attributes.strangers, attributes.excess
+    members, control, excess = attributes.members, attributes.nonmembers, attributes.excess
+    of_members = describe_count(members.trials, "member")
+    of_control = describe_count(control.trials, "nonmember")
     if min(members.trials, control.trials) < FEWEST:
-        return Statement(sentence)
+        return Statement(
+            f"Attribute inference was not measured: too few users ({of_members} and {of_control}; "
+            f"it takes {FEWEST} of each), {NO_EVIDENCE}."
+        )
     name = f"attributes, {members.trials:,} + {control.trials:,}"
+    question = "Whether a user liked another item more than most did"
     if not attributes.has_guessed:
+        sentence = (
+            f"{question}: {NO_ATTACK}, as no record revealed it for {of_members} or {of_control}, "
+            f"{NO_EVIDENCE}."
+        )
         return Statement(sentence, (FigureRow(name, NO_ATTACK),), sentence)
+    sentence = (
+        f"{question} is inferred correctly in {members.mean:.1%} of cases for {of_members}, and in "
+        f"{control.mean:.1%} for {of_control}: being in the data adds {100 * excess.mean:.1f} "
+        f"points ({100 * excess.low:.1f} to {100 * excess.high:.1f})"
+        f"{'' if excess.low > 0 else f', {NO_EVIDENCE}'}."
+    )
     rows = (
         FigureRow(name, f"{members.mean:.1%}", f"nonmembers {control.mean:.1%}"),
         FigureRow("- points by membership", in_short(excess).replace("%", "")),
@@ -438,9 +593,9 @@ def membership_in_short(
     if known is not None:
         knows = f"{known} {'likes' if is_unary else 'exact ratings'}"
     who = f"who knows {knows} of a user{also_known(best.scorer, is_unary=is_unary)}"
-    if shadows is not None and shadows.rate > (auc.rate if best.is_told else 0):
+    if shadows is not None and shadows.rate > (auc.rate if best.is_measured else 0):
         auc, who = shadows, "with shadow releases"
-    elif not best.is_told:
+    elif not best.is_measured:
         return ""
     if auc.low <= 0.5:
         return ""
@@ -458,7 +613,7 @@ def also_known(scorer: str, *, is_unary: bool = False) -> str:
     >>> also_known("counts"), also_known("likelihood")
     (' and item counts of all other users', '')
     """
-    if not describe_outside_knowledge(scorer):
+    if not describe_auxiliary(scorer):
         return ""
     has_means = not is_unary and scorer not in ("presence", "counts")
     outside = f"item counts{' and mean ratings' * has_means} of all other users"
@@ -489,3 +644,50 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
             f"{measured.null_auc.rate:.2f}."
         )
     return sentences
+
+
+def describe_hidden_items(found: HiddenItems) -> list[str]:
+    """Describe how many hidden items and, through them, users are re-identified."""
+    source = f"with {found.catalogue.name} as the public table"
+    if found.catalogue.is_half_of_users:
+        source = (
+            "with half of the release's own users as the public table (a table of other users was "
+            "not tried: give one as item_catalog, --item-catalog)"
+        )
+    top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
+    alone = f" (by rank of popularity alone {by_rank.rate:.1%})"
+    sentences = [
+        f"The rates above are those of an adversary who knows which item is which. Hidden items "
+        f"are re-identified, {source}: {percent(top)} of the {top.trials} that most users rated"
+        f"{no_better(top, by_rank.rate, 'their rank alone gives') or alone}, and {percent(all_)} "
+        f"of all {found.items:,}; {percent(found.with_known['all'])} if {KNOWN_ITEMS} are known."
+    ]
+    if found.left_out:
+        sentences.append(
+            f"{found.left_out:,} hidden items with the fewest values were not attacked, and count "
+            f"as not re-identified."
+        )
+    sentences += [
+        f"Of the {table}'s {describe_count(of_rows, 'row')}, a random sample of {rows:,} was used "
+        f"to re-identify the items; an adversary who uses all of them may re-identify more."
+        for table, (rows, of_rows) in found.sampled.items()
+        if rows < of_rows
+    ]
+    if not found.attacks:
+        return sentences
+    worst = max(found.attacks, key=lambda one: one.reidentified.rate)
+    rate, control = worst.reidentified, worst.control.rate
+    if not rate.trials:
+        return [
+            *sentences,
+            "Through these items no user could be attacked, which is no evidence of safety.",
+        ]
+    return [
+        *sentences,
+        f"Through these items “{worst.adversary}” re-identifies {percent(rate)} of "
+        f"{describe_count(rate.trials, 'user')}"
+        f"{no_better(rate, control, 'the same guesses shuffled over the items give')}; "
+        f"{control:.1%} if the guesses are shuffled over the items, and "
+        f"{worst.names_known.rate:.1%} if items were not hidden. Better matchings may re-identify "
+        f"more: do not count on hidden items.",
+    ]

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recveil.attacks import Adversary, Interval, Mean, Membership, ReleaseAttack
-from recveil.attacks.inference.attributes import Attributes, Resemblance
+from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.inference.companions import Companions, PossibleRatings
 from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.rated_cells import InferredCells
-from recveil.attacks.membership.inference import describe_outside_knowledge
 from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
-from recveil.attacks.statistics import NO_ATTACK
 from recveil.auditing import Audit, Check, Figure, Outcome, Point, Risk, Suspects
 from recveil.auditing.curves import guarantees
 from recveil.auditing.linkage import Linkage
@@ -44,7 +42,7 @@ def _(audit: Audit) -> Mapping[str, object]:
             "ratings": ratings.n_ratings,
             "density": ratings.density,
             "scale": str(ratings.scale),
-            **ratings.scale.words_told(),
+            **ratings.scale.words_to_json(),
             "times": ratings.days is not None,
             **audit.reading.to_dict(),
         },
@@ -155,18 +153,18 @@ def _(shadows: ShadowMembership) -> Mapping[str, object]:
 @parts_of.register
 def _(linkage: Linkage) -> Mapping[str, object]:
     shared, links = linkage.shared, linkage.links
-    rates = ("first", "second", "both", "person_in_one", "person_in_both", "stranger")
+    rates = ("first", "second", "both", "reidentified_by_one", "reidentified_by_both", "control")
     return {
         "name": linkage.name,
         "k": linkage.k,
-        "users": shared.people,
-        "unique": shared.alone.rate,
-        "unique_interval": shared.alone,
-        "unique_in_one": shared.alone_in_one,
+        "users": shared.n_users,
+        "unique": shared.unique.rate,
+        "unique_interval": shared.unique,
+        "unique_in_one": shared.unique_in_one,
         "below_k": shared.below_k.rate,
         "below_k_interval": shared.below_k,
-        "mean_users": shared.mean_people.mean,
-        "mean_users_interval": shared.mean_people,
+        "mean_users": shared.mean_users.mean,
+        "mean_users_interval": shared.mean_users,
         "attacks": [
             {
                 "name": name,
@@ -177,7 +175,7 @@ def _(linkage: Linkage) -> Mapping[str, object]:
             for name, both in linkage.attacks
         ],
         "hides_items": linkage.hides_items,
-        "links": links and fields_of(links, "one", "both", "stranger", "popularity"),
+        "links": links and fields_of(links, "one", "both", "control", "popularity"),
         "verdict": text.verdict_of_linkage(linkage),
         "warnings": text.warnings_of_linkage(linkage),
     }
@@ -195,15 +193,15 @@ def _(content: Content) -> Mapping[str, object]:
 
 @parts_of.register
 def _(fills: InferredFills) -> Mapping[str, object]:
-    has_targets = fills.found.trials > 0
+    has_targets = fills.reidentified.trials > 0
     return {
         "known_share": fills.known_share,
-        "users_known": fills.people_known,
+        "users_known": fills.users_known,
         "base_rate": fills.base_rate,
         "precision": {f"{at:g}": rate for at, rate in fills.precision.items()},
         "popularity_precision": {f"{at:g}": rate for at, rate in fills.by_popularity.items()},
-        "reidentified": fills.found if has_targets else None,
-        "reidentified_by_items_alone": fills.by_items if has_targets else None,
+        "reidentified": fills.reidentified if has_targets else None,
+        "reidentified_by_items_alone": fills.reidentified_by_items if has_targets else None,
     }
 
 
@@ -217,20 +215,21 @@ def _(figures: Companions | PossibleRatings) -> Mapping[str, object]:
     }
 
 
-@parts_of.register(Attributes)
-@parts_of.register(Resemblance)
-def _(inferred: Attributes | Resemblance) -> Mapping[str, object]:
+@parts_of.register
+def _(inferred: Attributes) -> Mapping[str, object]:
     means = {
         "members": inferred.members,
-        "nonmembers": inferred.strangers,
+        "nonmembers": inferred.nonmembers,
         "excess": inferred.excess,
     }
-    attack = inferred.attack if isinstance(inferred, Attributes) else inferred.way
     if inferred.has_guessed:
-        return {**{name: Interval(*mean) for name, mean in means.items()}, "attack": attack}
+        return {
+            **{name: Interval(*mean) for name, mean in means.items()},
+            "attack": inferred.attack,
+        }
     no_rate = (math.nan, math.nan, math.nan)
     rates = {name: Interval(*no_rate, mean.trials) for name, mean in means.items()}
-    return {**rates, "attack": NO_ATTACK}
+    return {**rates, "attack": disclosure.NO_ATTACK}
 
 
 @parts_of.register
@@ -252,19 +251,12 @@ def _(items: HiddenItems) -> Mapping[str, object]:
         "named": items.named,
         "named_by_rank": items.by_rank,
         "named_with_known": items.with_known,
-        "catalogue_is_half_of_users": items.catalogue.is_own,
+        "catalogue_is_half_of_users": items.catalogue.is_half_of_users,
         "sampled": {
             table: {"rows": rows, "of_rows": of_rows}
-            for table, (rows, of_rows) in items.looked_at.items()
+            for table, (rows, of_rows) in items.sampled.items()
         },
-        "attacks": [
-            {
-                "adversary": each.adversary,
-                "reidentified": each.found,
-                **fields_of(each, "by_rank", "control", "names_known"),
-            }
-            for each in items.people
-        ],
+        "attacks": items.attacks,
     }
 
 
@@ -277,10 +269,10 @@ def _parts_of_attack(adversary: Adversary, attack: ReleaseAttack) -> Mapping[str
         "targets_requested": attack.requested,
         "targets_attacked": attack.attacked,
         "targets_skipped": attack.skipped,
-        "class_reidentified": attack.group_found,
-        "reidentified": attack.person_found,
+        "class_reidentified": attack.class_reidentified,
+        "reidentified": attack.reidentified,
         "baseline": attack.baseline,
-        "class_baseline": attack.group_baseline,
+        "class_baseline": attack.class_baseline,
         "bound": attack.bound,
         "link_precision": attack.link_precision.mean,
         "link_baseline": attack.link_baseline.mean,
@@ -304,13 +296,13 @@ def _membership(
             "tpr_at_5": membership.tpr_at_5,
             "null_auc": membership.null_auc,
             "members": membership.members,
-            "nonmembers": membership.outsiders,
+            "nonmembers": membership.nonmembers,
             "skipped": membership.skipped,
             "scorer": membership.scorer,
-            "auxiliary_information": describe_outside_knowledge(
+            "auxiliary_information": disclosure.describe_auxiliary(
                 membership.scorer, is_unary=is_unary
             ),
-            "is_measured": membership.is_told,
+            "is_measured": membership.is_measured,
         }
 
     known, best = disclosure.best_membership(strongest, by_known)
@@ -446,8 +438,8 @@ def _(content: Content) -> dict[str, object]:
 def _(linkage: Linkage) -> dict[str, object]:
     return {
         "": linkage.name,
-        "users": linkage.shared.people,
-        "unique": f"{linkage.shared.alone.rate:.1%}",
+        "users": linkage.shared.n_users,
+        "unique": f"{linkage.shared.unique.rate:.1%}",
         "below k": f"{linkage.shared.below_k.rate:.1%}",
     }
 
@@ -455,7 +447,7 @@ def _(linkage: Linkage) -> dict[str, object]:
 @facts.register
 def _(release: AttackedRelease) -> dict[str, object]:
     attacks = [*(attack for _, attack in release.attacks), release.all_known, release.clusters]
-    rate = max((each.person_found.rate for each in attacks if each), default=None)
+    rate = max((each.reidentified.rate for each in attacks if each), default=None)
     return {
         "claim": release.manifest.claim.kind,
         "k": release.manifest.claim.k,
@@ -479,7 +471,7 @@ def tables(result: object) -> list[Grid]:
     if not isinstance(result, Audit):
         return []
     of_release = [] if result.published is None else result.published.attacks
-    in_release = {adversary.name: attack.person_found for adversary, attack in of_release}
+    in_release = {adversary.name: attack.reidentified for adversary, attack in of_release}
     header: tuple[str, ...] = ("adversary", "re-identified", "control")
     rows: list[tuple[str, ...]] = [
         (

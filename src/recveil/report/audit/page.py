@@ -6,11 +6,11 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from recveil.attacks import Adversary, AttackEntry, find_attack
-from recveil.attacks.membership.inference import MEMBERSHIP
 from recveil.auditing import Audit
 from recveil.charts import draw_curves
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.charts import draw_adversaries, draw_release, draw_risk
+from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of
 from recveil.report.document import plain
 

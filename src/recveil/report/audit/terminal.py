@@ -91,7 +91,7 @@ def show_rates(console: Console, release: AttackedRelease, head: str = "adversar
     console.print(_fitting(console, lambda between: _adversary_rows(release, head, between)))
     attacks = [attack for _, attack in release.attacks]
     baselines = f"a random guess gives {attacks[0].baseline:.2%}"
-    if largest := max(attack.group_baseline for attack in attacks):
+    if largest := max(attack.class_baseline for attack in attacks):
         baselines += f", and always naming the largest class {largest:.2%}"
     console.print(f"Shares of the targets, with 95 % intervals; {baselines}.")
 
@@ -106,8 +106,8 @@ def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
         table.add_row(
             escape(adversary.name),
             f"{attack.attacked:,}",
-            _share(attack.group_found, between),
-            _share(capped(release, attack.person_found, attack.bound), between),
+            _share(attack.class_reidentified, between),
+            _share(capped(release, attack.reidentified, attack.bound), between),
             f"{attack.bound:.1%}",
         )
     return table
@@ -271,7 +271,7 @@ def _show_release(console: Console, release: AttackedRelease) -> None:
 def _linkage_table(linkage: Linkage, between: str) -> Table:
     table = _table(f"together with {escape(linkage.name)}", *_OF_BOTH, "control")
     for name, both in linkage.attacks:
-        rates = (both.both, both.person_in_one, both.person_in_both, both.stranger)
+        rates = (both.both, both.reidentified_by_one, both.reidentified_by_both, both.control)
         table.add_row(escape(name), *(_share(rate, between) for rate in rates))
     return table
 

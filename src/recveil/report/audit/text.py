@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 from recveil.attacks import Adversary, Interval, ReleaseAttack
-from recveil.attacks.inference.attributes import Resemblance
+from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.reidentification.clusters import ClusterAttack
-from recveil.attacks.reidentification.hidden_items import describe_hidden_items
-from recveil.attacks.statistics import FEWEST, NO_ATTACK, format_share, no_better, percent
+from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
 from recveil.auditing.linkage import Linkage
 from recveil.auditing.release_attacks import (
@@ -22,16 +21,21 @@ from recveil.release.claim import bounds_of
 from recveil.release.manifest import Manifest
 from recveil.release.private_folder import OTHER_RATINGS
 from recveil.report.audit.disclosure import (
+    NO_ATTACK,
     NO_EVIDENCE,
     FigureRow,
     Statement,
     also_known,
     cell_statements,
     content_warnings,
+    describe_hidden_items,
+    format_share,
     in_short,
     known_attacks,
     membership_in_short,
     membership_statements,
+    no_better,
+    percent,
 )
 from recveil.runtime.errors import describe_count
 
@@ -199,7 +203,7 @@ def headline_of(release: AttackedRelease) -> str:
         return "No user could be attacked in the release, which shows nothing."
     is_unary = release.manifest.scale.unary
     knows = describe_knowledge(worst, is_unary=is_unary)
-    rate, among = attack.person_found, _among_attacked(release, attack)
+    rate, among = attack.reidentified, _among_attacked(release, attack)
     who = f"“{worst.name}”, who knows {knows}"
     if (strongest := strongest_by_all(release)) and strongest[0].rate > rate.rate:
         (rate, who), among = strongest, ""
@@ -236,9 +240,9 @@ def strongest_by_all(release: AttackedRelease) -> tuple[Interval, str] | None:
     who = f"an adversary who knows all {what} of a target exactly"
     rates, direct, fitted = [], release.all_known, release.clusters
     if direct is not None and direct.skipped < direct.requested:
-        rates.append((direct.person_found, who))
-    if fitted is not None and fitted.person_found.trials:
-        rates.append((fitted.person_found, f"{who}, and the rows of other targets"))
+        rates.append((direct.reidentified, who))
+    if fitted is not None and fitted.reidentified.trials:
+        rates.append((fitted.reidentified, f"{who}, and the rows of other targets"))
     return max(rates, key=lambda each: each[0].rate, default=None)
 
 
@@ -292,7 +296,7 @@ def statements_of(release: AttackedRelease) -> list[Statement]:
 def warnings_of_release(release: AttackedRelease) -> list[str]:
     """Return what was not measured on a release, or on too few users."""
     uncovered = [
-        Uncovered(adversary.name, attack.skipped, attack.requested, attack.person_found.rate)
+        Uncovered(adversary.name, attack.skipped, attack.requested, attack.reidentified.rate)
         for adversary, attack in release.attacks
         if attack.requested - attack.skipped < COVERAGE * attack.requested
     ]
@@ -336,7 +340,7 @@ def _why_not_repeated(manifest: Manifest) -> str:
 def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAttack) -> Statement:
     """Describe the strongest adversary's rate and the guarantee."""
     remark = None
-    rate, claim = attack.person_found, release.manifest.claim
+    rate, claim = attack.reidentified, release.manifest.claim
     users = describe_count(attack.requested, "user")
     if claim.about.one_person_each:
         struck = attack.attack.partition(", without ")[2]
@@ -344,8 +348,8 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
         finding = f"re-identifies, of {users}{how},"
     else:
         finding = (
-            f"infers the equivalence class of {attack.group_found.rate:.1%} of {users} and, by a "
-            f"random pick in the class, re-identifies"
+            f"infers the equivalence class of {attack.class_reidentified.rate:.1%} of {users} and, "
+            f"by a random pick in the class, re-identifies"
         )
     chance = no_better(
         rate,
@@ -383,7 +387,7 @@ def _among_attacked(release: AttackedRelease, attack: ReleaseAttack) -> str:
     attacked = attack.requested - attack.skipped
     if attacked >= COVERAGE * attack.requested:
         return ""
-    rate = attack.person_found.rate * attack.requested / attacked
+    rate = attack.reidentified.rate * attack.requested / attacked
     what = "likes" if release.manifest.scale.unary else "ratings"
     return f"; {rate:.1%} of the {attacked:,} with enough {what}"
 
@@ -395,12 +399,12 @@ def _inferred_classes(release: AttackedRelease) -> str:
     class still learns its row.
     """
     attacks = [attack for _, attack in release.attacks]
-    best = max(attacks, key=lambda attack: attack.group_found.low - attack.group_baseline)
-    if best.group_found.low <= best.group_baseline:
+    best = max(attacks, key=lambda attack: attack.class_reidentified.low - attack.class_baseline)
+    if best.class_reidentified.low <= best.class_baseline:
         return ""
     return (
-        f"; still, the equivalence class of {best.group_found.rate:.1%} is inferred "
-        f"({format_share(best.group_baseline)} by always naming the largest), which reveals its row"
+        f"; still, the equivalence class of {best.class_reidentified.rate:.1%} is inferred "
+        f"({format_share(best.class_baseline)} by always naming the largest), which reveals its row"
     )
 
 
@@ -435,16 +439,18 @@ def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
     statements, direct, clusters = [], release.all_known, release.clusters
     what = "likes" if release.manifest.scale.unary else "ratings"
     if direct is not None and direct.requested > direct.skipped:
-        largest = f"{direct.group_baseline:.1%}"
+        largest = f"{direct.class_baseline:.1%}"
         sentence = (
             f"An adversary who knows all {what} of a target exactly infers the target’s "
-            f"equivalence class for {percent(direct.group_found)} of {direct.requested:,} targets, "
-            f"by the attack “{direct.attack}”; always naming the largest class is right for "
-            f"{largest}."
+            f"equivalence class for {percent(direct.class_reidentified)} of {direct.requested:,} "
+            f"targets, by the attack “{direct.attack}”; always naming the largest class is right "
+            f"for {largest}."
         )
-        row = FigureRow(f"class by all {what}", in_short(direct.group_found), f"largest {largest}")
+        row = FigureRow(
+            f"class by all {what}", in_short(direct.class_reidentified), f"largest {largest}"
+        )
         statements.append(Statement(sentence, (row,), ""))
-    if clusters is not None and clusters.cluster_found.trials:
+    if clusters is not None and clusters.cluster_inferred.trials:
         statements.append(_of_clusters(clusters, what))
     if release.uncompared:
         statements.append(
@@ -458,16 +464,16 @@ def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
 
 def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
     """Describe how often a fit on half of the targets infers class and cluster of the rest."""
-    of_class, largest = percent(clusters.class_found), f"{clusters.class_baseline:.1%}"
+    of_class, largest = percent(clusters.class_inferred), f"{clusters.class_baseline:.1%}"
     how = (
         "An adversary who knows the rows of other targets, and fits weights of items, values and "
         "lengths on them, infers the"
     )
     n_targets = f"by all {what} of a target, for"
     row = FigureRow(
-        f"class by all {what}, fitted", in_short(clusters.class_found), f"largest {largest}"
+        f"class by all {what}, fitted", in_short(clusters.class_inferred), f"largest {largest}"
     )
-    trials = f"of {clusters.cluster_found.trials:,} targets (always naming the largest:"
+    trials = f"of {clusters.cluster_inferred.trials:,} targets (always naming the largest:"
     if clusters.n_clusters == clusters.n_records:
         sentence = (
             f"No two of {clusters.n_records:,} distinct rows show that they share their values. "
@@ -477,12 +483,12 @@ def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
     sentence = (
         f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
         f"clusters of {clusters.n_records:,} distinct rows. {how} cluster, {n_targets} "
-        f"{percent(clusters.cluster_found)} {trials} {clusters.cluster_baseline:.1%}), and the "
+        f"{percent(clusters.cluster_inferred)} {trials} {clusters.cluster_baseline:.1%}), and the "
         f"equivalence class for {of_class} (always naming the largest: {largest})."
     )
     of_cluster = FigureRow(
         f"cluster by all {what}",
-        in_short(clusters.cluster_found),
+        in_short(clusters.cluster_inferred),
         f"largest {clusters.cluster_baseline:.1%}",
     )
     return Statement(sentence, (of_cluster, row), "Rows of one cluster share their values.")
@@ -506,7 +512,7 @@ def inapplicable_to(release: AttackedSynthetic) -> list[str]:
 def _headline_of_synthetic(release: AttackedSynthetic) -> str:
     inferred = "membership inference was not measured"
     is_unary = release.manifest.scale.unary
-    measured = [pair for pair in release.by_known.items() if pair[1].is_told]
+    measured = [pair for pair in release.by_known.items() if pair[1].is_measured]
     if release.membership is not None:
         inferred += ", as there are too few users"
     if measured:
@@ -560,9 +566,9 @@ def _of_synthetic_users(release: AttackedSynthetic) -> list[str]:
     return sentences + ([] if method is None else list(method.undone_by(release.manifest.settings)))
 
 
-def describe_resemblance(resemblance: Resemblance, who: str, form: str) -> str:
+def describe_resemblance(resemblance: Attributes, who: str, form: str) -> str:
     """Describe what synthetic records reveal about members, and about nonmembers."""
-    members, nonmembers = resemblance.members, resemblance.strangers
+    members, nonmembers = resemblance.members, resemblance.nonmembers
     if not resemblance.has_guessed:
         return (
             f"{who}: {NO_ATTACK}. It guessed nothing about "
@@ -585,9 +591,9 @@ def warnings_of_linkage(linkage: Linkage) -> list[str]:
         return []
     return [
         f"With “{linkage.name}”, too, the guarantee of either release is exceeded: of "
-        f"{describe_count(shared.people, 'user')} in both releases, {percent(shared.alone)} are "
+        f"{describe_count(shared.n_users, 'user')} in both releases, {percent(shared.unique)} are "
         f"the only one in both their classes, and {percent(shared.below_k)} share both with fewer "
-        f"than k = {linkage.k} ({shared.mean_people.mean:.1f} users on average). Publish one of "
+        f"than k = {linkage.k} ({shared.mean_users.mean:.1f} users on average). Publish one of "
         f"the two."
     ]
 
@@ -595,10 +601,10 @@ def warnings_of_linkage(linkage: Linkage) -> list[str]:
 def headline_of_linkage(linkage: Linkage) -> str:
     """Return a sentence for the headline; empty if both releases re-identify no more users."""
     name, both = linkage.strongest
-    if both.person_in_both.rate <= both.person_in_one.rate:
+    if both.reidentified_by_both.rate <= both.reidentified_by_one.rate:
         return ""
     return (
-        f"By both this release and “{linkage.name}”, {both.person_in_both.rate:.1%} are "
+        f"By both this release and “{linkage.name}”, {both.reidentified_by_both.rate:.1%} are "
         f"re-identified (by “{name}”): the guarantee holds for one release alone."
     )
 
@@ -608,8 +614,8 @@ def verdict_of_linkage(linkage: Linkage) -> list[str]:
     sentences, shared = [], linkage.shared
     if not shared.below_k.rate:
         sentences.append(
-            f"Of {describe_count(shared.people, 'user')} who are also in “{linkage.name}”, none "
-            f"shares both classes with fewer than k = {linkage.k} ({shared.mean_people.mean:.1f} "
+            f"Of {describe_count(shared.n_users, 'user')} who are also in “{linkage.name}”, none "
+            f"shares both classes with fewer than k = {linkage.k} ({shared.mean_users.mean:.1f} "
             f"on average). This is about classes alone; other values of the same class may reveal "
             f"more."
         )
@@ -626,16 +632,18 @@ def _of_both_rows(linkage: Linkage) -> str:
     name, both = linkage.strongest
     if both.skipped == both.requested:
         return "No user could be attacked in both releases, which shows nothing."
-    single = both.person_in_one.rate
-    nothing_new = no_better(both.person_in_both, single, "one release alone gives", "the other one")
+    single = both.reidentified_by_one.rate
+    nothing_new = no_better(
+        both.reidentified_by_both, single, "one release alone gives", "the other one"
+    )
     return (
         f"To use both releases, an adversary must infer a user’s row in each: of "
         f"{describe_count(both.requested, 'user')}, “{name}” infers {percent(both.both)} in both "
         f"({both.first.rate:.1%} in this one, {both.second.rate:.1%} in “{linkage.name}”). If the "
         f"adversary learns who shares each row, a random pick among the users of both rows is "
-        f"right for {percent(both.person_in_both)}{nothing_new}; by one release alone for "
+        f"right for {percent(both.reidentified_by_both)}{nothing_new}; by one release alone for "
         f"{single:.1%}, and with another user's row in the other one for "
-        f"{both.stranger.rate:.1%}. An attack on both at once may re-identify more."
+        f"{both.control.rate:.1%}. An attack on both at once may re-identify more."
     )
 
 
@@ -646,10 +654,10 @@ def _of_links(linkage: Linkage) -> str:
     if not links.both.trials:
         return "No items are distinctive in both rows of any user; better attacks may reveal some."
     one = f"{links.one.mean:.1%} of those" if links.one.trials else "none"
-    control = f"{links.stranger.mean:.1%}" if links.stranger.trials else "none"
+    control = f"{links.control.mean:.1%}" if links.control.trials else "none"
     popular = "as many of the most rated items give"
     nothing_new = no_better(links.both, links.popularity.mean, popular) or no_better(
-        links.both, links.stranger.mean, "another user’s second row gives"
+        links.both, links.control.mean, "another user’s second row gives"
     )
     sentence = (
         f"Of the items that are distinctive in both rows of a user, the user rated (the mean of "

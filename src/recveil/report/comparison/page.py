@@ -5,7 +5,6 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from recveil.attacks.membership.inference import MEMBERSHIP
 from recveil.charts import Chart
 from recveil.comparison.choice import REIDENTIFICATION, Choice
 from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
@@ -13,6 +12,7 @@ from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import Row, Share, shares_of
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
+from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.page import as_count, as_percent
 from recveil.report.comparison.charts import (
     colours_of,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 
 from recveil.attacks import Interval
-from recveil.attacks.membership.inference import SHADOWS_OF_ALL, describe_membership
 from recveil.attacks.statistics import FEWEST
 from recveil.comparison.choice import (
     REIDENTIFICATION,
@@ -16,6 +15,7 @@ from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares,
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_words
 from recveil.release.registry import undone_of, variant_of
+from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
 from recveil.report.document import parts_of
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import describe_count
@@ -104,7 +104,7 @@ def _(comparison: Comparison) -> Mapping[str, object]:
             "ratings": ratings.n_ratings,
             "density": ratings.density,
             "scale": str(ratings.scale),
-            **ratings.scale.words_told(),
+            **ratings.scale.words_to_json(),
             **reading.to_dict(),
         },
         "settings": {

@@ -281,14 +281,14 @@ def _disclosure(
         return None
     if not disclosure.attacks:  # no record belongs to a user, so that there were no targets
         return {**parts_of(disclosure), "worst": None, "links": None}
-    adversary, worst = max(disclosure.attacks, key=lambda pair: pair[1].person_found.rate)
+    adversary, worst = max(disclosure.attacks, key=lambda pair: pair[1].reidentified.rate)
     return {
         **parts_of(disclosure),
         "worst": {
             "adversary": adversary.name,
             "attack": worst.attack,
-            "reidentified": worst.person_found,
-            "class_reidentified": worst.group_found,
+            "reidentified": worst.reidentified,
+            "class_reidentified": worst.class_reidentified,
             "bound": worst.bound,
             "targets_requested": worst.requested,
             "targets_attacked": worst.requested - worst.skipped,
