@@ -152,7 +152,7 @@ def choose_by_few(table: TrainingTable) -> tuple[TrainingTable, InnerSplit]:
 
 def drawn_rows(train: Ratings, epsilon: float, seed: int, task: Task) -> UserRows:
     """Draw as many people as there are, and put them on the most rated items."""
-    release = Synthesizer(epsilon, catalogue="as-rated", seed=seed).anonymize(train).published
+    release = Synthesizer(epsilon, item_catalog="as-rated", seed=seed).anonymize(train).published
     place_of = task.place_of[np.searchsorted(train.items, release.items)]
     return on_places(release.blocks(), place_of)
 

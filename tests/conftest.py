@@ -31,8 +31,8 @@ from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.options import (
     check_drawing,
     draws_in_secret,
-    parse_catalogue,
     parse_epsilon,
+    parse_item_catalog,
 )
 from recveil.publish import Release, convert
 from recveil.ratings import Ratings, RatingScale
@@ -206,10 +206,17 @@ class DrawnByShares:
     """
 
     def __init__(
-        self, epsilon, delta=1e-6, *, people=None, catalogue=None, rating_grid="tenths", seed=None
+        self,
+        epsilon,
+        delta=1e-6,
+        *,
+        n_users=None,
+        item_catalog=None,
+        rating_grid="tenths",
+        seed=None,
     ):
-        self.epsilon, self.delta, self.people = epsilon, delta, people
-        self.catalogue, self.rating_grid, self.seed = catalogue, rating_grid, seed
+        self.epsilon, self.delta, self.n_users = epsilon, delta, n_users
+        self.item_catalog, self.rating_grid, self.seed = item_catalog, rating_grid, seed
 
     def anonymize(self, ratings):
         rng = np.random.default_rng(self.seed)
@@ -220,7 +227,7 @@ class DrawnByShares:
             sums = sums + rng.normal(scale=ledger.queries[0].sigma, size=sums.size)
         shares = np.maximum(sums, 0.01)
         model = self._model(ratings, shares / shares.sum())
-        n_people = ratings.n_users if self.people is None else self.people
+        n_people = ratings.n_users if self.n_users is None else self.n_users
         step = 0.1 if self.rating_grid == "tenths" else ratings.scale.step
         claim = Claim("aggregates", ratings.n_users)
         if ledger is not None:
@@ -230,8 +237,8 @@ class DrawnByShares:
         settings = {
             "method": SYNTHETIC.title,
             "noise": "none" if ledger is None else "gaussian",
-            "catalogue": "chosen" if self.catalogue is None else "given",
-            "people": "counted" if self.people is None else "asked for",
+            "catalogue": "chosen" if self.item_catalog is None else "given",
+            "people": "counted" if self.n_users is None else "asked for",
             "label_step": step,
             "pooled_share": 0.0,
             "activity": [8.0],
@@ -301,7 +308,7 @@ def synthetic():
         check=check_drawing,
         read={
             "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
-            "catalogue": lambda given, _ratings, _k: parse_catalogue(given),
+            "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
         },
         is_secret=draws_in_secret,
         sample=lambda manifest, model, people, rng: draw_by_shares(

@@ -84,7 +84,7 @@ def demo(
         grouping = PredictiveAnonymizer(k, seed=seed)
         release = grouping.anonymize(ratings)
         begin(_DRAWING)
-        synthesizer = Synthesizer(epsilon, catalogue="as-rated", people=ratings.n_users)
+        synthesizer = Synthesizer(epsilon, item_catalog="as-rated", n_users=ratings.n_users)
         drawn = synthesizer.anonymize(ratings)
         begin(_WRITING)
         before = match_known_ratings(ratings, KNOWN, seed=seed)

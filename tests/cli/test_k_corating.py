@@ -70,7 +70,7 @@ REFUSED = {
     ("--trust", "trust.txt"): "trust was given, but fill is 'item-mean'; expected the fill 'trust'",
     ("--homogenize", "simple"): "homogenize (--homogenize): only for the method predictive, but",
     ("--predictor", "item-mean"): "predictor (--predictor): only for the method predictive",
-    ("--round", "scale"): "round_labels (--round): only for the method predictive, but the m",
+    ("--round", "scale"): "round_values (--round): only for the method predictive, but the m",
     ("--privacy-levels", "else:4"): "privacy_levels (--privacy-levels): only for",
     ("--l", "2", "--b", "2"): "b (--b), l (--l): only for the method predictive",
     ("--k", "121"): "120 users cannot form a group of k = 121",

@@ -104,7 +104,7 @@ REFUSED = [
     (("convert", "ratings.csv", "hard.csv", "--force"), "is the input itself"),
     ((*ANONYMIZE, "-o", "x", "--trust", "other.csv", "--json", "other.csv"), "is an input itself"),
     ((*ANONYMIZE, "-o", "x", "--privacy-levels", "other.csv", "--json", "other.csv"), "an input"),
-    ((*ANONYMIZE, "-o", "x", "--catalogue", "other.csv", "--json", "other.csv"), "an input"),
+    ((*ANONYMIZE, "-o", "x", "--item-catalog", "other.csv", "--json", "other.csv"), "an input"),
     ((*ANONYMIZE, "-o", "old", "--earlier-release", "old", "--force"), "is an input itself"),
     (("sample", "old", "--n-users", "9", "-o", "./old", "--force"), "is an input itself"),
     # a file that an input stands for

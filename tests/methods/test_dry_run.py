@@ -24,12 +24,12 @@ RUNS = {
     "k-corating": {"k": 4, "method": "k-corating"},
     "similarity": {"k": 4, "method": "k-corating", "fill": "similarity", "protect": "mean"},
     "sparse": {"k": 4, "method": "sparse"},
-    "exact": {"epsilon": "none", "catalogue": "as-rated"},
+    "exact": {"epsilon": "none", "item_catalog": "as-rated"},
     "words": {"k": 4, "method": "words"},
     # The noise is drawn in secret: so large an epsilon hardly moves 120 people.
-    "drawn": {"epsilon": 500.0, "catalogue": "as-rated"},
+    "drawn": {"epsilon": 500.0, "item_catalog": "as-rated"},
     "chosen items": {"epsilon": 500.0, "people": 70},
-    "a model": {"epsilon": 500.0, "catalogue": "as-rated", "layout": "model"},
+    "a model": {"epsilon": 500.0, "item_catalog": "as-rated", "layout": "model"},
 }
 
 
@@ -95,7 +95,7 @@ def test_of_drawn_people_it_tells_no_more_than_the_size_of_the_table(ratings, tm
     """Who rated what does not change a word of it: only numbers that every verb says first."""
     others = make_ratings(n_users=120, n_items=40, n_ratings=1_500, seed=9)
     other = others.with_scale(RatingScale(1, 5, 1))
-    options = {"epsilon": 1.0, "catalogue": "as-rated"}
+    options = {"epsilon": 1.0, "item_catalog": "as-rated"}
     told = [dry_run(each, tmp_path / "out", **options).to_dict() for each in (ratings, other)]
     assert told[0] == told[1]
 
@@ -106,7 +106,7 @@ def test_of_drawn_people_it_tells_no_more_than_the_size_of_the_table(ratings, tm
         ({"k": 500}, "table.too-few-users", "k = 500"),
         ({"k": 1}, "option.value", "k is 1"),
         ({}, "option.required", "--epsilon"),
-        ({"k": 4, "method": "sparse", "crowd": 5}, "option.value", "--crowd"),
+        ({"k": 4, "method": "sparse", "crowd": 5}, "option.value", "--cluster-size"),
         ({"k": 4, "epsilon": 3.0}, "option.conflict", "--epsilon"),
         ({"epsilon": 3.0, "seed": 1}, "option.conflict", "--seed"),
         ({"k": 4, "homogenize": "nonsense"}, "option.value", "'nonsense'"),
@@ -129,7 +129,7 @@ def test_it_takes_no_option_that_the_run_does_not_know(ratings, tmp_path):
 def test_a_catalogue_that_lacks_items_is_refused(ratings, tmp_path):
     (tmp_path / "items.txt").write_text("1\n2\n")
     with raises("id.unknown"):
-        dry_run(ratings, tmp_path / "out", epsilon=1.0, catalogue=str(tmp_path / "items.txt"))
+        dry_run(ratings, tmp_path / "out", epsilon=1.0, item_catalog=str(tmp_path / "items.txt"))
 
 
 def test_an_older_release_is_in_the_way_and_is_told_of(ratings, tmp_path):

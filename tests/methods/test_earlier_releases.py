@@ -112,7 +112,7 @@ def crowd():
 
 
 def drawn(ratings, epsilon):
-    return Synthesizer(epsilon, catalogue="as-rated").anonymize(ratings)
+    return Synthesizer(epsilon, item_catalog="as-rated").anonymize(ratings)
 
 
 def sum_of(*releases):
@@ -160,9 +160,9 @@ def test_ids_of_other_ratings_may_be_other_people(crowd, tmp_path):
     unrelated = make_ratings(300, 40, 5_000, seed=4, scale=RatingScale(1, 5, 1))
     march, april = drawn(unrelated, 30.0), drawn(crowd, 30.0)
     march.write(tmp_path / "march")
-    (warning,) = anonymize(crowd, tmp_path / "april", epsilon=30.0, catalogue="as-rated").warnings(
-        tmp_path / "april"
-    )
+    (warning,) = anonymize(
+        crowd, tmp_path / "april", epsilon=30.0, item_catalog="as-rated"
+    ).warnings(tmp_path / "april")
     assert warning.startswith("300 ids of these people stand in an earlier release, 'march', too.")
     assert "If they are the same people, what releases of drawn people tell" in warning
     assert f"all 2 together keep epsilon {sum_of(march, april):.3g}" in warning

@@ -146,13 +146,13 @@ class TestDrawn:
     LIKES = make_ratings(n_users=300, n_items=40, n_ratings=5_000, seed=1).as_likes()
 
     def made(self, epsilon=30.0, likes=LIKES, seed=1, **options):
-        return Synthesizer(epsilon, **{"catalogue": "as-rated", "seed": seed, **options}).anonymize(
-            likes
-        )
+        return Synthesizer(
+            epsilon, **{"item_catalog": "as-rated", "seed": seed, **options}
+        ).anonymize(likes)
 
     @pytest.mark.parametrize("catalogue", ["as-rated", None], ids=str)
     def test_the_promise(self, catalogue):
-        release = self.made(60.0, catalogue=catalogue)
+        release = self.made(60.0, item_catalog=catalogue)
         claim = release.published.claim
         assert (claim.kind, claim.epsilon, claim.delta) == ("differentially-private", 60.0, 1e-6)
         assert claim.ledger.epsilon(1e-6) == pytest.approx(60, rel=1e-6)
@@ -164,7 +164,7 @@ class TestDrawn:
         assert (claim.kind, claim.k, claim.ledger) == ("aggregates", 300, None)
 
     def test_people_who_like_something(self):
-        release = self.made(people=70)
+        release = self.made(n_users=70)
         rows = rows_of(release)
         assert len(rows) == release.published.n_users == 70
         assert all(items and set(labels) == {1.0} for _, items, labels in rows)
@@ -303,7 +303,7 @@ class TestFromFiles:
         ],
     )
     def test_drawn(self, many, name, more):
-        found = anonymize(many / f"{name}.csv", many / "out", epsilon=30, people=40, **more)
+        found = anonymize(many / f"{name}.csv", many / "out", epsilon=30, n_users=40, **more)
         assert found.verification.holds
         told = json.loads((many / "out" / "release.json").read_text())
         assert told["settings"]["ratings"] == "likes"

@@ -24,7 +24,7 @@ def crowd():
 
 @pytest.fixture(scope="module")
 def drawn(crowd):
-    return Synthesizer(20.0, catalogue="as-rated").anonymize(crowd)
+    return Synthesizer(20.0, item_catalog="as-rated").anonymize(crowd)
 
 
 def with_epsilon(release, epsilon):
@@ -41,7 +41,7 @@ def test_padded_rows_are_told_beside_sparse_ones(invented):
 
 @pytest.mark.parametrize(
     "options",
-    [{"homogenize": "simple"}, {"labels": "model"}, {"privacy_levels": "activity<40:9,else:5"}],
+    [{"homogenize": "simple"}, {"values": "model"}, {"privacy_levels": "activity<40:9,else:5"}],
 )
 def test_it_is_told_of_nothing_else(options, invented):
     told = describe_to_publisher(

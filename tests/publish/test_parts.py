@@ -30,7 +30,7 @@ RATINGS = make_ratings(90, 40, 900, seed=3)
 @pytest.fixture(scope="module", params=["simple", "padded", "drawn"])
 def release(request):
     if request.param == "drawn":
-        return Synthesizer(None, catalogue="as-rated", seed=1).anonymize(RATINGS)
+        return Synthesizer(None, item_catalog="as-rated", seed=1).anonymize(RATINGS)
     return PredictiveAnonymizer(4, request.param, seed=7).anonymize(RATINGS)
 
 

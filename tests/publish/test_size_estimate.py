@@ -95,9 +95,9 @@ class TestDrawnPeople:
 
     @pytest.mark.parametrize("epsilon", ["none", 50.0])
     def test_far_more_than_were_counted_are_refused(self, ratings, epsilon, tmp_path):
-        options = {"epsilon": epsilon, "catalogue": "as-rated", "people": 10_000_000}
+        options = {"epsilon": epsilon, "item_catalog": "as-rated", "n_users": 10_000_000}
         named = Ratings(**{part: getattr(ratings, part) for part in PARTS}, scale=STARS)
-        with raises("release.too-large", "10,000,000", "--people") as caught:
+        with raises("release.too-large", "10,000,000", "--n-users") as caught:
             anonymize(named, tmp_path / "out", **options)
         assert len(str(caught.value)) < 300
         assert not list(tmp_path.iterdir())

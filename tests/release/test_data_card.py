@@ -59,7 +59,7 @@ SEEN = {
         "who rated far more than all others makes the rows of their class far longer than any",
     ),
     "model": (
-        PredictiveAnonymizer(5, labels="model", seed=1),
+        PredictiveAnonymizer(5, values="model", seed=1),
         "0.98 by all of somebody's ratings, and 0.70 by eight",
     ),
     "k-coRating": (KCoRater(5, seed=1), "to find the record, sees their real ratings."),
@@ -142,7 +142,7 @@ def test_points_follow_each_other_without_a_gap(card_of, name):
     ("anonymizer", "setting", "words"),
     [
         (SparseRows(5, seed=1), "rare_items", "0.71 by all of somebody's ratings, and 0.59 by"),
-        (PredictiveAnonymizer(5, labels="model", seed=1), "rare_labels", "0.95 by all of somebody"),
+        (PredictiveAnonymizer(5, values="model", seed=1), "rare_labels", "0.95 by all of somebody"),
     ],
 )
 def test_what_was_made_before_keeps_its_words_and_is_told_of(invented, anonymizer, setting, words):

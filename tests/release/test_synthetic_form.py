@@ -41,7 +41,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("synthetic")
     ratings = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
     for name, (epsilon, layout, catalogue) in MADE.items():
-        release = Synthesizer(epsilon, catalogue=catalogue, people=50).anonymize(ratings)
+        release = Synthesizer(epsilon, item_catalog=catalogue, n_users=50).anonymize(ratings)
         release.write(folder / name, layout=layout)
     return folder
 

@@ -172,7 +172,7 @@ def test_seven_people_and_one_item_are_one_group(spark, tmp_path):
         ({"labels": "model"}, "option.unsupported"),
         ({"k": 1}, "option.value"),
         ({"homogenize": "no"}, "option.value"),
-        ({"round_labels": "no"}, "option.value"),
+        ({"round_values": "no"}, "option.value"),
         ({"scale": None}, "scale.inferred"),
         ({"seed": -1}, "option.value"),
     ],

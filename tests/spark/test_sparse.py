@@ -127,7 +127,7 @@ def test_everybody_is_in_one_record(made, folder, ratings):
 def likes(frame, folder):
     """Those that the command line makes of a folder of parts, and what it says."""
     frame.select("user_id", "item_id").write.parquet(str(folder / "liked"))
-    options = ["--method", "sparse", "--k", "5", "--crowd", "30", "--seed", "3", "--likes"]
+    options = ["--method", "sparse", "--k", "5", "--cluster-size", "30", "--seed", "3", "--likes"]
     options += ["--layout", "groups", "--engine", "spark"]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), pytest.raises(SystemExit) as ended:
@@ -148,14 +148,14 @@ def test_likes_become_sets_of_items(likes, folder, ratings):
     liked = Ratings.from_columns(
         ratings.users[ratings.user_positions()], ratings.items[ratings.indices]
     )
-    local = SparseRows(5, crowd=30, seed=3).anonymize(liked)
+    local = SparseRows(5, cluster_size=30, seed=3).anonymize(liked)
     assert settings == local.published.settings
 
 
 def test_partitions_change_no_byte(likes, spark, ratings, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(sparse, "_RATINGS_OF_A_PARTITION", 100_000)
     again = spark.createDataFrame(ratings.to_arrow().select(["user_id", "item_id"])).repartition(7)
-    options = {**SPARSE, "scale": None, "crowd": 30, "layout": "groups"}
+    options = {**SPARSE, "scale": None, "cluster_size": 30, "layout": "groups"}
     anonymize(again, tmp_path / "likes", likes=True, **options)
     for file in sorted((folder / "likes").iterdir()):
         assert file.read_bytes() == (tmp_path / "likes" / file.name).read_bytes(), file.name
@@ -166,8 +166,8 @@ def test_partitions_change_no_byte(likes, spark, ratings, folder, tmp_path, monk
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"crowd": 19}, "option.value"),
-        ({"crowd": 257}, "option.value"),
+        ({"cluster_size": 19}, "option.value"),
+        ({"cluster_size": 257}, "option.value"),
         ({"homogenize": "simple"}, "option.unsupported"),
         ({"k": 1}, "option.value"),
         ({"k": 401}, "table.too-few-users"),
@@ -187,5 +187,5 @@ def test_too_few_people_for_a_crowd_or_an_item_are_refused_as_here(spark, tmp_pa
     with raises("table.too-few-ratings"):
         anonymize(few, tmp_path / "out", **SPARSE)
     with raises("table.too-few-users"):
-        anonymize(few, tmp_path / "out", crowd=31, **SPARSE)
+        anonymize(few, tmp_path / "out", cluster_size=31, **SPARSE)
     assert not any(tmp_path.iterdir())

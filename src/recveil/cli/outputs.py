@@ -39,7 +39,7 @@ _MAIN = ("source", "path", "train", "test")
 # Options that take a path or an address, or possibly other text.
 _TABLES = (
     *("source", "path", "train", "test", "auxiliary", "item_catalog"),
-    *("privacy_levels", "catalogue", "trust"),
+    *("privacy_levels", "item_catalog", "trust"),
 )
 _RELEASES = ("release", "second_release", "earlier_release", "path")
 # Further positional arguments.

@@ -240,7 +240,7 @@ def anonymize(
         for others, whose size depends on their groups.
     **options
         Options of the method, documented with their defaults in its class:
-        homogenize, predictor, grouping, round_labels, b and l for "predictive", and
+        homogenize, predictor, grouping, round_values, b and l for "predictive", and
         `privacy_levels` as a file with the columns user_id and k, in which users who are missing
         have the level `k`, or as a rule for `levels_by_rule`; fill, grouping, round_fills and
         protect for "k-corating", and `trust` as a file of users' trust statements. And options of

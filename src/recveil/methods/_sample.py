@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recveil.io.pipes import require_path
 from recveil.methods.base import check_seed, drawn_seed
 from recveil.methods.registry import sampler_of
-from recveil.methods.synthetic.options import MOST_PEOPLE
+from recveil.methods.synthetic.options import MAX_USERS
 from recveil.publish.folder import check_form, write_drawn
 from recveil.publish.size_estimate import FEWER_USERS, expect_drawn, reject_beyond_disk
 from recveil.publish.staging import check_target
@@ -136,9 +136,9 @@ def _reject_beyond_disk(
 
 
 def _check_users(n_users: Any) -> None:
-    if type(n_users) is not int or not 1 <= n_users <= MOST_PEOPLE:
+    if type(n_users) is not int or not 1 <= n_users <= MAX_USERS:
         raise RecveilError(
             f"n_users (--n-users) is {quoted(n_users)}; expected a number of users from 1 to "
-            f"{MOST_PEOPLE:,}",
+            f"{MAX_USERS:,}",
             code="option.value",
         )

@@ -25,7 +25,7 @@ from recveil.methods.components import GROUPINGS, PREDICTORS, component_name
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.k_corating.fills import FILLS
 from recveil.methods.nominal.anonymizer import SharedWords, expect_words
-from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, label_step
+from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, value_step
 from recveil.methods.release_summary import (
     describe_k_corating,
     describe_predictive,
@@ -47,8 +47,8 @@ from recveil.methods.synthetic.options import (
     AS_RATED,
     check_drawing,
     draws_in_secret,
-    parse_catalogue,
     parse_epsilon,
+    parse_item_catalog,
 )
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
@@ -89,10 +89,10 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         settings["homogenize"],
         predictors[predictor],
         groupings[grouping],
-        round_labels="none" if step is None else step,
+        round_values="none" if step is None else step,
         b=claim.b,
         l=claim.l,
-        labels=settings.get("labels", "rated"),
+        values=settings.get("labels", "rated"),
         seed=seed,
     )
 
@@ -129,8 +129,8 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
     return Synthesizer(
         claim.epsilon,
         1e-6 if claim.delta is None else claim.delta,
-        people=manifest.counts.get("users") if asked else None,
-        catalogue=None if manifest.settings["catalogue"] == "chosen" else AS_RATED,
+        n_users=manifest.counts.get("users") if asked else None,
+        item_catalog=None if manifest.settings["catalogue"] == "chosen" else AS_RATED,
         rating_grid=grid,
         seed=seed,
     )
@@ -207,7 +207,7 @@ def _expect_predictive(
 ) -> Expected | None:
     if options.get("homogenize", "padded") != "padded" or not 1 <= k <= ratings.n_users:
         return None
-    step = label_step(options.get("round_labels", "usual"), ratings.scale)
+    step = value_step(options.get("round_values", "usual"), ratings.scale)
     levels = options.get("privacy_levels")
     return expect_padded(ratings, k, levels, layout, file_format, step)
 
@@ -217,7 +217,7 @@ def _expect_sparse(
 ) -> Expected | None:
     if not 1 <= k <= ratings.n_users:
         return None
-    step = 1.0 if ratings.is_unary else label_step("usual", ratings.scale)
+    step = 1.0 if ratings.is_unary else value_step("usual", ratings.scale)
     return expect_sparse(ratings, k, layout, file_format, step)
 
 
@@ -269,7 +269,7 @@ _MAKERS: dict[str, Maker] = {
             again=synthetic_again,
             read={
                 "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
-                "catalogue": lambda given, _ratings, _k: parse_catalogue(given),
+                "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
             },
             check=check_drawing,
             foresee=foresee_synthetic,

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from recveil.methods.predictive.anonymizer import label_step
-from recveil.methods.synthetic.options import AS_RATED, on_catalogue, parse_catalogue
+from recveil.methods.predictive.anonymizer import value_step
+from recveil.methods.synthetic.options import AS_RATED, on_catalog, parse_item_catalog
 from recveil.publish.size_estimate import (
     Expected,
     Kind,
@@ -60,7 +60,7 @@ def foresee_predictive(
     """Estimate a release of predictive anonymization."""
     least = int(k or 1)
     levels = options.get("privacy_levels")
-    step = label_step(options.get("round_labels", "usual"), ratings.scale)
+    step = value_step(options.get("round_values", "usual"), ratings.scale)
     groups = _most_groups(ratings, least, levels)
     basis = [_groups_basis(least, has_levels=levels is not None)]
     if options.get("homogenize", "padded") == "padded":
@@ -86,8 +86,8 @@ def foresee_k_corating(
 ) -> Foreseen:
     """Estimate a release of k-coRating."""
     least = int(k or 1)
-    averages = options.get("protect", "none") in ("labels", "mean")
-    step = label_step("usual", ratings.scale) if averages else ratings.scale.step
+    averages = options.get("protect", "none") == "mean"
+    step = value_step("usual", ratings.scale) if averages else ratings.scale.step
     groups = _most_groups(ratings, least, None)
     expected = _expect_at_random(ratings, "co-rated", groups, layout, file_format, step)
     a_rating = _A_RATING["k-corating"]
@@ -105,7 +105,7 @@ def foresee_sparse(
     """Estimate a release of sparse rows."""
     least = int(k or 1)
     groups = _most_groups(ratings, least, None)
-    step = label_step("usual", ratings.scale)
+    step = value_step("usual", ratings.scale)
     expected = expect_sparse(ratings, least, layout, file_format, step)
     basis = [
         _groups_basis(least, has_levels=False),
@@ -122,7 +122,7 @@ def foresee_synthetic(
 
     It looks at nothing but the numbers of users, items and ratings, which every verb says first.
     """
-    n_requested = options.get("people")
+    n_requested = options.get("n_users")
     people = ratings.n_users if n_requested is None else int(n_requested)
     items = _items_drawn(ratings, options)
     each = ratings.n_ratings / max(1, ratings.n_users)
@@ -132,7 +132,9 @@ def foresee_synthetic(
         if n_requested is not None
         else "people as there are; the run counts them with noise, if epsilon is a number",
         f"labels from the mean number of {what}, to which the run adds noise"
-        + ("" if "catalogue" in options else ", and without items that few people know, so less"),
+        + (
+            "" if "item_catalog" in options else ", and without items that few people know, so less"
+        ),
     ]
     expected = None
     if layout != "model":
@@ -148,14 +150,14 @@ def foresee_synthetic(
 
 
 def _items_drawn(ratings: Ratings, options: Options) -> NDArray[Any]:
-    """Return an upper bound of the items; raise a RecveilError for an incomplete catalogue."""
-    catalogue = options.get("catalogue")
-    if catalogue is None or (isinstance(catalogue, str) and catalogue == AS_RATED):
+    """Return an upper bound of the items; raise a RecveilError for an incomplete catalog."""
+    catalog = options.get("item_catalog")
+    if catalog is None or (isinstance(catalog, str) and catalog == AS_RATED):
         return ratings.items
-    listed = parse_catalogue(catalogue)
+    listed = parse_item_catalog(catalog)
     if isinstance(listed, str):
         return ratings.items
-    return on_catalogue(ratings, listed).items
+    return on_catalog(ratings, listed).items
 
 
 def _most_groups(ratings: Ratings, k: int, levels: Any) -> int:

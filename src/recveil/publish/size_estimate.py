@@ -82,7 +82,7 @@ _START, _LEARN, _PREDICT = 4.0, 1.1e-6, 1e-9
 _DRAW, _CHOOSE = 2.5e-8, 7e-8
 _WRITE = {"parquet": 1.2e-7, "csv": 6e-7}
 # Remedies for synthetic releases.
-FEWER_USERS = "fewer people (--people)"
+FEWER_USERS = "a lower n_users (--n-users)"
 
 
 class Expected(NamedTuple):

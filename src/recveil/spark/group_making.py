@@ -9,7 +9,7 @@ import numpy as np
 
 from recveil.methods.base import check_k, check_scale, check_seed, drawn_seed
 from recveil.methods.k_corating.anonymizer import KCoRater
-from recveil.methods.predictive.anonymizer import Homogenize, label_step
+from recveil.methods.predictive.anonymizer import Homogenize, value_step
 from recveil.methods.release_summary import k_corating_as_json, rows_as_json
 from recveil.publish.size_estimate import Expected, Kind, expect
 from recveil.ratings.ratings import PUBLISHED
@@ -42,7 +42,7 @@ from recveil.spark.users import (
 )
 
 # Options of the local method that are supported; others are rejected by name.
-_SUPPORTED_OPTIONS = ("homogenize", "round_labels")
+_SUPPORTED_OPTIONS = ("homogenize", "round_values")
 # The number of groups from which the size of a release is estimated.
 _SOME_GROUPS = 10_000
 
@@ -53,7 +53,7 @@ class GroupMaking:
     def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_k(k)
         check_seed(seed)
-        usual = {"labels": "rated", "b": 1, "l": 1}
+        usual = {"values": "rated", "b": 1, "l": 1}
         for name, value in options.items():
             if name not in _SUPPORTED_OPTIONS and usual.get(name) != value:
                 raise RecveilError(
@@ -68,13 +68,13 @@ class GroupMaking:
                 f"homogenize is {quoted(self._homogenize)}; expected 'padded' or 'simple'",
                 code="option.value",
             )
-        self._round_labels = options.get("round_labels", "usual")
+        self._round_labels = options.get("round_values", "usual")
         self._seed = drawn_seed(seed)
 
     def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
         """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake)
-        label_step(self._round_labels, lake.scale)
+        value_step(self._round_labels, lake.scale)
         users = gather_users(lake, self._k)
         return users, lambda: self._make(lake, users)
 
@@ -86,7 +86,7 @@ class GroupMaking:
         learned = learn_factors(users, numbered, items, int(rng.integers(2**63)))
         item_factors = refine_factors(users, items, learned)
         padded = self._homogenize == "padded"
-        step = label_step(self._round_labels, lake.scale)
+        step = value_step(self._round_labels, lake.scale)
         published = Published(
             claim=Claim(PREDICTIVE.claim_of({}), self._k, levels=False, b=1, l=1),
             items=lake.items,

@@ -748,7 +748,7 @@ class SparseMaking:
             default_layout="users",
             expect=expect,
         )
-        learned = _Learned(users, numbered, items, split, k, self._maker.crowd, secret)
+        learned = _Learned(users, numbered, items, split, k, self._maker.cluster_size, secret)
         by = GroupWriter(
             users,
             numbered,

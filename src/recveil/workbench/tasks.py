@@ -481,7 +481,7 @@ def compare_input(job: Assignment) -> dict[str, Any]:
         methods=settings["methods"],
         ks=settings["ks"],
         shadows=settings["shadows"],
-        so_far=show,
+        on_progress=show,
         **keywords_of(settings["reading"]),
     )
     comparison.write_html(folder / COMPARISON_PAGE)

@@ -156,14 +156,14 @@ class TestRefused:
         with raises("budget.too-small") as caught:
             measure(RATINGS, told_again(answers), CATALOGUE, sigmas)
         assert "only 0 items" in str(caught.value)
-        assert "--catalogue" not in str(caught.value)  # which is given
+        assert "--item-catalog" not in str(caught.value)  # which is given
 
     def test_one_item_is_no_plural_and_a_catalogue_is_advised_to_others(self):
         activity, sums = np.array([10.0]), np.array([50.0, 0, 0])
         for is_catalogue in (True, False):
             with raises("budget.too-small", "1 item of 1 user ") as caught:
                 pick_released(sums, 1.0, activity, 1.2, 0.1, is_catalogue=is_catalogue)
-            assert ("--catalogue" in str(caught.value)) is not is_catalogue
+            assert ("--item-catalog" in str(caught.value)) is not is_catalogue
 
 
 def test_a_small_epsilon_is_one_for_many_people():

@@ -41,7 +41,7 @@ def test_there_are_never_too_many_crowds(n_people, n_crowds):
 
 def test_a_release_in_crowds_is_of_the_same_rule():
     ratings = make_ratings(200, 30, 2_000, seed=2)
-    maker = Synthesizer(None, catalogue="as-rated", seed=3)
+    maker = Synthesizer(None, item_catalog="as-rated", seed=3)
     public, items, _ = maker.public_items(ratings.items)
     learnt = maker.learn(ratings, public, items, ratings.n_users)
     published = maker.published(learnt, SampledBatches(maker.drawn(learnt), 64))

@@ -33,7 +33,7 @@ class TestUnpaid:
 
     @pytest.mark.parametrize("name", ["c.json", "page.md"])
     def test_of_a_differentially_private_release(self, tmp_path, name):
-        Synthesizer(20.0, catalogue="as-rated").anonymize(RATINGS).write(tmp_path / "out")
+        Synthesizer(20.0, item_catalog="as-rated").anonymize(RATINGS).write(tmp_path / "out")
         text = self.told(tmp_path / "out", 3, name)
         assert "off the scale" not in text
         assert text == self.told(tmp_path / "out", 2, name)

@@ -77,7 +77,7 @@ class TestDrawnPeople:
 
     @pytest.mark.parametrize("file_format", ["parquet", "csv"])
     def test_labels_and_bytes_about(self, ratings, file_format, tmp_path):
-        release = Synthesizer(None, people=3_000, seed=1).anonymize(ratings)
+        release = Synthesizer(None, n_users=3_000, seed=1).anonymize(ratings)
         expected = release.published.expect("users", file_format)
         release.write(tmp_path / "out", file_format=file_format)
         manifest = json.loads((tmp_path / "out" / "release.json").read_text())
@@ -114,14 +114,14 @@ class TestLabelsThatDifferTakeMore:
             users, made.indices * 37, values, scale=RatingScale(0.5, 5, 0.5)
         )
 
-    @pytest.mark.parametrize("round_labels", ["none", "tenth", "scale"])
+    @pytest.mark.parametrize("round_values", ["none", "tenth", "scale"])
     @pytest.mark.parametrize("layout", ["users", "groups"])
     @pytest.mark.parametrize("homogenize", ["padded", "simple"])
     @pytest.mark.parametrize("file_format", ["parquet", "csv"])
     def test_the_most_is_never_exceeded(
-        self, halves, homogenize, layout, round_labels, file_format, tmp_path
+        self, halves, homogenize, layout, round_values, file_format, tmp_path
     ):
-        anonymizer = PredictiveAnonymizer(5, homogenize, round_labels=round_labels, seed=1)
+        anonymizer = PredictiveAnonymizer(5, homogenize, round_values=round_values, seed=1)
         release = anonymizer.anonymize(halves)
         expected = release.published.expect(layout, file_format)
         release.write(tmp_path / "out", layout=layout, file_format=file_format, allow_large=True)

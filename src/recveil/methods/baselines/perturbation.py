@@ -17,7 +17,7 @@ from recveil.methods.base import (
     drawn_seed,
     secret_rng,
 )
-from recveil.methods.predictive.anonymizer import label_step
+from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
@@ -90,7 +90,7 @@ class GlobalItemMeans(Baseline):
 
     Parameters
     ----------
-    round_labels : {"usual", "tenth", "scale", "none"} or float
+    round_values : {"usual", "tenth", "scale", "none"} or float
         As in `PredictiveAnonymizer`.
     seed : int, optional
         Fixes the order of the users in the private folder.
@@ -105,12 +105,12 @@ class GlobalItemMeans(Baseline):
 
     method = "global item means"
 
-    def __init__(self, round_labels: str | float = "usual", *, seed: int | None = None) -> None:
-        self.round_labels = round_labels
+    def __init__(self, round_values: str | float = "usual", *, seed: int | None = None) -> None:
+        self.round_values = round_values
         self.seed = seed
 
     def _publish(self, ratings: Ratings, _rng: np.random.Generator) -> tuple[Groups, Blocks]:
-        step = label_step(self.round_labels, ratings.scale)
+        step = value_step(self.round_values, ratings.scale)
         # In order of position: a sum in another order can differ in its last bit.
         groups = Groups.from_labels(np.zeros(ratings.n_users, np.int64))
         continuous = RatingScale(ratings.scale.low, ratings.scale.high)
@@ -124,7 +124,7 @@ class GlobalItemMeans(Baseline):
         return groups, blocks
 
     def _settings(self, scale: RatingScale) -> dict[str, Any]:
-        return {"label_step": label_step(self.round_labels, scale)}
+        return {"label_step": value_step(self.round_values, scale)}
 
 
 class SameCells(Baseline):

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from recveil.methods.k_corating.fills import Learned
 from recveil.methods.k_corating.gecom import union_of_items
-from recveil.methods.predictive.anonymizer import label_step
+from recveil.methods.predictive.anonymizer import value_step
 from recveil.ratings import Ratings
 from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
-Protect = Literal["none", "labels", "mean", "shuffle"]
+Protect = Literal["none", "mean", "shuffle"]
 # Cells of a block: enough for a thread, and little enough to hold some of them. There are at least
 # so many blocks, if there are as many groups, so that no thread is without work.
 _BLOCK_CELLS, _BLOCKS = 1 << 21, 16
@@ -81,13 +81,13 @@ class CoRatedRows(NamedTuple):
             # Kept in 32 bits, 3.7 is 3.7000000477: that would tell real ratings from fills.
             values = scale.round(values)
         values[missing] = self._fills(users[row_of[missing]], items[missing])
-        averages = self.protect in ("labels", "mean")
+        averages = self.protect == "mean"
         if self.protect != "none":
             sizes, widths = groups.sizes[first:last], np.diff(self.starts[first : last + 1])
             rng = np.random.default_rng([self.seed, first])
             protect_labels(values, sizes, widths, averages, rng)
         if averages:
-            values = scale.round(values, label_step("usual", scale))
+            values = scale.round(values, value_step("usual", scale))
         return Records(np.ones(users.size, np.int64), indptr, items, values + 0.0)
 
     def _fills(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -131,8 +131,8 @@ class Mechanism:
         """
         if exact.ndim != 2 or not exact.shape[1]:
             raise RecveilError(
-                f"query {quoted(name)}: its answer is of shape {exact.shape}, expected a row for "
-                f"each item, the popularity first",
+                f"query {quoted(name)}: its answer has the shape {exact.shape}; expected one row "
+                f"per item, the popularity first",
                 code="argument.shape",
             )
         query, stream = self._enter(name, what, exact, grid, sensitivity)
@@ -143,8 +143,8 @@ class Mechanism:
         self._threshold_delta += delta
         if not items.size:
             raise RecveilError(
-                f"query {name!r}: no item is popular enough to be named (noisy sums of {height:.3g}"
-                f"); give a larger epsilon or delta, or name the catalogue",
+                f"query {name!r}: no noisy item count reaches the threshold of {height:.3g}; give "
+                f"a larger epsilon or delta, or an item_catalog",
                 code="budget.too-small",
             )
         return items, noisy[items]

@@ -236,12 +236,11 @@ def pick_released(
     released = np.flatnonzero(popularity > _MIN_COUNT * noise)
     chosen = _choose(popularity, released, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
     if chosen.size < FEWEST_CHOSEN:
-        catalogue = "" if is_catalogue else " a public catalogue (--catalogue),"
+        catalog = "" if is_catalogue else " an item_catalog (--item-catalog),"
         raise RecveilError(
-            f"only {describe_count(chosen.size, 'item')} of "
-            f"{describe_count(round(n_people), 'user')} can be told; expected at least "
-            f"{FEWEST_CHOSEN}: give a larger epsilon (--epsilon),{catalogue} more items or more "
-            f"people",
+            f"the noise leaves only {describe_count(chosen.size, 'item')} for "
+            f"{describe_count(round(n_people), 'user')}; expected at least {FEWEST_CHOSEN}: give a "
+            f"larger epsilon (--epsilon),{catalog} more items or more users",
             code="budget.too-small",
         )
     return Picked(released, chosen)
@@ -261,8 +260,8 @@ def ask_activity(
     counts = np.where(_are_sums_of_users(noisy, sigmas[name]), noisy, 0.0)
     if not counts.any():
         raise RecveilError(
-            "the noise of so small an epsilon hides how many people there are; give a larger "
-            "epsilon (--epsilon), or more people",
+            "the noise of this epsilon hides the number of users; give a larger epsilon "
+            "(--epsilon), or more users",
             code="budget.too-small",
         )
     reached = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()

@@ -33,10 +33,10 @@ from recveil.methods.synthetic.options import (
     NO_NOISE,
     check_drawing,
     in_public_order,
-    on_catalogue,
-    parse_catalogue,
+    on_catalog,
+    parse_item_catalog,
     places_in_public_order,
-    places_on_catalogue,
+    places_on_catalog,
     published_order,
 )
 from recveil.methods.synthetic.user_model import LikesModel, SampledBatches, SampledUsers, UserModel
@@ -73,9 +73,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
         without a guarantee.
     delta : float
         The probability that the guarantee leaves out.
-    people : int, optional
+    n_users : int, optional
         Number of synthetic users; by default the noisy number of users.
-    catalogue : array-like, path or "as-rated", optional
+    item_catalog : array-like, path or "as-rated", optional
         The public list of items, or a text file with one id per line. "as-rated" if the list of
         rated items is public. By default items are selected by their noisy sums, and rare items are
         dropped.
@@ -96,7 +96,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     --------
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(400, 60, 8_000, seed=1)
-    >>> release = Synthesizer(20.0, catalogue="as-rated", seed=1).anonymize(ratings)
+    >>> release = Synthesizer(20.0, item_catalog="as-rated", seed=1).anonymize(ratings)
     >>> release.published.claim.epsilon, release.published.claim.kind
     (20.0, 'differentially-private')
     """
@@ -106,15 +106,15 @@ class Synthesizer(BriefParameters, BaseEstimator):
         epsilon: float | None,
         delta: float = 1e-6,
         *,
-        people: int | None = None,
-        catalogue: Any = None,
+        n_users: int | None = None,
+        item_catalog: Any = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
         seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
-        self.people = people
-        self.catalogue = catalogue
+        self.n_users = n_users
+        self.item_catalog = item_catalog
         self.rating_grid = rating_grid
         self.seed = seed
 
@@ -160,7 +160,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             reject_few(ratings.n_users)
         else:
             self.check_items(ratings.items, ratings.users)
-            if self.catalogue is not None:
+            if self.item_catalog is not None:
                 self._check_raters(ratings)
 
     def check_options(self) -> None:
@@ -168,7 +168,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         check_seed(self.seed)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
-        check_drawing({"epsilon": epsilon, "delta": delta, "people": self.people})
+        check_drawing({"epsilon": epsilon, "delta": delta, "n_users": self.n_users})
 
     def check_scale(self, scale: RatingScale) -> None:
         """Raise a RecveilError if the scale does not support synthetic users."""
@@ -189,10 +189,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
         users : ndarray, shape (n_users,), optional
             The ids of users, to search for in those of the items.
         """
-        if self.catalogue is None and self.epsilon is not None:
+        if self.item_catalog is None and self.epsilon is not None:
             return
-        catalogue = AS_RATED if self.catalogue is None else parse_catalogue(self.catalogue)
-        public = items if isinstance(catalogue, str) else catalogue
+        catalog = AS_RATED if self.item_catalog is None else parse_item_catalog(self.item_catalog)
+        public = items if isinstance(catalog, str) else catalog
         reject_people(public, can_hide=False)
         user_ids = [] if users is None else users.tolist()
         if problem := ids_in_items(user_ids, public.tolist(), can_hide=False).problem:
@@ -205,60 +205,59 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def _check_likes(self, scale: RatingScale) -> None:
         if self.rating_grid is not None:
             raise RecveilError(
-                f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}, but "
-                f"likes have no ratings, and each label is 1; leave it out",
+                f"rating_grid (--ratings) is {quoted(self.rating_grid)}, but implicit feedback has "
+                f"no ratings; drop it",
                 code="option.unsupported",
             )
         if self.epsilon is not None and scale.inferred:
             raise RecveilError(
-                "likes (--likes): nobody said that these are likes, but all ratings are equal, and "
-                "one person could change that; say so (--likes), or name the scale (--scale)",
+                "likes (--likes): all ratings are equal and were read as implicit feedback; one "
+                "user could change that; give likes (--likes), or name the scale (--scale)",
                 code="scale.inferred",
             )
 
     def _check_ratings(self, scale: RatingScale) -> None:
         if self.rating_grid not in (None, "tenths", "whole"):
             raise RecveilError(
-                f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
-                f"expected tenths or whole",
+                f"rating_grid (--ratings) is {quoted(self.rating_grid)}; expected tenths or whole "
+                f"ratings",
                 code="option.value",
             )
         if self.rating_grid == "tenths" and scale.words:
             raise RecveilError(
-                "rating_grid, of drawn ratings (--ratings), is tenths, but ratings are words, and "
-                "nothing lies between two words; leave it out",
+                "rating_grid (--ratings) is tenths, but the ratings are ordinal labels, with no "
+                "values between them; drop it",
                 code="option.unsupported",
             )
         if self.rating_grid == "whole" and scale.step is None:
             raise RecveilError(
-                f"rating_grid, of drawn ratings (--ratings): the scale {scale} has no "
-                f"steps, so that no rating is whole; name a step (--scale LOW:HIGH:STEP), or take "
-                f"tenths",
+                f"rating_grid (--ratings) is whole, but the scale of ratings, {scale}, has no step; name one "
+                f"(--scale LOW:HIGH:STEP), or choose tenths",
                 code="option.unsupported",
             )
         if not scale.range:
             raise RecveilError(
-                f"scale (--scale): {scale} has one value, so that no rating says whether "
-                f"an item was liked; name the whole scale, such as --scale 0:1:1, or read them as "
+                f"scale (--scale): {scale} has one value, so no rating shows whether an item was "
+                f"liked; name the whole scale, such as --scale 0:1:1, or read the ratings as "
                 f"likes (--likes)",
                 code="scale.invalid",
             )
         if self.epsilon is not None and scale.inferred:
             raise RecveilError(
-                f"scale (--scale): {scale} was read off the ratings, and its ends may be "
-                f"one person's; name it, such as --scale {scale}",
+                f"scale (--scale): {scale} was inferred from the ratings, and its ends may be one "
+                f"user's ratings; name the scale, such as --scale {scale}",
                 code="scale.inferred",
             )
 
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
         """Return the public facts, and the ratings on the items of the catalogue."""
-        if self.catalogue is None:
+        if self.item_catalog is None:
             share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
             return Public(False, MOST_ITEMS, share), in_public_order(ratings, MOST_ITEMS)
-        items = parse_catalogue(self.catalogue)
+        items = parse_item_catalog(self.item_catalog)
         if isinstance(items, str):  # as rated
             return Public(True, ratings.n_items), ratings
-        return Public(True, items.size), on_catalogue(ratings, items)
+        return Public(True, items.size), on_catalog(ratings, items)
 
     def public_items(self, items: NDArray[Any]) -> tuple[Public, NDArray[Any], NDArray[np.int64]]:
         """Return the public facts, the queried items, and the position of each rated item.
@@ -268,13 +267,13 @@ class Synthesizer(BriefParameters, BaseEstimator):
         items : ndarray, shape (n_items,)
             The ids of all rated items, ascending.
         """
-        if self.catalogue is None:
+        if self.item_catalog is None:
             share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
             return Public(False, MOST_ITEMS, share), *places_in_public_order(items)
-        catalogue = parse_catalogue(self.catalogue)
-        if isinstance(catalogue, str):  # as rated
+        catalog = parse_item_catalog(self.item_catalog)
+        if isinstance(catalog, str):  # as rated
             return Public(True, items.size), items, np.arange(items.size)
-        return Public(True, catalogue.size), catalogue, places_on_catalogue(items, catalogue)
+        return Public(True, catalog.size), catalog, places_on_catalog(items, catalog)
 
     def learn(self, people: People, public: Public, items: NDArray[Any], n_people: int) -> "Learnt":
         """Query the table and fit a user model to the answers.
@@ -330,7 +329,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
     def drawn(self, learnt: "Learnt") -> SampledUsers:
         """Return the synthetic users of the model; call this before `published`."""
-        n_people = max(1, round(learnt.measured.n_people)) if self.people is None else self.people
+        n_people = max(1, round(learnt.measured.n_people)) if self.n_users is None else self.n_users
         seeded = self.seed is not None
         drawing = int(learnt.rng.integers(1 << 62)) if seeded else secrets.randbits(64)
         return SampledUsers(learnt.model, n_people, drawing, self.rating_grid == "whole")
@@ -354,8 +353,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         settings = {
             "method": SYNTHETIC.title,
             "noise": "none" if self.epsilon is None else "gaussian",
-            "catalogue": _catalogue_word(self.catalogue),
-            "people": "counted" if self.people is None else "asked for",
+            "catalogue": _catalog_setting(self.item_catalog),
+            "people": "counted" if self.n_users is None else "asked for",
             **({} if scale.unary else {"label_step": grid}),
             "pooled_share": round(1 - measured.share_as_json, 4),
             **model_settings(model),
@@ -416,18 +415,18 @@ def _fit(
     return measured, follow_embeddings(ratings, mechanism, measured, model, sigma, rng)
 
 
-def reject_few(n_people: int) -> None:
+def reject_few(n_users: int) -> None:
     """Raise a RecveilError for exact sums of too few users, which would disclose each of them."""
-    if n_people < FEWEST_SUMMED:
+    if n_users < FEWEST_SUMMED:
         raise RecveilError(
-            f"epsilon (--epsilon) is none, but sums without noise of so few people (here "
-            f"{n_people}) nearly show each of them; expected at least {FEWEST_SUMMED} people: add "
-            f"some, or give an epsilon such as 3",
+            f"epsilon (--epsilon) is none, but exact sums over only {n_users} users nearly reveal "
+            f"each of them; expected at least {FEWEST_SUMMED}: add users, or give an epsilon such "
+            f"as 3",
             code="table.too-few-users",
         )
 
 
-def _catalogue_word(catalogue: Any) -> str:
-    if catalogue is None:
+def _catalog_setting(item_catalog: Any) -> str:
+    if item_catalog is None:
         return "chosen"
-    return "as rated" if isinstance(catalogue, str) and catalogue == AS_RATED else "given"
+    return "as rated" if isinstance(item_catalog, str) and item_catalog == AS_RATED else "given"
