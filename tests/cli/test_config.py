@@ -369,8 +369,8 @@ NAMED_ALONE = {
     "describe": "card audit evaluation column-names force json max-memory",
     "evaluate": "release train test split null-rule targets membership liked seed all explain json "
     "duplicates drop-off-scale query max-memory",
-    "compare": "output methods k split targets seed max-risk min-k utility risk shadows allow-large "
-    "liked explain json duplicates drop-off-scale query max-memory",
+    "compare": "output methods k split targets seed max-risk min-k utility risk shadows "
+    "allow-large liked explain json duplicates drop-off-scale query max-memory",
     "selftest": "seed json duplicates drop-off-scale query max-memory",
     "convert": "force json duplicates drop-off-scale query max-memory",
     "generate": "users items ratings seed scale format force json",

@@ -13,9 +13,10 @@ from recveil.attacks.release_target import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, SparseRows
 from recveil.methods.rare_items import pooled_items
-from recveil.methods.registry import describe_to_publisher, same_again
+from recveil.methods.registry import same_again, summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
+from recveil.report.release import describe_summary
 from recveil.verification import verify
 
 
@@ -193,8 +194,8 @@ class TestPromise:
 
     def test_no_rating_stands_in_it_by_more_than_chance(self, invented):
         """Labels do not change when ratings of a class's items do, but through the crowd."""
-        told = describe_to_publisher(SparseRows(5, seed=1).anonymize(invented), invented)
-        assert told[0].startswith("No rating is published: items were drawn")
+        told = describe_summary(summarize(SparseRows(5, seed=1).anonymize(invented), invented))
+        assert told[0].startswith("No rating is published")
         assert "do not hide who is in the data" in told[2]
 
     def test_what_fewer_than_k_rated_is_left_out(self):
@@ -204,8 +205,8 @@ class TestPromise:
         items = np.concatenate([block.indices for block in release.published.blocks()])
         assert (ratings.support < 6).sum() > 50
         assert ratings.support[items].min() >= 6
-        told = " ".join(describe_to_publisher(release, ratings))
-        assert f"{((ratings.support > 0) & (ratings.support < 6)).sum()} items that fewer" in told
+        figures = summarize(release, ratings).figures
+        assert figures.n_omitted == ((ratings.support > 0) & (ratings.support < 6)).sum()
 
     def test_tables_in_which_that_is_everything_are_refused(self):
         ratings = Ratings.from_columns(range(40), range(40), [1, 5] * 20)

@@ -127,7 +127,7 @@ class TestSaying:
         anonymize(ratings, tmp_path / "out", k=5, seed=1, on_estimate=told.append)
         (expected,) = told
         assert (expected.kind, expected.ratings) == ("padded", 30_000)
-        assert expected.sentence().startswith("about 60,000 labels (2.0 for each rating), ")
+        assert expected.sentence().startswith("about 60,000 values (2.0 per rating), ")
 
     def test_a_mistyped_form_costs_no_work(self, ratings, tmp_path):
         with raises("option.value") as error:
@@ -137,4 +137,4 @@ class TestSaying:
 
 def test_of_likes_no_labels_are_spoken_of():
     expected = Expected(52_119, 12_000, 53_000, 60_000, 4.0, "co-rated", "like")
-    assert expected.sentence() == "about 52,119 likes (4.3 for each one read), 53 kB, 4 seconds"
+    assert expected.sentence() == "about 52,119 likes (4.3 per like read), 53 kB, 4 seconds"

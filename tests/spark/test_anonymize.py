@@ -132,7 +132,7 @@ def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, code):
 
 def test_earlier_releases_of_the_same_people_are_told(made, frame, folder):
     again = anonymize(frame, folder / "april", seed=4, **EXACT)
-    assert [(each.folder.name, each.people) for each in again.earlier] == [("out", 400)]
+    assert [(each.folder.name, each.n_users) for each in again.earlier] == [("out", 400)]
 
 
 class TestVerifying:

@@ -12,10 +12,11 @@ import pytest
 from error_assertions import raises
 from recveil.cli import main
 from recveil.methods import SparseRows
-from recveil.methods.registry import describe_to_publisher
+from recveil.methods.registry import summarize
 from recveil.methods.sparse import item_choice
 from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
+from recveil.report.release import describe_summary
 from recveil.spark import (
     anonymize,
     clusters,
@@ -92,14 +93,14 @@ def test_all_that_is_said_of_it_is_what_is_said_here(made, local, folder, rating
         assert here["counts"][name] == there["counts"][name], name
     here, there = (read(name.with_name(f"{name.name}.private"), "private.json") for name in names)
     assert here.get("settings") == there.get("settings")
-    told = describe_to_publisher(local, ratings)
+    told = describe_summary(summarize(local, ratings))
     assert made.statements[1:] == told[1:]
-    assert made.statements[0].partition(". The rows")[0] == told[0].partition(". The rows")[0]
+    assert made.statements[0].partition(". Item")[0] == told[0].partition(". Item")[0]
 
 
 def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, ratings, told):
     rows = Release.read(folder / "out").to_arrow()
-    assert abs(rows.num_rows / told[0].labels - 1) < 0.05
+    assert abs(rows.num_rows / told[0].n_values - 1) < 0.05
     assert abs(rows.num_rows / ratings.n_ratings - 1) < 0.05
     found = rows["item_id"].to_pylist()
     counts = {item: found.count(item) for item in set(found)}
@@ -107,10 +108,7 @@ def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, 
     off = np.abs(people - ratings.support)
     # In each of some four bins less than a row of at most nine people more or less.
     assert off.max() < 4 * 9
-    assert (
-        f"{off.mean():.1f} people too often or too rarely on average, and {off.max()} at"
-        in (made.statements[0])
-    )
+    assert f"by {off.mean():.1f} users on average, and {off.max()} at" in made.statements[0]
     labels = rows["rating"].to_numpy()
     assert np.allclose(labels * 10, np.rint(labels * 10), atol=1e-4)
     assert len(list((folder / "out").glob("ratings-*.parquet"))) > 1

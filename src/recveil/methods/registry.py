@@ -27,11 +27,12 @@ from recveil.methods.k_corating.fills import FILLS
 from recveil.methods.nominal.anonymizer import SharedWords, expect_words
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, value_step
 from recveil.methods.release_summary import (
-    describe_k_corating,
-    describe_predictive,
-    describe_sparse,
-    describe_synthetic,
-    describe_undone,
+    CoRatedSummary,
+    ReleaseSummary,
+    Summary,
+    SyntheticSummary,
+    summarize_predictive,
+    summarize_sparse,
 )
 from recveil.methods.size_estimates import (
     Foreseen,
@@ -171,7 +172,8 @@ class Maker:
     check: Callable[[Options], None] = lambda _: None
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
     foresee: Callable[[Ratings, int | None, Options, str, str], Foreseen] | None = None
-    describe: Callable[[Sides, Ratings], list[str]] = describe_undone
+    # Figures for the publisher, or sentences of a registered method
+    summarize: Callable[[Sides, Ratings], Summary] = lambda _, __: None
     is_secret: Callable[[Options], bool] = lambda _: False
     sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
         None
@@ -252,7 +254,7 @@ _MAKERS: dict[str, Maker] = {
             check=_reject_idle_b,
             expect=_expect_predictive,
             foresee=foresee_predictive,
-            describe=describe_predictive,
+            summarize=summarize_predictive,
         ),
         Maker(
             method=K_CORATING,
@@ -261,7 +263,7 @@ _MAKERS: dict[str, Maker] = {
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             people_in={"trust": "trust"},
             foresee=foresee_k_corating,
-            describe=describe_k_corating,
+            summarize=lambda release, ratings: CoRatedSummary.of(release, ratings.n_ratings),
         ),
         Maker(
             method=SYNTHETIC,
@@ -273,7 +275,7 @@ _MAKERS: dict[str, Maker] = {
             },
             check=check_drawing,
             foresee=foresee_synthetic,
-            describe=describe_synthetic,
+            summarize=lambda release, _: SyntheticSummary.of(release),
             is_secret=draws_in_secret,
             sample=sample_users,
         ),
@@ -283,7 +285,7 @@ _MAKERS: dict[str, Maker] = {
             again=sparse_again,
             expect=_expect_sparse,
             foresee=foresee_sparse,
-            describe=describe_sparse,
+            summarize=summarize_sparse,
         ),
         Maker(
             WORDS,
@@ -370,9 +372,12 @@ def sampler_of(
     return draw
 
 
-def describe_to_publisher(release: Sides, ratings: Ratings) -> list[str]:
-    """Return the summary of a release for its publisher, in sentences."""
-    return _maker(method_of(release.published.settings)).describe(release, ratings)
+def summarize(release: Sides, ratings: Ratings) -> ReleaseSummary:
+    """Return the figures of a release for its publisher."""
+    published = release.published
+    return ReleaseSummary(
+        published, _maker(method_of(published.settings)).summarize(release, ratings)
+    )
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:

@@ -15,14 +15,21 @@ __all__ = [
     "audit_page",
     "chart",
     "facts",
+    "sentences",
     "tables",
     "to_dict",
     "to_html",
+    "warnings",
     "write_audit_page",
     "write_html",
 ]
 
-_SUBPACKAGES = {"auditing": "audit", "evaluation": "evaluation", "comparison": "comparison"}
+_SUBPACKAGES = {
+    "auditing": "audit",
+    "comparison": "comparison",
+    "evaluation": "evaluation",
+    "methods": "release",
+}
 
 
 def _subpackage_of(result: object) -> ModuleType:
@@ -33,6 +40,16 @@ def _subpackage_of(result: object) -> ModuleType:
 def to_dict(result: object) -> dict[str, Any]:
     """Return a result as plain data for JSON."""
     return dict(_subpackage_of(result).to_dict(result))
+
+
+def sentences(result: object) -> list[str]:
+    """Return a release or an estimate in sentences for its publisher."""
+    return list(_subpackage_of(result).sentences(result))
+
+
+def warnings(result: object) -> list[str]:
+    """Return warnings about a release or an estimate."""
+    return list(_subpackage_of(result).warnings(result))
 
 
 def chart(result: object, name: str | None = None) -> Any:

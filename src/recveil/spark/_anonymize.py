@@ -15,7 +15,7 @@ from recveil.methods._anonymize import (
     choose_method,
     reject_within,
 )
-from recveil.methods.earlier_releases import Earlier, find_earlier, others, warnings_of
+from recveil.methods.earlier_releases import Earlier, find_earlier, others
 from recveil.methods.request import AnonymizeOptions, AnonymizeRequest
 from recveil.methods.synthetic.options import check_many_drawn
 from recveil.publish.folder import write_release
@@ -29,6 +29,7 @@ from recveil.release.specs.k_corating import K_CORATING
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
+from recveil.report.release import describe_summary, linkage_warnings
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.spark.group_making import CoRatedMaking, GroupMaking
@@ -79,7 +80,7 @@ class Released(NamedTuple):
 
     def warnings(self, output: Path) -> list[str]:
         """Describe what the release at `output` reveals in composition with earlier ones."""
-        return warnings_of(self.earlier, output, self.release.published.claim)
+        return linkage_warnings(self.earlier, output, self.release.published.claim)
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
@@ -175,7 +176,7 @@ def anonymize(
             scale=lake.scale,
             release=planned.release,
             verification=verification,
-            statements=planned.statements(),
+            statements=describe_summary(planned.summary()),
             earlier=tuple(others(list(earlier), target)),
             notes=lake.notes,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from recveil.methods.base import check_k, check_scale, check_seed, drawn_seed
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.predictive.anonymizer import Homogenize, value_step
-from recveil.methods.release_summary import k_corating_as_json, rows_as_json
+from recveil.methods.release_summary import CoRatedSummary, PredictiveSummary, ReleaseSummary
 from recveil.publish.size_estimate import Expected, Kind, expect
 from recveil.ratings.ratings import PUBLISHED
 from recveil.release.claim import Claim
@@ -141,11 +141,12 @@ class GroupMaking:
 
         by = GroupWriter(users, numbered, groups, rows)
 
-        def statements() -> list[str]:
+        def summary() -> ReleaseSummary:
             sides = Sides(published, replace(private, lone_ratings=by.exact_ratings))
-            return rows_as_json(sides, users.n_users, int(items.support.max()))
+            figures = PredictiveSummary.of(sides, users.n_users, int(items.support.max()))
+            return ReleaseSummary(published, figures)
 
-        return PlannedRelease(release, by, statements)
+        return PlannedRelease(release, by, summary)
 
 
 def gather_users(lake: Lake, k: int) -> DistributedUsers:
@@ -188,7 +189,7 @@ def expect_groups(
         step,
     )
     return estimate._replace(
-        labels=round(estimate.labels / share),
+        n_values=round(estimate.n_values / share),
         ratings=lake.n_ratings,
         bytes=round(estimate.bytes / share),
         most_bytes=round(estimate.most_bytes / share),
@@ -313,11 +314,11 @@ class CoRatedMaking:
         by = GroupWriter(users, numbered, lambda: groups, rows, used=describe_used)
         private = Private(np.empty(0), Groups.empty(), self._seed)
 
-        def statements() -> list[str]:
+        def summary() -> ReleaseSummary:
             sides = Sides(published, replace(private, settings=describe_used(by.n_labels)))
-            return k_corating_as_json(sides, lake.n_ratings)
+            return ReleaseSummary(published, CoRatedSummary.of(sides, lake.n_ratings))
 
-        return PlannedRelease(Sides(published, private), by, statements)
+        return PlannedRelease(Sides(published, private), by, summary)
 
 
 def _used(lake: Lake, n_labels: int) -> dict[str, Any]:

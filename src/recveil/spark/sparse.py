@@ -13,7 +13,7 @@ from scipy import sparse
 from recveil.clustering import KGather
 from recveil.methods.base import check_seed, drawn_seed
 from recveil.methods.rare_items import activity_on, split_items
-from recveil.methods.release_summary import sparse_as_json
+from recveil.methods.release_summary import ReleaseSummary, SparseSummary
 from recveil.methods.sparse.anonymizer import ClusterValues, SparseRows, as_far_apart, label_rows
 from recveil.methods.sparse.classes import (
     NEAR,
@@ -758,10 +758,11 @@ class SparseMaking:
         )
         release = Sides(published, Private(np.empty(0), Groups.empty(), self._seed))
 
-        def statements() -> list[str]:
-            return sparse_as_json(release, learned.item_users, items.support)
+        def summary() -> ReleaseSummary:
+            figures = SparseSummary.of(release, learned.item_users, items.support)
+            return ReleaseSummary(published, figures)
 
-        return PlannedRelease(release, by, statements)
+        return PlannedRelease(release, by, summary)
 
 
 class _Learned:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.methods.base import check_seed, drawn_seed
-from recveil.methods.release_summary import drawn_as_json
+from recveil.methods.release_summary import ReleaseSummary, SyntheticSummary
 from recveil.methods.synthetic.noisy_sums import Public
 from recveil.methods.synthetic.options import check_drawing, parse_epsilon
 from recveil.methods.synthetic.synthesizer import Synthesizer, reject_few
@@ -54,7 +54,8 @@ class SyntheticMaking:
         private = Private(np.empty(0), Groups.empty(), maker.seed, maker.used(model))
         release = Sides(published, private)
         by = SyntheticWriter(users.frame.sparkSession, users, batches)
-        return PlannedRelease(release, by, lambda: drawn_as_json(release))
+        summary = ReleaseSummary(published, SyntheticSummary.of(release))
+        return PlannedRelease(release, by, lambda: summary)
 
 
 def _synthesizer(options: dict[str, Any], seed: int | None) -> Synthesizer:

@@ -231,8 +231,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
             )
         if self.rating_grid == "whole" and scale.step is None:
             raise RecveilError(
-                f"rating_grid (--ratings) is whole, but the scale of ratings, {scale}, has no step; name one "
-                f"(--scale LOW:HIGH:STEP), or choose tenths",
+                f"rating_grid (--ratings) is whole, but the scale of ratings, {scale}, has no "
+                f"step; name one (--scale LOW:HIGH:STEP), or choose tenths",
                 code="option.unsupported",
             )
         if not scale.range:
