@@ -198,7 +198,7 @@ def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
             "auxiliary",
             "item_catalog",
         ),
-        *("catalogue", "train", "test", "private"),
+        *("item_catalog", "train", "test", "private"),
         *("trust", "config", "card", "audit", "evaluation", "croissant"),
         "folder",  # the project of a workbench, which looks at it itself
     }

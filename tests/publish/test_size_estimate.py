@@ -23,11 +23,11 @@ def test_padded_rows_are_expected_before_anybody_is_grouped(ratings):
     for layout in ("auto", "users"):
         before = expect_padded(ratings, 5, None, layout, "parquet")
         after = METHODS["padded"]().anonymize(ratings).published.expect(layout, "parquet")
-        assert after.labels <= before.labels < 1.3 * after.labels
+        assert after.n_values <= before.n_values < 1.3 * after.n_values
     levels = np.where(ratings.activity < 40, 9, 3)
     before = expect_padded(ratings, 3, levels, "auto", "parquet")
     after = METHODS["padded of levels"]().anonymize(ratings).published.expect("auto", "parquet")
-    assert after.labels / 1.3 < before.labels < 1.3 * after.labels
+    assert after.n_values / 1.3 < before.n_values < 1.3 * after.n_values
 
 
 class TestTooLarge:
@@ -68,7 +68,7 @@ class TestTooLarge:
         values = rng.integers(1, 6, cells.size)
         thin = Ratings.from_columns(*np.divmod(cells, 2_000), values, scale=RatingScale(1, 5, 1))
         message = self.refused(thin, tmp_path / "out", k=20, layout="users")
-        assert "take layout groups (--layout groups), homogenize simple" in message
+        assert "choose layout groups (--layout groups), homogenize simple" in message
 
 
 def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, tmp_path):
@@ -118,7 +118,7 @@ class TestSaying:
         assert stop.value.code in (0, None)
         streams = capsys.readouterr()
         expected = json.loads(streams.out)["expected"]
-        assert expected["labels"] > 0
+        assert expected["values"] > 0
         assert expected["seconds"] > 0
         assert streams.err.startswith("Expected: about ")
 

@@ -58,7 +58,7 @@ class TestTooLarge:
 
     def test_the_long_tail_is_refused_with_what_to_do_instead(self, long_tail, tmp_path):
         message = self.refused(long_tail, tmp_path / "out", k=5)
-        assert message.startswith("expected about 1.31 billion labels (1,4")
+        assert message.startswith("expected about 1.31 billion values (1,4")
         assert "--homogenize simple" in message
         assert "allow_large (--allow-large)" in message
         assert not list(tmp_path.iterdir())
@@ -69,7 +69,7 @@ class TestTooLarge:
         with pytest.raises(SystemExit) as stop:
             main([*command, "-o", str(tmp_path / "out")])
         assert stop.value.code == 2
-        assert "1.31 billion labels" in capsys.readouterr().err
+        assert "1.31 billion values" in capsys.readouterr().err
 
 
 class TestDrawnPeople:
