@@ -166,9 +166,9 @@ def rough_fit():
     What comes after the noise cannot tell more of anybody than the noisy sums do.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "_CROWD", 200)
+        patch.setattr(fitting, "_SAMPLE_SIZE", 200)
         patch.setattr(fitting, "_ROUNDS", 20)
-        patch.setattr(learning, "_CROWD", 200)
+        patch.setattr(learning, "_SAMPLE_SIZE", 200)
         patch.setattr(learning, "_TURNS", 1)
         yield
 

@@ -151,7 +151,7 @@ class TestWhatBeingInTheDataTells:
 
         everything = np.arange(ratings.n_items, dtype=np.int32)
         labels = np.full(ratings.n_items, 3.0)
-        people = np.array([table.candidates.n_people])
+        people = np.array([table.candidates.n_users])
         one = Records(people, np.array([0, ratings.n_items]), everything, labels)
         same = ReleasedTable(
             candidates=Candidates.from_records([one], ratings.n_items, ratings.scale),

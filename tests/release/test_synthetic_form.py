@@ -241,7 +241,7 @@ def test_what_the_card_does_not_show_it_binds(copy_of, name, way):
 
 
 def with_many_tastes(table):
-    """More columns than people have tastes: anything could be written there."""
+    """More columns than people have item_embeddings: anything could be written there."""
     for place in range(len(table.column_names), 200):
         numbers = np.random.default_rng(place).normal(size=table.num_rows).astype(np.float32)
         table = table.append_column(f"taste_{place - 3}", pa.array(numbers))

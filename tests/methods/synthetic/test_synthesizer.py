@@ -87,7 +87,7 @@ class TestPromise:
         others = make_ratings(320, 40, 4_000, seed=8, scale=STARS)
         assert (others.items == RATINGS.items).all()
         second = made(ratings=others)
-        assert answers[1].n_people != answers[0].n_people
+        assert answers[1].n_users != answers[0].n_users
         assert (by_taste[1] != by_taste[0]).any()
         assert same(first, second)
         assert first.published.settings == second.published.settings

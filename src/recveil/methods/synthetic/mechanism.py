@@ -124,9 +124,9 @@ class Mechanism:
 
         Returns
         -------
-        items : ndarray of int, shape (n_told,)
+        items : ndarray of int, shape (n_released,)
             The released rows of `exact`, ascending.
-        told : ndarray of float64, shape (n_told, n_columns)
+        released : ndarray of float64, shape (n_released, n_columns)
             Their noisy sums.
         """
         if exact.ndim != 2 or not exact.shape[1]:

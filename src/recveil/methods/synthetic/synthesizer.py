@@ -22,9 +22,9 @@ from recveil.methods.synthetic.noisy_sums import (
     SHARES_OF_LIKES,
     ChoiceSums,
     NoisySums,
-    People,
     Public,
     QueriedItems,
+    UserRatings,
     measure,
     measure_likes,
 )
@@ -275,51 +275,53 @@ class Synthesizer(BriefParameters, BaseEstimator):
             return Public(True, items.size), items, np.arange(items.size)
         return Public(True, catalog.size), catalog, places_on_catalog(items, catalog)
 
-    def learn(self, people: People, public: Public, items: NDArray[Any], n_people: int) -> "Learnt":
+    def learn(
+        self, ratings: UserRatings, public: Public, items: NDArray[Any], n_users: int
+    ) -> "Learnt":
         """Query the table and fit a user model to the answers.
 
         Parameters
         ----------
-        people : Ratings or SpreadOut
+        ratings : Ratings or SpreadOut
             On the queried items.
         public : Public
         items : ndarray, shape (n_items,)
             The ids of these items.
-        n_people : int
+        n_users : int
             Number of users; disclosed only with exact sums.
         """
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # Sampling after the noise is postprocessing; its seed need not be secret.
         rng = np.random.default_rng(self.seed)
-        measured, model, claim = self._ask(people, public, items, source, rng, n_people)
-        released = items[measured.told]
+        measured, model, claim = self._ask(ratings, public, items, source, rng, n_users)
+        released = items[measured.released]
         if not public.is_catalogue:
             released, order = published_order(released)
             model = model.of_items(order)
-        return Learnt(released, measured, model, claim, people.scale, rng)
+        return Learnt(released, measured, model, claim, ratings.scale, rng)
 
     def _ask(
         self,
-        people: People,
+        ratings: UserRatings,
         public: Public,
         items: NDArray[Any],
         source: NoiseSource,
         rng: np.random.Generator,
-        n_people: int,
+        n_users: int,
     ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim]:
         """Return the noisy answers, the model fitted to them, and the claim."""
-        shares = SHARES_OF_LIKES if people.scale.unary else SHARES
+        shares = SHARES_OF_LIKES if ratings.scale.unary else SHARES
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
-            return *_fit(people, sums, public, sigmas, rng), Claim("aggregates", n_people)
+            return *_fit(ratings, sums, public, sigmas, rng), Claim("aggregates", n_users)
         epsilon = float(self.epsilon)
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
         with failed_attempt_cost(mechanism, budget):
-            measured, model = _fit(people, mechanism, public, sigmas, rng)
+            measured, model = _fit(ratings, mechanism, public, sigmas, rng)
             if not public.is_catalogue:
-                reject_people(items[measured.told], can_hide=False)
+                reject_people(items[measured.released], can_hide=False)
         ledger = mechanism.ledger()
         return (
             measured,
@@ -329,15 +331,15 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
     def drawn(self, learnt: "Learnt") -> SampledUsers:
         """Return the synthetic users of the model; call this before `published`."""
-        n_people = max(1, round(learnt.measured.n_people)) if self.n_users is None else self.n_users
+        n_users = max(1, round(learnt.measured.n_users)) if self.n_users is None else self.n_users
         seeded = self.seed is not None
         drawing = int(learnt.rng.integers(1 << 62)) if seeded else secrets.randbits(64)
-        return SampledUsers(learnt.model, n_people, drawing, self.rating_grid == "whole")
+        return SampledUsers(learnt.model, n_users, drawing, self.rating_grid == "whole")
 
     def published(self, learnt: "Learnt", drawn: SampledUsers | SampledBatches) -> Published:
         """Return the published synthetic users and their provenance."""
         items, measured, model, claim, scale, rng = learnt
-        n_people, grid = drawn.n_people, step_of_drawn(scale, whole=drawn.whole)
+        n_users, grid = drawn.n_users, step_of_drawn(scale, whole=drawn.whole)
 
         def table() -> pa.Table:
             return model_table(items, model)
@@ -346,9 +348,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
             if layout == "model":
                 return None
             # Statistics of real users are as noisy as everything else.
-            n_ratings = measured.n_people * float(measured.activity.mean())
+            n_ratings = measured.n_users * float(measured.activity.mean())
             each = float(model.activity.mean())
-            return expect_drawn(items, scale, n_people, each, n_ratings, file_format, grid)
+            return expect_drawn(items, scale, n_users, each, n_ratings, file_format, grid)
 
         settings = {
             "method": SYNTHETIC.title,
@@ -364,7 +366,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             items=items,
             scale=scale,
             settings=settings,
-            n_users=n_people,
+            n_users=n_users,
             # Chosen without reading real ids: a prefix that avoids them would reveal something
             # about them.
             prefix=fresh_prefix(np.empty(0), rng),
@@ -377,7 +379,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def used(self, learnt: "Learnt") -> dict[str, Any]:
         """Return the full settings, for the private folder."""
         # The first column of embeddings is multiplied by activity.
-        n_factors = int(learnt.model.tastes[:, 1:].any(axis=0).sum())
+        n_factors = int(learnt.model.item_embeddings[:, 1:].any(axis=0).sum())
         return {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_factors}
 
 
@@ -399,7 +401,7 @@ class Learnt(NamedTuple):
 
 
 def _fit(
-    ratings: People,
+    ratings: UserRatings,
     mechanism: QueriedItems,
     public: Public,
     sigmas: Mapping[str, float],
