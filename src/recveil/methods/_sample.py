@@ -118,7 +118,7 @@ def _draw(
         prefix=fresh_prefix(np.empty(0), np.random.default_rng([drawing, 1])),
         blocks=lambda: draw(manifest, model, n_users, np.random.default_rng(drawing)),
         default_layout="users",
-        # What an older model promises, and by which queries, is told in the words of its format.
+        # The format of the model, whose claim and ledger it repeats.
         format_number=manifest.number,
     )
 

@@ -78,7 +78,7 @@ from recveil.runtime.errors import RecveilError, unknown
 def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | None:
     """Return an anonymizer for predictive anonymization; None if a component is custom."""
     settings, claim = manifest.settings, manifest.claim
-    # By the names under which releases tell of the parts that have their usual parameters.
+    # By the published names of components with their default parameters.
     predictors = {component_name(make(0)): name for name, make in PREDICTORS.items()}
     groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
     predictor, grouping = settings["predictor"], settings["grouping"]
@@ -122,7 +122,7 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
     has a requested number of users, so do these.
     """
     claim, scale = manifest.claim, manifest.scale
-    asked = manifest.settings["people"] == "asked for"
+    has_n_users = manifest.settings["people"] == "asked for"
     grid: Literal["tenths", "whole"] | None = None
     if not scale.unary:
         is_whole = scale.step is not None and manifest.settings["label_step"] == scale.step
@@ -130,7 +130,7 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
     return Synthesizer(
         claim.epsilon,
         1e-6 if claim.delta is None else claim.delta,
-        n_users=manifest.counts.get("users") if asked else None,
+        n_users=manifest.counts.get("users") if has_n_users else None,
         item_catalog=None if manifest.settings["catalogue"] == "chosen" else AS_RATED,
         rating_grid=grid,
         seed=seed,
@@ -162,7 +162,7 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Maker:
-    """How releases of a method are made."""
+    """The functions that make releases of a method."""
 
     method: Method
     make: Callable[..., Anonymizer]
@@ -198,8 +198,8 @@ def _reject_idle_b(options: Options) -> None:
     b = options.get("b", 1)
     if b != 1 and options.get("l", 1) == 1:
         raise RecveilError(
-            f"b (--b) is {b}, but without l (--l) it does nothing: every set of items stands in "
-            f"l = 1 row; give l, at least 2, or leave b out",
+            f"b (--b) is {b}, but has no effect without l (--l), since every set of items occurs in "
+            f"l = 1 row; give l, at least 2, or drop b",
             code="option.required",
         )
 
@@ -300,7 +300,7 @@ _MAKERS: dict[str, Maker] = {
 
 
 def register(maker: Maker) -> None:
-    """Make a method known everywhere: to every verb, to the card, the checker and the pages."""
+    """Register a method for every verb, the card, verification and the pages."""
     for option in maker.method.options:
         if option.name in _RESERVED:
             raise RecveilError(
@@ -330,7 +330,7 @@ def method_names() -> tuple[str, ...]:
 
 
 def maker_of(name: str) -> Maker:
-    """Return how releases of a method are made, by its name."""
+    """Return the maker of the named method."""
     if name not in method_names():
         raise RecveilError(
             f"method {name!r}: expected one of {', '.join(method_names())}", code="method.unknown"
@@ -341,8 +341,8 @@ def maker_of(name: str) -> Maker:
 def _maker(method: Method) -> Maker:
     if method.title not in _MAKERS:
         raise RecveilError(
-            f"method {method.name!r}: its words are registered, and no maker of it; register that "
-            f"with recveil.methods.registry.register",
+            f"method {method.name!r}: it is registered without a maker; register one with "
+            f"recveil.methods.registry.register",
             code="method.unsupported",
         )
     return _MAKERS[method.title]
@@ -365,8 +365,8 @@ def sampler_of(
     draw = _maker(manifest.method).sample
     if draw is None:
         raise RecveilError(
-            f"method {manifest.method.name!r}: no people can be drawn from its releases; name one "
-            f"that was written with layout model",
+            f"method {manifest.method.name!r}: its releases have no model to sample users from; "
+            f"name one of the layout model",
             code="method.unsupported",
         )
     return draw
@@ -405,7 +405,7 @@ def _variant(name: str) -> tuple[Method, Variant]:
 
 
 def has_k(name: str) -> bool:
-    """Return whether a variant takes a k: a baseline takes none, it is one setting.
+    """Return whether a variant takes a k; a baseline does not.
 
     Examples
     --------

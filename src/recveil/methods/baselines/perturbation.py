@@ -242,7 +242,7 @@ def each_user_alone(n_users: int, rng: np.random.Generator) -> Groups:
 def places_of(
     ratings: Ratings, users: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each user's ratings begin among those of some users, and where all stand.
+    """Return where each of some users' ratings start, and the positions of all of them.
 
     Examples
     --------
@@ -500,7 +500,7 @@ def histogram_recovery(
     Parameters
     ----------
     original : array-like of float, shape (n,)
-        Only the owner has them.
+        The private values.
     noisy : array-like of float, shape (n,)
         In any order.
     noise : LabelNoise

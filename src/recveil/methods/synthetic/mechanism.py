@@ -33,14 +33,14 @@ def threshold(
         )
     if type(delta) is not float or not 0 < delta < 0.5:
         raise RecveilError(
-            f"delta of the threshold is {quoted(delta)}, but it is the probability of an accident; "
-            f"give a part of delta, such as 1e-7",
+            f"delta of the threshold is {quoted(delta)}; expected a small probability, a part of "
+            f"delta, such as 1e-7",
             code="argument.value",
         )
     if type(most_items) is not int or not 1 <= most_items <= _MOST_ITEMS:
         raise RecveilError(
-            f"most_items is {quoted(most_items)}, expected to how many items one person gives at "
-            f"most; give a whole number from 1 to {_MOST_ITEMS:,}",
+            f"most_items is {quoted(most_items)}; expected the largest number of items per user, a "
+            f"whole number from 1 to {_MOST_ITEMS:,}",
             code="argument.value",
         )
     items = np.arange(1, most_items + 1)
@@ -222,14 +222,14 @@ class Mechanism:
         """Record a query before it is answered."""
         if name not in self._sigmas or name in self._queries:
             raise RecveilError(
-                f"query {quoted(name)}: it has no budget, or was asked before; expected one of "
-                f"{listed(self._sigmas)}, each once, as every answer costs",
+                f"query {quoted(name)}: it has no budget, or was answered before; expected one of "
+                f"{listed(self._sigmas)}, each once",
                 code="budget.spent",
             )
         if exact.dtype != np.int64:
             raise RecveilError(
-                f"query {name!r}: its answer is of {exact.dtype}, expected int64; sum up whole "
-                f"numbers of steps, as sums of floating-point numbers tell more than they should",
+                f"query {name!r}: its answer is of {exact.dtype}; expected int64; sum whole "
+                f"numbers of steps, since sums of floating-point numbers reveal more than the query",
                 code="argument.type",
             )
         if type(grid) is not float or not 0 < grid < math.inf or math.frexp(grid)[0] != 0.5:
