@@ -304,7 +304,7 @@ def synthetic():
     """
     maker = Maker(
         method=replace(SYNTHETIC, problems=lambda _manifest, _format: iter(())),
-        make=lambda _, seed, **options: DrawnByShares(**options, seed=seed),
+        make=DrawnByShares,
         check=check_drawing,
         read={
             "epsilon": lambda given, _ratings, _k: parse_epsilon(given),

@@ -371,7 +371,7 @@ def prepare(
             options[name] = read(options[name], ratings, k or 0)
     check_seed(request.seed)
     seed = drawn_seed(request.seed)
-    anonymizer = maker.make(k, seed=None if is_secret else seed, **options)
+    anonymizer = maker.anonymizer(k, None if is_secret else seed, options)
     expected = None
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, options, request.layout, request.file_format)

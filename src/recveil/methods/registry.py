@@ -165,6 +165,7 @@ class Maker:
     """The functions that make releases of a method."""
 
     method: Method
+    # Takes k, if the method does, the seed, and the method's options by name
     make: Callable[..., Anonymizer]
     again: Callable[[Manifest, int], Anonymizer | None] = lambda _, __: None
     read: Mapping[str, Callable[[Any, Ratings, int], Any]] = field(default_factory=dict)
@@ -178,6 +179,11 @@ class Maker:
     sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
         None
     )
+
+    def anonymizer(self, k: int | None, seed: int | None, options: Options) -> Anonymizer:
+        """Return an anonymizer with some options."""
+        arguments = (k,) if self.method.takes_k else ()
+        return self.make(*arguments, seed=seed, **options)
 
 
 def is_rule(given: object) -> bool:
@@ -198,7 +204,7 @@ def _reject_idle_b(options: Options) -> None:
     b = options.get("b", 1)
     if b != 1 and options.get("l", 1) == 1:
         raise RecveilError(
-            f"b (--b) is {b}, but has no effect without l (--l), since every set of items occurs in "
+            f"b (--b) is {b}, but has no effect without l (--l), since every set of items is in "
             f"l = 1 row; give l, at least 2, or drop b",
             code="option.required",
         )
@@ -221,17 +227,6 @@ def _expect_sparse(
         return None
     step = 1.0 if ratings.is_unary else value_step("usual", ratings.scale)
     return expect_sparse(ratings, k, layout, file_format, step)
-
-
-def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:
-    def make_it(_: int | None, **options: Any) -> Anonymizer:
-        return make(**options)
-
-    return make_it
-
-
-def _synthesizer(_: int | None, **options: Any) -> Anonymizer:
-    return Synthesizer(**options)
 
 
 _CLASSES: dict[str, Callable[..., Anonymizer]] = {
@@ -267,7 +262,7 @@ _MAKERS: dict[str, Maker] = {
         ),
         Maker(
             method=SYNTHETIC,
-            make=_synthesizer,
+            make=Synthesizer,
             again=synthetic_again,
             read={
                 "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
@@ -294,7 +289,7 @@ _MAKERS: dict[str, Maker] = {
             expect=expect_words,
             foresee=foresee_words,
         ),
-        *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
+        *(Maker(method=method, make=_CLASSES[method.title]) for method in _BASELINES),
     )
 }
 
@@ -389,7 +384,7 @@ def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
     'simple'
     """
     method, variant = _variant(name)
-    return _maker(method).make(k, seed=seed, **variant.options)
+    return _maker(method).anonymizer(k, seed, variant.options)
 
 
 def variant_names() -> tuple[str, ...]:

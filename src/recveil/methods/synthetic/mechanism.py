@@ -229,7 +229,7 @@ class Mechanism:
         if exact.dtype != np.int64:
             raise RecveilError(
                 f"query {name!r}: its answer is of {exact.dtype}; expected int64; sum whole "
-                f"numbers of steps, since sums of floating-point numbers reveal more than the query",
+                f"numbers of steps: sums of floating-point numbers reveal more than the query",
                 code="argument.type",
             )
         if type(grid) is not float or not 0 < grid < math.inf or math.frexp(grid)[0] != 0.5:
