@@ -29,8 +29,8 @@ from recveil.methods.registry import Maker, forget, maker_of, register
 from recveil.methods.synthetic import fitting, learning, synthesizer
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.options import (
-    check_drawing,
-    draws_in_secret,
+    check_synthetic_options,
+    needs_secret_noise,
     parse_epsilon,
     parse_item_catalog,
 )
@@ -305,12 +305,12 @@ def synthetic():
     maker = Maker(
         method=replace(SYNTHETIC, problems=lambda _manifest, _format: iter(())),
         make=DrawnByShares,
-        check=check_drawing,
+        check=check_synthetic_options,
         read={
             "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
             "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
         },
-        is_secret=draws_in_secret,
+        is_secret=needs_secret_noise,
         sample=lambda manifest, model, people, rng: draw_by_shares(
             manifest, model, people, int(rng.integers(1 << 60))
         ),

@@ -11,13 +11,13 @@ from recveil.io.columns.ids import reject_people
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.methods.base import check_seed, check_users, drawn_seed
+from recveil.methods.base import check_seed, check_users, seed_or_random
 from recveil.methods.earlier_releases import Earlier, find_earlier, others
 from recveil.methods.hidden_items import anonymize_hidden
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.request import AnonymizeRequest, ReleaseOptions
-from recveil.methods.synthetic.options import check_many_drawn
+from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import check_form, naming_cost
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, reject_too_large
@@ -347,7 +347,7 @@ def prepare(
     _reject_idle(maker, options, request)
     check_form(request.layout, request.file_format)
     check_layout(maker.method, request.layout)
-    check_many_drawn(options, request.layout, allow_large=request.allow_large)
+    check_n_users(options, request.layout, allow_large=request.allow_large)
     require_path("a release", is_output=True, output=request.output)
     output = Path(request.output)
     if request.earlier_release is not None:
@@ -370,7 +370,7 @@ def prepare(
         if name in options:
             options[name] = read(options[name], ratings, k or 0)
     check_seed(request.seed)
-    seed = drawn_seed(request.seed)
+    seed = seed_or_random(request.seed)
     anonymizer = maker.anonymizer(k, None if is_secret else seed, options)
     expected = None
     if maker.expect is not None and isinstance(k, int):

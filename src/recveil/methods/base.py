@@ -92,7 +92,7 @@ def check_scale(scale: RatingScale) -> None:
         )
 
 
-def drawn_seed(seed: int | None) -> int:
+def seed_or_random(seed: int | None) -> int:
     """Return the seed, or draw one from the system."""
     return secrets.randbits(64) if seed is None else seed
 

@@ -46,8 +46,8 @@ from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.model_file import sample_users
 from recveil.methods.synthetic.options import (
     AS_RATED,
-    check_drawing,
-    draws_in_secret,
+    check_synthetic_options,
+    needs_secret_noise,
     parse_epsilon,
     parse_item_catalog,
 )
@@ -268,10 +268,10 @@ _MAKERS: dict[str, Maker] = {
                 "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
                 "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
             },
-            check=check_drawing,
+            check=check_synthetic_options,
             foresee=foresee_synthetic,
             summarize=lambda release, _: SyntheticSummary.of(release),
-            is_secret=draws_in_secret,
+            is_secret=needs_secret_noise,
             sample=sample_users,
         ),
         Maker(

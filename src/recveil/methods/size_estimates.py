@@ -13,9 +13,9 @@ from recveil.publish.size_estimate import (
     Expected,
     Kind,
     expect,
-    expect_drawn,
     expect_padded,
     expect_sparse,
+    expect_synthetic,
 )
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import step_of_drawn
@@ -138,7 +138,9 @@ def foresee_synthetic(
     if layout != "model":
         grid = step_of_drawn(ratings.scale, whole=options.get("rating_grid") == "whole")
         n_ratings = float(ratings.n_ratings)
-        expected = expect_drawn(items, ratings.scale, n_users, each, n_ratings, file_format, grid)
+        expected = expect_synthetic(
+            items, ratings.scale, n_users, each, n_ratings, file_format, grid
+        )
         epsilon = options.get("epsilon")
         if epsilon is None or epsilon > _MUCH_NOISE:
             expected = expected._replace(seconds=expected.seconds + _MANY_FACTORS)

@@ -55,14 +55,14 @@ def format_time(seconds: float) -> str:
     return f"{max(1, round(seconds)):,} second{'s' if round(seconds) > 1 else ''}"
 
 
-Kind = Literal["padded", "simple", "co-rated", "sparse", "drawn"]
+Kind = Literal["padded", "simple", "co-rated", "sparse", "synthetic"]
 # Maximum number of values per rating, unless `allow_large`.
 _MOST_FOR_A_RATING = 100
 # A Parquet column stores each value as an index into its distinct values, and zstd compresses it.
 # Measured on MovieLens (100K, latest-small), also with text item ids, and on synthetic tables
 # (docs/explanation/performance.md has the large ones). About this share remains:
 _LEFT_OF_VALUES = {"groups": 0.95, "users": 0.75}
-_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "drawn": 0.8}
+_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "synthetic": 0.8}
 # Unrounded values are all distinct: dictionary encoding fails, and they are stored plainly; in
 # copies of a row they repeat.
 _BYTES_UNROUNDED = 10.5
@@ -218,7 +218,7 @@ def expect(
     )
 
 
-def expect_drawn(
+def expect_synthetic(
     items: NDArray[Any],
     scale: RatingScale,
     n_users: int,
@@ -247,17 +247,17 @@ def expect_drawn(
     Examples
     --------
     >>> scale = RatingScale(1, 5, 1)
-    >>> expect_drawn(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
+    >>> expect_synthetic(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
     'about 80,000 values (200 per rating), 1.97 MB, 4 seconds'
     """
     values = round(n_users * activity)
     if file_format == "csv":
-        per_value = _bytes_of_line(n_users, items, scale, "drawn", step)
+        per_value = _bytes_of_line(n_users, items, scale, "synthetic", step)
         most_per_value = 1.1 * per_value
     else:
         of_value = math.log2(scale.range / step + 2) / 8
         of_item = _bytes_of_item(items, activity)
-        per_value = _LEFT_OF_VALUES["users"] * of_value + _LEFT_OF_ITEMS["drawn"] * of_item
+        per_value = _LEFT_OF_VALUES["users"] * of_value + _LEFT_OF_ITEMS["synthetic"] * of_item
         most_per_value = _DOUBT * (of_value + of_item)
     around = n_users * _BYTES_PER_USER
     return Expected(
@@ -266,7 +266,7 @@ def expect_drawn(
         bytes=round(values * per_value + around),
         most_bytes=round(values * most_per_value + 1.5 * around),
         seconds=_START + _DRAW * n_users * items.size + _WRITE[file_format] * values,
-        kind="drawn",
+        kind="synthetic",
         what="like" if scale.unary else "rating",
     )
 
@@ -278,7 +278,7 @@ def reject_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
     """
     remedy = _remedy(expected.kind, layout)
     is_large = (
-        expected.kind != "drawn" and expected.n_values > _MOST_FOR_A_RATING * expected.ratings
+        expected.kind != "synthetic" and expected.n_values > _MOST_FOR_A_RATING * expected.ratings
     )
     if is_large and not allow_large:
         raise RecveilError(
@@ -303,7 +303,7 @@ def reject_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
 
 def _remedy(kind: Kind, layout: str) -> str:
     groups = "layout groups (--layout groups)"
-    if kind == "drawn":
+    if kind == "synthetic":
         return FEWER_USERS
     if kind == "padded":
         smaller = (

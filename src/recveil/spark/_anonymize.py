@@ -17,7 +17,7 @@ from recveil.methods._anonymize import (
 )
 from recveil.methods.earlier_releases import Earlier, find_earlier, others
 from recveil.methods.request import AnonymizeOptions, AnonymizeRequest
-from recveil.methods.synthetic.options import check_many_drawn
+from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import write_release
 from recveil.publish.size_estimate import Expected
 from recveil.publish.staging import check_target
@@ -140,7 +140,7 @@ def anonymize(
         )
     method_options = check_options(chosen, request.options)
     check_layout(chosen, request.layout)
-    check_many_drawn(method_options, request.layout, allow_large=request.allow_large)
+    check_n_users(method_options, request.layout, allow_large=request.allow_large)
     making = _MAKINGS[chosen.name](request.k, method_options, request.seed)
     reject_unknown_keywords("anonymize", request.reading, "k", "people_in", "times")
     check_target(output, force=request.force)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from recveil.methods.base import check_k, check_scale, check_seed, drawn_seed
+from recveil.methods.base import check_k, check_scale, check_seed, seed_or_random
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.predictive.anonymizer import Homogenize, value_step
 from recveil.methods.release_summary import CoRatedSummary, PredictiveSummary, ReleaseSummary
@@ -69,7 +69,7 @@ class GroupMaking:
                 code="option.value",
             )
         self._round_labels = options.get("round_values", "usual")
-        self._seed = drawn_seed(seed)
+        self._seed = seed_or_random(seed)
 
     def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
         """Reject unsuitable tables, and gather the users on all items."""
@@ -263,7 +263,7 @@ class CoRatedMaking:
                     f"(--engine) out",
                     code="option.unsupported",
                 )
-        self._seed = drawn_seed(seed)
+        self._seed = seed_or_random(seed)
         self._maker = KCoRater(k or 0, seed=self._seed, **options)
         self._maker.check_options()
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.clustering import KGather
-from recveil.methods.base import check_seed, drawn_seed
+from recveil.methods.base import check_seed, seed_or_random
 from recveil.methods.rare_items import activity_on, split_items
 from recveil.methods.release_summary import ReleaseSummary, SparseSummary
 from recveil.methods.sparse.anonymizer import ClusterValues, SparseRows, as_far_apart, label_rows
@@ -707,7 +707,7 @@ class SparseMaking:
 
     def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_seed(seed)
-        self._seed = drawn_seed(seed)
+        self._seed = seed_or_random(seed)
         self._maker = SparseRows(k or 0, seed=self._seed, **options)
         self._maker.check_options()
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.methods.base import check_seed, drawn_seed
+from recveil.methods.base import check_seed, seed_or_random
 from recveil.methods.release_summary import ReleaseSummary, SyntheticSummary
 from recveil.methods.synthetic.noisy_sums import Public
-from recveil.methods.synthetic.options import check_drawing, parse_epsilon
+from recveil.methods.synthetic.options import check_synthetic_options, parse_epsilon
 from recveil.methods.synthetic.synthesizer import Synthesizer, reject_few
 from recveil.methods.synthetic.user_model import SampledBatches
 from recveil.release.records import Groups
@@ -60,7 +60,7 @@ class SyntheticMaking:
 
 def _synthesizer(options: dict[str, Any], seed: int | None) -> Synthesizer:
     """Return the synthesizer; raise if its options are inconsistent."""
-    check_drawing(options)
+    check_synthetic_options(options)
     epsilon = parse_epsilon(options.pop("epsilon"))
     if epsilon is not None and seed is not None:
         raise RecveilError(
@@ -69,6 +69,6 @@ def _synthesizer(options: dict[str, Any], seed: int | None) -> Synthesizer:
             code="option.conflict",
         )
     check_seed(seed)
-    maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **options)
+    maker = Synthesizer(epsilon, seed=seed_or_random(seed) if epsilon is None else None, **options)
     maker.check_options()
     return maker

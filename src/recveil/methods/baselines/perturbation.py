@@ -14,8 +14,8 @@ from recveil.methods.base import (
     assemble,
     check_every_user_rated,
     check_seed,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
 from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.predictive.homogenize import homogenize_simple
@@ -50,7 +50,7 @@ class Baseline(ABC):
             If there are no users, a user has no rating, or a setting is unknown.
         """
         self._check(ratings)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         rng = secret_rng(seed, ratings)
         groups, blocks = self._publish(ratings, rng)
         return assemble(

@@ -16,8 +16,8 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
 from recveil.methods.components import GROUPINGS, parameters_of
 from recveil.methods.k_corating.fills import (
@@ -144,7 +144,7 @@ class KCoRater:
             not used.
         """
         self.check(ratings)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         # Nothing random depends on the seed alone: an adversary who guesses it could recognize
         # fills.
         rng = secret_rng(seed, ratings)

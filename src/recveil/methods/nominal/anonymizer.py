@@ -15,8 +15,8 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
 from recveil.methods.components import GROUPINGS, component_name, make_grouping
 from recveil.methods.rare_items import pooled_items
@@ -236,7 +236,7 @@ class SharedWords:
     def anonymize(self, ratings: Ratings) -> Release:
         """Return a release of the ratings, which are not modified."""
         self.check(ratings)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         of_places, of_groups = np.random.default_rng(seed).integers(2**32, size=2).tolist()
         shares = learn_shares(ratings, int(self.k))
         grouping = make_grouping(self.grouping, int(self.k), None, of_groups)

@@ -15,9 +15,9 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     rounded,
     secret_rng,
+    seed_or_random,
     with_private,
 )
 from recveil.methods.components import component_name, make_grouping, make_predictor, settings_of
@@ -154,7 +154,7 @@ class PredictiveAnonymizer:
         self.check(ratings)
         levels = self._levels(ratings)
         step = value_step(self.round_values, ratings.scale)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         predictor_seed, grouping_seed = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
         )

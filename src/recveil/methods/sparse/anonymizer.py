@@ -14,8 +14,8 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
 from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.rare_items import activity_on, split_items
@@ -100,7 +100,7 @@ class SparseRows:
             fewer than k users used one of its ends.
         """
         self.check(ratings)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         of_places, of_clusters, of_labels = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=3)
         )

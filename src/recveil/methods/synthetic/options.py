@@ -175,7 +175,7 @@ def parse_epsilon(value: Any) -> float | None:
     return epsilon
 
 
-def check_drawing(options: Mapping[str, Any]) -> None:
+def check_synthetic_options(options: Mapping[str, Any]) -> None:
     """Raise a RecveilError for invalid options, before any input is read."""
     epsilon, delta, n_users = (options.get(name) for name in ("epsilon", "delta", "n_users"))
     is_exact = parse_epsilon(epsilon) is None
@@ -200,7 +200,7 @@ def check_drawing(options: Mapping[str, Any]) -> None:
         )
 
 
-def check_many_drawn(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
+def check_n_users(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
     """Raise a RecveilError for very many synthetic users, before any read or query."""
     n_users = options.get("n_users")
     if n_users is not None and n_users > _MANY_USERS and layout != "model" and not allow_large:
@@ -211,12 +211,12 @@ def check_many_drawn(options: Mapping[str, Any], layout: str, *, allow_large: bo
         )
 
 
-def draws_in_secret(options: Mapping[str, Any]) -> bool:
+def needs_secret_noise(options: Mapping[str, Any]) -> bool:
     """Return whether a release needs noise that cannot be reproduced.
 
     Examples
     --------
-    >>> draws_in_secret({"epsilon": 3.0}), draws_in_secret({"epsilon": "none"})
+    >>> needs_secret_noise({"epsilon": 3.0}), needs_secret_noise({"epsilon": "none"})
     (True, False)
     """
     return parse_epsilon(options.get("epsilon")) is not None

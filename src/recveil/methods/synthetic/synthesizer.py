@@ -31,7 +31,7 @@ from recveil.methods.synthetic.noisy_sums import (
 from recveil.methods.synthetic.options import (
     AS_RATED,
     NO_NOISE,
-    check_drawing,
+    check_synthetic_options,
     in_public_order,
     on_catalog,
     parse_item_catalog,
@@ -41,7 +41,7 @@ from recveil.methods.synthetic.options import (
 )
 from recveil.methods.synthetic.user_model import LikesModel, SampledBatches, SampledUsers, UserModel
 from recveil.publish import Release
-from recveil.publish.size_estimate import Expected, expect_drawn
+from recveil.publish.size_estimate import Expected, expect_synthetic
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
@@ -168,7 +168,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         check_seed(self.seed)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
-        check_drawing({"epsilon": epsilon, "delta": delta, "n_users": self.n_users})
+        check_synthetic_options({"epsilon": epsilon, "delta": delta, "n_users": self.n_users})
 
     def check_scale(self, scale: RatingScale) -> None:
         """Raise a RecveilError if the scale does not support synthetic users."""
@@ -350,7 +350,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             # Statistics of real users are as noisy as everything else.
             n_ratings = measured.n_users * float(measured.activity.mean())
             each = float(model.activity.mean())
-            return expect_drawn(items, scale, n_users, each, n_ratings, file_format, grid)
+            return expect_synthetic(items, scale, n_users, each, n_ratings, file_format, grid)
 
         settings = {
             "method": SYNTHETIC.title,

@@ -87,7 +87,7 @@ def describe_publishing(output: Path, *, contains_users: bool, has_earlier: bool
     >>> describe_publishing(Path("out"), contains_users=True, has_earlier=False)
     'Publish out. Keep out.private secret: it maps rows to users.'
     """
-    alone = " and none of the earlier releases of these users" if has_earlier else ""
+    alone = ", and none of the earlier releases of these users" if has_earlier else ""
     reveals = "it maps rows to users" if contains_users else "it lists the users of the table"
     return f"Publish {output}{alone}. Keep {twin_name(str(output))} secret: {reveals}."
 
