@@ -130,7 +130,7 @@ class TestEveryAnonymizer:
             if name == "sparse" and k > invented.support.max():
                 with raises("table.too-few-ratings") as caught:
                     ANONYMIZERS[name](k, seed=1).anonymize(invented)
-                assert f"{k} people" in str(caught.value)
+                assert f"{k} raters" in str(caught.value)
                 continue
             people = _people(ANONYMIZERS[name](k, seed=1).anonymize(invented), invented)
             assert min(people.values()) >= k

@@ -76,7 +76,7 @@ def test_whatever_is_liked_at_least_k_share_each_row(data):
         if make is SparseRows and likes.support.max() < k:
             with raises("table.too-few-ratings") as caught:
                 make(k, seed=1).anonymize(likes)
-            assert f"{k} people" in str(caught.value)
+            assert f"{k} raters" in str(caught.value)
             continue
         release = make(k, seed=1).anonymize(likes)
         people: dict[tuple[int, ...], int] = {}
@@ -232,7 +232,7 @@ class TestDrawn:
         first = self.made()
         others = make_ratings(n_users=320, n_items=40, n_ratings=5_000, seed=8).as_likes()
         second = self.made(likes=others)
-        assert answers[1].n_people != answers[0].n_people
+        assert answers[1].n_users != answers[0].n_users
         assert rows_of(first) == rows_of(second)
         assert first.published.settings == second.published.settings
         assert first.published.model().equals(second.published.model())
