@@ -64,8 +64,8 @@ def count_here(users: NDArray[Any]) -> Count:
     """Return a function that counts users in a private folder, in this process."""
     wanted = pa.array(users).cast(pa.string())
 
-    def count(twin: Path, files: list[str]) -> int:
-        there = read_assignment(twin, files, ["user_id"])["user_id"].unique()
+    def count(private: Path, files: list[str]) -> int:
+        there = read_assignment(private, files, ["user_id"])["user_id"].unique()
         return pc.sum(pc.is_in(wanted, value_set=there.cast(pa.string()))).as_py() or 0
 
     return count
@@ -137,12 +137,12 @@ def others(earlier: list[Earlier], output: Path) -> list[Earlier]:
     return found
 
 
-def _read(twin: Path, count: Count) -> Earlier:
+def _read(private: Path, count: Count) -> Earlier:
     """Count the sought users in a release."""
-    folder = twin.with_name(twin.name.removesuffix(".private"))
+    folder = private.with_name(private.name.removesuffix(".private"))
     try:
-        manifest = json.loads(read_whole(twin / PRIVATE_MANIFEST).decode())
-        n_users = count(twin, assignment_files(manifest))
+        manifest = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
+        n_users = count(private, assignment_files(manifest))
         sha256 = manifest["release"]["sha256"]
         history = describe_history(manifest, folder)
         if not n_users:

@@ -38,7 +38,7 @@ class TestUnpaid:
         assert "off the scale" not in text
         assert text == self.told(tmp_path / "out", 2, name)
         before, figures = text.split("AUC 0.59.")
-        assert "without noise. No epsilon was paid for them" in before
+        assert "without noise. They are not charged" in before
         assert "No epsilon" not in figures
 
 
@@ -62,7 +62,7 @@ class TestEvaluation:
         (tmp_path / "e.json").write_text(json.dumps(told))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
-        assert f"Judged by {told['test_cells']:,} ratings that were held out" in said[0]
+        assert f"Evaluated by {told['test_cells']:,} ratings that were held out" in said[0]
 
     def test_of_likes_no_ratings_are_spoken_of(self, tmp_path):
         likes = RATINGS.as_likes()
