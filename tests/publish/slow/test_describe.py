@@ -49,7 +49,7 @@ class TestEvaluation:
         text = (padded.parent / "measured.json").read_text()
         said = json.loads(text)["rai:dataUseCases"]
         assert f"Measured by the publisher: {told['headline']}" in said
-        assert "20% of everybody's ratings were held out" in said[0]
+        assert "20% of each user's ratings were held out" in said[0]
         assert "The release" in told["headline"] or "Lists cannot be told" in told["headline"]
         assert not any(note in text for note in told["disclosure"]["verdict"])
         assert "secret" not in text
@@ -76,7 +76,7 @@ class TestEvaluation:
         (tmp_path / "e.json").write_text(json.dumps(told.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
-        assert "20% of everybody's likes were held out" in said[0]
+        assert "20% of each user's likes were held out" in said[0]
         assert "raw likes" in said[1]
 
 
