@@ -35,7 +35,7 @@ def test_fills_that_give_themselves_away_are_warned_of(run):
     assert "Warning: fills are not rounded to the scale." in out
     assert "they are not rounded to the scale" in Path("out/README.md").read_text()
     _, out, _ = run(*ANONYMIZE, "--fill", "similarity", "--scale", "0:9", "--force")
-    assert "not rounded to the scale, as 0:9 is continuous" in out
+    assert "not rounded to the scale, since 0:9 is continuous" in out
     _, out, _ = run(*ANONYMIZE, "--fill", "similarity", "--round-fills", "--force")
     assert "Warning" not in out
     assert "whoever works the invented ones out again" in Path("out/README.md").read_text()
