@@ -31,7 +31,7 @@ from recveil.ratings import Ratings
 from spark import RELEASES, STARS, cluster_of, invent
 
 ENGINES = "local", "spark"
-DRAWN = {"epsilon": "none", "catalogue": "as-rated"}
+DRAWN = {"epsilon": "none", "item_catalog": "as-rated"}
 FEW = ItemMeansAndBias(), RidgeFactors(rank=10), PureSVD()
 
 
@@ -123,7 +123,7 @@ def made(
 def maker(kind: str, seed: int) -> Any:
     """Return what makes a release of a kind here."""
     if kind == "drawn":
-        return Synthesizer(None, catalogue="as-rated", seed=seed)
+        return Synthesizer(None, item_catalog="as-rated", seed=seed)
     if kind in ("k-corating", "sparse"):
         return {"k-corating": KCoRater, "sparse": SparseRows}[kind](RELEASES[kind]["k"], seed=seed)
     return PredictiveAnonymizer(

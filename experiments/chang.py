@@ -58,7 +58,7 @@ def released(folder: Path, homogenize: str, k: int, seed: int) -> ReleasedTable:
     """Anonymize what was not held out, as in the paper's Algorithm 1."""
     train = split_of(folder, seed).train
     anonymizer = PredictiveAnonymizer(
-        k, homogenize, grouping="predictive", round_labels="none", seed=seed
+        k, homogenize, grouping="predictive", round_values="none", seed=seed
     )
     return ReleasedTable.from_release(anonymizer.anonymize(train), train)
 

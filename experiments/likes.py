@@ -81,7 +81,7 @@ def _noise(epsilon: float | None) -> str:
 def _lists_of_drawn(likes: Ratings, epsilon: float | None, out: Path) -> Interval:
     """Return what lists keep that are learned from people drawn from four fifths of the likes."""
     asked = "none" if epsilon is None else epsilon
-    anonymize(likes, out, epsilon=asked, catalogue="as-rated")
+    anonymize(likes, out, epsilon=asked, item_catalog="as-rated")
     judged = evaluate(out, likes, split=0.2, with_membership=False, targets=1, seed=SEED)
     kept = judged.evaluation.retained.lists
     return Interval(kept.value, kept.low, kept.high, kept.n_users)
@@ -91,7 +91,7 @@ def _membership_of_drawn(likes: Ratings, epsilon: float | None) -> list[Row]:
     """Return who is told to be in a release of one half of the people, by releases of others."""
 
     def make(seed: int) -> Synthesizer:
-        return Synthesizer(epsilon, catalogue="as-rated", seed=seed)
+        return Synthesizer(epsilon, item_catalog="as-rated", seed=seed)
 
     found = attack_by_shadows(likes, make, SHADOWS, SEED).by_known
     rows = []

@@ -75,7 +75,7 @@ def drawn_table(train: Ratings, epsilon: float, item_share: float, seed: int) ->
     rule = learn_likes(measured, rng)
     blocks = list(rule.draw(train.n_users, rng))
     indptr = np.concatenate([[0], *(np.diff(block.indptr) for block in blocks)]).cumsum()
-    items = measured.told[np.concatenate([block.indices for block in blocks])].astype(np.int32)
+    items = measured.released[np.concatenate([block.indices for block in blocks])].astype(np.int32)
     rows = UserRows(indptr, items, np.ones(items.size))
     return TrainingTable.from_rows(
         rows, np.ones(train.n_users, np.int64), train.n_items, train.scale

@@ -3,7 +3,7 @@
     python experiments/synthetic_netflix.py                          480,189 people, epsilon 1
     python experiments/synthetic_netflix.py --people 48000 --epsilon 10      a tenth, in minutes
 
-The ratings are invented (`recveil.datasets.make_ratings`): people choose and rate by eight tastes,
+The ratings are invented (`recveil.datasets.make_ratings`): people choose and rate by eight item_embeddings,
 by how popular items are, and by chance. A fifth of the ratings of some people is held out. As many
 people as there are are drawn at epsilon; recommenders learn from them as from the raw ratings, and
 serve the people with held-out ratings from what is left of their own.
@@ -137,8 +137,8 @@ def choose_by_few(table: TrainingTable) -> tuple[TrainingTable, InnerSplit]:
     few[rng.choice(few.size, min(ROWS_TO_CHOOSE_BY, few.size // 5), replace=False)] = True
     left = np.flatnonzero(~few)
     sizes = table.sizes[left]
-    rows, n_people = table.rows.take(left), int(sizes.sum())
-    rest = TrainingTable(rows, sizes, table.n_items, n_people, table.scale)
+    rows, n_users = table.rows.take(left), int(sizes.sum())
+    rest = TrainingTable(rows, sizes, table.n_items, n_users, table.scale)
     known = table.rows.take(np.flatnonzero(few))
     held = rng.random(known.values.size) < HELD_SHARE
     cells = HeldOut(
@@ -152,7 +152,7 @@ def choose_by_few(table: TrainingTable) -> tuple[TrainingTable, InnerSplit]:
 
 def drawn_rows(train: Ratings, epsilon: float, seed: int, task: Task) -> UserRows:
     """Draw as many people as there are, and put them on the most rated items."""
-    release = Synthesizer(epsilon, catalogue="as-rated", seed=seed).anonymize(train).published
+    release = Synthesizer(epsilon, item_catalog="as-rated", seed=seed).anonymize(train).published
     place_of = task.place_of[np.searchsorted(train.items, release.items)]
     return on_places(release.blocks(), place_of)
 

@@ -61,7 +61,7 @@ def judge(table: TrainingTable, train: Ratings, test: HeldOut) -> Served:
 def drawn_table(train: Ratings, setting: Setting, seed: int) -> TrainingTable:
     """Draw people, and put them on the items of the training ratings."""
     people = None if setting.times == 1 else setting.times * train.n_users
-    made = Synthesizer(setting.epsilon, catalogue="as-rated", people=people, seed=seed)
+    made = Synthesizer(setting.epsilon, item_catalog="as-rated", n_users=people, seed=seed)
     published = made.anonymize(train).published
     place = np.searchsorted(train.items, published.items)
     blocks = list(published.blocks())

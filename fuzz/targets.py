@@ -40,7 +40,7 @@ from recveil.io import FORMATS, read_levels, read_ratings, read_trust, understan
 from recveil.io.files import naming
 from recveil.io.reading import Reading
 from recveil.io.worker import decoded_table, decoding
-from recveil.methods.synthetic.options import parse_catalogue
+from recveil.methods.synthetic.options import parse_item_catalog
 from recveil.ratings import Ratings
 from recveil.release.data_card import data_cards
 from recveil.release.manifest import Manifest
@@ -253,7 +253,7 @@ def netflix(data: bytes) -> None:
 def catalogue(data: bytes) -> None:
     """Read a list of items."""
     with folder_of(items=data) as folder:
-        answer(parse_catalogue, folder / "items")
+        answer(parse_item_catalog, folder / "items")
 
 
 def levels(data: bytes) -> None:

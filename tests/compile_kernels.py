@@ -60,7 +60,7 @@ def by_rows(folder: Path) -> None:
 
 def drawn(_: Path) -> None:
     for ratings in (RATINGS, RATINGS.as_likes()):
-        Synthesizer(None, catalogue="as-rated", seed=1).anonymize(ratings)
+        Synthesizer(None, item_catalog="as-rated", seed=1).anonymize(ratings)
 
 
 def audited(folder: Path) -> None:

@@ -29,10 +29,10 @@ from recveil.methods.registry import Maker, forget, maker_of, register
 from recveil.methods.synthetic import fitting, learning, synthesizer
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.options import (
-    check_drawing,
-    draws_in_secret,
-    parse_catalogue,
+    check_synthetic_options,
+    needs_secret_noise,
     parse_epsilon,
+    parse_item_catalog,
 )
 from recveil.publish import Release, convert
 from recveil.ratings import Ratings, RatingScale
@@ -166,9 +166,9 @@ def rough_fit():
     What comes after the noise cannot tell more of anybody than the noisy sums do.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "_CROWD", 200)
+        patch.setattr(fitting, "_SAMPLE_SIZE", 200)
         patch.setattr(fitting, "_ROUNDS", 20)
-        patch.setattr(learning, "_CROWD", 200)
+        patch.setattr(learning, "_SAMPLE_SIZE", 200)
         patch.setattr(learning, "_TURNS", 1)
         yield
 
@@ -206,10 +206,17 @@ class DrawnByShares:
     """
 
     def __init__(
-        self, epsilon, delta=1e-6, *, people=None, catalogue=None, rating_grid="tenths", seed=None
+        self,
+        epsilon,
+        delta=1e-6,
+        *,
+        n_users=None,
+        item_catalog=None,
+        rating_grid="tenths",
+        seed=None,
     ):
-        self.epsilon, self.delta, self.people = epsilon, delta, people
-        self.catalogue, self.rating_grid, self.seed = catalogue, rating_grid, seed
+        self.epsilon, self.delta, self.n_users = epsilon, delta, n_users
+        self.item_catalog, self.rating_grid, self.seed = item_catalog, rating_grid, seed
 
     def anonymize(self, ratings):
         rng = np.random.default_rng(self.seed)
@@ -220,7 +227,7 @@ class DrawnByShares:
             sums = sums + rng.normal(scale=ledger.queries[0].sigma, size=sums.size)
         shares = np.maximum(sums, 0.01)
         model = self._model(ratings, shares / shares.sum())
-        n_people = ratings.n_users if self.people is None else self.people
+        n_people = ratings.n_users if self.n_users is None else self.n_users
         step = 0.1 if self.rating_grid == "tenths" else ratings.scale.step
         claim = Claim("aggregates", ratings.n_users)
         if ledger is not None:
@@ -230,8 +237,8 @@ class DrawnByShares:
         settings = {
             "method": SYNTHETIC.title,
             "noise": "none" if ledger is None else "gaussian",
-            "catalogue": "chosen" if self.catalogue is None else "given",
-            "people": "counted" if self.people is None else "asked for",
+            "catalogue": "chosen" if self.item_catalog is None else "given",
+            "people": "counted" if self.n_users is None else "asked for",
             "label_step": step,
             "pooled_share": 0.0,
             "activity": [8.0],
@@ -297,13 +304,13 @@ def synthetic():
     """
     maker = Maker(
         method=replace(SYNTHETIC, problems=lambda _manifest, _format: iter(())),
-        make=lambda _, seed, **options: DrawnByShares(**options, seed=seed),
-        check=check_drawing,
+        make=DrawnByShares,
+        check=check_synthetic_options,
         read={
             "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
-            "catalogue": lambda given, _ratings, _k: parse_catalogue(given),
+            "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
         },
-        is_secret=draws_in_secret,
+        is_secret=needs_secret_noise,
         sample=lambda manifest, model, people, rng: draw_by_shares(
             manifest, model, people, int(rng.integers(1 << 60))
         ),

@@ -117,7 +117,7 @@ class TestDrawn:
 
     @staticmethod
     def exact(seed):
-        return Synthesizer(None, catalogue="as-rated", seed=seed)
+        return Synthesizer(None, item_catalog="as-rated", seed=seed)
 
     def test_it_has_a_page(self, found):
         page = found.to_html()
@@ -193,5 +193,5 @@ class TestEvaluate:
 
 class TestCompare:
     def test_there_are_no_ratings_to_choose_by(self, likes, tmp_path):
-        with raises("option.unsupported", "--for"):
+        with raises("option.unsupported", "--utility"):
             compare(likes, tmp_path / "out", ks=[5], targets=20, utility="ratings")

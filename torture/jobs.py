@@ -91,7 +91,7 @@ def _job(
 _OUT, _DRAWN = Target("out", "release"), Target("out", "drawn")
 _ANONYMIZE = "anonymize in/ratings.csv -o at/out --seed 1"
 _PADDED = "--k 3 --predictor item-mean --grouping bisecting"
-_SYNTHETIC = "anonymize in/ratings.csv -o at/out --epsilon 20 --scale 1:5:1 --catalogue as-rated"
+_SYNTHETIC = "anonymize in/ratings.csv -o at/out --epsilon 20 --scale 1:5:1 --item-catalog as-rated"
 _COMPARE = "compare in/ratings.csv -o at/out --methods simple,raw --k 3 --targets 9 --seed 1"
 _AUDIT = (
     "audit in/ratings.csv --release in/made --targets 20 --seed 1 --html at/page.html "

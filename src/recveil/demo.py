@@ -19,8 +19,8 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
 
 KNOWN = 8
-_INVENTING, _SHARING, _DRAWING = "Inventing people", "Making shared rows", "Drawing people"
-_WRITING, _TELLING = "Writing and verifying", "Telling members"
+_GENERATING, _GROUPING, _SAMPLING = "Generating users", "Grouping users", "Sampling users"
+_WRITING, _ATTACKING = "Writing and verifying", "Inferring membership"
 
 
 @brief
@@ -36,7 +36,7 @@ class Demo(NamedTuple):
     # Verification of the release of shared rows
     verification: Verification
     # Verification of the release of synthetic users
-    drawn: Verification
+    synthetic: Verification
     # Membership inference on the shared rows by eight exact ratings
     members: Membership
     # Upper bound of the AUC of membership inference on the synthetic users
@@ -72,28 +72,28 @@ def demo(
     The first release has rows shared by k users; the second has synthetic users sampled from noisy
     sums.
     """
-    drawn_output = release_synthetic(output)
-    for target in (output, drawn_output):
+    synthetic_output = release_synthetic(output)
+    for target in (output, synthetic_output):
         check_target(target, force=force)
     with parts(
-        "Demo", {_INVENTING: 1, _SHARING: 2, _DRAWING: 4, _WRITING: 2, _TELLING: 2}
+        "Demo", {_GENERATING: 1, _GROUPING: 2, _SAMPLING: 4, _WRITING: 2, _ATTACKING: 2}
     ) as begin:
-        begin(_INVENTING)
+        begin(_GENERATING)
         ratings = make_ratings(n_users=2_000, n_items=1_000, n_ratings=100_000, seed=seed)
-        begin(_SHARING)
+        begin(_GROUPING)
         grouping = PredictiveAnonymizer(k, seed=seed)
         release = grouping.anonymize(ratings)
-        begin(_DRAWING)
-        synthesizer = Synthesizer(epsilon, catalogue="as-rated", people=ratings.n_users)
-        drawn = synthesizer.anonymize(ratings)
+        begin(_SAMPLING)
+        synthesizer = Synthesizer(epsilon, item_catalog="as-rated", n_users=ratings.n_users)
+        synthetic = synthesizer.anonymize(ratings)
         begin(_WRITING)
         before = match_known_ratings(ratings, KNOWN, seed=seed)
         shared = release.write(output, force=force)
-        verified = drawn.write(drawn_output, force=force)
-        begin(_TELLING)
+        verified = synthetic.write(synthetic_output, force=force)
+        begin(_ATTACKING)
         adversary = Adversary(known=KNOWN, rating_error=0)
         members = infer_membership(ratings, grouping, adversary, seed=seed)
-    bounds = bounds_of(drawn.published.claim)
+    bounds = bounds_of(synthetic.published.claim)
     most = bounds["most_auc"], bounds["most_accuracy_of_two"]
     return Demo(ratings, before, _row_sizes(ratings), shared, verified, members, *most)
 

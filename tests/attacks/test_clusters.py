@@ -48,7 +48,7 @@ def test_rows_of_few_items_join_the_cluster_that_they_share_most_values_with():
 
 
 def test_rows_of_one_cluster_are_joined_and_nothing_more(ratings):
-    release = SparseRows(5, crowd=200, seed=1).anonymize(ratings)
+    release = SparseRows(5, cluster_size=200, seed=1).anonymize(ratings)
     table = ReleasedTable.from_release(release, ratings)
     assert np.bincount(find_clusters(table, 200), table.candidates.sizes).max() == 200
 

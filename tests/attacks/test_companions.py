@@ -34,7 +34,7 @@ def ratings():
 class TestCompanions:
     def test_nothing_wrong_is_told(self, ratings):
         for k, rounded in itertools.product((2, 5), ("tenth", "none", "scale")):
-            table = release(ratings, k, round_labels=rounded)
+            table = release(ratings, k, round_values=rounded)
             grid = {"tenth": 0.1, "none": None, "scale": 1.0}[rounded]
             found = measure_companions(ratings, table, np.arange(60), grid)
             assert found.correct.rate == 1.0
@@ -42,7 +42,7 @@ class TestCompanions:
 
     def test_exact_means_tell_everything(self, ratings):
         """An exact mean leaves the target's rating, unless it is the mean of the others."""
-        table = release(ratings, 3, round_labels="none")
+        table = release(ratings, 3, round_values="none")
         found = measure_companions(ratings, table, np.arange(60), None)
         dense, told = ratings.csr.toarray(), 0
         for user, item in zip(*np.nonzero(dense), strict=True):

@@ -287,7 +287,7 @@ def test_any_scale(scale, grid):
     )
     if grid == "tenth" and scale.step is None:
         grid = "none"
-    release = PredictiveAnonymizer(5, round_labels=grid, seed=1).anonymize(ratings)
+    release = PredictiveAnonymizer(5, round_values=grid, seed=1).anonymize(ratings)
     table = ReleasedTable.from_release(release, ratings)
     told = infer_cells(ratings, table)
     assert told.auc.low > 0.5

@@ -61,7 +61,7 @@ class TestAttack:
 
 class TestMaker:
     def test_it_draws_as_many_people_for_each(self, ratings):
-        release = Synthesizer(None, people=600, catalogue="as-rated", seed=1).anonymize(ratings)
+        release = Synthesizer(None, n_users=600, item_catalog="as-rated", seed=1).anonymize(ratings)
         manifest = Manifest.of(release.published)
         written = Manifest(
             manifest.claim,
@@ -70,18 +70,18 @@ class TestMaker:
             manifest.scale,
             counts={"users": 600},
         )
-        assert shadow_maker(written, ratings.n_users)(1).people == 300
+        assert shadow_maker(written, ratings.n_users)(1).n_users == 300
         assert shadow_maker(written, ratings.n_users)(2).seed == 2
 
     def test_as_many_as_counted_if_nobody_asked(self, ratings):
-        release = Synthesizer(20.0, catalogue="as-rated", seed=1).anonymize(ratings)
+        release = Synthesizer(20.0, item_catalog="as-rated", seed=1).anonymize(ratings)
         made = shadow_maker(Manifest.of(release.published), ratings.n_users)(1)
-        assert (made.people, made.epsilon) == (None, 20.0)
+        assert (made.n_users, made.epsilon) == (None, 20.0)
 
     def test_a_model_is_drawn_from_at_length(self, ratings):
-        release = Synthesizer(None, catalogue="as-rated", seed=1).anonymize(ratings)
+        release = Synthesizer(None, item_catalog="as-rated", seed=1).anonymize(ratings)
         made = shadow_maker(Manifest.of(release.published, "model"), ratings.n_users)(1)
-        assert made.people == 300
+        assert made.n_users == 300
 
     def test_what_cannot_be_made_again_is_refused(self, ratings):
         levels = np.full(ratings.n_users, 5)

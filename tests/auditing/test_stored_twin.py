@@ -35,7 +35,7 @@ def test_an_evaluation_serves_everybody(here):
 
 def test_the_next_release_warns_of_it(here):
     made = anonymize(here / "ratings.csv", here / "next", k=5, scale=RatingScale(1, 5, 1), seed=2)
-    assert [(earlier.folder.name, earlier.people) for earlier in made.earlier] == [("out", 40)]
+    assert [(earlier.folder.name, earlier.n_users) for earlier in made.earlier] == [("out", 40)]
 
 
 def test_its_values_are_looked_for(here):

@@ -290,9 +290,9 @@ class TestTwoReleases:
 
     def test_who_anonymizes_again_is_warned(self, released):
         result, err = released
-        assert "warning: 120 of these people are in an earlier release, 'march', too" in err
+        assert "warning: 120 of these users are also in an earlier release, 'march'" in err
         (earlier,) = result["earlier"]
-        assert earlier["people"] == 120
+        assert earlier["users"] == 120
         assert earlier["release"].endswith("march")
 
     def test_another_release_needs_one(self, run):

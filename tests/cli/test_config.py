@@ -359,9 +359,9 @@ NAMED_ALONE = {
     "explain json "
     "preset known right wrong-kind rating-error date-error outside-top activity-error duplicates "
     "drop-off-scale query max-memory engine master",
-    "anonymize": "output k method homogenize grouping predictor round labels privacy-levels b l "
-    "fill trust round-fills protect crowd epsilon delta people catalogue ratings layout seed "
-    "hide-items force allow-large earlier-release dry-run explain json duplicates "
+    "anonymize": "output k method homogenize grouping predictor round values privacy-levels b l "
+    "fill trust round-fills protect cluster-size epsilon delta n-users item-catalog ratings "
+    "layout seed hide-items force allow-large earlier-release dry-run explain json duplicates "
     "drop-off-scale query max-memory engine master",
     "sample": "output n-users seed force json max-memory",
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "
@@ -369,8 +369,8 @@ NAMED_ALONE = {
     "describe": "card audit evaluation column-names force json max-memory",
     "evaluate": "release train test split null-rule targets membership liked seed all explain json "
     "duplicates drop-off-scale query max-memory",
-    "compare": "output methods k split targets seed max-risk min-k for risk shadows allow-large "
-    "liked explain json duplicates drop-off-scale query max-memory",
+    "compare": "output methods k split targets seed max-risk min-k utility risk shadows "
+    "allow-large liked explain json duplicates drop-off-scale query max-memory",
     "selftest": "seed json duplicates drop-off-scale query max-memory",
     "convert": "force json duplicates drop-off-scale query max-memory",
     "generate": "users items ratings seed scale format force json",

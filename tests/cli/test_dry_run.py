@@ -64,14 +64,14 @@ def test_json_keeps_its_contract(run, tmp_path):
             "method",
             "k",
             "groups",
-            "people",
+            "users",
             "expected",
             "memory",
             "estimated_from",
         ),
-        *("might_be_refused", "leftovers", "output", "private", "data", "earlier"),
+        *("rejection", "leftovers", "output", "private", "data", "earlier"),
     }
-    assert (plain["groups"], plain["people"], plain["dry_run"]) == (15, 60, True)
+    assert (plain["groups"], plain["users"], plain["dry_run"]) == (15, 60, True)
 
 
 def test_it_refuses_as_the_run_does(run, tmp_path):

@@ -104,7 +104,7 @@ REFUSED = [
     (("convert", "ratings.csv", "hard.csv", "--force"), "is the input itself"),
     ((*ANONYMIZE, "-o", "x", "--trust", "other.csv", "--json", "other.csv"), "is an input itself"),
     ((*ANONYMIZE, "-o", "x", "--privacy-levels", "other.csv", "--json", "other.csv"), "an input"),
-    ((*ANONYMIZE, "-o", "x", "--catalogue", "other.csv", "--json", "other.csv"), "an input"),
+    ((*ANONYMIZE, "-o", "x", "--item-catalog", "other.csv", "--json", "other.csv"), "an input"),
     ((*ANONYMIZE, "-o", "old", "--earlier-release", "old", "--force"), "is an input itself"),
     (("sample", "old", "--n-users", "9", "-o", "./old", "--force"), "is an input itself"),
     # a file that an input stands for
@@ -198,7 +198,7 @@ def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
             "auxiliary",
             "item_catalog",
         ),
-        *("catalogue", "train", "test", "private"),
+        *("item_catalog", "train", "test", "private"),
         *("trust", "config", "card", "audit", "evaluation", "croissant"),
         "folder",  # the project of a workbench, which looks at it itself
     }

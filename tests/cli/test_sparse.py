@@ -13,12 +13,15 @@ from shared.cli_sparse import (
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--method", "sparse", "--crowd", 5), "crowd (--crowd) is 5; expected 20 to 256"),
+        (
+            ("--method", "sparse", "--cluster-size", 5),
+            "cluster_size (--cluster-size) is 5; expected a number",
+        ),
         (("--method", "sparse", "--privacy-levels", "5"), "(--privacy-levels): only for the met"),
         (("--method", "sparse", "--l", 2), "l (--l): only for the method predictive"),
-        (("--method", "sparse", "--labels", "model"), "labels (--labels): only for the method"),
-        (("--crowd", 20), "crowd (--crowd): only for the method sparse"),
-        (("--labels", "model", "--homogenize", "simple"), "labels (--labels) is 'model', but"),
+        (("--method", "sparse", "--values", "model"), "values (--values): only for the method"),
+        (("--cluster-size", 20), "cluster_size (--cluster-size): only for the method sparse"),
+        (("--values", "model", "--homogenize", "simple"), "values (--values) is 'model', but"),
     ],
 )
 def test_what_is_not_theirs_is_refused(run, options, told):

@@ -32,8 +32,8 @@ TWINS = {
 WITHOUT_JSON = ("config", "workbench")
 # What nobody can type.
 OF_THE_LIBRARY_ALONE = {
-    ("compare", "stopped"): "a function, which the command gives itself: it writes the page",
-    ("compare", "so_far"): "a function, which the workbench gives: it draws what is finished",
+    ("compare", "on_interrupt"): "a function, which the command gives itself: it writes the page",
+    ("compare", "on_progress"): "a function, which the workbench gives: it draws what is finished",
     ("anonymize", "on_estimate"): "a function, which the command gives itself: it prints",
     ("config", "known"): "objects, which the command makes of its verbs",
     ("audit", "adversaries"): "objects, which the command makes of the options below",

@@ -90,10 +90,10 @@ class TestResuming:
 
     def test_who_watches_is_given_what_is_finished_after_each_setting(self, run):
         seen = []
-        run(ks=[3], so_far=seen.append)
+        run(ks=[3], on_progress=seen.append)
         assert [(len(each.rows), each.unfinished) for each in seen] == [(1, 2), (2, 1), (3, 0)]
         seen.clear()
-        run(so_far=seen.append)  # two of the five are new
+        run(on_progress=seen.append)  # two of the five are new
         assert [(len(each.rows), each.unfinished) for each in seen] == [(3, 2), (4, 1), (5, 0)]
 
     def test_an_anonymizer_that_is_killed_leaves_no_release(self, run, tmp_path):

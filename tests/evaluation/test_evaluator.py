@@ -92,7 +92,7 @@ class TestInvariants:
     def test_one_group_of_everybody_is_the_release_of_item_means(self, split, judge):
         train, test = split
         one = PredictiveAnonymizer(
-            k=train.n_users, homogenize="simple", round_labels="none", seed=1
+            k=train.n_users, homogenize="simple", round_values="none", seed=1
         ).anonymize(train)
         rated = np.flatnonzero(train.support).astype(np.int32)
         means = TrainingTable.from_ratings(train).item_means()

@@ -45,7 +45,7 @@ class TestInvariants:
     def test_one_group_of_everybody_is_the_release_of_item_means(self, split, served_raw):
         train = split.train
         simple = PredictiveAnonymizer(
-            k=train.n_users, homogenize="simple", round_labels="none", seed=1
+            k=train.n_users, homogenize="simple", round_values="none", seed=1
         ).anonymize(train)
         one_group = TrainingTable.from_released(
             ReleasedTable.from_release(simple, train), train.scale

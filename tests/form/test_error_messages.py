@@ -134,7 +134,6 @@ def _flags_without_a_parameter(text: str) -> list[str]:
     words = FLAG.sub("", said)
     flags = FLAG.findall(said) if " " in text.partition(", ")[0] else []
     names = {flag: flag.removeprefix("--").replace("-", "_") for flag in flags}
-    names |= {"--for": "utility"} if "--for" in names else {}  # a word that Python keeps to itself
     return [flag for flag in flags if not re.search(rf"(?<![\w-]){names[flag]}", words)]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.methods import anonymize
-from recveil.methods.synthetic.options import parse_catalogue
+from recveil.methods.synthetic.options import parse_item_catalog
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import memory_limited
@@ -32,12 +32,12 @@ def little():
 
 def test_a_list_of_items_may_be_packed(tmp_path):
     path = packed(tmp_path, "items.txt.gz", ["9\n7\n"])
-    assert parse_catalogue(path).tolist() == [7, 9]
+    assert parse_item_catalog(path).tolist() == [7, 9]
 
 
 def test_a_list_of_items_that_never_ends(little):
     with pytest.raises(RecveilError):
-        parse_catalogue("/dev/zero")
+        parse_item_catalog("/dev/zero")
 
 
 def test_what_is_private_and_far_too_large(tmp_path):

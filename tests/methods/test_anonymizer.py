@@ -13,9 +13,10 @@ from recveil.attacks.release_target import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, SparseRows
 from recveil.methods.rare_items import pooled_items
-from recveil.methods.registry import describe_to_publisher, same_again
+from recveil.methods.registry import same_again, summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
+from recveil.report.release import describe_summary
 from recveil.verification import verify
 
 
@@ -178,7 +179,7 @@ class TestPromise:
     def test_a_null_release_tells_nothing(self):
         """Where all are one crowd, no class is found more often than by a blind guess."""
         ratings = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=5)
-        release = SparseRows(5, crowd=256, seed=1).anonymize(ratings)
+        release = SparseRows(5, cluster_size=256, seed=1).anonymize(ratings)
         table = ReleasedTable.from_release(release, ratings)
         found = attack_release(ratings, table, Adversary(known=8), np.arange(300))
         assert release.private.groups.sizes.size == 60
@@ -193,8 +194,8 @@ class TestPromise:
 
     def test_no_rating_stands_in_it_by_more_than_chance(self, invented):
         """Labels do not change when ratings of a class's items do, but through the crowd."""
-        told = describe_to_publisher(SparseRows(5, seed=1).anonymize(invented), invented)
-        assert told[0].startswith("No rating is published: items were drawn")
+        told = describe_summary(summarize(SparseRows(5, seed=1).anonymize(invented), invented))
+        assert told[0].startswith("No rating is published")
         assert "do not hide who is in the data" in told[2]
 
     def test_what_fewer_than_k_rated_is_left_out(self):
@@ -204,27 +205,27 @@ class TestPromise:
         items = np.concatenate([block.indices for block in release.published.blocks()])
         assert (ratings.support < 6).sum() > 50
         assert ratings.support[items].min() >= 6
-        told = " ".join(describe_to_publisher(release, ratings))
-        assert f"{((ratings.support > 0) & (ratings.support < 6)).sum()} items that fewer" in told
+        figures = summarize(release, ratings).figures
+        assert figures.n_omitted == ((ratings.support > 0) & (ratings.support < 6)).sum()
 
     def test_tables_in_which_that_is_everything_are_refused(self):
         ratings = Ratings.from_columns(range(40), range(40), [1, 5] * 20)
         with raises("table.too-few-ratings") as caught:
             SparseRows(5).anonymize(ratings)
-        assert "5 people" in str(caught.value)
+        assert "5 raters" in str(caught.value)
 
     def test_it_is_made_again_from_its_settings(self, invented):
-        release = SparseRows(5, crowd=31, seed=1).anonymize(invented)
+        release = SparseRows(5, cluster_size=31, seed=1).anonymize(invented)
         again = same_again(Manifest.of(release.published), seed=1)
-        assert (again.k, again.crowd) == (5, 31)
+        assert (again.k, again.cluster_size) == (5, 31)
         for first, second in zip(rows_of(release), rows_of(again.anonymize(invented)), strict=True):
             assert np.array_equal(first[1], second[1])
 
     @pytest.mark.parametrize("crowd", [19, 257, 20.0, True, None])
     def test_a_crowd_that_is_too_small_is_refused(self, crowd, invented):
         with raises("option.value") as caught:
-            SparseRows(5, crowd=crowd).anonymize(invented)
-        assert "crowd" in str(caught.value)
+            SparseRows(5, cluster_size=crowd).anonymize(invented)
+        assert "cluster_size" in str(caught.value)
 
     def test_too_few_people_for_a_crowd(self):
         ratings = make_ratings(n_users=19, n_items=20, n_ratings=150, seed=1)
@@ -244,7 +245,7 @@ class TestPaddedOfPredictions:
         """Who alone rated an item would else read their rating in its column."""
         pool = pooled_items(invented, 5)
         assert pool.size > 1
-        release = PredictiveAnonymizer(5, labels="model", round_labels="none", seed=1)
+        release = PredictiveAnonymizer(5, values="model", round_values="none", seed=1)
         labels = np.array([row for _, row in rows_of(release.anonymize(invented))])
         columns = labels[:, np.searchsorted(np.flatnonzero(invented.support), pool)]
         assert (columns == columns[:, :1]).all()
@@ -267,7 +268,7 @@ class TestPaddedOfPredictions:
             )
             assert pooled_items(ratings, 5).tolist() == list(range(10, 111))
             made = PredictiveAnonymizer(
-                5, predictor=predictor, labels="model", round_labels="none", seed=1
+                5, predictor=predictor, values="model", round_values="none", seed=1
             )
             of_pool = np.array([row[10:] for _, row in rows_of(made.anonymize(ratings))])
             labels.append(of_pool.mean())
@@ -275,20 +276,20 @@ class TestPaddedOfPredictions:
         assert labels[1] != labels[0]
 
     def test_it_is_told_in_settings_and_made_again(self, invented, tmp_path):
-        release = PredictiveAnonymizer(5, labels="model", seed=1).anonymize(invented)
+        release = PredictiveAnonymizer(5, values="model", seed=1).anonymize(invented)
         assert release.published.settings["labels"] == "model"
         release.write(tmp_path / "out")
         assert verify(tmp_path / "out").holds
-        assert same_again(Manifest.of(release.published), seed=2).labels == "model"
+        assert same_again(Manifest.of(release.published), seed=2).values == "model"
         usual = PredictiveAnonymizer(5, seed=1).anonymize(invented)
         assert "labels" not in usual.published.settings
 
     @pytest.mark.parametrize(
         ("options", "code"),
         [
-            ({"labels": "real"}, "option.value"),
-            ({"labels": "model", "homogenize": "simple"}, "option.conflict"),
-            ({"labels": "model", "privacy_levels": "3"}, "option.conflict"),
+            ({"values": "real"}, "option.value"),
+            ({"values": "model", "homogenize": "simple"}, "option.conflict"),
+            ({"values": "model", "privacy_levels": "3"}, "option.conflict"),
         ],
     )
     def test_what_makes_no_sense_is_refused(self, options, code, invented):

@@ -9,7 +9,7 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.datasets import generate
 from recveil.methods import anonymize
-from recveil.methods.synthetic.options import parse_catalogue
+from recveil.methods.synthetic.options import parse_item_catalog
 from recveil.ratings import RatingScale
 
 pytestmark = pytest.mark.usefixtures("synthetic")
@@ -82,17 +82,17 @@ def test_a_model_to_draw_from(run, tmp_path):
         (("--epsilon", "nan"), "expected a number above 0"),
         (("--epsilon", "much"), "expected a number above 0"),
         (("--epsilon", "3", "--delta", "1"), "delta (--delta) is 1.0"),
-        (("--epsilon", "none", "--delta", "1e-6"), "epsilon is none, so that nothing is promised"),
-        (("--epsilon", "3", "--people", "0"), "people (--people) is 0"),
+        (("--epsilon", "none", "--delta", "1e-6"), "epsilon is none, so there is no guarantee"),
+        (("--epsilon", "3", "--n-users", "0"), "n_users (--n-users) is 0"),
         (("--epsilon", "3", "--ratings", "halves"), "rating_grid 'halves': expected one of tenths"),
-        (("--k", "5", "--people", "9"), "people (--people): only for the method synthetic"),
+        (("--k", "5", "--n-users", "9"), "n_users (--n-users): only for the method synthetic"),
         (("--epsilon", "3", "--fill", "random"), "only for the method k-corating"),
         (("--epsilon", "3", "--hide-items"), "hide_items (--hide-items): not with the method"),
         (("--epsilon", "3", "--method", "predictive"), "predictive needs k (--k)"),
         (("--k", "3", "--method", "synthetic"), "synthetic needs epsilon (--epsilon)"),
         (("--method", "k-corating"), "k-corating needs k (--k)"),
         (("--method", "magic", "--k", "3"), "method 'magic': expected one of"),
-        (("--epsilon", "3", "--catalogue", "nowhere"), "'nowhere' cannot be read as text"),
+        (("--epsilon", "3", "--item-catalog", "nowhere"), "'nowhere' cannot be read as text"),
         (("--epsilon", "3", "--layout", "groups"), "who have no groups"),
     ],
 )
@@ -109,7 +109,7 @@ def test_the_library_asks_in_the_same_way(tmp_path):
     with raises("option.required"):
         anonymize(tmp_path / "r.csv", tmp_path / "out")
     made = anonymize(
-        tmp_path / "r.csv", tmp_path / "out", epsilon=5.0, scale=RatingScale(1, 5, 1), people=9
+        tmp_path / "r.csv", tmp_path / "out", epsilon=5.0, scale=RatingScale(1, 5, 1), n_users=9
     )
     assert (made.verification.epsilon, made.verification.users) == (5.0, 9)
 
@@ -117,9 +117,9 @@ def test_the_library_asks_in_the_same_way(tmp_path):
 class TestCatalogue:
     def test_a_file_of_ids(self, tmp_path):
         (tmp_path / "items.txt").write_text("9\n7\n11\n")
-        assert parse_catalogue(tmp_path / "items.txt").tolist() == [7, 9, 11]
-        assert parse_catalogue(["9", "11", "a"]).tolist() == ["11", "9", "a"]
-        assert parse_catalogue(np.array([3, 2])).tolist() == [2, 3]
+        assert parse_item_catalog(tmp_path / "items.txt").tolist() == [7, 9, 11]
+        assert parse_item_catalog(["9", "11", "a"]).tolist() == ["11", "9", "a"]
+        assert parse_item_catalog(np.array([3, 2])).tolist() == [2, 3]
 
     @pytest.mark.parametrize(
         ("text", "code", "name"),
@@ -133,4 +133,4 @@ class TestCatalogue:
     def test_what_is_no_list_is_refused(self, tmp_path, text, code, name):
         (tmp_path / "items.txt").write_text(text)
         with raises(code, name):
-            parse_catalogue(tmp_path / "items.txt")
+            parse_item_catalog(tmp_path / "items.txt")

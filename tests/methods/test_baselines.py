@@ -151,7 +151,7 @@ class TestGlobalItemMeans:
     @pytest.mark.parametrize("rounding", ["tenth", "scale", "none", 0.25])
     def test_one_group_of_everybody_equals_it(self, invented, rounding):
         k = invented.n_users
-        one_group = PredictiveAnonymizer(k, "simple", seed=4, round_labels=rounding)
+        one_group = PredictiveAnonymizer(k, "simple", seed=4, round_values=rounding)
         (expected,) = one_group.anonymize(invented).published.blocks()
         (found,) = GlobalItemMeans(rounding, seed=9).anonymize(invented).published.blocks()
         assert np.array_equal(found.sizes, expected.sizes)

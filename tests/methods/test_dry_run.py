@@ -24,12 +24,12 @@ RUNS = {
     "k-corating": {"k": 4, "method": "k-corating"},
     "similarity": {"k": 4, "method": "k-corating", "fill": "similarity", "protect": "mean"},
     "sparse": {"k": 4, "method": "sparse"},
-    "exact": {"epsilon": "none", "catalogue": "as-rated"},
+    "exact": {"epsilon": "none", "item_catalog": "as-rated"},
     "words": {"k": 4, "method": "words"},
     # The noise is drawn in secret: so large an epsilon hardly moves 120 people.
-    "drawn": {"epsilon": 500.0, "catalogue": "as-rated"},
-    "chosen items": {"epsilon": 500.0, "people": 70},
-    "a model": {"epsilon": 500.0, "catalogue": "as-rated", "layout": "model"},
+    "drawn": {"epsilon": 500.0, "item_catalog": "as-rated"},
+    "chosen items": {"epsilon": 500.0, "n_users": 70},
+    "a model": {"epsilon": 500.0, "item_catalog": "as-rated", "layout": "model"},
 }
 
 
@@ -57,15 +57,15 @@ def test_it_agrees_with_the_run_and_writes_nothing(ratings, tmp_path, name):
     if foreseen.groups is not None:
         assert made.verification.classes <= foreseen.groups
         assert foreseen.groups <= 120 / 4
-        assert foreseen.people == 120
+        assert foreseen.n_users == 120
     else:
         drawn = made.release.published.n_users
-        assert foreseen.people == pytest.approx(drawn, rel=0.3)
+        assert foreseen.n_users == pytest.approx(drawn, rel=0.3)
     layout, file_format = RUNS[name].get("layout", "auto"), RUNS[name].get("file_format", "parquet")
     really = made.release.published.expect(layout, file_format)
     assert (expected is None) == (really is None)
     if expected is not None:
-        assert really.labels == pytest.approx(expected.labels, rel=0.5)
+        assert really.n_values == pytest.approx(expected.n_values, rel=0.5)
         assert really.kind == expected.kind
         if really.kind != "drawn":  # what is said of real people there is as noisy as all else
             assert really.ratings == expected.ratings
@@ -95,7 +95,7 @@ def test_of_drawn_people_it_tells_no_more_than_the_size_of_the_table(ratings, tm
     """Who rated what does not change a word of it: only numbers that every verb says first."""
     others = make_ratings(n_users=120, n_items=40, n_ratings=1_500, seed=9)
     other = others.with_scale(RatingScale(1, 5, 1))
-    options = {"epsilon": 1.0, "catalogue": "as-rated"}
+    options = {"epsilon": 1.0, "item_catalog": "as-rated"}
     told = [dry_run(each, tmp_path / "out", **options).to_dict() for each in (ratings, other)]
     assert told[0] == told[1]
 
@@ -106,7 +106,7 @@ def test_of_drawn_people_it_tells_no_more_than_the_size_of_the_table(ratings, tm
         ({"k": 500}, "table.too-few-users", "k = 500"),
         ({"k": 1}, "option.value", "k is 1"),
         ({}, "option.required", "--epsilon"),
-        ({"k": 4, "method": "sparse", "crowd": 5}, "option.value", "--crowd"),
+        ({"k": 4, "method": "sparse", "cluster_size": 5}, "option.value", "--cluster-size"),
         ({"k": 4, "epsilon": 3.0}, "option.conflict", "--epsilon"),
         ({"epsilon": 3.0, "seed": 1}, "option.conflict", "--seed"),
         ({"k": 4, "homogenize": "nonsense"}, "option.value", "'nonsense'"),
@@ -129,7 +129,7 @@ def test_it_takes_no_option_that_the_run_does_not_know(ratings, tmp_path):
 def test_a_catalogue_that_lacks_items_is_refused(ratings, tmp_path):
     (tmp_path / "items.txt").write_text("1\n2\n")
     with raises("id.unknown"):
-        dry_run(ratings, tmp_path / "out", epsilon=1.0, catalogue=str(tmp_path / "items.txt"))
+        dry_run(ratings, tmp_path / "out", epsilon=1.0, item_catalog=str(tmp_path / "items.txt"))
 
 
 def test_an_older_release_is_in_the_way_and_is_told_of(ratings, tmp_path):
@@ -137,7 +137,7 @@ def test_an_older_release_is_in_the_way_and_is_told_of(ratings, tmp_path):
     with raises("output.exists", "march"):
         dry_run(ratings, tmp_path / "march", k=4)
     dry = dry_run(ratings, tmp_path / "april", k=4)
-    assert [earlier.people for earlier in dry.earlier] == [120]
+    assert [earlier.n_users for earlier in dry.earlier] == [120]
     before = sorted((tmp_path / "march").iterdir())
     dry_run(ratings, tmp_path / "march", k=4, force=True)
     assert sorted((tmp_path / "march").iterdir()) == before
@@ -182,13 +182,13 @@ def test_what_might_be_too_large_is_said(tmp_path):
     people = np.arange(150)
     wide = Ratings.from_columns(people, people, people % 5 + 1, scale=RatingScale(1, 5, 1))
     dry = dry_run(wide, tmp_path / "out", k=149, homogenize="simple")
-    assert "more than 100 labels for each rating" in dry.doubt
+    assert "more than 100 values per rating" in dry.rejection
     assert "the run would fail" in dry.sentences()[-1]
     allowed = dry_run(wide, tmp_path / "out", k=149, homogenize="simple", allow_large=True)
-    assert allowed.doubt == ""
+    assert allowed.rejection == ""
 
 
 def test_nothing_private_is_shown(ratings, tmp_path):
     dry = dry_run(ratings, tmp_path / "out", k=4, seed=987654321987)
     assert "987654321987" not in repr(dry) + str(dry.to_dict()) + " ".join(dry.sentences())
-    assert repr(dry) == "DryRun(predictive, k: 4, people: 120)"
+    assert repr(dry) == "DryRun(predictive, k: 4, users: 120)"

@@ -10,11 +10,12 @@ from error_assertions import raises
 from recveil.attacks.membership.inference import only
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, Synthesizer, anonymize
-from recveil.methods.earlier_releases import find_earlier, others, warnings_of
+from recveil.methods.earlier_releases import find_earlier, others
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.ledger import epsilon_of
 from recveil.release.private_folder import digest_of
+from recveil.report.release import linkage_warnings
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
@@ -30,10 +31,14 @@ def write(ratings, folder, seed=1, *, force=False):
     PredictiveAnonymizer(5, "simple", seed=seed).anonymize(ratings).write(folder, force=force)
 
 
+def all_keep(n, promise):
+    return f"all {n} releases of synthetic users together keep {promise}"
+
+
 def warned(ratings, output, claim):
     """The one warning that somebody reads who writes a release with that claim."""
     found = find_earlier(ratings.users, output)
-    (warning,) = set(warnings_of(found, output, claim, digest_of(ratings)))
+    (warning,) = set(linkage_warnings(found, output, claim, digest_of(ratings)))
     return warning
 
 
@@ -45,15 +50,15 @@ def test_one_beside_the_output_is_seen(ratings, tmp_path):
     write(ratings, tmp_path / "march")
     made = anonymize(ratings, tmp_path / "april", k=5, seed=2)
     (earlier,) = made.earlier
-    assert (earlier.folder.name, earlier.people) == ("march", 60)
-    (warning,) = made.warnings(tmp_path / "april")
+    assert (earlier.folder.name, earlier.n_users) == ("march", 60)
+    (warning,) = made.warnings()
     assert "publish one of them; recveil audit --release april --second-release" in warning
 
 
 def test_its_published_folder_may_be_gone(ratings, tmp_path):
     write(ratings, tmp_path / "march")
     (tmp_path / "march").rename(tmp_path / "sent")
-    assert find_earlier(ratings.users, tmp_path / "april")[0].people == 60
+    assert find_earlier(ratings.users, tmp_path / "april")[0].n_users == 60
 
 
 def test_the_very_same_release_tells_nothing_more(ratings, tmp_path):
@@ -65,8 +70,8 @@ def test_the_very_same_release_tells_nothing_more(ratings, tmp_path):
 def test_an_older_one_at_the_same_place_counts(ratings, tmp_path):
     anonymize(ratings, tmp_path / "out", k=5, seed=1)
     made = anonymize(ratings, tmp_path / "out", k=5, seed=2, force=True)
-    (warning,) = made.warnings(tmp_path / "out")
-    assert "stood at 'out' before" in warning
+    (warning,) = made.warnings()
+    assert "the previous release at 'out'" in warning
     assert "--second-release" not in warning
 
 
@@ -74,12 +79,12 @@ def test_other_people_are_no_matter(ratings, tmp_path):
     write(only(ratings, np.arange(30)), tmp_path / "march")
     others = only(ratings, np.arange(30, 60))
     assert find_earlier(others.users, tmp_path / "april") == []
-    assert find_earlier(ratings.users, tmp_path / "april")[0].people == 30
+    assert find_earlier(ratings.users, tmp_path / "april")[0].n_users == 30
 
 
 def test_ids_as_text_are_the_same_people(ratings, tmp_path):
     write(ratings, tmp_path / "march")
-    assert find_earlier(ratings.users.astype(str), tmp_path / "april")[0].people == 60
+    assert find_earlier(ratings.users.astype(str), tmp_path / "april")[0].n_users == 60
 
 
 def test_one_elsewhere_is_seen_where_it_is_named(ratings, tmp_path):
@@ -90,7 +95,7 @@ def test_one_elsewhere_is_seen_where_it_is_named(ratings, tmp_path):
     (earlier,) = anonymize(
         ratings, out, k=5, seed=2, earlier_release=tmp_path / "archive" / "march"
     ).earlier
-    assert earlier.people == 60
+    assert earlier.n_users == 60
 
 
 def test_one_that_is_named_must_have_its_twin(ratings, tmp_path):
@@ -112,7 +117,7 @@ def crowd():
 
 
 def drawn(ratings, epsilon):
-    return Synthesizer(epsilon, catalogue="as-rated").anonymize(ratings)
+    return Synthesizer(epsilon, item_catalog="as-rated").anonymize(ratings)
 
 
 def sum_of(*releases):
@@ -124,7 +129,7 @@ def test_epsilons_of_two_drawn_releases_add_up(crowd, tmp_path):
     march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
     march.write(tmp_path / "march")
     warning = warned(crowd, tmp_path / "april", april.published.claim)
-    assert f"all 2 together keep epsilon {sum_of(march, april):.3g} with delta 1e-06" in warning
+    assert all_keep(2, f"epsilon {sum_of(march, april):.3g} with delta 1e-06") in warning
     assert 30 < sum_of(march, april) < 60
     assert "promises nothing that deserves the word: 1 is strong" in warning
     assert "intersect" not in warning
@@ -135,9 +140,9 @@ def test_all_drawn_releases_in_sight_are_added_up_in_one_line(crowd, tmp_path):
     for place, release in enumerate(made[:4]):
         release.write(tmp_path / f"r{place}")
     warning = warned(crowd, tmp_path / "r9", made[4].published.claim)
-    assert f"all 5 together keep epsilon {sum_of(*made):.3g} with delta 1e-06" in warning
-    assert warning.startswith("300 of these people are in an earlier release, 'r0'; 300 in")
-    assert "'r2'; some in 1 more, too." in warning
+    assert all_keep(5, f"epsilon {sum_of(*made):.3g} with delta 1e-06") in warning
+    assert warning.startswith("300 of these users are also in an earlier release, 'r0'; 300 in")
+    assert "'r2'; some in 1 more." in warning
 
 
 def test_what_force_replaced_counts_as_it_was_perhaps_published(crowd, tmp_path):
@@ -145,13 +150,13 @@ def test_what_force_replaced_counts_as_it_was_perhaps_published(crowd, tmp_path)
     for release in made[:3]:
         release.write(tmp_path / "r", force=True)
     beside = warned(crowd, tmp_path / "beside", made[3].published.claim)
-    assert f"all 4 together keep epsilon {sum_of(*made):.3g}" in beside
-    assert "300 of these people are in an earlier release, 'r', and perhaps in 2 more" in beside
+    assert all_keep(4, f"epsilon {sum_of(*made):.3g}") in beside
+    assert "300 of these users are also in an earlier release, 'r', and perhaps in 2 more" in beside
     made[3].write(tmp_path / "r", force=True)
     left = others(find_earlier(crowd.users, tmp_path / "r"), tmp_path / "r")
-    (there,) = warnings_of(left, tmp_path / "r", made[3].published.claim, digest_of(crowd))
-    assert f"all 4 together keep epsilon {sum_of(*made):.3g}" in there
-    assert there.startswith("Perhaps some of these people are in 3 releases that stood at 'r'")
+    (there,) = linkage_warnings(left, tmp_path / "r", made[3].published.claim, digest_of(crowd))
+    assert all_keep(4, f"epsilon {sum_of(*made):.3g}") in there
+    assert there.startswith("Perhaps some of these users are also in 3 releases that 'r' replaced")
     assert "history" not in (tmp_path / "r" / "release.json").read_text()
 
 
@@ -160,12 +165,12 @@ def test_ids_of_other_ratings_may_be_other_people(crowd, tmp_path):
     unrelated = make_ratings(300, 40, 5_000, seed=4, scale=RatingScale(1, 5, 1))
     march, april = drawn(unrelated, 30.0), drawn(crowd, 30.0)
     march.write(tmp_path / "march")
-    (warning,) = anonymize(crowd, tmp_path / "april", epsilon=30.0, catalogue="as-rated").warnings(
-        tmp_path / "april"
-    )
-    assert warning.startswith("300 ids of these people stand in an earlier release, 'march', too.")
-    assert "If they are the same people, what releases of drawn people tell" in warning
-    assert f"all 2 together keep epsilon {sum_of(march, april):.3g}" in warning
+    (warning,) = anonymize(
+        crowd, tmp_path / "april", epsilon=30.0, item_catalog="as-rated"
+    ).warnings()
+    assert warning.startswith("300 of these user ids also occur in an earlier release, 'march'.")
+    assert "If they are the same users, privacy losses add up" in warning
+    assert all_keep(2, f"epsilon {sum_of(march, april):.3g}") in warning
 
 
 def test_releases_of_the_same_ratings_are_added_up_for_sure(crowd, tmp_path):
@@ -174,11 +179,11 @@ def test_releases_of_the_same_ratings_are_added_up_for_sure(crowd, tmp_path):
     other.write(tmp_path / "else")
     march.write(tmp_path / "march")
     found = find_earlier(crowd.users, tmp_path / "april")
-    perhaps, sure = warnings_of(found, tmp_path, april.published.claim, digest_of(crowd))
-    assert f"all 2 together keep epsilon {sum_of(march, april):.3g}" in sure
-    assert f"all 3 together keep epsilon {sum_of(other, march, april):.3g}" in perhaps
+    perhaps, sure = linkage_warnings(found, tmp_path, april.published.claim, digest_of(crowd))
+    assert all_keep(2, f"epsilon {sum_of(march, april):.3g}") in sure
+    assert all_keep(3, f"epsilon {sum_of(other, march, april):.3g}") in perhaps
     assert "If they are" not in sure
-    assert "If they are the same people" in perhaps
+    assert "If they are the same users" in perhaps
 
 
 def test_rows_that_were_replaced_leave_no_epsilon(crowd, tmp_path):
@@ -195,7 +200,7 @@ def test_who_was_in_what_was_replaced_nobody_knows(crowd, tmp_path):
     write(rest, tmp_path / "r", force=True)
     warning = warned(some, tmp_path / "april", ROWS)
     assert warning.startswith(
-        "Perhaps some ids of these people stand in the release that stood at 'r'"
+        "Perhaps some of these user ids also occur in the release that 'r' replaced"
     )
 
 
@@ -208,7 +213,7 @@ def test_no_epsilon_holds_beside_shared_rows(crowd, tmp_path):
 
 def test_sums_without_noise_promise_nothing_for_two(crowd, tmp_path):
     drawn(crowd, None).write(tmp_path / "march")
-    assert "None counts what another tells" in warned(crowd, tmp_path / "april", ROWS)
+    assert "No claim covers what the others reveal" in warned(crowd, tmp_path / "april", ROWS)
 
 
 def test_what_a_release_promised_that_is_gone_its_twin_knows(crowd, tmp_path):

@@ -58,7 +58,7 @@ K_CORATERS = {
         ("supports", "random", "none"),
     )
 }
-PREDICTIVE["padded model"] = lambda k, **more: PredictiveAnonymizer(k, labels="model", **more)
+PREDICTIVE["padded model"] = lambda k, **more: PredictiveAnonymizer(k, values="model", **more)
 # Their labels are predictions, which are near to what all people gave, and not just that.
 OF_PREDICTIONS = {"sparse": SparseRows, "padded model": PREDICTIVE["padded model"]}
 ANONYMIZERS = PREDICTIVE | K_CORATERS | OF_PREDICTIONS
@@ -130,14 +130,14 @@ class TestEveryAnonymizer:
             if name == "sparse" and k > invented.support.max():
                 with raises("table.too-few-ratings") as caught:
                     ANONYMIZERS[name](k, seed=1).anonymize(invented)
-                assert f"{k} people" in str(caught.value)
+                assert f"{k} raters" in str(caught.value)
                 continue
             people = _people(ANONYMIZERS[name](k, seed=1).anonymize(invented), invented)
             assert min(people.values()) >= k
             assert people.total() == invented.n_users
 
     def test_labels_lie_on_the_grid_within_the_scale(self, name, invented):
-        given = {"round_labels": 0.25} if name in PREDICTIVE else {}
+        given = {"round_values": 0.25} if name in PREDICTIVE else {}
         release = ANONYMIZERS[name](5, seed=1, **given).anonymize(invented)
         per_point = 4 if given else round(1 / release.published.settings.get("label_step", 1))
         for block in release.published.blocks():

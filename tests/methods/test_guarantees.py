@@ -20,7 +20,7 @@ def test_drawn_people(ratings, epsilon, form, data):
 
     def make(seed):
         seed = seed if epsilon is None else None
-        return Synthesizer(epsilon, people=people, catalogue="as-rated", seed=seed).anonymize(
+        return Synthesizer(epsilon, n_users=people, item_catalog="as-rated", seed=seed).anonymize(
             ratings
         )
 

@@ -9,11 +9,12 @@ from recveil.attacks import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, anonymize
 from recveil.methods.hidden_items import anonymize_hidden
-from recveil.methods.registry import describe_to_publisher
+from recveil.methods.registry import summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.data_card import data_card
 from recveil.release.manifest import FileEntry, Manifest, private_twin, to_bytes
 from recveil.release.manifest_reader import known_manifest
+from recveil.report.release import describe_summary
 from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
 
@@ -74,8 +75,8 @@ def test_what_the_owner_of_sparse_rows_is_told_does_not_depend_on_hiding():
             for item in row:
                 people[release.items[item]] += size
     off = np.abs(np.array([*people.values()]) - ratings.support)
-    (told, *_) = describe_to_publisher(release, ratings)
-    assert f"{off.mean():.1f} people too often or too rarely on average, and {off.max()} at" in told
+    figures = summarize(release, ratings).figures
+    assert (figures.mean_error, figures.max_error) == (off.mean(), off.max())
 
 
 def test_a_method_may_leave_items_out(tmp_path):
@@ -89,7 +90,7 @@ def test_a_method_may_leave_items_out(tmp_path):
     assert table["published_id"] == release.published.items.tolist()
     of = dict(zip(table["published_id"], table["item_id"], strict=True))
     assert set(of.values()) < set(ratings.items.tolist())
-    assert describe_to_publisher(release, ratings)
+    assert describe_summary(summarize(release, ratings))
     rows = pq.read_table(tmp_path / "users" / "ratings.parquet")
     assert {of[item] for item in rows["item_id"].to_pylist()} == set(of.values())
 

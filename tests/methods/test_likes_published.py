@@ -76,7 +76,7 @@ def test_whatever_is_liked_at_least_k_share_each_row(data):
         if make is SparseRows and likes.support.max() < k:
             with raises("table.too-few-ratings") as caught:
                 make(k, seed=1).anonymize(likes)
-            assert f"{k} people" in str(caught.value)
+            assert f"{k} raters" in str(caught.value)
             continue
         release = make(k, seed=1).anonymize(likes)
         people: dict[tuple[int, ...], int] = {}
@@ -146,13 +146,13 @@ class TestDrawn:
     LIKES = make_ratings(n_users=300, n_items=40, n_ratings=5_000, seed=1).as_likes()
 
     def made(self, epsilon=30.0, likes=LIKES, seed=1, **options):
-        return Synthesizer(epsilon, **{"catalogue": "as-rated", "seed": seed, **options}).anonymize(
-            likes
-        )
+        return Synthesizer(
+            epsilon, **{"item_catalog": "as-rated", "seed": seed, **options}
+        ).anonymize(likes)
 
     @pytest.mark.parametrize("catalogue", ["as-rated", None], ids=str)
     def test_the_promise(self, catalogue):
-        release = self.made(60.0, catalogue=catalogue)
+        release = self.made(60.0, item_catalog=catalogue)
         claim = release.published.claim
         assert (claim.kind, claim.epsilon, claim.delta) == ("differentially-private", 60.0, 1e-6)
         assert claim.ledger.epsilon(1e-6) == pytest.approx(60, rel=1e-6)
@@ -164,7 +164,7 @@ class TestDrawn:
         assert (claim.kind, claim.k, claim.ledger) == ("aggregates", 300, None)
 
     def test_people_who_like_something(self):
-        release = self.made(people=70)
+        release = self.made(n_users=70)
         rows = rows_of(release)
         assert len(rows) == release.published.n_users == 70
         assert all(items and set(labels) == {1.0} for _, items, labels in rows)
@@ -232,7 +232,7 @@ class TestDrawn:
         first = self.made()
         others = make_ratings(n_users=320, n_items=40, n_ratings=5_000, seed=8).as_likes()
         second = self.made(likes=others)
-        assert answers[1].n_people != answers[0].n_people
+        assert answers[1].n_users != answers[0].n_users
         assert rows_of(first) == rows_of(second)
         assert first.published.settings == second.published.settings
         assert first.published.model().equals(second.published.model())
@@ -303,7 +303,7 @@ class TestFromFiles:
         ],
     )
     def test_drawn(self, many, name, more):
-        found = anonymize(many / f"{name}.csv", many / "out", epsilon=30, people=40, **more)
+        found = anonymize(many / f"{name}.csv", many / "out", epsilon=30, n_users=40, **more)
         assert found.verification.holds
         told = json.loads((many / "out" / "release.json").read_text())
         assert told["settings"]["ratings"] == "likes"

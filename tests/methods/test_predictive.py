@@ -26,7 +26,7 @@ def test_two_blocks_are_never_mixed(two_blocks, fans_of_two_blocks):
 
 
 def test_one_group_of_everybody_is_the_item_means(invented):
-    anonymizer = PredictiveAnonymizer(300, "simple", round_labels="none", seed=1)
+    anonymizer = PredictiveAnonymizer(300, "simple", round_values="none", seed=1)
     (block,) = anonymizer.anonymize(invented).published.blocks()
     means = ItemMean().fit(invented).padding().item_offset
     assert np.allclose(block.values, means[block.indices], atol=1e-6)
@@ -101,7 +101,7 @@ def test_a_predictor_that_predicts_no_numbers_is_refused_by_name(invented):
 
 def test_a_predictor_without_factors_pads_as_its_rows_say(invented):
     """With everybody in one group, a label is the mean of own ratings and predictions."""
-    anonymizer = PredictiveAnonymizer(300, predictor=UserKNN(), round_labels="none", seed=1)
+    anonymizer = PredictiveAnonymizer(300, predictor=UserKNN(), round_values="none", seed=1)
     (block,) = anonymizer.anonymize(invented).published.blocks()
     users, items = np.divmod(np.arange(300 * 120), 120)
     rows = UserKNN().fit(invented).predict(users, items).reshape(300, 120).astype(float)
@@ -123,14 +123,14 @@ def test_a_grouping_that_breaks_its_word_is_caught(invented):
         ({"homogenize": "both"}, "option.value"),
         ({"predictor": "svd++"}, "option.value"),
         ({"grouping": "best"}, "option.value"),
-        ({"round_labels": "half"}, "option.value"),
-        ({"round_labels": -1}, "option.value"),
-        ({"round_labels": "nan"}, "option.value"),
-        ({"round_labels": 4.5}, "option.value"),
-        ({"round_labels": None}, "option.value"),
-        ({"round_labels": "1e-320"}, "option.value"),
-        ({"round_labels": 1e-307}, "option.value"),
-        ({"round_labels": 1e-11}, "option.value"),
+        ({"round_values": "half"}, "option.value"),
+        ({"round_values": -1}, "option.value"),
+        ({"round_values": "nan"}, "option.value"),
+        ({"round_values": 4.5}, "option.value"),
+        ({"round_values": None}, "option.value"),
+        ({"round_values": "1e-320"}, "option.value"),
+        ({"round_values": 1e-307}, "option.value"),
+        ({"round_values": 1e-11}, "option.value"),
         ({"seed": -1}, "option.value"),
         ({"seed": "x"}, "option.value"),
     ],

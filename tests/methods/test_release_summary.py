@@ -7,11 +7,12 @@ import pytest
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer
-from recveil.methods.registry import describe_to_publisher
+from recveil.methods.registry import summarize
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
 from recveil.release.sides import Sides
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
+from recveil.report.release import describe_summary
 from recveil.verification._verify import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -24,7 +25,7 @@ def crowd():
 
 @pytest.fixture(scope="module")
 def drawn(crowd):
-    return Synthesizer(20.0, catalogue="as-rated").anonymize(crowd)
+    return Synthesizer(20.0, item_catalog="as-rated").anonymize(crowd)
 
 
 def with_epsilon(release, epsilon):
@@ -34,18 +35,18 @@ def with_epsilon(release, epsilon):
 
 
 def test_padded_rows_are_told_beside_sparse_ones(invented):
-    told = describe_to_publisher(PredictiveAnonymizer(5, seed=1).anonymize(invented), invented)
-    assert SPARSE_KEEPS_MORE in told
+    release = PredictiveAnonymizer(5, seed=1).anonymize(invented)
+    assert SPARSE_KEEPS_MORE in describe_summary(summarize(release, invented))
     assert SparseRows(5, seed=1).anonymize(invented).published.claim.k == 5
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"homogenize": "simple"}, {"labels": "model"}, {"privacy_levels": "activity<40:9,else:5"}],
+    [{"homogenize": "simple"}, {"values": "model"}, {"privacy_levels": "activity<40:9,else:5"}],
 )
 def test_it_is_told_of_nothing_else(options, invented):
-    told = describe_to_publisher(
-        PredictiveAnonymizer(5, seed=1, **options).anonymize(invented), invented
+    told = describe_summary(
+        summarize(PredictiveAnonymizer(5, seed=1, **options).anonymize(invented), invented)
     )
     assert SPARSE_KEEPS_MORE not in told
 
@@ -54,7 +55,7 @@ def test_nor_of_people_whom_sparse_rows_refuse():
     ratings = make_ratings(n_users=19, n_items=20, n_ratings=150, seed=1)
     with raises("table.too-few-users"):
         SparseRows(5).anonymize(ratings)
-    told = describe_to_publisher(PredictiveAnonymizer(5, seed=1).anonymize(ratings), ratings)
+    told = describe_summary(summarize(PredictiveAnonymizer(5, seed=1).anonymize(ratings), ratings))
     assert SPARSE_KEEPS_MORE not in told
 
 
@@ -63,7 +64,7 @@ def test_nor_of_people_whom_sparse_rows_refuse():
     [(9.9, None), (10.0, "is a weak"), (19.9, "is a weak"), (20.0, "nothing that deserves the")],
 )
 def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, crowd, epsilon, judged):
-    told = " ".join(describe_to_publisher(with_epsilon(drawn, epsilon), crowd))
+    told = " ".join(describe_summary(summarize(with_epsilon(drawn, epsilon), crowd)))
     assert ("1 is strong" in told) is bool(judged)
     assert (judged or "") in told
     assert "weak promise" not in told or judged == "is a weak"
@@ -75,12 +76,10 @@ def test_a_noisy_share_is_not_stated_as_a_fact(drawn, crowd, noise):
     claim = published.claim if noise else Claim("aggregates", 300)
     settings = published.settings | {"pooled_share": 0.25, "noise": "gaussian" if noise else "none"}
     release = Sides(replace(published, claim=claim, settings=settings), drawn.private)
-    (said,) = (
-        each for each in describe_to_publisher(release, crowd) if each.startswith("Of a person's")
-    )
-    assert ("about 25.0% on average (counted with noise)" in said) is noise
-    assert ("did not stand out from the noise" in said) is noise
-    assert ("too few people rated them" in said) is not noise
+    (said,) = (each for each in describe_summary(summarize(release, crowd)) if "25.0%" in each)
+    assert ("a noisy mean" in said) is noise
+    assert ("below the noise threshold" in said) is noise
+    assert ("too few raters" in said) is not noise
 
 
 def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):

@@ -13,7 +13,7 @@ from error_assertions import raises
 from recveil.auditing import audit
 from recveil.io import understand
 from recveil.methods import Groups, anonymize, homogenize_simple, sample
-from recveil.methods.predictive.anonymizer import label_step
+from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.registry import make_variant
 from recveil.publish.written_release import WrittenRelease
 from recveil.ratings import Ratings, RatingScale
@@ -39,7 +39,7 @@ def rows_of(folder):
 def test_the_rows_are_those_of_the_ranks(word_numbers, words, options, tmp_path):
     """Grouped and averaged as numbers on the scale are, and written as words."""
     anonymize(words, tmp_path / "words", k=5, seed=1, **options)
-    anonymize(word_numbers, tmp_path / "numbers", k=5, seed=1, round_labels="scale", **options)
+    anonymize(word_numbers, tmp_path / "numbers", k=5, seed=1, round_values="scale", **options)
     of_words = {
         tuple((item, WORDS.index(word) + 1) for item, word in row): times
         for row, times in rows_of(tmp_path / "words").items()
@@ -57,7 +57,7 @@ def test_means_of_ranks_by_hand():
     )
     (block,) = homogenize_simple(ratings, Groups.from_labels([0, 0, 1, 1]))
     assert block.values.tolist() == [2.0, 4.0, 1.5, 2.0]
-    labels = published_values(SCALE.round(block.values, label_step("usual", SCALE)), SCALE)
+    labels = published_values(SCALE.round(block.values, value_step("usual", SCALE)), SCALE)
     assert labels.to_pylist() == ["dislike", "love", "hate", "dislike"]
 
 
@@ -67,7 +67,7 @@ def test_means_of_ranks_by_hand():
         {},
         {"homogenize": "simple"},
         {"homogenize": "simple", "l": 2},
-        {"labels": "model"},
+        {"values": "model"},
         {"privacy_levels": "activity<10:7,else:5"},
         {"hide_items": True},
         *({"method": "k-corating", "protect": how} for how in ("none", "mean", "shuffle")),
@@ -87,9 +87,9 @@ def test_every_method_takes_them(words_file, tmp_path, options):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"round_labels": "tenth"}, "option.unsupported"),
-        ({"round_labels": 0.5}, "option.unsupported"),
-        ({"round_labels": "none"}, "option.unsupported"),
+        ({"round_values": "tenth"}, "option.unsupported"),
+        ({"round_values": 0.5}, "option.unsupported"),
+        ({"round_values": "none"}, "option.unsupported"),
         (
             {"method": "k-corating", "round_fills": False},
             "option.unsupported",
@@ -106,7 +106,7 @@ def test_nothing_lies_between_two_words(words_file, tmp_path, options, code):
 class TestDrawn:
     def test_people_are_drawn_with_words(self, words_file, tmp_path):
         anonymize(
-            words_file, tmp_path / "out", method="synthetic", epsilon=50, scale=SCALE, people=200
+            words_file, tmp_path / "out", method="synthetic", epsilon=50, scale=SCALE, n_users=200
         )
         assert verify(tmp_path / "out").holds
         labels = WrittenRelease(tmp_path / "out").to_arrow()["rating"].to_pylist()

@@ -117,7 +117,7 @@ def test_continuous_ratings_without_rounding_verify(tmp_path, values):
     scale = RatingScale(min(values), max(values))
     ratings = Ratings.from_columns(users, items, values, scale=scale)
     for homogenize_how in ("simple", "padded"):
-        anonymizer = PredictiveAnonymizer(2, homogenize_how, round_labels="none", seed=1)
+        anonymizer = PredictiveAnonymizer(2, homogenize_how, round_values="none", seed=1)
         assert anonymizer.anonymize(ratings).write(tmp_path / homogenize_how).holds
 
 

@@ -30,7 +30,7 @@ RATINGS = make_ratings(90, 40, 900, seed=3)
 @pytest.fixture(scope="module", params=["simple", "padded", "drawn"])
 def release(request):
     if request.param == "drawn":
-        return Synthesizer(None, catalogue="as-rated", seed=1).anonymize(RATINGS)
+        return Synthesizer(None, item_catalog="as-rated", seed=1).anonymize(RATINGS)
     return PredictiveAnonymizer(4, request.param, seed=7).anonymize(RATINGS)
 
 
@@ -53,7 +53,7 @@ def test_it_holds_what_one_file_holds(release, out, tmp_path):
 
 def test_the_private_twin_is_read_from_all_of_its_parts(release, out):
     assert verify(out, private=out.with_name("out.private")).holds
-    assert [(e.folder.name, e.people) for e in find_earlier(RATINGS.users, out)] == [("out", 90)]
+    assert [(e.folder.name, e.n_users) for e in find_earlier(RATINGS.users, out)] == [("out", 90)]
     if release.published.claim.about.contains_users:
         assert len(read_twin(out).ids) == 90
     (out.with_name("out.private") / "assignment-00001.parquet").unlink()

@@ -23,11 +23,11 @@ def test_padded_rows_are_expected_before_anybody_is_grouped(ratings):
     for layout in ("auto", "users"):
         before = expect_padded(ratings, 5, None, layout, "parquet")
         after = METHODS["padded"]().anonymize(ratings).published.expect(layout, "parquet")
-        assert after.labels <= before.labels < 1.3 * after.labels
+        assert after.n_values <= before.n_values < 1.3 * after.n_values
     levels = np.where(ratings.activity < 40, 9, 3)
     before = expect_padded(ratings, 3, levels, "auto", "parquet")
     after = METHODS["padded of levels"]().anonymize(ratings).published.expect("auto", "parquet")
-    assert after.labels / 1.3 < before.labels < 1.3 * after.labels
+    assert after.n_values / 1.3 < before.n_values < 1.3 * after.n_values
 
 
 class TestTooLarge:
@@ -68,7 +68,7 @@ class TestTooLarge:
         values = rng.integers(1, 6, cells.size)
         thin = Ratings.from_columns(*np.divmod(cells, 2_000), values, scale=RatingScale(1, 5, 1))
         message = self.refused(thin, tmp_path / "out", k=20, layout="users")
-        assert "take layout groups (--layout groups), homogenize simple" in message
+        assert "choose layout groups (--layout groups), homogenize simple" in message
 
 
 def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, tmp_path):
@@ -95,9 +95,9 @@ class TestDrawnPeople:
 
     @pytest.mark.parametrize("epsilon", ["none", 50.0])
     def test_far_more_than_were_counted_are_refused(self, ratings, epsilon, tmp_path):
-        options = {"epsilon": epsilon, "catalogue": "as-rated", "people": 10_000_000}
+        options = {"epsilon": epsilon, "item_catalog": "as-rated", "n_users": 10_000_000}
         named = Ratings(**{part: getattr(ratings, part) for part in PARTS}, scale=STARS)
-        with raises("release.too-large", "10,000,000", "--people") as caught:
+        with raises("release.too-large", "10,000,000", "--n-users") as caught:
             anonymize(named, tmp_path / "out", **options)
         assert len(str(caught.value)) < 300
         assert not list(tmp_path.iterdir())
@@ -118,7 +118,7 @@ class TestSaying:
         assert stop.value.code in (0, None)
         streams = capsys.readouterr()
         expected = json.loads(streams.out)["expected"]
-        assert expected["labels"] > 0
+        assert expected["values"] > 0
         assert expected["seconds"] > 0
         assert streams.err.startswith("Expected: about ")
 
@@ -127,7 +127,7 @@ class TestSaying:
         anonymize(ratings, tmp_path / "out", k=5, seed=1, on_estimate=told.append)
         (expected,) = told
         assert (expected.kind, expected.ratings) == ("padded", 30_000)
-        assert expected.sentence().startswith("about 60,000 labels (2.0 for each rating), ")
+        assert expected.sentence().startswith("about 60,000 values (2.0 per rating), ")
 
     def test_a_mistyped_form_costs_no_work(self, ratings, tmp_path):
         with raises("option.value") as error:
@@ -137,4 +137,4 @@ class TestSaying:
 
 def test_of_likes_no_labels_are_spoken_of():
     expected = Expected(52_119, 12_000, 53_000, 60_000, 4.0, "co-rated", "like")
-    assert expected.sentence() == "about 52,119 likes (4.3 for each one read), 53 kB, 4 seconds"
+    assert expected.sentence() == "about 52,119 likes (4.3 per like read), 53 kB, 4 seconds"

@@ -18,9 +18,9 @@ SCALE = RatingScale.of_words(WORDS)
 class TestReadingBack:
     def test_rows_hold_words_and_matrices_their_places(self, words_made):
         release = WrittenRelease(words_made / "simple")
-        table = release.to_arrow(people=True)
+        table = release.to_arrow(per_user=True)
         assert table.schema.field("rating").type == pa.string()
-        matrix = release.to_csr(people=True)
+        matrix = release.to_csr(per_user=True)
         assert [WORDS[int(at) - 1] for at in matrix.data] == table["rating"].to_pylist()
 
     def test_numbers_of_words_without_an_order_are_called_names(self, words, tmp_path):
@@ -35,7 +35,7 @@ class TestReadingBack:
     def test_what_is_converted_comes_back(self, words_made, words, tmp_path, target):
         convert(words_made / "simple", tmp_path / target)
         found = understand(tmp_path / target, scale=SCALE).ratings
-        assert found.n_ratings == WrittenRelease(words_made / "simple").to_csr(people=True).nnz
+        assert found.n_ratings == WrittenRelease(words_made / "simple").to_csr(per_user=True).nnz
         convert(words, tmp_path / f"raw-{target}")
         assert understand(tmp_path / f"raw-{target}", scale=SCALE).ratings == words
 

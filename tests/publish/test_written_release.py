@@ -66,9 +66,9 @@ class TestRows:
         """To the byte: the ids, too, are those that the layout `users` would have."""
         in_groups = Release.read(written[maker, "groups", file_format])
         of_users = Release.read(written[maker, "users", file_format])
-        assert in_groups.to_arrow(people=True).equals(of_users.to_arrow())
-        assert of_users.to_arrow(people=True).equals(of_users.to_arrow())
-        assert in_groups.ids(people=True) == of_users.ids()
+        assert in_groups.to_arrow(per_user=True).equals(of_users.to_arrow())
+        assert of_users.to_arrow(per_user=True).equals(of_users.to_arrow())
+        assert in_groups.ids(per_user=True) == of_users.ids()
 
     def test_all_kinds_hold_the_same(self, written, maker, file_format):
         release = Release.read(written[maker, "groups", file_format])
@@ -78,19 +78,22 @@ class TestRows:
         assert release.to_polars().equals(pl.from_arrow(table))
         assert pl.DataFrame(release).equals(pl.from_arrow(table))
 
-    @pytest.mark.parametrize("people", [False, True])
-    def test_the_matrix(self, written, maker, file_format, people):
+    @pytest.mark.parametrize("per_user", [False, True])
+    def test_the_matrix(self, written, maker, file_format, per_user):
         release = Release.read(written[maker, "groups", file_format])
-        matrix, table = release.to_csr(people=people), release.to_arrow(people=people).to_pandas()
+        matrix, table = (
+            release.to_csr(per_user=per_user),
+            release.to_arrow(per_user=per_user).to_pandas(),
+        )
         assert matrix.has_canonical_format
         pivot = table.pivot_table(index="user_id", columns="item_id", values="rating")
         assert matrix.shape == pivot.shape
-        assert release.ids(people=people) == list(dict.fromkeys(table["user_id"]))
+        assert release.ids(per_user=per_user) == list(dict.fromkeys(table["user_id"]))
         assert release.items.tolist() == pivot.columns.tolist()
         dense = np.full(matrix.shape, np.nan)
         entries = matrix.tocoo()
         dense[entries.row, entries.col] = entries.data
-        by_id = pivot.loc[release.ids(people=people)]
+        by_id = pivot.loc[release.ids(per_user=per_user)]
         assert np.array_equal(dense, by_id.to_numpy(), equal_nan=True)
 
 
@@ -169,13 +172,13 @@ class TestWhatIsRefused:
         manifest["counts"]["users"] = users
         (tmp_path / "out" / "release.json").write_text(json.dumps(manifest))
         with raises("release.damaged"):
-            Release.read(tmp_path / "out").to_arrow(people=True)
+            Release.read(tmp_path / "out").to_arrow(per_user=True)
 
     def test_too_much_memory(self, written, monkeypatch):
         monkeypatch.setattr("recveil.publish.written_release._COPIES", 10**6)
         release = Release.read(written["padded", "groups", "csv"])
         with memory_limited("10MB"), raises("machine.memory"):
-            release.to_arrow(people=True)
+            release.to_arrow(per_user=True)
         with memory_limited("10MB"), raises("machine.memory"):
             release.to_arrow()
 

@@ -130,7 +130,7 @@ def plainly(ratings, groups, rows, within):
 @settings(deadline=None, max_examples=15)
 def test_like_the_slow_one(homogenize, seed, step):
     ratings = make_ratings(n_users=24, n_items=15, n_ratings=150, seed=seed)
-    anonymizer = PredictiveAnonymizer(3, homogenize, round_labels=step, seed=seed)
+    anonymizer = PredictiveAnonymizer(3, homogenize, round_values=step, seed=seed)
     release = anonymizer.anonymize(ratings)
     rows = []
     for block in release.published.blocks():

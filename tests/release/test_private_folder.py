@@ -24,10 +24,10 @@ WORDS = MADE.with_scale(RatingScale.of_words("a,b,c,d,e", ordered=False))
 
 WAYS = {
     "padded": PredictiveAnonymizer(4, seed=1),
-    "model": PredictiveAnonymizer(4, labels="model", seed=1),
+    "model": PredictiveAnonymizer(4, values="model", seed=1),
     "k-corated": KCoRater(4, seed=1),
     "sparse": SparseRows(4, seed=1),
-    "drawn": Synthesizer(20.0, catalogue="as-rated"),
+    "drawn": Synthesizer(20.0, item_catalog="as-rated"),
     "words": SharedWords(4, seed=1),
 }
 

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "release.schema.json"
 SCHEMA = json.loads(PAGE.read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
-EPSILON = {"epsilon": 20.0, "catalogue": "as-rated"}
+EPSILON = {"epsilon": 20.0, "item_catalog": "as-rated"}
 # Each way to a release, by what tells it from the others: what is rated, and the options.
 RELEASES = {
     "padded": ("ratings", {"k": 3}),
@@ -34,7 +34,7 @@ RELEASES = {
     "formulas": ("formulas", {"k": 3}),
     "drawn": ("ratings", EPSILON),
     "a model": ("ratings", EPSILON | {"layout": "model"}),
-    "exact sums": ("ratings", {"epsilon": "none", "catalogue": "as-rated"}),
+    "exact sums": ("ratings", {"epsilon": "none", "item_catalog": "as-rated"}),
     "likes, k-coRating": ("likes", {"k": 3, "method": "k-corating"}),
     "likes, sparse": ("likes", {"k": 3, "method": "sparse"}),
     "likes, drawn": ("likes", EPSILON),

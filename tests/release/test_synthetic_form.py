@@ -42,7 +42,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("synthetic")
     ratings = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
     for name, (epsilon, layout, catalogue) in MADE.items():
-        release = Synthesizer(epsilon, catalogue=catalogue, people=50).anonymize(ratings)
+        release = Synthesizer(epsilon, item_catalog=catalogue, n_users=50).anonymize(ratings)
         release.write(folder / name, layout=layout)
     return folder
 
@@ -243,7 +243,7 @@ def test_what_the_card_does_not_show_it_binds(copy_of, name, way):
 
 
 def with_many_tastes(table):
-    """More columns than people have tastes: anything could be written there."""
+    """More columns than people have item_embeddings: anything could be written there."""
     for place in range(len(table.column_names), 200):
         numbers = np.random.default_rng(place).normal(size=table.num_rows).astype(np.float32)
         table = table.append_column(f"factor_{place - 3}", pa.array(numbers))

@@ -14,7 +14,7 @@ MADE = {
     "out": "ratings.csv --k 4 --homogenize simple",
     "other": "ratings.csv --k 5",
     "co-rated": "ratings.csv --k 4 --method k-corating",
-    "drawn": "ratings.csv --epsilon 100 --scale 1:5:1 --catalogue as-rated",
+    "drawn": "ratings.csv --epsilon 100 --scale 1:5:1 --item-catalog as-rated",
     "liked": "likes.csv --k 4 --method sparse",
 }
 

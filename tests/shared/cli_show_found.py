@@ -15,7 +15,7 @@ MADE = {
     "padded": {"k": 4, "seed": 1},
     "sparse": {"k": 4, "method": "sparse", "seed": 1},
     "k-corating": {"k": 4, "method": "k-corating", "seed": 1},
-    "drawn": {"epsilon": 100, "scale": RatingScale(1, 5, 1), "catalogue": "as-rated"},
+    "drawn": {"epsilon": 100, "scale": RatingScale(1, 5, 1), "item_catalog": "as-rated"},
 }
 
 

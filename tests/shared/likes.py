@@ -25,8 +25,8 @@ def made(tmp_path_factory, likes, ratings):
     for method in METHODS:
         anonymize(likes, folder / method, k=5, method=method, seed=1)
     anonymize(ratings, folder / "ratings", k=5, method="sparse", seed=1)
-    anonymize(likes, folder / "drawn", epsilon=60, catalogue="as-rated")
-    anonymize(likes, folder / "model", epsilon=60, catalogue="as-rated", layout="model")
+    anonymize(likes, folder / "drawn", epsilon=60, item_catalog="as-rated")
+    anonymize(likes, folder / "model", epsilon=60, item_catalog="as-rated", layout="model")
     return folder
 
 

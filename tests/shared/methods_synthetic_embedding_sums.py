@@ -13,11 +13,11 @@ STARS = RatingScale(1, 5, 1)
 
 def some_map(n_items=12, n_directions=3, seed=0, means=None) -> EmbeddingMap:
     rng = np.random.default_rng(seed)
-    tastes = rng.normal(size=(n_items, n_directions))
-    tastes[-1] = 0  # of the last item nothing is told
+    item_embeddings = rng.normal(size=(n_items, n_directions))
+    item_embeddings[-1] = 0  # of the last item nothing is told
     popularity = rng.uniform(1, 9, n_items)
     return EmbeddingMap.of(
-        tastes, popularity, rng.uniform(-1, 1, n_items) if means is None else means
+        item_embeddings, popularity, rng.uniform(-1, 1, n_items) if means is None else means
     )
 
 

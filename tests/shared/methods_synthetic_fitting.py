@@ -11,7 +11,7 @@ from recveil.methods.synthetic.fitting import (
 
 def chances_of(items, crowd, activity):
     """Everybody's chances in floats, with offsets so that they rate as much as they do."""
-    odds = crowd @ np.asarray(items.tastes, float).T + np.asarray(items.offsets, float)
+    odds = crowd @ np.asarray(items.item_embeddings, float).T + np.asarray(items.offsets, float)
     chances = np.empty_like(odds)
     for person, wanted in enumerate(activity):
         offset = brentq(lambda at, p=person, w=wanted: _sum(odds[p] + at) - w, -60, 60, xtol=1e-13)
@@ -24,15 +24,15 @@ def _sum(odds):
 
 
 def expected(items, crowd, activity, told):
-    """A crowd's expected tastes, as many as there are people, and its popularity."""
+    """A crowd's expected item_embeddings, as many as there are people, and its popularity."""
     chances = chances_of(items, crowd, activity)
     lengths = np.sqrt(chances @ told.weights[:, 1])
-    stands_for = told.n_people / len(crowd)
-    tastes = np.sqrt(stands_for) * chances * told.weights[:, 0] / lengths[:, None]
-    return tastes, stands_for * np.sqrt(told.share / activity) @ chances
+    stands_for = told.n_users / len(crowd)
+    item_embeddings = np.sqrt(stands_for) * chances * told.weights[:, 0] / lengths[:, None]
+    return item_embeddings, stands_for * np.sqrt(told.share / activity) @ chances
 
 
-def told_of(n_items, seed=0, n_people=2_000.0, **changed) -> FitTargets:
+def told_of(n_items, seed=0, n_users=2_000.0, **changed) -> FitTargets:
     rng = np.random.default_rng(seed)
     half = rng.random((n_items, n_items))
     told = FitTargets(
@@ -43,22 +43,24 @@ def told_of(n_items, seed=0, n_people=2_000.0, **changed) -> FitTargets:
         weights=np.column_stack([0.6 + 0.3 * rng.random(n_items), 0.4 + 0.3 * rng.random(n_items)]),
         activity=np.array([2.0, 3.0, 4.0, 5.0]),
         share=0.8,
-        n_people=n_people,
+        n_users=n_users,
     )
     return told._replace(**changed)
 
 
-def planted(n_items=40, n_directions=2, n_people=6_000.0, noise=0.0, seed=5):
-    """Items' offsets and tastes, and the exact moments of people who are drawn by them."""
+def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5):
+    """Items' offsets and item_embeddings, and the exact moments of people who are drawn by them."""
     rng = np.random.default_rng(seed)
     offsets = rng.normal(size=n_items) - 1
-    tastes = np.column_stack([0.1 * rng.normal(size=n_items), np.zeros((n_items, n_directions))])
-    tastes[:, 1:] = 0.9 * rng.normal(size=(n_items, n_directions))
+    item_embeddings = np.column_stack(
+        [0.1 * rng.normal(size=n_items), np.zeros((n_items, n_directions))]
+    )
+    item_embeddings[:, 1:] = 0.9 * rng.normal(size=(n_items, n_directions))
     activity = np.repeat([5.0, 8.0, 12.0], 500)
     logs = (np.log(activity) - np.log(activity).mean()) / np.log(activity).std()
     crowd = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
-    items = FittedItems(offsets, tastes)
-    told = told_of(n_items, n_people=n_people, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
+    items = FittedItems(offsets, item_embeddings)
+    told = told_of(n_items, n_users=n_users, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
     rows, popularity = expected(items, crowd, activity, told)
     hidden = np.triu(rng.normal(size=(n_items, n_items)), 1) * noise
     moments = rows.T @ rows + hidden + hidden.T

@@ -22,14 +22,14 @@ PUBLIC = Public(True, N_ITEMS)
 
 
 def planted(tilt, liking, seed=1) -> Ratings:
-    """People who choose by two clear tastes, and rate by them as far as is said."""
+    """People who choose by two clear item_embeddings, and rate by them as far as is said."""
     rng = np.random.default_rng(seed)
-    tastes = np.zeros((N_ITEMS, 3), np.float32)
-    tastes[:, 1] = np.where(np.arange(N_ITEMS) % 2, 1, -1)
-    tastes[:, 2] = np.where(np.arange(N_ITEMS) // 2 % 2, 0.9, -0.9)
+    item_embeddings = np.zeros((N_ITEMS, 3), np.float32)
+    item_embeddings[:, 1] = np.where(np.arange(N_ITEMS) % 2, 1, -1)
+    item_embeddings[:, 2] = np.where(np.arange(N_ITEMS) // 2 % 2, 0.9, -0.9)
     model = UserModel(
         offsets=rng.normal(size=N_ITEMS).astype(np.float32),
-        tastes=tastes,
+        item_embeddings=item_embeddings,
         activity=np.linspace(10, 30, 128),
         worth=0.4 * rng.normal(size=N_ITEMS),
         cuts=np.array([-1.4, -0.7, 0.1, 0.9]),
@@ -60,11 +60,11 @@ def found(ratings, sigma=0.0, mechanism=None, seed=3):
 
 
 def moves(model):
-    """How far people told that ratings are moved along the two directions with the longest tastes.
+    """How far ratings are moved along the two directions with the longest embeddings.
 
-    That is what counts: learnt tastes can be longer than those that were planted.
+    That is what counts: learnt item_embeddings can be longer than those that were planted.
     """
-    lengths = model.tastes[:, 1:].std(axis=0) / BOLDER
+    lengths = model.item_embeddings[:, 1:].std(axis=0) / BOLDER
     main = np.argsort(lengths)[-2:]
     return (model.tilts * lengths)[main], (model.likings * lengths)[main]
 

@@ -35,8 +35,8 @@ WAYS = {
     ),
     "k-corated": (lambda: KCoRater(4, seed=918_273), {}),
     "sparse": (lambda: SparseRows(4, seed=918_273), {}),
-    "drawn": (lambda: Synthesizer(20.0, catalogue="as-rated"), {}),
-    "model": (lambda: Synthesizer(20.0, catalogue="as-rated"), {"layout": "model"}),
+    "drawn": (lambda: Synthesizer(20.0, item_catalog="as-rated"), {}),
+    "model": (lambda: Synthesizer(20.0, item_catalog="as-rated"), {"layout": "model"}),
 }
 
 

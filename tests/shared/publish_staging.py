@@ -27,7 +27,7 @@ def model(tmp_path_factory):
     invented = make_ratings(
         n_users=60, n_items=20, n_ratings=600, seed=2, scale=RatingScale(1, 5, 1)
     )
-    release = Synthesizer(epsilon=20.0, catalogue="as-rated").anonymize(invented)
+    release = Synthesizer(epsilon=20.0, item_catalog="as-rated").anonymize(invented)
     release.write(folder, layout="model")
     return folder
 

@@ -92,6 +92,6 @@ def prepare() -> None:
     generate("ratings.csv", users=60, items=40, ratings=900)
     run("anonymize ratings.csv -o out --k 4 --homogenize simple")
     run(
-        "anonymize ratings.csv -o model --epsilon 100 --scale 1:5:1 --catalogue as-rated "
+        "anonymize ratings.csv -o model --epsilon 100 --scale 1:5:1 --item-catalog as-rated "
         "--layout model"
     )

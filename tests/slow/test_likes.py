@@ -84,7 +84,7 @@ class TestDrawn:
 
     @staticmethod
     def exact(seed):
-        return Synthesizer(None, catalogue="as-rated", seed=seed)
+        return Synthesizer(None, item_catalog="as-rated", seed=seed)
 
 
 class TestCompare:

@@ -17,7 +17,7 @@ from recveil.spark import anonymize, verify
 from recveil.verification import verify as verify_here
 
 STARS = RatingScale(1, 5, 1)
-EXACT = {"epsilon": "none", "catalogue": "as-rated", "scale": STARS}
+EXACT = {"epsilon": "none", "item_catalog": "as-rated", "scale": STARS}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def run(*arguments: str) -> int:
 
 
 def test_the_rule_is_the_one_that_one_machine_learns(made, ratings):
-    here = Synthesizer(None, catalogue="as-rated", seed=3).anonymize(ratings).published
+    here = Synthesizer(None, item_catalog="as-rated", seed=3).anonymize(ratings).published
     assert made.release.published.settings == here.settings
     assert made.release.published.claim == here.claim
     assert made.release.published.model().equals(here.model())
@@ -94,8 +94,8 @@ def test_whoever_reads_releases_reads_parts(made, folder):
 
 
 def test_with_noise_nothing_follows_from_a_seed(frame, tmp_path):
-    given = {"epsilon": 20.0, "catalogue": "as-rated", "scale": STARS}
-    made = anonymize(frame, tmp_path / "out", people=50, **given)
+    given = {"epsilon": 20.0, "item_catalog": "as-rated", "scale": STARS}
+    made = anonymize(frame, tmp_path / "out", n_users=50, **given)
     assert made.verification.epsilon == 20.0
     assert verify_here(tmp_path / "out").holds
     with raises("option.conflict"):
@@ -105,7 +105,7 @@ def test_with_noise_nothing_follows_from_a_seed(frame, tmp_path):
 
 def test_likes_are_drawn_too(frame, tmp_path):
     likes = frame.select("user_id", "item_id")
-    made = anonymize(likes, tmp_path / "out", epsilon=20.0, catalogue="as-rated", likes=True)
+    made = anonymize(likes, tmp_path / "out", epsilon=20.0, item_catalog="as-rated", likes=True)
     assert made.scale.unary
     assert verify_here(tmp_path / "out").holds
 
@@ -132,7 +132,7 @@ def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, code):
 
 def test_earlier_releases_of_the_same_people_are_told(made, frame, folder):
     again = anonymize(frame, folder / "april", seed=4, **EXACT)
-    assert [(each.folder.name, each.people) for each in again.earlier] == [("out", 400)]
+    assert [(each.folder.name, each.n_users) for each in again.earlier] == [("out", 400)]
 
 
 class TestVerifying:
@@ -160,11 +160,11 @@ class TestVerifying:
         assert not verify_here(copied).holds
 
     def test_one_file_is_checked_as_parts_are(self, spark, tmp_path, ratings):
-        Synthesizer(20.0, catalogue="as-rated").anonymize(ratings).write(tmp_path / "out")
+        Synthesizer(20.0, item_catalog="as-rated").anonymize(ratings).write(tmp_path / "out")
         assert verify(tmp_path / "out").to_dict() == verify_here(tmp_path / "out").to_dict()
 
     def test_a_model_is_refused(self, tmp_path, ratings):
-        release = Synthesizer(20.0, catalogue="as-rated").anonymize(ratings)
+        release = Synthesizer(20.0, item_catalog="as-rated").anonymize(ratings)
         release.write(tmp_path / "out", layout="model")
         with raises("option.unsupported"):
             verify(tmp_path / "out")

@@ -28,8 +28,8 @@ from recveil.verification import verify
 
 STARS = RatingScale(1, 5, 1)
 # More people than a crowd has, so that there are parts that are written while others are not yet.
-FEW = ("--epsilon", "none", "--catalogue", "as-rated", "--scale", "1:5:1", "--seed", "3")
-OPTIONS = (*FEW, "--people", "80000", "--allow-large")
+FEW = ("--epsilon", "none", "--item-catalog", "as-rated", "--scale", "1:5:1", "--seed", "3")
+OPTIONS = (*FEW, "--n-users", "80000", "--allow-large")
 _PATIENCE = 900
 N_PARTS = 5
 torture = pytest.mark.skipif(
@@ -57,7 +57,7 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing_behind(frame, little_disk
         return write(*given, **named)
 
     monkeypatch.setattr(SyntheticWriter, "write_ratings", fill_and_write)
-    given = {"epsilon": "none", "catalogue": "as-rated", "scale": STARS, "people": 20_000}
+    given = {"epsilon": "none", "item_catalog": "as-rated", "scale": STARS, "n_users": 20_000}
     with raises("spark.task") as caught:
         anonymize(frame, little_disk / "out", seed=3, allow_large=True, **given)
     assert "an executor cannot write here" in str(caught.value)
@@ -209,7 +209,7 @@ def test_an_executor_that_is_killed_changes_nothing(spark, frame, tmp_path):
 def with_one_killed(frame, tmp_path, kill):
     """Kill something of the first worker while people are written; the release is the same."""
     frame.write.parquet(str(tmp_path / "ratings"))
-    given = {"epsilon": "none", "catalogue": "as-rated", "scale": STARS, "people": 80_000}
+    given = {"epsilon": "none", "item_catalog": "as-rated", "scale": STARS, "n_users": 80_000}
     anonymize(frame, tmp_path / "here", seed=3, allow_large=True, **given)
     with cluster_in(tmp_path / "cluster") as cluster:
         job = cluster.recveil(

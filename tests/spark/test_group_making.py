@@ -53,7 +53,7 @@ def simple(frame, folder):
 def padded(frame, folder):
     told = []
     made = anonymize(frame, folder / "padded", k=7, seed=3, scale=STARS, on_estimate=told.append)
-    assert [expected.labels for expected in told] == [57 * 60]
+    assert [expected.n_values for expected in told] == [57 * 60]
     return made
 
 
@@ -172,7 +172,7 @@ def test_seven_people_and_one_item_are_one_group(spark, tmp_path):
         ({"labels": "model"}, "option.unsupported"),
         ({"k": 1}, "option.value"),
         ({"homogenize": "no"}, "option.value"),
-        ({"round_labels": "no"}, "option.value"),
+        ({"round_values": "no"}, "option.value"),
         ({"scale": None}, "scale.inferred"),
         ({"seed": -1}, "option.value"),
     ],

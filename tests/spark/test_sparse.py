@@ -12,10 +12,11 @@ import pytest
 from error_assertions import raises
 from recveil.cli import main
 from recveil.methods import SparseRows
-from recveil.methods.registry import describe_to_publisher
+from recveil.methods.registry import summarize
 from recveil.methods.sparse import item_choice
 from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
+from recveil.report.release import describe_summary
 from recveil.spark import (
     anonymize,
     clusters,
@@ -92,14 +93,14 @@ def test_all_that_is_said_of_it_is_what_is_said_here(made, local, folder, rating
         assert here["counts"][name] == there["counts"][name], name
     here, there = (read(name.with_name(f"{name.name}.private"), "private.json") for name in names)
     assert here.get("settings") == there.get("settings")
-    told = describe_to_publisher(local, ratings)
+    told = describe_summary(summarize(local, ratings))
     assert made.statements[1:] == told[1:]
-    assert made.statements[0].partition(". The rows")[0] == told[0].partition(". The rows")[0]
+    assert made.statements[0].partition(". Item")[0] == told[0].partition(". Item")[0]
 
 
 def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, ratings, told):
     rows = Release.read(folder / "out").to_arrow()
-    assert abs(rows.num_rows / told[0].labels - 1) < 0.05
+    assert abs(rows.num_rows / told[0].n_values - 1) < 0.05
     assert abs(rows.num_rows / ratings.n_ratings - 1) < 0.05
     found = rows["item_id"].to_pylist()
     counts = {item: found.count(item) for item in set(found)}
@@ -107,10 +108,7 @@ def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, 
     off = np.abs(people - ratings.support)
     # In each of some four bins less than a row of at most nine people more or less.
     assert off.max() < 4 * 9
-    assert (
-        f"{off.mean():.1f} people too often or too rarely on average, and {off.max()} at"
-        in (made.statements[0])
-    )
+    assert f"by {off.mean():.1f} users on average, and {off.max()} at" in made.statements[0]
     labels = rows["rating"].to_numpy()
     assert np.allclose(labels * 10, np.rint(labels * 10), atol=1e-4)
     assert len(list((folder / "out").glob("ratings-*.parquet"))) > 1
@@ -127,7 +125,7 @@ def test_everybody_is_in_one_record(made, folder, ratings):
 def likes(frame, folder):
     """Those that the command line makes of a folder of parts, and what it says."""
     frame.select("user_id", "item_id").write.parquet(str(folder / "liked"))
-    options = ["--method", "sparse", "--k", "5", "--crowd", "30", "--seed", "3", "--likes"]
+    options = ["--method", "sparse", "--k", "5", "--cluster-size", "30", "--seed", "3", "--likes"]
     options += ["--layout", "groups", "--engine", "spark"]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), pytest.raises(SystemExit) as ended:
@@ -148,14 +146,14 @@ def test_likes_become_sets_of_items(likes, folder, ratings):
     liked = Ratings.from_columns(
         ratings.users[ratings.user_positions()], ratings.items[ratings.indices]
     )
-    local = SparseRows(5, crowd=30, seed=3).anonymize(liked)
+    local = SparseRows(5, cluster_size=30, seed=3).anonymize(liked)
     assert settings == local.published.settings
 
 
 def test_partitions_change_no_byte(likes, spark, ratings, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(sparse, "_RATINGS_OF_A_PARTITION", 100_000)
     again = spark.createDataFrame(ratings.to_arrow().select(["user_id", "item_id"])).repartition(7)
-    options = {**SPARSE, "scale": None, "crowd": 30, "layout": "groups"}
+    options = {**SPARSE, "scale": None, "cluster_size": 30, "layout": "groups"}
     anonymize(again, tmp_path / "likes", likes=True, **options)
     for file in sorted((folder / "likes").iterdir()):
         assert file.read_bytes() == (tmp_path / "likes" / file.name).read_bytes(), file.name
@@ -166,8 +164,8 @@ def test_partitions_change_no_byte(likes, spark, ratings, folder, tmp_path, monk
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"crowd": 19}, "option.value"),
-        ({"crowd": 257}, "option.value"),
+        ({"cluster_size": 19}, "option.value"),
+        ({"cluster_size": 257}, "option.value"),
         ({"homogenize": "simple"}, "option.unsupported"),
         ({"k": 1}, "option.value"),
         ({"k": 401}, "table.too-few-users"),
@@ -187,5 +185,5 @@ def test_too_few_people_for_a_crowd_or_an_item_are_refused_as_here(spark, tmp_pa
     with raises("table.too-few-ratings"):
         anonymize(few, tmp_path / "out", **SPARSE)
     with raises("table.too-few-users"):
-        anonymize(few, tmp_path / "out", crowd=31, **SPARSE)
+        anonymize(few, tmp_path / "out", cluster_size=31, **SPARSE)
     assert not any(tmp_path.iterdir())

@@ -42,7 +42,7 @@ def likes():
 def made(tmp_path_factory, likes):
     folder = tmp_path_factory.mktemp("drawn-likes")
     for name, (epsilon, layout, form, catalogue) in MADE.items():
-        release = Synthesizer(epsilon, catalogue=catalogue, people=50).anonymize(likes)
+        release = Synthesizer(epsilon, item_catalog=catalogue, n_users=50).anonymize(likes)
         release.write(folder / name, layout=layout, file_format=form)
     return folder
 
@@ -211,7 +211,7 @@ def test_a_ledger_of_another_split_is_refused(copy_of):
 def test_ids_that_a_spreadsheet_runs_are_told(tmp_path, likes):
     ids = np.array(sorted(f"=cmd({item})" for item in likes.items), object)
     odd = Ratings(likes.users, ids, likes.indptr, likes.indices, likes.values, None, likes.scale)
-    release = Synthesizer(30.0, catalogue="as-rated", people=30).anonymize(odd)
+    release = Synthesizer(30.0, item_catalog="as-rated", n_users=30).anonymize(odd)
     assert release.write(tmp_path / "out", file_format="csv").holds
     assert not list(independent.problems(tmp_path / "out"))
     assert "Open it as text in a spreadsheet" in (tmp_path / "out" / "README.md").read_text()

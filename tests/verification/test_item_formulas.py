@@ -40,7 +40,7 @@ def made(tmp_path_factory, synthetic):
         for form in ("csv", "parquet"):
             ANONYMIZER.anonymize(ratings).write(folder / f"{name}-{form}", file_format=form)
         for layout in ("users", "model"):
-            drawn = synthetic(20.0, people=40).anonymize(ratings)
+            drawn = synthetic(20.0, n_users=40).anonymize(ratings)
             drawn.write(folder / f"{name}-{layout}", layout=layout)
     return folder
 

@@ -142,7 +142,7 @@ def test_such_a_release_is_not_written_unless_its_items_are_hidden(anonymizer, t
 
 def test_such_a_catalogue_costs_no_budget(monkeypatch):
     ratings = table(*REVIEWS["words"])
-    synthesizer = Synthesizer(20.0, catalogue="as-rated")
+    synthesizer = Synthesizer(20.0, item_catalog="as-rated")
     monkeypatch.setattr(synthesizer, "learn", lambda *_: pytest.fail("queries were answered"))
     with raises("id.personal"):
         synthesizer.anonymize(ratings)

@@ -30,7 +30,7 @@ def made(tmp_path_factory, synthetic):
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=4)
     for epsilon, layout in ((20.0, "users"), (20.0, "model"), (None, "users"), (None, "model")):
         name = f"{'exact' if epsilon is None else 'noisy'}-{layout}"
-        synthetic(epsilon, people=40).anonymize(ratings).write(folder / name, layout=layout)
+        synthetic(epsilon, n_users=40).anonymize(ratings).write(folder / name, layout=layout)
     return folder
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
@@ -10,11 +10,8 @@ from recveil.cli import options
 from recveil.cli.options import Force, Json, echo
 
 if TYPE_CHECKING:
-    from recveil.methods import Anonymized
     from recveil.methods.request import AnonymizeOptions, ReleaseOptions
     from recveil.publish.size_estimate import Expected
-
-_MOST_WARNINGS = 3
 
 
 def anonymize(
@@ -121,7 +118,7 @@ def anonymize(
         _run_dry(source, output, json, keywords)
         return
     from recveil.cli.show import write_json
-    from recveil.cli.show_release import show_release
+    from recveil.cli.show_release import release_to_dict, show_release
     from recveil.methods import anonymize
 
     estimates: list[Expected] = []
@@ -131,15 +128,16 @@ def anonymize(
         _report(expected)
 
     made = anonymize(source, output, on_estimate=report, **keywords)
-    _warn(made.warnings(output))
-    if warning := made.item_warning():
+    for warning in made.warnings():
         echo(f"warning: {warning}", err=True)
-    if write_json(_as_json(made, output, estimates[0] if estimates else None), json):
-        show_release(made, output, is_explained=explain)
+    if write_json(release_to_dict(made, estimates[0] if estimates else None), json):
+        show_release(made, is_explained=explain)
 
 
 def _report(expected: "Expected", *, timed: bool = True) -> None:
-    echo(f"Expected: {expected.sentence(timed=timed)}.", err=True)
+    from recveil.report.release import describe_estimate
+
+    echo(f"{describe_estimate(expected, timed=timed)}.", err=True)
 
 
 def _run_by_spark(
@@ -152,78 +150,23 @@ def _run_by_spark(
     explain: bool,
 ) -> None:
     from recveil.cli.show import write_json
-    from recveil.cli.show_released import as_json, show_released
+    from recveil.cli.show_release import released_to_dict, show_released
+    from recveil.report.release import first_warnings
     from recveil.spark import anonymize
 
     estimate = partial(_report, timed=False)
     made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
-    _warn(made.warnings(output))
-    if write_json(as_json(made, output), json):
+    for warning in first_warnings(made.warnings(output)):
+        echo(f"warning: {warning}", err=True)
+    if write_json(released_to_dict(made, output), json):
         show_released(made, output, is_explained=explain)
 
 
 def _run_dry(source: str, output: Path, json: Path | None, keywords: "AnonymizeOptions") -> None:
-    from recveil.cli.show import describe, show_read, write_json
+    from recveil.cli.show import write_json
+    from recveil.cli.show_release import dry_run_to_dict, show_dry_run
     from recveil.methods import dry_run
-    from recveil.release.manifest import twin_name
 
     estimate = dry_run(source, output, **keywords)
-    as_json = {
-        **estimate.to_dict(),
-        "output": str(output),
-        "private": twin_name(str(output)),
-        "data": describe(estimate.reading.ratings, estimate.reading),
-        "earlier": [
-            {"release": str(earlier.folder), "people": earlier.people}
-            for earlier in estimate.earlier
-        ],
-    }
-    if write_json(as_json, json):
-        show_read(estimate.reading)
-        for sentence in estimate.sentences():
-            echo(sentence)
-        for earlier in estimate.earlier:
-            echo(f"{earlier.folder} has some of the same users; the run warns about it.")
-        echo(f"Nothing was written: no {output}, and no {twin_name(str(output))}.")
-
-
-def _warn(warnings: list[str]) -> None:
-    """Warn about earlier releases of the same users; of many, the first few."""
-    distinct = list(dict.fromkeys(warnings))
-    for warning in distinct[:_MOST_WARNINGS]:
-        echo(f"warning: {warning}", err=True)
-    left = len(distinct) - _MOST_WARNINGS
-    if left > 0:
-        echo(
-            f"warning: {left:,} more earlier releases in the same folder have some of these "
-            f"users; --json lists them.",
-            err=True,
-        )
-
-
-def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> dict[str, Any]:
-    """Return the result for JSON, with the private figures that the publisher needs."""
-    from recveil.cli.show import describe
-    from recveil.release.manifest import twin_name
-
-    public, private = made.release.published, made.release.private
-    lone, cost = private.lone_ratings, private.diversity_cost
-    return {
-        "output": str(output),
-        "private": twin_name(str(output)),
-        "data": describe(made.ratings, made.reading),
-        "expected": expected and expected.to_dict(),
-        "settings": public.settings,
-        "filled_cells": private.settings.get("filled_cells"),
-        "lone_ratings": lone and lone._asdict(),
-        "diversity_cost": cost and cost._asdict(),
-        "verification": made.verification.to_dict(),
-        "earlier": [
-            {
-                "release": str(earlier.folder),
-                "people": earlier.people,
-                "warning": warning,
-            }
-            for earlier, warning in zip(made.earlier, made.warnings(output), strict=True)
-        ],
-    }
+    if write_json(dry_run_to_dict(estimate), json):
+        show_dry_run(estimate)

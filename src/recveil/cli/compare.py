@@ -22,7 +22,7 @@ _OTHERS: dict[str, Literal["likes", "words"]] = {
 
 def compare(
     source: options.Source,
-    out: Annotated[
+    output: Annotated[
         Path,
         typer.Option(
             "--output",
@@ -78,7 +78,7 @@ def compare(
     utility: Annotated[
         Literal["both", "ratings", "lists"],
         typer.Option(
-            "--for",
+            "--utility",
             metavar="ratings|lists|both",
             autocompletion=one_of(lambda: ("ratings", "lists", "both")),
             rich_help_panel=_LIMITS,
@@ -141,12 +141,12 @@ def compare(
         )
 
     def write_page(comparison: "Comparison") -> None:
-        comparison.write_html(out / PAGE)
-        echo(f"{out / PAGE} shows the finished settings.", err=True)
+        comparison.write_html(output / PAGE)
+        echo(f"{output / PAGE} shows the finished settings.", err=True)
 
     comparison = compare(
         source,
-        out,
+        output,
         methods=names,
         ks=_numbers(ks),
         split=split,
@@ -159,18 +159,18 @@ def compare(
         risk=risk,
         shadows=shadows,
         liked=liked,
-        stopped=write_page,
+        on_interrupt=write_page,
         **reading,
     )
-    comparison.write_html(out / PAGE)
-    if write_json({"output": str(out), **comparison.to_dict()}, json):
+    comparison.write_html(output / PAGE)
+    if write_json({"output": str(output), **comparison.to_dict()}, json):
         show_read(comparison.reading)
         terminal.show_comparison(comparison)
         if explain:
             explain_words(terminal.words_of(comparison))
         else:
             echo("--explain explains the terms.")
-        echo(f"Wrote {out / PAGE}. Do not publish {out}, which is private.")
+        echo(f"Wrote {output / PAGE}. Do not publish {output}, which is private.")
     is_unanswered = comparison.has_question and comparison.choice().row is None
     if is_unanswered or all(row.problem for row in comparison.rows):
         raise typer.Exit(1)

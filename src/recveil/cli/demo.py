@@ -47,9 +47,9 @@ def demo(
         "targets_skipped": shown.before.skipped,
         "verification": shown.verification.to_dict(),
         "membership": {"auc": shown.members.auc._asdict()},
-        "drawn": {
+        "synthetic": {
             "output": str(release_synthetic(output)),
-            "verification": shown.drawn.to_dict(),
+            "verification": shown.synthetic.to_dict(),
             "most_auc": shown.most_auc,
             "most_accuracy_of_two": shown.most_accuracy_of_two,
         },
@@ -66,7 +66,7 @@ def _show(shown: "Demo", output: Path) -> None:
     from recveil.demo import KNOWN, release_synthetic
     from recveil.release.claim import of_large_epsilon
 
-    ratings, verification, synthetic = shown.ratings, shown.verification, shown.drawn
+    ratings, verification, synthetic = shown.ratings, shown.verification, shown.synthetic
     rows, fewest = shown.row_sizes, verification.k_achieved
     table = Table(
         "",

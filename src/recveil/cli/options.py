@@ -120,12 +120,22 @@ def claims() -> Iterable[str]:
 
 # Options of version 1 that have another name now, by verb.
 RENAMED = {
-    "anonymize": {"against": "earlier-release"},
+    "anonymize": {
+        "against": "earlier-release",
+        "catalogue": "item-catalog",
+        "crowd": "cluster-size",
+        "labels": "values",
+        "people": "n-users",
+    },
     "audit": {"against": "second-release", "aux": "auxiliary", "catalogue": "item-catalog"},
+    "compare": {"for": "utility"},
     "sample": {"people": "n-users"},
 }
 
-_RENAMED_VALUES = {("compare", "risk"): {"person": "reidentification", "group": "class"}}
+_RENAMED_VALUES = {
+    ("anonymize", "protect"): {"labels": "mean"},
+    ("compare", "risk"): {"person": "reidentification", "group": "class"},
+}
 
 
 def rename_options(arguments: list[str]) -> list[str]:

@@ -32,14 +32,13 @@ FOLDERS = {
     "anonymize": ("output",),
     "sample": ("output",),
     "demo": ("output",),
-    "compare": ("out",),
+    "compare": ("output",),
 }
 # The main inputs; all others are secondary.
 _MAIN = ("source", "path", "train", "test")
 # Options that take a path or an address, or possibly other text.
 _TABLES = (
-    *("source", "path", "train", "test", "auxiliary", "item_catalog"),
-    *("privacy_levels", "catalogue", "trust"),
+    *("source", "path", "train", "test", "auxiliary", "item_catalog", "privacy_levels", "trust"),
 )
 _RELEASES = ("release", "second_release", "earlier_release", "path")
 # Further positional arguments.
@@ -102,7 +101,7 @@ def check_outputs(verb: str, given: Mapping[str, Any]) -> None:
 
 def _place(verb: str, name: str, path: Any) -> NamedPath:
     is_argument = name in ("source", "path") or (verb, name) in _ARGUMENTS
-    label = "--output" if name == "out" else f"--{name.replace('_', '-')}"
+    label = f"--{name.replace('_', '-')}"
     return NamedPath(name.upper() if is_argument else label, Path(path))
 
 

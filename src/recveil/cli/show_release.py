@@ -1,38 +1,91 @@
-"""What became of a table that was made into a release, printed for people."""
+"""The result of `recveil anonymize`, printed for the publisher."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from recveil.cli.explanations import explain
 from recveil.cli.options import echo
-from recveil.cli.show import describe_alone, show_read, show_verification, words_of
-from recveil.methods import Anonymized
-from recveil.methods.registry import describe_to_publisher
-from recveil.release.manifest import twin_name
+from recveil.cli.show import describe, show_read, show_verification, words_of
+from recveil.methods import Anonymized, DryRun
+from recveil.publish.size_estimate import Expected
+from recveil.report.release import (
+    describe_publishing,
+    earlier_to_dict,
+    estimate_to_dict,
+    folders_to_dict,
+)
+from recveil.runtime.errors import describe_count, printable
 from recveil.verification.other_files import describe_formulas
 
+if TYPE_CHECKING:
+    from recveil.spark import Released
 
-def show_release(made: Anonymized, output: Path, *, is_explained: bool = False) -> None:
-    """Print the verdict, what the release shows all the same, and what to do with it."""
-    release, verification = made.release, made.verification
+
+def show_release(made: Anonymized, *, is_explained: bool = False) -> None:
+    """Print the input, the verdict, the figures of the release, and what to publish."""
     show_read(made.reading)
-    show_verification(verification, str(output))
-    for sentence in describe_to_publisher(release, made.ratings):
+    show_verification(made.verification, str(made.output))
+    for sentence in made.sentences():
         echo(sentence)
-    for sentence in describe_formulas(release.published.items):
-        echo(sentence)
-    if verification.has_levels:
-        echo(
-            f"{describe_alone(verification.alone)}, with privacy level 1: the ratings of whoever "
-            f"stands alone are published as they are."
-        )
-    what = "likes" if made.ratings.is_unary else "ratings"
-    tells = "who is who" if verification.contains_users else f"whose {what} it was drawn from"
-    describe_what_to_publish(output, tells, is_first=not made.earlier)
     if is_explained:
-        explain(words_of(verification))
+        explain(words_of(made.verification))
 
 
-def describe_what_to_publish(output: Path, tells: str, *, is_first: bool) -> None:
-    """Say what is to be published, what is not, and what the private twin tells."""
-    alone = "" if is_first else ", and none of the earlier releases of these people"
-    echo(f"Publish {output}{alone}; keep {twin_name(str(output))} secret, it tells {tells}.")
+def release_to_dict(made: Anonymized, expected: Expected | None) -> dict[str, Any]:
+    """Return a release as plain data, for JSON."""
+    data = describe(made.ratings, made.reading)
+    return {**made.to_dict(), "data": data, "expected": estimate_to_dict(expected)}
+
+
+def show_dry_run(dry: DryRun) -> None:
+    """Print the input and the estimate."""
+    show_read(dry.reading)
+    for sentence in (*dry.sentences(), *dry.warnings()):
+        echo(sentence)
+    folders = folders_to_dict(dry.output)
+    echo(f"Nothing was written: no {folders['output']}, and no {folders['private']}.")
+
+
+def dry_run_to_dict(dry: DryRun) -> dict[str, Any]:
+    """Return an estimate as plain data, for JSON."""
+    return {**dry.to_dict(), "data": describe(dry.reading.ratings, dry.reading)}
+
+
+def show_released(made: "Released", output: Path, *, is_explained: bool = False) -> None:
+    """Print a release by Spark like one that was made locally."""
+    likes = made.scale.unary
+    scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
+    echo(
+        f"Read {describe_count(made.n_ratings, 'like' if likes else 'rating')} of "
+        f"{describe_count(made.n_items, 'item')} by {describe_count(made.n_users, 'user')}{scale}; "
+        f"by Spark."
+    )
+    for note in made.notes:
+        echo(printable(note))
+    show_verification(made.verification, str(output))
+    for sentence in (*made.statements, *describe_formulas(made.release.published.items)):
+        echo(sentence)
+    contains_users = made.verification.contains_users
+    has_earlier = bool(made.earlier)
+    echo(describe_publishing(output, contains_users=contains_users, has_earlier=has_earlier))
+    if is_explained:
+        explain(words_of(made.verification))
+
+
+def released_to_dict(made: "Released", output: Path) -> dict[str, Any]:
+    """Return a release by Spark as plain data, for JSON."""
+    return {
+        **folders_to_dict(output),
+        "engine": "spark",
+        "data": {
+            "users": made.n_users,
+            "items": made.n_items,
+            "ratings": made.n_ratings,
+            "density": made.n_ratings / (made.n_users * made.n_items),
+            "scale": str(made.scale),
+            "notes": list(made.notes),
+        },
+        "settings": made.release.published.settings,
+        "verification": made.verification.to_dict(),
+        "earlier": earlier_to_dict(made.earlier, made.warnings(output)),
+    }

@@ -160,7 +160,7 @@ _A_SHADOW = 0.12
 
 def compare(
     source: str | PathLike[str] | Ratings | Any,
-    out: str | PathLike[str],
+    output: str | PathLike[str],
     *,
     methods: Sequence[str] = ("all",),
     ks: Sequence[int] = (2, 3, 5, 10, 20, 50),
@@ -174,8 +174,8 @@ def compare(
     shadows: int | None = None,
     allow_large: bool = False,
     liked: str | Sequence[str] | None = None,
-    stopped: Callable[[Comparison], object] | None = None,
-    so_far: Callable[[Comparison], object] | None = None,
+    on_interrupt: Callable[[Comparison], object] | None = None,
+    on_progress: Callable[[Comparison], object] | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Comparison:
     """Make a release with every method and k, and measure its privacy and utility.
@@ -188,7 +188,7 @@ def compare(
     Parameters
     ----------
     source : path, Ratings, or data frame
-    out : path
+    output : path
         A folder for the results, readable by its creator alone; new, or an earlier comparison's. It
         names no user, but do not publish it: it describes how to re-identify them.
     methods : sequence of str
@@ -204,9 +204,8 @@ def compare(
     max_risk, min_k : optional
         The limits; see `choose_setting`.
     utility : {"both", "ratings", "lists"}
-        Utility to choose a setting by (``--for`` on the command line): the retained share of the
-        gain in predicted ratings, of the lists, or the smaller of the two. It changes no
-        measurement, so nothing is recomputed.
+        Utility to choose a setting by: the retained share of the gain in predicted ratings, of the
+        lists, or the smaller of the two. It changes no measurement, so nothing is recomputed.
     risk : {"reidentification", "class", "membership", "links", "shadows"}, optional
         Risk to choose a setting by: the share of users re-identified, of users whose equivalence
         class is re-identified, of members recognized, of user-item links inferred, each by the
@@ -221,9 +220,9 @@ def compare(
     liked : str or sequence of str, optional
         Nominal labels that mean that a user liked the item, such as "up,love". Without them lists
         are not evaluated, and predicted labels alone decide.
-    stopped : callable, optional
+    on_interrupt : callable, optional
         Called with the finished part if a KeyboardInterrupt ends the run; the table holds it, too.
-    so_far : callable, optional
+    on_progress : callable, optional
         Called with the finished part after each setting, and at the start if an earlier run
         finished some.
     **reading
@@ -238,8 +237,8 @@ def compare(
     ------
     RecveilError
         If the source cannot be read or all its ratings are equal, an option is out of range, or
-        `out` holds something else. A setting that fails by itself (a k above the number of users,
-        say) does not raise: its row holds the reason.
+        `output` has other content. A setting that fails by itself (such as a k above the number of
+        users) does not raise: its row has the reason.
 
     Examples
     --------
@@ -266,8 +265,8 @@ def compare(
         raise RecveilError(
             f"seed is {seed}; expected a whole number of at least 0", code="option.value"
         )
-    require_path("a comparison", is_output=True, out=out)
-    out = Path(out).absolute()
+    require_path("a comparison", is_output=True, output=output)
+    folder = Path(output).absolute()
     with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
         begin(_READING)
         # Released rows carry no times, so that invalid ones are no error.
@@ -277,7 +276,7 @@ def compare(
         settings = _settings(choose_methods(methods, of=kind_of(ratings)), ks)
         utility = _utility_of_table(ratings, utility, liked_named)
         divided = split_ratings(ratings, split, seed)
-        open_folder(out)
+        open_folder(folder)
         ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large, liked_named)
         evaluator = _evaluator(divided, targets, seed, liked_named)
 
@@ -297,7 +296,7 @@ def compare(
                 risk=risk or usual_axis(rows).name,
                 unfinished=len(settings) - len(cells),
             )
-            comparison.write_table(out)
+            comparison.write_table(folder)
             return comparison
 
         def report(callback: Callable[[Comparison], object] | None, cells: list[Cell]) -> None:
@@ -305,8 +304,8 @@ def compare(
                 callback(write(cells, 0))
 
         begin(THE_REST)
-        callbacks = partial(report, stopped), partial(report, so_far)
-        return write(*_fill(out, settings, ground, evaluator, shadows, *callbacks))
+        callbacks = partial(report, on_interrupt), partial(report, on_progress)
+        return write(*_fill(folder, settings, ground, evaluator, shadows, *callbacks))
 
 
 def _evaluator(parts: Split, targets: int, seed: int, liked: tuple[str, ...]) -> AnyEvaluator:
@@ -325,8 +324,8 @@ def _utility_of_table(ratings: Ratings, utility: Purpose, liked: tuple[str, ...]
     if not ratings.scale.ordered and not liked:
         if utility == "lists":
             raise RecveilError(
-                "utility (--for) is lists, but these are nominal labels, and none is declared as "
-                "liked; name the liked ones (--liked up,love)",
+                "utility (--utility) is lists, but the ratings are nominal labels, and none is "
+                "declared as liked; name the liked ones (--liked up,love)",
                 code="option.required",
             )
         reject_likes(ratings, PREDICTED)
@@ -336,7 +335,8 @@ def _utility_of_table(ratings: Ratings, utility: Purpose, liked: tuple[str, ...]
         return utility
     if utility == "ratings":
         raise RecveilError(
-            "utility (--for) is ratings, but implicit feedback has no ratings to predict; choose "
+            "utility (--utility) is ratings, but implicit feedback has no ratings to predict; "
+            "choose "
             "by lists",
             code="option.unsupported",
         )

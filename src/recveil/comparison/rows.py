@@ -286,5 +286,6 @@ def check_purpose(purpose: str) -> None:
     """Reject any value that is not a `Purpose`."""
     if purpose not in get_args(Purpose):
         raise RecveilError(
-            f"utility (--for) is {purpose!r}; expected both, ratings or lists", code="option.value"
+            f"utility (--utility) is {purpose!r}; expected both, ratings or lists",
+            code="option.value",
         )

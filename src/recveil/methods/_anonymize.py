@@ -1,7 +1,7 @@
 """Turn a file of ratings into a verified release in one call."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -11,12 +11,13 @@ from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.methods.base import check_seed, check_users, drawn_seed
-from recveil.methods.earlier_releases import Earlier, find_earlier, others, warnings_of
+from recveil.methods.base import check_seed, check_users, seed_or_random
+from recveil.methods.earlier_releases import Earlier, find_earlier, others
 from recveil.methods.hidden_items import anonymize_hidden
-from recveil.methods.registry import Maker, is_rule, maker_of
+from recveil.methods.registry import Maker, is_rule, maker_of, summarize
+from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.request import AnonymizeRequest, ReleaseOptions
-from recveil.methods.synthetic.options import check_many_drawn
+from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import check_form, naming_cost
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, reject_too_large
@@ -28,9 +29,9 @@ from recveil.release.registry import all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
+from recveil.runtime.reportable import Described
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
-from recveil.verification.rater_ids import describe_handles
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,25 +171,21 @@ _READING, _MAKING, _WRITING = "Reading ratings", "Making a release", "Writing an
 
 
 @brief
-class Anonymized(NamedTuple):
+@dataclass(frozen=True)
+class Anonymized(Described):
     """The ratings, the release, its verification and earlier releases of the same users."""
 
+    output: Path
     ratings: Ratings
     release: Release
     verification: Verification
     reading: Reading
     earlier: tuple[Earlier, ...] = ()
 
-    def warnings(self, output: Path) -> list[str]:
-        """Return warnings about the release written to `output` and each earlier one."""
-        made, ratings_sha256 = self.release.published, self.release.private.ratings_sha256
-        return warnings_of(self.earlier, output, made.claim, ratings_sha256)
-
-    def item_warning(self) -> str:
-        """Return a warning about items that may be named after their users; "" if none."""
-        published = self.release.published
-        users, items = self.ratings.users.tolist(), published.items.tolist()
-        return describe_handles(users, items, can_hide=published.claim.about.contains_users)
+    @property
+    def summary(self) -> ReleaseSummary:
+        """The figures of the release for its publisher."""
+        return summarize(self.release, self.ratings)
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
@@ -240,7 +237,7 @@ def anonymize(
         for others, whose size depends on their groups.
     **options
         Options of the method, documented with their defaults in its class:
-        homogenize, predictor, grouping, round_labels, b and l for "predictive", and
+        homogenize, predictor, grouping, round_values, b and l for "predictive", and
         `privacy_levels` as a file with the columns user_id and k, in which users who are missing
         have the level `k`, or as a rule for `levels_by_rule`; fill, grouping, round_fills and
         protect for "k-corating", and `trust` as a file of users' trust statements. And options of
@@ -297,7 +294,7 @@ def anonymize(
             output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
         )
     earlier = tuple(others(list(ready.earlier), Path(output)))
-    return Anonymized(ready.ratings, release, verification, ready.reading, earlier)
+    return Anonymized(Path(output), ready.ratings, release, verification, ready.reading, earlier)
 
 
 @brief
@@ -350,7 +347,7 @@ def prepare(
     _reject_idle(maker, options, request)
     check_form(request.layout, request.file_format)
     check_layout(maker.method, request.layout)
-    check_many_drawn(options, request.layout, allow_large=request.allow_large)
+    check_n_users(options, request.layout, allow_large=request.allow_large)
     require_path("a release", is_output=True, output=request.output)
     output = Path(request.output)
     if request.earlier_release is not None:
@@ -373,8 +370,8 @@ def prepare(
         if name in options:
             options[name] = read(options[name], ratings, k or 0)
     check_seed(request.seed)
-    seed = drawn_seed(request.seed)
-    anonymizer = maker.make(k, seed=None if is_secret else seed, **options)
+    seed = seed_or_random(request.seed)
+    anonymizer = maker.anonymizer(k, None if is_secret else seed, options)
     expected = None
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, options, request.layout, request.file_format)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io.pipes import require_path
-from recveil.methods.base import check_seed, drawn_seed
+from recveil.methods.base import check_seed, seed_or_random
 from recveil.methods.registry import sampler_of
-from recveil.methods.synthetic.options import MOST_PEOPLE
-from recveil.publish.folder import check_form, write_drawn
-from recveil.publish.size_estimate import FEWER_USERS, expect_drawn, reject_beyond_disk
+from recveil.methods.synthetic.options import MAX_USERS
+from recveil.publish.folder import check_form, write_synthetic
+from recveil.publish.size_estimate import FEWER_USERS, expect_synthetic, reject_beyond_disk
 from recveil.publish.staging import check_target
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
@@ -84,7 +84,7 @@ def sample(
         begin(_CHECKING)
         published = _draw(folder, manifest, n_users, seed, Path(output), file_format)
         begin(THE_REST)
-        return write_drawn(published, Path(output), file_format, force=force)
+        return write_synthetic(published, Path(output), file_format, force=force)
 
 
 def _draw(
@@ -103,7 +103,7 @@ def _draw(
             f"recveil verify, and do not sample from a changed model",
             code="claim.false",
         )
-    model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), drawn_seed(seed)
+    model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), seed_or_random(seed)
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     _reject_beyond_disk(manifest, items, n_users, output, file_format)
     settings: dict[str, Any] = dict(manifest.settings)
@@ -118,7 +118,7 @@ def _draw(
         prefix=fresh_prefix(np.empty(0), np.random.default_rng([drawing, 1])),
         blocks=lambda: draw(manifest, model, n_users, np.random.default_rng(drawing)),
         default_layout="users",
-        # What an older model promises, and by which queries, is told in the words of its format.
+        # The format of the model, whose claim and ledger it repeats.
         format_number=manifest.number,
     )
 
@@ -131,14 +131,14 @@ def _reject_beyond_disk(
     if not activity or not step:
         return
     each = float(np.mean(activity))
-    size = expect_drawn(items, manifest.scale, n_users, each, n_users * each, file_format, step)
+    size = expect_synthetic(items, manifest.scale, n_users, each, n_users * each, file_format, step)
     reject_beyond_disk(size, output.absolute().parent, FEWER_USERS)
 
 
 def _check_users(n_users: Any) -> None:
-    if type(n_users) is not int or not 1 <= n_users <= MOST_PEOPLE:
+    if type(n_users) is not int or not 1 <= n_users <= MAX_USERS:
         raise RecveilError(
             f"n_users (--n-users) is {quoted(n_users)}; expected a number of users from 1 to "
-            f"{MOST_PEOPLE:,}",
+            f"{MAX_USERS:,}",
             code="option.value",
         )

@@ -71,34 +71,34 @@ def check_every_user_rated(ratings: Ratings, *, takes_unordered: bool = False) -
         reject_unordered(ratings, "this method")
     if (ratings.activity == 0).any():
         raise RecveilError(
-            f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; "
-            f"expected at least one of everybody; drop users without ratings",
+            f"user {ratings.users[np.argmin(ratings.activity)]} has no rating; expected at least "
+            f"one per user; drop users without ratings",
             code="table.too-few-ratings",
         )
 
 
 def check_scale(scale: RatingScale) -> None:
-    """Raise a RecveilError for a scale whose labels no release can tell.
+    """Raise a RecveilError for a scale that is too fine or too large for published values.
 
-    Tenths of steps, and hundredths of a range without steps, are to be told apart.
+    Tenths of steps, and hundredths of a range without steps, must be distinct.
     """
     unit = scale.step if scale.step and not scale.is_fine else scale.range / 10
     is_too_small = scale.range > 0 and unit < 10 * FINEST_STEP
     if is_too_small or max(abs(scale.low), abs(scale.high)) > _LARGEST:
         raise RecveilError(
-            f"scale {scale}: a release tells ratings up to {_LARGEST:g}, in steps of "
+            f"scale {scale}: expected ratings up to {_LARGEST:g}, in steps of "
             f"{10 * FINEST_STEP:g} or more; give ratings in another unit",
             code="scale.invalid",
         )
 
 
-def drawn_seed(seed: int | None) -> int:
+def seed_or_random(seed: int | None) -> int:
     """Return the seed, or draw one from the system."""
     return secrets.randbits(64) if seed is None else seed
 
 
 def rounded(values: Any, scale: RatingScale, step: float | None) -> Any:
-    """Return labels on the grid of a step, or between the ends of the scale alone.
+    """Round values to multiples of a step, or only clip them to the scale.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def make_predictor(choice: str | Predictor, seed: int) -> Predictor:
 
 
 def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: int) -> Any:
-    """Return the grouping of a name, made from a seed, or a copy of the one that was given.
+    """Return the named grouping, made from a seed, or a copy of the given one.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: i
 
 
 def _kind(choice: Any) -> str:
-    """Say what somebody gave instead of a part."""
+    """Describe an invalid component."""
     if isinstance(choice, type):
         return f"the class {choice.__name__}"
     return f"an object of {type(choice).__name__}"
@@ -135,7 +135,7 @@ def component_name(part: Any) -> str:
 
 
 def _chosen(part: Any) -> dict[str, Any]:
-    """Return the parameters that say more than how many people, or which random numbers."""
+    """Return the parameters other than seeds and group sizes."""
     return {
         name: value
         for name, value in parameters_of(part).items()

@@ -29,7 +29,7 @@ def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Rel
     An adversary can often infer an item from who else rated it and how; an audit of the release
     measures how often (`recveil.attacks.naming`).
     """
-    # Apart from what the anonymizer draws: a generator of its own, as secret as the others.
+    # A generator of its own, as secret as that of the anonymizer.
     digest = int.from_bytes(ratings.digest()[:16], "big")
     rng = np.random.default_rng([seed, digest, 1])
     order = rng.permutation(np.flatnonzero(ratings.support > 0))
@@ -38,7 +38,7 @@ def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Rel
     sides = anonymizer.anonymize(_renamed(ratings, order, names))
     published = sides.published
     kept = _published_items(published)
-    if not kept.all():  # a method may publish fewer; names without a gap say no more than a number
+    if not kept.all():  # a method may publish fewer; names without gaps reveal only their number
         names = np.array(pseudonyms(prefix, int(kept.sum()), 0, int(kept.sum())), dtype=object)
         published = replace(published, items=names, blocks=partial(_blocks_on, published, kept))
         order = order[kept]
@@ -72,7 +72,7 @@ def _blocks_on(published: Published, kept: NDArray[np.bool_]) -> Iterator[Record
 
 def _renamed(ratings: Ratings, order: np.ndarray, names: np.ndarray) -> Ratings:
     """Return the same ratings with the items in another order, under other names."""
-    # Places count from 1, as a sparse table forgets nothing then: where each rating stood before.
+    # The previous position of each rating, counted from 1, since a sparse table may drop zeros.
     places = np.arange(1, ratings.n_ratings + 1)
     shape = (ratings.n_users, ratings.n_items)
     table = sparse.csr_array((places, ratings.indices, ratings.indptr), shape=shape)

@@ -25,7 +25,7 @@ def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
     Examples
     --------
     >>> ratings = Ratings.from_columns([1, 2, 3, 1, 2, 3], list("aaabbc"), [3, 4, 3, 1, 5, 2])
-    >>> pooled_items(ratings, 2)  # what user 3 gave to c is told together with b's ratings
+    >>> pooled_items(ratings, 2)  # user 3's rating of c is pooled with those of b
     array([1, 2], dtype=int32)
     """
     rated = np.flatnonzero(ratings.support).astype(np.int32)
@@ -34,8 +34,8 @@ def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
     if not n_rare:
         return by_support[:0]
     is_rare = np.isin(ratings.indices, by_support[:n_rare])
-    people = np.unique(np.repeat(np.arange(ratings.n_users), ratings.activity)[is_rare]).size
-    return np.sort(by_support[: n_rare + (people < least)])
+    n_raters = np.unique(np.repeat(np.arange(ratings.n_users), ratings.activity)[is_rare]).size
+    return np.sort(by_support[: n_rare + (n_raters < least)])
 
 
 def labelled_as(ratings: Ratings, least: int) -> NDArray[np.int32]:
@@ -76,7 +76,7 @@ def merge_items(ratings: Ratings, target_of: NDArray[np.int32]) -> Ratings:
     values = np.bincount(cell_of, ratings.values) / np.bincount(cell_of)
     users, items = np.divmod(cells, ratings.n_items)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=ratings.n_users))])
-    scale = RatingScale(ratings.scale.low, ratings.scale.high, None)  # means lie between its steps
+    scale = RatingScale(ratings.scale.low, ratings.scale.high, None)  # means are between its steps
     return Ratings(ratings.users, ratings.items, indptr, items, values, None, scale)
 
 

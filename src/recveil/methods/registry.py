@@ -25,13 +25,14 @@ from recveil.methods.components import GROUPINGS, PREDICTORS, component_name
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.k_corating.fills import FILLS
 from recveil.methods.nominal.anonymizer import SharedWords, expect_words
-from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, label_step
+from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, value_step
 from recveil.methods.release_summary import (
-    describe_k_corating,
-    describe_predictive,
-    describe_sparse,
-    describe_synthetic,
-    describe_undone,
+    CoRatedSummary,
+    ReleaseSummary,
+    Summary,
+    SyntheticSummary,
+    summarize_predictive,
+    summarize_sparse,
 )
 from recveil.methods.size_estimates import (
     Foreseen,
@@ -45,10 +46,10 @@ from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.model_file import sample_users
 from recveil.methods.synthetic.options import (
     AS_RATED,
-    check_drawing,
-    draws_in_secret,
-    parse_catalogue,
+    check_synthetic_options,
+    needs_secret_noise,
     parse_epsilon,
+    parse_item_catalog,
 )
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
@@ -77,7 +78,7 @@ from recveil.runtime.errors import RecveilError, unknown
 def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | None:
     """Return an anonymizer for predictive anonymization; None if a component is custom."""
     settings, claim = manifest.settings, manifest.claim
-    # By the names under which releases tell of the parts that have their usual parameters.
+    # By the published names of components with their default parameters.
     predictors = {component_name(make(0)): name for name, make in PREDICTORS.items()}
     groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
     predictor, grouping = settings["predictor"], settings["grouping"]
@@ -89,10 +90,10 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         settings["homogenize"],
         predictors[predictor],
         groupings[grouping],
-        round_labels="none" if step is None else step,
+        round_values="none" if step is None else step,
         b=claim.b,
         l=claim.l,
-        labels="model" if "values" in settings else "rated",
+        values="model" if "values" in settings else "rated",
         seed=seed,
     )
 
@@ -121,7 +122,7 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
     has a requested number of users, so do these.
     """
     claim, scale = manifest.claim, manifest.scale
-    asked = manifest.settings["n_users"] == "requested"
+    has_n_users = manifest.settings["n_users"] == "requested"
     grid: Literal["tenths", "whole"] | None = None
     if not scale.unary:
         is_whole = scale.step is not None and manifest.settings["value_step"] == scale.step
@@ -129,8 +130,8 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
     return Synthesizer(
         claim.epsilon,
         1e-6 if claim.delta is None else claim.delta,
-        people=manifest.counts.get("users") if asked else None,
-        catalogue=None if manifest.settings["item_catalog"] == "selected" else AS_RATED,
+        n_users=manifest.counts.get("users") if has_n_users else None,
+        item_catalog=None if manifest.settings["item_catalog"] == "selected" else AS_RATED,
         rating_grid=grid,
         seed=seed,
     )
@@ -161,9 +162,10 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Maker:
-    """How releases of a method are made."""
+    """The functions that make releases of a method."""
 
     method: Method
+    # Takes k, if the method does, the seed, and the method's options by name
     make: Callable[..., Anonymizer]
     again: Callable[[Manifest, int], Anonymizer | None] = lambda _, __: None
     read: Mapping[str, Callable[[Any, Ratings, int], Any]] = field(default_factory=dict)
@@ -171,11 +173,17 @@ class Maker:
     check: Callable[[Options], None] = lambda _: None
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
     foresee: Callable[[Ratings, int | None, Options, str, str], Foreseen] | None = None
-    describe: Callable[[Sides, Ratings], list[str]] = describe_undone
+    # Figures for the publisher, or sentences of a registered method
+    summarize: Callable[[Sides, Ratings], Summary] = lambda _, __: None
     is_secret: Callable[[Options], bool] = lambda _: False
     sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
         None
     )
+
+    def anonymizer(self, k: int | None, seed: int | None, options: Options) -> Anonymizer:
+        """Return an anonymizer with some options."""
+        arguments = (k,) if self.method.takes_k else ()
+        return self.make(*arguments, seed=seed, **options)
 
 
 def is_rule(given: object) -> bool:
@@ -196,8 +204,8 @@ def _reject_idle_b(options: Options) -> None:
     b = options.get("b", 1)
     if b != 1 and options.get("l", 1) == 1:
         raise RecveilError(
-            f"b (--b) is {b}, but without l (--l) it does nothing: every set of items stands in "
-            f"l = 1 row; give l, at least 2, or leave b out",
+            f"b (--b) is {b}, but has no effect without l (--l), since every set of items is in "
+            f"l = 1 row; give l, at least 2, or drop b",
             code="option.required",
         )
 
@@ -207,7 +215,7 @@ def _expect_predictive(
 ) -> Expected | None:
     if options.get("homogenize", "padded") != "padded" or not 1 <= k <= ratings.n_users:
         return None
-    step = label_step(options.get("round_labels", "usual"), ratings.scale)
+    step = value_step(options.get("round_values", "usual"), ratings.scale)
     levels = options.get("privacy_levels")
     return expect_padded(ratings, k, levels, layout, file_format, step)
 
@@ -217,19 +225,8 @@ def _expect_sparse(
 ) -> Expected | None:
     if not 1 <= k <= ratings.n_users:
         return None
-    step = 1.0 if ratings.is_unary else label_step("usual", ratings.scale)
+    step = 1.0 if ratings.is_unary else value_step("usual", ratings.scale)
     return expect_sparse(ratings, k, layout, file_format, step)
-
-
-def _of_baseline(make: Callable[..., Anonymizer]) -> Callable[..., Anonymizer]:
-    def make_it(_: int | None, **options: Any) -> Anonymizer:
-        return make(**options)
-
-    return make_it
-
-
-def _synthesizer(_: int | None, **options: Any) -> Anonymizer:
-    return Synthesizer(**options)
 
 
 _CLASSES: dict[str, Callable[..., Anonymizer]] = {
@@ -252,7 +249,7 @@ _MAKERS: dict[str, Maker] = {
             check=_reject_idle_b,
             expect=_expect_predictive,
             foresee=foresee_predictive,
-            describe=describe_predictive,
+            summarize=summarize_predictive,
         ),
         Maker(
             method=K_CORATING,
@@ -261,20 +258,20 @@ _MAKERS: dict[str, Maker] = {
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             user_files={"trust": "trust"},
             foresee=foresee_k_corating,
-            describe=describe_k_corating,
+            summarize=lambda release, ratings: CoRatedSummary.of(release, ratings.n_ratings),
         ),
         Maker(
             method=SYNTHETIC,
-            make=_synthesizer,
+            make=Synthesizer,
             again=synthetic_again,
             read={
                 "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
-                "catalogue": lambda given, _ratings, _k: parse_catalogue(given),
+                "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
             },
-            check=check_drawing,
+            check=check_synthetic_options,
             foresee=foresee_synthetic,
-            describe=describe_synthetic,
-            is_secret=draws_in_secret,
+            summarize=lambda release, _: SyntheticSummary.of(release),
+            is_secret=needs_secret_noise,
             sample=sample_users,
         ),
         Maker(
@@ -283,7 +280,7 @@ _MAKERS: dict[str, Maker] = {
             again=sparse_again,
             expect=_expect_sparse,
             foresee=foresee_sparse,
-            describe=describe_sparse,
+            summarize=summarize_sparse,
         ),
         Maker(
             WORDS,
@@ -292,13 +289,13 @@ _MAKERS: dict[str, Maker] = {
             expect=expect_words,
             foresee=foresee_words,
         ),
-        *(Maker(method=method, make=_of_baseline(_CLASSES[method.title])) for method in _BASELINES),
+        *(Maker(method=method, make=_CLASSES[method.title]) for method in _BASELINES),
     )
 }
 
 
 def register(maker: Maker) -> None:
-    """Make a method known everywhere: to every verb, to the card, the checker and the pages."""
+    """Register a method for every verb, the card, verification and the pages."""
     for option in maker.method.options:
         if option.name in _RESERVED:
             raise RecveilError(
@@ -328,7 +325,7 @@ def method_names() -> tuple[str, ...]:
 
 
 def maker_of(name: str) -> Maker:
-    """Return how releases of a method are made, by its name."""
+    """Return the maker of the named method."""
     if name not in method_names():
         raise RecveilError(
             f"method {name!r}: expected one of {', '.join(method_names())}", code="method.unknown"
@@ -339,8 +336,8 @@ def maker_of(name: str) -> Maker:
 def _maker(method: Method) -> Maker:
     if method.title not in _MAKERS:
         raise RecveilError(
-            f"method {method.name!r}: its words are registered, and no maker of it; register that "
-            f"with recveil.methods.registry.register",
+            f"method {method.name!r}: it is registered without a maker; register one with "
+            f"recveil.methods.registry.register",
             code="method.unsupported",
         )
     return _MAKERS[method.title]
@@ -363,16 +360,19 @@ def sampler_of(
     draw = _maker(manifest.method).sample
     if draw is None:
         raise RecveilError(
-            f"method {manifest.method.name!r}: no people can be drawn from its releases; name one "
-            f"that was written with layout model",
+            f"method {manifest.method.name!r}: its releases have no model to sample users from; "
+            f"name one of the layout model",
             code="method.unsupported",
         )
     return draw
 
 
-def describe_to_publisher(release: Sides, ratings: Ratings) -> list[str]:
-    """Return the summary of a release for its publisher, in sentences."""
-    return _maker(method_of(release.published.settings)).describe(release, ratings)
+def summarize(release: Sides, ratings: Ratings) -> ReleaseSummary:
+    """Return the figures of a release for its publisher."""
+    published = release.published
+    return ReleaseSummary(
+        published, _maker(method_of(published.settings)).summarize(release, ratings)
+    )
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
@@ -384,7 +384,7 @@ def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
     'simple'
     """
     method, variant = _variant(name)
-    return _maker(method).make(k, seed=seed, **variant.options)
+    return _maker(method).anonymizer(k, seed, variant.options)
 
 
 def variant_names() -> tuple[str, ...]:
@@ -400,7 +400,7 @@ def _variant(name: str) -> tuple[Method, Variant]:
 
 
 def has_k(name: str) -> bool:
-    """Return whether a variant takes a k: a baseline takes none, it is one setting.
+    """Return whether a variant takes a k; a baseline does not.
 
     Examples
     --------

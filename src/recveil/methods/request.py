@@ -17,20 +17,20 @@ class MethodOptions(TypedDict, total=False):
     homogenize: Literal["padded", "simple", "commonest", "shares"] | None
     grouping: str | None
     predictor: str | None
-    round_labels: str | float | None
-    labels: Literal["rated", "model"] | None
+    round_values: str | float | None
+    values: Literal["rated", "model"] | None
     privacy_levels: str | PathLike[str] | None
     b: int
     l: int  # noqa: E741
     fill: str | None
     trust: str | PathLike[str] | None
     round_fills: bool | None
-    protect: Literal["none", "labels", "mean", "shuffle"] | None
-    crowd: int | None
+    protect: Literal["none", "mean", "shuffle"] | None
+    cluster_size: int | None
     epsilon: str | float | None
     delta: float | None
-    people: int | None
-    catalogue: Any
+    n_users: int | None
+    item_catalog: Any
     rating_grid: Literal["tenths", "whole"] | None
 
 

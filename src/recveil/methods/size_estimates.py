@@ -1,21 +1,21 @@
 """Estimate a release's size, memory and time before any work."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from recveil.methods.predictive.anonymizer import label_step
-from recveil.methods.synthetic.options import AS_RATED, on_catalogue, parse_catalogue
+from recveil.methods.predictive.anonymizer import value_step
+from recveil.methods.synthetic.options import AS_RATED, on_catalog, parse_item_catalog
 from recveil.publish.size_estimate import (
     Expected,
     Kind,
     expect,
-    expect_drawn,
     expect_padded,
     expect_sparse,
+    expect_synthetic,
 )
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import step_of_drawn
@@ -29,14 +29,24 @@ _A_RATING = {"predictive": 25, "k-corating": 28, "sparse": 42, "synthetic": 50}
 _BY_NEIGHBOURS = ("similarity", "trust")
 _A_RATING_OF_NEIGHBOURS = 62
 _PER_VALUE, _MOST_OF_VALUES = 60, 0.4e9
-# Seconds to ask the neighbours of a person for a fill; and to learn tastes that stand out of little
-# noise, of which there may be many, whatever the size of the table.
+# Seconds to compute a fill from the neighbours of a user; and to fit a model with many factors,
+# which little noise leaves, whatever the size of the table.
 _A_FILL = 6e-6
 _MANY_FACTORS, _MUCH_NOISE = 15.0, 5.0
-_GROUPS_AT_RANDOM = (
-    "labels and bytes as if groups were drawn at random: people of one group share more items than "
-    "that, so that it will mostly be less"
-)
+# What an estimate is based on; `recveil.report.release` describes each.
+Basis = Literal[
+    "groups-of-k",
+    "groups-of-levels",
+    "padded-rows",
+    "random-groups",
+    "without-diversity",
+    "frequent-items",
+    "n-users-given",
+    "n-users-noisy",
+    "mean-ratings",
+    "rare-items-omitted",
+    "many-factors",
+]
 
 
 class Foreseen(NamedTuple):
@@ -45,13 +55,12 @@ class Foreseen(NamedTuple):
     # Upper bound; None if rows belong to no real user
     groups: int | None
     # Number of users that the rows represent, or of synthetic users
-    people: int
+    n_users: int
     # Estimated size and time; None for small releases
     expected: Expected | None
     # Approximate peak memory in bytes
     memory: int
-    # The basis of the estimates, one clause each
-    basis: tuple[str, ...]
+    basis: tuple[Basis, ...]
 
 
 def foresee_predictive(
@@ -60,17 +69,17 @@ def foresee_predictive(
     """Estimate a release of predictive anonymization."""
     least = int(k or 1)
     levels = options.get("privacy_levels")
-    step = label_step(options.get("round_labels", "usual"), ratings.scale)
+    step = value_step(options.get("round_values", "usual"), ratings.scale)
     groups = _most_groups(ratings, least, levels)
-    basis = [_groups_basis(least, has_levels=levels is not None)]
+    basis: list[Basis] = ["groups-of-k" if levels is None else "groups-of-levels"]
     if options.get("homogenize", "padded") == "padded":
         expected = expect_padded(ratings, least, levels, layout, file_format, step)
-        basis.append("labels exactly, if there are so many groups; bytes by what such columns took")
+        basis.append("padded-rows")
     else:
         expected = _expect_at_random(ratings, "simple", groups, layout, file_format, step)
-        basis.append(_GROUPS_AT_RANDOM)
+        basis.append("random-groups")
         if options.get("l", 1) > 1:
-            basis.append("without what diversity adds (l, --l), which only the groups tell")
+            basis.append("without-diversity")
     return _with_memory(ratings, groups, expected, _A_RATING["predictive"], basis)
 
 
@@ -86,17 +95,16 @@ def foresee_k_corating(
 ) -> Foreseen:
     """Estimate a release of k-coRating."""
     least = int(k or 1)
-    averages = options.get("protect", "none") in ("labels", "mean")
-    step = label_step("usual", ratings.scale) if averages else ratings.scale.step
+    averages = options.get("protect", "none") == "mean"
+    step = value_step("usual", ratings.scale) if averages else ratings.scale.step
     groups = _most_groups(ratings, least, None)
     expected = _expect_at_random(ratings, "co-rated", groups, layout, file_format, step)
     a_rating = _A_RATING["k-corating"]
     if options.get("fill") in _BY_NEIGHBOURS:
         a_rating = _A_RATING_OF_NEIGHBOURS
-        fills = max(0, expected.labels - ratings.n_ratings)
+        fills = max(0, expected.n_values - ratings.n_ratings)
         expected = expected._replace(seconds=expected.seconds + _A_FILL * fills)
-    basis = [_groups_basis(least, has_levels=False), _GROUPS_AT_RANDOM]
-    return _with_memory(ratings, groups, expected, a_rating, basis)
+    return _with_memory(ratings, groups, expected, a_rating, ["groups-of-k", "random-groups"])
 
 
 def foresee_sparse(
@@ -105,13 +113,9 @@ def foresee_sparse(
     """Estimate a release of sparse rows."""
     least = int(k or 1)
     groups = _most_groups(ratings, least, None)
-    step = label_step("usual", ratings.scale)
+    step = value_step("usual", ratings.scale)
     expected = expect_sparse(ratings, least, layout, file_format, step)
-    basis = [
-        _groups_basis(least, has_levels=False),
-        f"labels from the number of {'likes' if ratings.is_unary else 'ratings'} of items that "
-        f"{least} people rated, which rows are drawn to have on average",
-    ]
+    basis: list[Basis] = ["groups-of-k", "frequent-items"]
     return _with_memory(ratings, groups, expected, _A_RATING["sparse"], basis)
 
 
@@ -120,56 +124,46 @@ def foresee_synthetic(
 ) -> Foreseen:
     """Estimate a release of synthetic users, without spending any privacy budget.
 
-    It looks at nothing but the numbers of users, items and ratings, which every verb says first.
+    It uses the numbers of users, items and ratings alone, which every verb prints.
     """
-    n_requested = options.get("people")
-    people = ratings.n_users if n_requested is None else int(n_requested)
+    n_requested = options.get("n_users")
+    n_users = ratings.n_users if n_requested is None else int(n_requested)
     items = _items_drawn(ratings, options)
     each = ratings.n_ratings / max(1, ratings.n_users)
-    what = "likes" if ratings.is_unary else "ratings"
-    basis = [
-        "people as asked for"
-        if n_requested is not None
-        else "people as there are; the run counts them with noise, if epsilon is a number",
-        f"labels from the mean number of {what}, to which the run adds noise"
-        + ("" if "catalogue" in options else ", and without items that few people know, so less"),
-    ]
+    basis: list[Basis] = ["n-users-noisy" if n_requested is None else "n-users-given"]
+    basis.append("mean-ratings")
+    if "item_catalog" not in options:
+        basis.append("rare-items-omitted")
     expected = None
     if layout != "model":
         grid = step_of_drawn(ratings.scale, whole=options.get("rating_grid") == "whole")
         n_ratings = float(ratings.n_ratings)
-        expected = expect_drawn(items, ratings.scale, people, each, n_ratings, file_format, grid)
+        expected = expect_synthetic(
+            items, ratings.scale, n_users, each, n_ratings, file_format, grid
+        )
         epsilon = options.get("epsilon")
         if epsilon is None or epsilon > _MUCH_NOISE:
             expected = expected._replace(seconds=expected.seconds + _MANY_FACTORS)
-            basis.append("time as if many tastes stood out of the noise")
+            basis.append("many-factors")
     memory = _memory(ratings, expected, _A_RATING["synthetic"])
-    return Foreseen(None, people, expected, memory, tuple(basis))
+    return Foreseen(None, n_users, expected, memory, tuple(basis))
 
 
 def _items_drawn(ratings: Ratings, options: Options) -> NDArray[Any]:
-    """Return an upper bound of the items; raise a RecveilError for an incomplete catalogue."""
-    catalogue = options.get("catalogue")
-    if catalogue is None or (isinstance(catalogue, str) and catalogue == AS_RATED):
+    """Return an upper bound of the items; raise a RecveilError for an incomplete catalog."""
+    catalog = options.get("item_catalog")
+    if catalog is None or (isinstance(catalog, str) and catalog == AS_RATED):
         return ratings.items
-    listed = parse_catalogue(catalogue)
+    listed = parse_item_catalog(catalog)
     if isinstance(listed, str):
         return ratings.items
-    return on_catalogue(ratings, listed).items
+    return on_catalog(ratings, listed).items
 
 
 def _most_groups(ratings: Ratings, k: int, levels: Any) -> int:
     """Return the largest possible number of groups, given privacy levels."""
     shares = 1 / k if levels is None else 1 / np.asarray(levels)
     return max(1, int(float(np.broadcast_to(shares, ratings.n_users).sum()) + 1e-6))
-
-
-def _groups_basis(k: int, *, has_levels: bool) -> str:
-    if has_levels:
-        return (
-            "groups from the number of people and their levels, if none is larger than it must be"
-        )
-    return f"groups from the number of people, if each has {k} and none more"
 
 
 def _expect_at_random(
@@ -193,7 +187,7 @@ def union_width(support: NDArray[np.int64], n_users: int, size: int) -> float:
 
     Examples
     --------
-    >>> round(union_width(np.array([4, 1]), 4, 2), 12)  # one item of everybody, one of one person
+    >>> round(union_width(np.array([4, 1]), 4, 2), 12)  # one item with 4 raters, one with 1
     1.5
     """
     others = n_users - support[support > 0].astype(float)
@@ -205,7 +199,7 @@ def union_width(support: NDArray[np.int64], n_users: int, size: int) -> float:
 
 
 def _with_memory(
-    ratings: Ratings, groups: int, expected: Expected, a_rating: int, basis: list[str]
+    ratings: Ratings, groups: int, expected: Expected, a_rating: int, basis: list[Basis]
 ) -> Foreseen:
     memory = _memory(ratings, expected, a_rating)
     return Foreseen(groups, ratings.n_users, expected, memory, tuple(basis))
@@ -213,5 +207,5 @@ def _with_memory(
 
 def _memory(ratings: Ratings, expected: Expected | None, a_rating: int) -> int:
     """Return the approximate peak memory in bytes."""
-    labels = 0 if expected is None else min(_PER_VALUE * expected.labels, _MOST_OF_VALUES)
-    return round(_LIBRARIES + a_rating * ratings.n_ratings + labels)
+    of_values = 0 if expected is None else min(_PER_VALUE * expected.n_values, _MOST_OF_VALUES)
+    return round(_LIBRARIES + a_rating * ratings.n_ratings + of_values)

@@ -120,7 +120,7 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
         options["likes"] = True
     elif options.get("scale") is None:  # values are means between the scale's steps
         options["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
-    found = understand(release.to_arrow(people=True), **options)
+    found = understand(release.to_arrow(per_user=True), **options)
     n_users = found.ratings.n_users
     of = describe_count(n_users, "user")
     note = f"A release: its published rows, one for each of {of}, under their new ids."

@@ -277,7 +277,7 @@ def _stage(
     return result
 
 
-def write_drawn(
+def write_synthetic(
     published: Published, folder: Path, file_format: FileFormat = "parquet", *, force: bool = False
 ) -> Verification:
     """Write synthetic users sampled from a published model, which have no private data."""

@@ -149,16 +149,16 @@ _COMMANDS = {
     "an evaluation": "recveil evaluate --train FILE --test FILE --release {name} --json FILE",
 }
 _MADE_ANEW = (
-    "Judged by another release: {share:.0%} of everybody's {what} were held out, and it was made "
-    "of the rest in the same way."
+    "Evaluated by another release: {share:.0%} of each user's {what} were held out, and it was "
+    "made from the rest in the same way."
 )
-# The ledger says that nothing else was asked of the data: of the release that is true.
+# The ledger lists all queries on the data, which is true of the release.
 _UNPAID = (
-    "The figures that follow were worked out from the real people, without noise. No epsilon was "
-    "paid for them: the promise of differential privacy is about the files of the release, and "
-    "does not cover what stands here, which can depend on whether one person is in the data."
+    "The following figures were computed from the real users, without noise. They are not charged "
+    "to the privacy budget: differential privacy covers the files of the release, but not these "
+    "figures, which can depend on whether one user is in the data."
 )
-_JUDGED = "Judged by {cells:,} {what} that were held out of what it was made from."
+_JUDGED = "Evaluated by {cells:,} {what} that were held out of its input."
 
 
 @dataclass(frozen=True)

@@ -55,14 +55,14 @@ def format_time(seconds: float) -> str:
     return f"{max(1, round(seconds)):,} second{'s' if round(seconds) > 1 else ''}"
 
 
-Kind = Literal["padded", "simple", "co-rated", "sparse", "drawn"]
+Kind = Literal["padded", "simple", "co-rated", "sparse", "synthetic"]
 # Maximum number of values per rating, unless `allow_large`.
 _MOST_FOR_A_RATING = 100
 # A Parquet column stores each value as an index into its distinct values, and zstd compresses it.
 # Measured on MovieLens (100K, latest-small), also with text item ids, and on synthetic tables
 # (docs/explanation/performance.md has the large ones). About this share remains:
 _LEFT_OF_VALUES = {"groups": 0.95, "users": 0.75}
-_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "drawn": 0.8}
+_LEFT_OF_ITEMS = {"padded": 0.5, "simple": 0.8, "co-rated": 0.7, "sparse": 0.8, "synthetic": 0.8}
 # Unrounded values are all distinct: dictionary encoding fails, and they are stored plainly; in
 # copies of a row they repeat.
 _BYTES_UNROUNDED = 10.5
@@ -82,7 +82,7 @@ _START, _LEARN, _PREDICT = 4.0, 1.1e-6, 1e-9
 _DRAW, _CHOOSE = 2.5e-8, 7e-8
 _WRITE = {"parquet": 1.2e-7, "csv": 6e-7}
 # Remedies for synthetic releases.
-FEWER_USERS = "fewer people (--people)"
+FEWER_USERS = "a lower n_users (--n-users)"
 
 
 class Expected(NamedTuple):
@@ -90,7 +90,7 @@ class Expected(NamedTuple):
 
     # Rows of the published file. With padded homogenizing and before grouping, as if all groups had
     # the minimum size.
-    labels: int
+    n_values: int
     # Number of ratings in the input
     ratings: int
     # Approximate size of the published and the private folder
@@ -110,18 +110,14 @@ class Expected(NamedTuple):
         Examples
         --------
         >>> Expected(1_300_000_000, 922_267, 811_000_000, 1_500_000_000, 110.0, "padded").sentence()
-        'about 1.3 billion labels (1,410 for each rating), 811 MB, 2 minutes'
+        'about 1.3 billion values (1,410 per rating), 811 MB, 2 minutes'
         """
-        each = self.labels / max(1, self.ratings)
-        noun, of = ("likes", "one read") if self.what == "like" else ("labels", "rating")
-        noun = noun[:-1] if round(self.labels) == 1 else noun
-        labels = f"about {format_count(self.labels)} {noun} ({each:,.{each < 10:d}f} for each {of})"
+        each = self.n_values / max(1, self.ratings)
+        noun, of = ("likes", "like read") if self.what == "like" else ("values", "rating")
+        noun = noun[:-1] if self.n_values == 1 else noun
+        values = f"about {format_count(self.n_values)} {noun} ({each:,.{each < 10:d}f} per {of})"
         time = f", {format_time(self.seconds)}" if timed else ""
-        return f"{labels}, {format_bytes(self.bytes)}{time}"
-
-    def to_dict(self) -> dict[str, object]:
-        """Return it as plain data, for JSON."""
-        return {name: value for name, value in self._asdict().items() if name != "what"}
+        return f"{values}, {format_bytes(self.bytes)}{time}"
 
 
 def expect_padded(
@@ -197,7 +193,7 @@ def expect(
         or kind == "co-rated"
         or (layout == "auto" and kind in ("simple", "sparse"))
     )
-    labels = round(float((widths * sizes if each else widths).sum()))
+    values = round(float((widths * sizes if each else widths).sum()))
     if file_format == "csv":
         per_value = _bytes_of_line(ratings.n_users, ratings.items, ratings.scale, kind, step)
         most_per_value = 1.1 * per_value
@@ -212,17 +208,17 @@ def expect(
     if kind == "sparse":
         seconds += _CHOOSE * widths.size * min(ratings.n_items, MOST_COMMON)
     return Expected(
-        labels=labels,
+        n_values=values,
         ratings=ratings.n_ratings,
-        bytes=round(labels * per_value + around),
-        most_bytes=round(labels * most_per_value + 1.5 * around),
-        seconds=seconds + _WRITE[file_format] * labels,
+        bytes=round(values * per_value + around),
+        most_bytes=round(values * most_per_value + 1.5 * around),
+        seconds=seconds + _WRITE[file_format] * values,
         kind=kind,
         what="like" if ratings.is_unary else "rating",
     )
 
 
-def expect_drawn(
+def expect_synthetic(
     items: NDArray[Any],
     scale: RatingScale,
     n_users: int,
@@ -251,26 +247,26 @@ def expect_drawn(
     Examples
     --------
     >>> scale = RatingScale(1, 5, 1)
-    >>> expect_drawn(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
-    'about 80,000 labels (200 for each rating), 1.97 MB, 4 seconds'
+    >>> expect_synthetic(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
+    'about 80,000 values (200 per rating), 1.97 MB, 4 seconds'
     """
-    labels = round(n_users * activity)
+    values = round(n_users * activity)
     if file_format == "csv":
-        per_value = _bytes_of_line(n_users, items, scale, "drawn", step)
+        per_value = _bytes_of_line(n_users, items, scale, "synthetic", step)
         most_per_value = 1.1 * per_value
     else:
         of_value = math.log2(scale.range / step + 2) / 8
         of_item = _bytes_of_item(items, activity)
-        per_value = _LEFT_OF_VALUES["users"] * of_value + _LEFT_OF_ITEMS["drawn"] * of_item
+        per_value = _LEFT_OF_VALUES["users"] * of_value + _LEFT_OF_ITEMS["synthetic"] * of_item
         most_per_value = _DOUBT * (of_value + of_item)
     around = n_users * _BYTES_PER_USER
     return Expected(
-        labels=labels,
+        n_values=values,
         ratings=round(ratings),
-        bytes=round(labels * per_value + around),
-        most_bytes=round(labels * most_per_value + 1.5 * around),
-        seconds=_START + _DRAW * n_users * items.size + _WRITE[file_format] * labels,
-        kind="drawn",
+        bytes=round(values * per_value + around),
+        most_bytes=round(values * most_per_value + 1.5 * around),
+        seconds=_START + _DRAW * n_users * items.size + _WRITE[file_format] * values,
+        kind="synthetic",
         what="like" if scale.unary else "rating",
     )
 
@@ -281,11 +277,13 @@ def reject_too_large(expected: Expected, parent: Path, layout: str, *, allow_lar
     The number of synthetic users is the publisher's choice, limited before any query.
     """
     remedy = _remedy(expected.kind, layout)
-    is_large = expected.kind != "drawn" and expected.labels > _MOST_FOR_A_RATING * expected.ratings
+    is_large = (
+        expected.kind != "synthetic" and expected.n_values > _MOST_FOR_A_RATING * expected.ratings
+    )
     if is_large and not allow_large:
         raise RecveilError(
-            f"expected {expected.sentence()}: more than {_MOST_FOR_A_RATING} labels for each "
-            f"{expected.what}; take {remedy}, or say allow_large (--allow-large)",
+            f"expected {expected.sentence()}: more than {_MOST_FOR_A_RATING} values per "
+            f"{expected.what}; choose {remedy}, or give allow_large (--allow-large)",
             code="release.too-large",
         )
     reject_beyond_disk(expected, parent, remedy)
@@ -297,19 +295,19 @@ def reject_beyond_disk(expected: Expected, parent: Path, remedy: str) -> None:
     if expected.most_bytes > free:
         raise MachineError(
             f"{parent.name or parent}: up to {format_bytes(expected.most_bytes)} would be written, "
-            f"but {format_bytes(free)} are free; make room, choose another output, or "
-            f"take {remedy}",
+            f"but {format_bytes(free)} are free; free some, choose another output, or "
+            f"choose {remedy}",
             code="machine.disk",
         )
 
 
 def _remedy(kind: Kind, layout: str) -> str:
     groups = "layout groups (--layout groups)"
-    if kind == "drawn":
+    if kind == "synthetic":
         return FEWER_USERS
     if kind == "padded":
         smaller = (
-            "homogenize simple (--homogenize simple; it shows lone ratings), fewer items, or a "
+            "homogenize simple (--homogenize simple; it reveals lone ratings), fewer items, or a "
             "larger k (--k)"
         )
         return f"{groups}, {smaller}" if layout == "users" else smaller

@@ -111,14 +111,14 @@ def _opened(file: Path, target: Path) -> BinaryIO:
 
 def _taken_by_others(file: Path, target: Path) -> RecveilError:
     return RecveilError(
-        f"{target}: {file.name} is to stand beside it while a run writes there, and something "
-        f"else has that name; move it away",
+        f"{target}: a run needs the name {file.name} for its lock file, but something else has it; "
+        f"move that away",
         code="output.exists",
     )
 
 
 def _make_legible(file: Path) -> None:
-    """Let the file's owner open it: some umasks prevent that."""
+    """Let the file's creator open it, whatever the umask."""
     with suppress(FileNotFoundError):
         found = file.lstat()
         is_our_lock = stat.S_ISREG(found.st_mode) and not found.st_size and is_ours(found)
@@ -165,7 +165,7 @@ def _remove_unless_locked(file: Path) -> None:
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
 _OWN_FILES |= {HIDDEN_ITEMS_FILE}
 
-# Within the staging folder. What is drawn has no twin, and another name.
+# Within the staging folder. Synthetic users have no private folder, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"
 OLD, OLD_PRIVATE = "old-published", "old-private"
 # The lock file and the marker below are next to them.
@@ -188,16 +188,15 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
         is_twin = partial(_is_twin, private, staging / NEW)
         if not (_finish(staging, folder, private) or undoing(folder, private, is_twin)(staging)):
             raise RecveilError(
-                f"{folder}: {staging.name} holds what a run was replacing that was cut short, and "
-                f"what stands there now is something else; move {folder.name} and {private.name} "
-                f"away to get it back, or remove {staging.name}",
+                f"{folder}: {staging.name} has the release that an interrupted run was replacing, "
+                f"but {folder.name} is another one; move {folder.name} and {private.name} away to "
+                f"restore it, or remove {staging.name}",
                 code="output.leftovers",
             )
         if others := others_in(staging):
             raise RecveilError(
-                f"{staging.name} is what a run left that was cut short, but for "
-                f"{listed(others, 60)}, which would be removed with it; move that away, or rename "
-                f"{staging.name}",
+                f"{staging.name} was left by an interrupted run, but {listed(others, 60)} was not, "
+                f"and would be removed with it; move that away, or rename {staging.name}",
                 code="output.leftovers",
             )
         return True
@@ -246,7 +245,7 @@ def foreign_to_a_release(folder: Path) -> list[str]:
 
 
 def _is_created_here(name: str) -> bool:
-    """Say whether a release or a private twin may hold a file of that name."""
+    """Return whether a release or a private folder may have a file of that name."""
     return name in _OWN_FILES or is_part(name) or is_part(name, "assignment")
 
 
@@ -458,17 +457,17 @@ def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], Non
                 code="output.not-writable",
             ) from error
         if staging.exists():
-            left = f"what is left is in {staging.name}, and the next run puts it in order"
+            left = f"the rest is in {staging.name}, which the next run cleans up"
         else:
-            left = "nothing was left behind, choose another output"
+            left = "nothing was left; choose another output"
         raise RecveilError(
             f"{folder}: writing failed ({why}); {left}",
             code="machine.disk" if error.errno == errno.ENOSPC else "output.not-writable",
         ) from error
     if staging.exists() and (others := others_in(staging)):
         raise RecveilError(
-            f"{folder} was written, but somebody put {listed(others, 60)} into what it replaces; "
-            f"it is in {staging.name}, move it away before the next run",
+            f"{folder} was written, but the release that it replaces had other files: "
+            f"{listed(others, 60)}; they are in {staging.name}; move them away before the next run",
             code="output.changed",
         )
 
@@ -492,9 +491,9 @@ def _unless_it_goes(folder: Path) -> Iterator[Parent]:
 
 def _gone(folder: Path) -> RecveilError:
     return RecveilError(
-        f"{folder}: the folder above it was moved or removed meanwhile; where it stands now, look "
-        f"for {folder.name} and {prefix(folder)}*, which hold private things, and run again to "
-        f"that place, which puts them in order",
+        f"{folder}: its parent folder was moved or removed meanwhile; {folder.name} and "
+        f"{prefix(folder)}* in it have private data; run again with the new path, which cleans "
+        f"them up",
         code="output.changed",
     )
 
@@ -512,7 +511,7 @@ def _is_there(private: Path, made: os.stat_result) -> bool:
 def _reject_twin(private: Path) -> None:
     if os.path.lexists(private):
         raise RecveilError(
-            f"{private} exists, and would seem to belong to what is drawn; choose another output",
+            f"{private} exists, but synthetic users have no private folder; choose another output",
             code="output.exists",
         )
 
@@ -541,8 +540,8 @@ def _put_into_place(staging: Path, away: _Renames, into_place: _Renames) -> None
     for source, target in away:
         if others := _foreign(target):
             raise RecveilError(
-                f"{source}: {listed(others, 60)} was put there by somebody meanwhile, so that "
-                f"nothing was replaced; move that away, or choose another output",
+                f"{source}: {listed(others, 60)} was added meanwhile, so nothing was replaced; "
+                f"move that away, or choose another output",
                 code="output.changed",
             )
     for source, target in into_place:
@@ -602,9 +601,8 @@ def _reject_leftovers(published: Path) -> None:
     """Raise if a killed run left files at the target, as a dry run does not settle them."""
     if left := leftovers(published):
         raise RecveilError(
-            f"{published}: a run that was cut short left {listed(left, 80)} beside it, so that "
-            f"what stands there may be half of a release; a dry run touches nothing: run it "
-            f"without dry_run (--dry-run), which finishes or undoes that first",
+            f"{published}: an interrupted run left {listed(left, 80)}, so the release may be "
+            f"incomplete; run without dry_run (--dry-run), which first completes or reverts that",
             code="output.leftovers",
         )
 
@@ -615,8 +613,8 @@ def _check_again(folder: Path, private: Path, staging: Path, *, force: bool) -> 
     came = [target for target in (folder, private) if os.path.lexists(target)]
     if came and not force:
         raise RecveilError(
-            f"{came[0]} was put there by somebody meanwhile, so that writing failed; choose "
-            f"another output, or replace the release with force (--force)",
+            f"{came[0]} was created meanwhile; choose another output, or replace the release with "
+            f"force (--force)",
             code="output.exists",
         )
     _reject_existing(folder, private, force=force)
@@ -634,20 +632,20 @@ def _reject_existing(published: Path, private: Path, *, force: bool) -> None:
             )
         if target.is_symlink():
             raise RecveilError(
-                f"{target} is a link, and force (--force) replaces folders only; name the folder "
-                f"that it leads to, or choose another output",
+                f"{target} is a link, and force (--force) replaces folders only; name its target, "
+                f"or choose another output",
                 code="output.exists",
             )
         if not (target / sign).is_file():
             raise RecveilError(
-                f"{target} exists and is not a release of recveil's (no {sign}); "
-                f"force (--force) replaces releases only; choose another output",
+                f"{target} exists and is not a release (no {sign}); force (--force) replaces "
+                f"releases only; choose another output",
                 code="output.exists",
             )
         if others := foreign_to_a_release(target):
             raise RecveilError(
-                f"{target} holds more than a release ({', '.join(others[:3])}); "
-                f"move that away, or choose another output",
+                f"{target} has files besides a release ({', '.join(others[:3])}); move them away, "
+                f"or choose another output",
                 code="output.exists",
             )
 

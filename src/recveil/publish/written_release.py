@@ -54,7 +54,7 @@ class WrittenRelease:
     >>> with TemporaryDirectory() as folder:
     ...     _ = release.write(Path(folder, "out"))
     ...     written = WrittenRelease(Path(folder, "out"))
-    ...     table, rows = written.to_arrow(), written.to_csr(people=True)
+    ...     table, rows = written.to_arrow(), written.to_csr(per_user=True)
     >>> table.column_names, rows.shape
     (['user_id', 'item_id', 'rating', 'group_size'], (4, 1))
     """
@@ -66,60 +66,60 @@ class WrittenRelease:
 
     @property
     def name(self) -> str:
-        """What the folder is called."""
+        """The folder's name."""
         return self._folder.name
 
-    def to_arrow(self, *, people: bool = False) -> pa.Table:
+    def to_arrow(self, *, per_user: bool = False) -> pa.Table:
         """Return the published rows: user_id, item_id, rating, and further columns of the layout.
 
         Parameters
         ----------
-        people : bool
-            Whether to repeat the rows of a group for each of its users, with an id for each,
-            as in the layout "users". Otherwise they are returned as published.
+        per_user : bool
+            Repeat the row of a group for each of its users, with an id each, as in the layout
+            "users". Otherwise rows are returned as published.
 
         Raises
         ------
         RecveilError
-            If the release holds a model, its checksums do not match, or the rows would take
-            too much memory.
+            If the release has a model and no rows, its checksums do not match, or the rows would
+            take too much memory.
         """
-        pieces = list(self._rows(people=people))
+        pieces = list(self._rows(per_user=per_user))
         types = self.manifest.columns
-        if people and self.manifest.in_groups:
+        if per_user and self.manifest.in_groups:
             types = types.remove(types.get_field_index("group_size"))
         return pa.concat_tables(pieces) if pieces else types.empty_table()
 
-    def to_pandas(self, *, people: bool = False) -> Any:
-        """Return the same as a frame of pandas, which must be installed."""
+    def to_pandas(self, *, per_user: bool = False) -> Any:
+        """Return the same as a pandas data frame; pandas must be installed."""
         _import("pandas")
-        return self.to_arrow(people=people).to_pandas()
+        return self.to_arrow(per_user=per_user).to_pandas()
 
-    def to_polars(self, *, people: bool = False) -> Any:
-        """Return the same as a frame of polars, which must be installed."""
-        return _import("polars").from_arrow(self.to_arrow(people=people))
+    def to_polars(self, *, per_user: bool = False) -> Any:
+        """Return the same as a polars data frame; polars must be installed."""
+        return _import("polars").from_arrow(self.to_arrow(per_user=per_user))
 
-    def to_csr(self, *, people: bool = False) -> sparse.csr_array:
-        """Return the labels as a scipy matrix, float64, a row for each of `ids`.
+    def to_csr(self, *, per_user: bool = False) -> sparse.csr_array:
+        """Return the values as a scipy matrix, float64, with one row per id of `ids`.
 
-        Its columns are `items`. Words are numbered as in release.json, from 1 on. A label of 0 is
-        stored like any other; do not call ``eliminate_zeros`` on it.
+        Its columns are `items`. Ordinal and nominal labels are numbered as in release.json, from 1.
+        A value of 0 is stored like any other; do not call ``eliminate_zeros``.
 
         Warns
         -----
         UserWarning
-            For words without an order, whose numbers are names, and no ratings.
+            For nominal labels, whose numbers have no order.
         """
         if not self.manifest.scale.ordered:
             meanings = ", ".join(
                 f"{at} is {word}" for at, word in enumerate(self.manifest.scale.words, 1)
             )
             warnings.warn(
-                f"words without an order have arbitrary numbers ({shortened(meanings)}): do not "
-                f"calculate with them",
+                f"nominal labels have arbitrary numbers ({shortened(meanings)}): do not calculate "
+                f"with them",
                 stacklevel=2,
             )
-        table = as_numbers(self.to_arrow(people=people), self.manifest)
+        table = as_numbers(self.to_arrow(per_user=per_user), self.manifest)
         items = _distinct(table["item_id"])
         columns = np.searchsorted(items, _values(table["item_id"]))
         starts = record_starts(table) if table.num_rows else np.zeros(1, np.int64)
@@ -128,9 +128,9 @@ class WrittenRelease:
         matrix.sort_indices()
         return matrix
 
-    def ids(self, *, people: bool = False) -> list[str]:
+    def ids(self, *, per_user: bool = False) -> list[str]:
         """Return the published ids: the rows of `to_csr`, in their order."""
-        table = self.to_arrow(people=people).select(["user_id"])
+        table = self.to_arrow(per_user=per_user).select(["user_id"])
         if not table.num_rows:
             return []
         found: list[str] = table["user_id"].take(pa.array(record_starts(table)[:-1])).to_pylist()
@@ -144,9 +144,9 @@ class WrittenRelease:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def _rows(self, *, people: bool) -> Iterator[pa.Table]:
-        """Yield the rows, and raise before any are made that would not fit into memory."""
-        repeated = people and self.manifest.in_groups
+    def _rows(self, *, per_user: bool) -> Iterator[pa.Table]:
+        """Yield the rows; raise a RecveilError before they exceed the memory limit."""
+        repeated = per_user and self.manifest.in_groups
         first, n_bytes = 0, 0
         for table in read_rows(self._folder, self.manifest):
             with reading_release(self._folder):
@@ -158,7 +158,7 @@ class WrittenRelease:
                 # Python's numbers do not overflow, whatever a file says.
                 n_rows = sum(map(operator.mul, sizes.tolist(), np.diff(starts).tolist()))
                 n_bytes += n_rows * -(-table.nbytes // table.num_rows)
-                what = f"{self.name}: {'a row for each person' if repeated else 'its rows'}"
+                what = f"{self.name}: {'one row per user' if repeated else 'its rows'}"
                 reject_beyond_limit(what, _COPIES * n_bytes)
                 yield self._repeated(table, starts, sizes, first) if repeated else table
                 first += int(sizes.sum())
@@ -173,8 +173,8 @@ class WrittenRelease:
 
     def _reject_count(self) -> None:
         raise RecveilError(
-            f"{self.name}: its groups have not as many users as it states; ask recveil verify "
-            f"what is wrong with it",
+            f"{self.name}: its groups have another number of users than it states; run recveil "
+            f"verify to see what is wrong",
             code="release.damaged",
         )
 
@@ -190,7 +190,7 @@ class WrittenRelease:
         prefix = PREFIX.match(table["user_id"][0].as_py())
         if prefix is None:
             raise RecveilError(
-                f"{self.name}: its ids are no pseudonyms; ask recveil verify what is wrong with it",
+                f"{self.name}: its ids are no pseudonyms; run recveil verify to see what is wrong",
                 code="release.damaged",
             )
         names = pseudonyms(prefix[0], self.manifest.counts["users"], first, first + record_of.size)
@@ -205,9 +205,9 @@ class WrittenRelease:
             "": self.manifest.settings.get("method"),
             "claim": claim.kind,
             "k": claim.k,
-            "people": counts.get("users"),
+            "users": counts.get("users"),
             "rows": counts.get("records"),
-            "labels": counts.get("values"),
+            "values": counts.get("values"),
             "items": counts.get("items"),
             "scale": str(self.manifest.scale),
             "layout": self.manifest.layout,
@@ -220,8 +220,8 @@ def _import(package: str) -> Any:
         return import_module(package)
     except ImportError:
         raise RecveilError(
-            f"{package} is not installed; install it (pip install {package}), or take to_arrow(), "
-            f"which needs nothing more",
+            f"{package} is not installed; install it (pip install {package}), or call to_arrow(), "
+            f"which needs no other package",
             code="dependency.missing",
         ) from None
 

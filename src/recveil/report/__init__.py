@@ -8,9 +8,14 @@ from os import PathLike
 from types import ModuleType
 from typing import Any
 
-__all__ = ["chart", "facts", "tables", "to_dict", "to_html", "write_html"]
+__all__ = ["chart", "facts", "sentences", "tables", "to_dict", "to_html", "warnings", "write_html"]
 
-_SUBPACKAGES = {"auditing": "audit", "evaluation": "evaluation", "comparison": "comparison"}
+_SUBPACKAGES = {
+    "auditing": "audit",
+    "comparison": "comparison",
+    "evaluation": "evaluation",
+    "methods": "release",
+}
 
 
 def _subpackage_of(result: object) -> ModuleType:
@@ -24,6 +29,16 @@ def to_dict(result: object) -> dict[str, Any]:
 
     _subpackage_of(result)  # it registers its documents
     return dict(plain(result))
+
+
+def sentences(result: object) -> list[str]:
+    """Return a release or an estimate in sentences for its publisher."""
+    return list(_subpackage_of(result).sentences(result))
+
+
+def warnings(result: object) -> list[str]:
+    """Return warnings about a release or an estimate."""
+    return list(_subpackage_of(result).warnings(result))
 
 
 def chart(result: object, name: str | None = None) -> Any:

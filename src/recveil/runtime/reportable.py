@@ -1,10 +1,10 @@
-"""Results whose documents, tables, charts and pages `recveil.report` makes."""
+"""Results whose documents, sentences, tables, charts and pages `recveil.report` makes."""
 
 from os import PathLike
 from typing import Any
 
 
-class Reportable:
+class Documented:
     """A mixin of results. It imports `recveil.report`, a higher layer, when a method is called."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -12,6 +12,26 @@ class Reportable:
         from recveil import report
 
         return report.to_dict(self)
+
+
+class Described(Documented):
+    """A mixin of results that are described by sentences."""
+
+    def sentences(self) -> list[str]:
+        """Return the result in sentences."""
+        from recveil import report
+
+        return report.sentences(self)
+
+    def warnings(self) -> list[str]:
+        """Return warnings about the result."""
+        from recveil import report
+
+        return report.warnings(self)
+
+
+class Reportable(Documented):
+    """A mixin of results with charts, tables and a page."""
 
     def chart(self, name: str | None = None) -> Any:
         """Return an Altair chart of the result; the first one by default.

@@ -15,9 +15,9 @@ from recveil.methods._anonymize import (
     choose_method,
     reject_within,
 )
-from recveil.methods.earlier_releases import Earlier, find_earlier, others, warnings_of
+from recveil.methods.earlier_releases import Earlier, find_earlier, others
 from recveil.methods.request import AnonymizeOptions, AnonymizeRequest
-from recveil.methods.synthetic.options import check_many_drawn
+from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import write_release
 from recveil.publish.size_estimate import Expected
 from recveil.publish.staging import check_target
@@ -29,6 +29,7 @@ from recveil.release.specs.k_corating import K_CORATING
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
+from recveil.report.release import describe_summary, linkage_warnings
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.spark.group_making import CoRatedMaking, GroupMaking
@@ -79,7 +80,7 @@ class Released(NamedTuple):
 
     def warnings(self, output: Path) -> list[str]:
         """Describe what the release at `output` reveals in composition with earlier ones."""
-        return warnings_of(self.earlier, output, self.release.published.claim)
+        return linkage_warnings(self.earlier, output, self.release.published.claim)
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
@@ -139,7 +140,7 @@ def anonymize(
         )
     method_options = check_options(chosen, request.options)
     check_layout(chosen, request.layout)
-    check_many_drawn(method_options, request.layout, allow_large=request.allow_large)
+    check_n_users(method_options, request.layout, allow_large=request.allow_large)
     making = _MAKINGS[chosen.name](request.k, method_options, request.seed)
     reject_unknown_keywords("anonymize", request.reading, "k", "user_files", "times")
     check_target(output, force=request.force)
@@ -175,7 +176,7 @@ def anonymize(
             scale=lake.scale,
             release=planned.release,
             verification=verification,
-            statements=planned.statements(),
+            statements=describe_summary(planned.summary()),
             earlier=tuple(others(list(earlier), target)),
             notes=lake.notes,
         )

@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from recveil.methods.base import check_k, check_scale, check_seed, drawn_seed
+from recveil.methods.base import check_k, check_scale, check_seed, seed_or_random
 from recveil.methods.k_corating.anonymizer import KCoRater
-from recveil.methods.predictive.anonymizer import Homogenize, label_step
-from recveil.methods.release_summary import k_corating_as_json, rows_as_json
+from recveil.methods.predictive.anonymizer import Homogenize, value_step
+from recveil.methods.release_summary import CoRatedSummary, PredictiveSummary, ReleaseSummary
 from recveil.publish.size_estimate import Expected, Kind, expect
 from recveil.ratings.ratings import PUBLISHED
 from recveil.release.claim import Claim
@@ -42,7 +42,7 @@ from recveil.spark.users import (
 )
 
 # Options of the local method that are supported; others are rejected by name.
-_SUPPORTED_OPTIONS = ("homogenize", "round_labels")
+_SUPPORTED_OPTIONS = ("homogenize", "round_values")
 # The number of groups from which the size of a release is estimated.
 _SOME_GROUPS = 10_000
 
@@ -53,7 +53,7 @@ class GroupMaking:
     def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_k(k)
         check_seed(seed)
-        usual = {"labels": "rated", "b": 1, "l": 1}
+        usual = {"values": "rated", "b": 1, "l": 1}
         for name, value in options.items():
             if name not in _SUPPORTED_OPTIONS and usual.get(name) != value:
                 raise RecveilError(
@@ -68,13 +68,13 @@ class GroupMaking:
                 f"homogenize is {quoted(self._homogenize)}; expected 'padded' or 'simple'",
                 code="option.value",
             )
-        self._round_labels = options.get("round_labels", "usual")
-        self._seed = drawn_seed(seed)
+        self._round_labels = options.get("round_values", "usual")
+        self._seed = seed_or_random(seed)
 
     def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
         """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake)
-        label_step(self._round_labels, lake.scale)
+        value_step(self._round_labels, lake.scale)
         users = gather_users(lake, self._k)
         return users, lambda: self._make(lake, users)
 
@@ -86,7 +86,7 @@ class GroupMaking:
         learned = learn_factors(users, numbered, items, int(rng.integers(2**63)))
         item_factors = refine_factors(users, items, learned)
         padded = self._homogenize == "padded"
-        step = label_step(self._round_labels, lake.scale)
+        step = value_step(self._round_labels, lake.scale)
         published = Published(
             claim=Claim(PREDICTIVE.claim_of({}), self._k, levels=False, b=1, l=1),
             items=lake.items,
@@ -141,11 +141,12 @@ class GroupMaking:
 
         by = GroupWriter(users, numbered, groups, rows)
 
-        def statements() -> list[str]:
+        def summary() -> ReleaseSummary:
             sides = Sides(published, replace(private, lone_ratings=by.exact_ratings))
-            return rows_as_json(sides, users.n_users, int(items.support.max()))
+            figures = PredictiveSummary.of(sides, users.n_users, int(items.support.max()))
+            return ReleaseSummary(published, figures)
 
-        return PlannedRelease(release, by, statements)
+        return PlannedRelease(release, by, summary)
 
 
 def gather_users(lake: Lake, k: int) -> DistributedUsers:
@@ -188,7 +189,7 @@ def expect_groups(
         step,
     )
     return estimate._replace(
-        labels=round(estimate.labels / share),
+        n_values=round(estimate.n_values / share),
         ratings=lake.n_ratings,
         bytes=round(estimate.bytes / share),
         most_bytes=round(estimate.most_bytes / share),
@@ -262,7 +263,7 @@ class CoRatedMaking:
                     f"(--engine) out",
                     code="option.unsupported",
                 )
-        self._seed = drawn_seed(seed)
+        self._seed = seed_or_random(seed)
         self._maker = KCoRater(k or 0, seed=self._seed, **options)
         self._maker.check_options()
 
@@ -313,11 +314,11 @@ class CoRatedMaking:
         by = GroupWriter(users, numbered, lambda: groups, rows, used=describe_used)
         private = Private(np.empty(0), Groups.empty(), self._seed)
 
-        def statements() -> list[str]:
+        def summary() -> ReleaseSummary:
             sides = Sides(published, replace(private, settings=describe_used(by.n_labels)))
-            return k_corating_as_json(sides, lake.n_ratings)
+            return ReleaseSummary(published, CoRatedSummary.of(sides, lake.n_ratings))
 
-        return PlannedRelease(Sides(published, private), by, statements)
+        return PlannedRelease(Sides(published, private), by, summary)
 
 
 def _used(lake: Lake, n_labels: int) -> dict[str, object]:

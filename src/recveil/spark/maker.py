@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from recveil.methods.release_summary import ReleaseSummary
 from recveil.publish.folder import Writing
 from recveil.release.sides import Sides
 from recveil.runtime.safe_repr import brief
@@ -18,8 +19,8 @@ class PlannedRelease(NamedTuple):
     release: Sides
     # Writes and verifies it
     by: Writing
-    # Returns the sentences for the publisher, once it is written
-    statements: Callable[[], list[str]]
+    # Returns the figures for the publisher, once it is written
+    summary: Callable[[], ReleaseSummary]
 
     def _facts(self) -> dict[str, object]:
         return self.release._facts()

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.clustering import KGather
-from recveil.methods.base import check_seed, drawn_seed
+from recveil.methods.base import check_seed, seed_or_random
 from recveil.methods.rare_items import activity_on, split_items
-from recveil.methods.release_summary import sparse_as_json
+from recveil.methods.release_summary import ReleaseSummary, SparseSummary
 from recveil.methods.sparse.anonymizer import ClusterValues, SparseRows, as_far_apart, label_rows
 from recveil.methods.sparse.classes import (
     NEAR,
@@ -699,7 +699,7 @@ class SparseMaking:
 
     def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_seed(seed)
-        self._seed = drawn_seed(seed)
+        self._seed = seed_or_random(seed)
         self._maker = SparseRows(k or 0, seed=self._seed, **options)
         self._maker.check_options()
 
@@ -740,7 +740,7 @@ class SparseMaking:
             default_layout="users",
             expect=expect,
         )
-        learned = _Learned(users, numbered, items, split, k, self._maker.crowd, secret)
+        learned = _Learned(users, numbered, items, split, k, self._maker.cluster_size, secret)
         by = GroupWriter(
             users,
             numbered,
@@ -750,10 +750,11 @@ class SparseMaking:
         )
         release = Sides(published, Private(np.empty(0), Groups.empty(), self._seed))
 
-        def statements() -> list[str]:
-            return sparse_as_json(release, learned.item_users, items.support)
+        def summary() -> ReleaseSummary:
+            figures = SparseSummary.of(release, learned.item_users, items.support)
+            return ReleaseSummary(published, figures)
 
-        return PlannedRelease(release, by, statements)
+        return PlannedRelease(release, by, summary)
 
 
 class _Learned:

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from recveil.methods.base import check_seed, drawn_seed
-from recveil.methods.release_summary import drawn_as_json
+from recveil.methods.base import check_seed, seed_or_random
+from recveil.methods.release_summary import ReleaseSummary, SyntheticSummary
 from recveil.methods.synthetic.noisy_sums import Public
-from recveil.methods.synthetic.options import check_drawing, parse_epsilon
+from recveil.methods.synthetic.options import check_synthetic_options, parse_epsilon
 from recveil.methods.synthetic.synthesizer import Synthesizer, reject_few
 from recveil.methods.synthetic.user_model import SampledBatches
 from recveil.publish.folder import Written
@@ -78,13 +78,15 @@ class SyntheticMaking:
         private = Private(np.empty(0), Groups.empty(), maker.seed, maker.used(model))
         release = Sides(published, private)
         by = SyntheticWriter(users.frame.sparkSession, users, batches)
-        return PlannedRelease(release, by, lambda: drawn_as_json(release))
+        summary = ReleaseSummary(published, SyntheticSummary.of(release))
+        return PlannedRelease(release, by, lambda: summary)
 
 
 def _synthesizer(options: Mapping[str, Any], seed: int | None) -> Synthesizer:
     """Return the synthesizer; raise if its options are inconsistent."""
-    check_drawing(options)
+    check_synthetic_options(options)
     epsilon = parse_epsilon(options["epsilon"])
+    others = {name: value for name, value in options.items() if name != "epsilon"}
     if epsilon is not None and seed is not None:
         raise RecveilError(
             "seed (--seed): with epsilon (--epsilon) the noise must be secret, as an adversary who "
@@ -92,8 +94,7 @@ def _synthesizer(options: Mapping[str, Any], seed: int | None) -> Synthesizer:
             code="option.conflict",
         )
     check_seed(seed)
-    others = {name: value for name, value in options.items() if name != "epsilon"}
-    maker = Synthesizer(epsilon, seed=drawn_seed(seed) if epsilon is None else None, **others)
+    maker = Synthesizer(epsilon, seed=seed_or_random(seed) if epsilon is None else None, **others)
     maker.check_options()
     return maker
 

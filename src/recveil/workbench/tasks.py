@@ -475,7 +475,7 @@ def compare_input(job: Assignment) -> Mapping[str, object]:
         methods=settings["methods"],
         ks=settings["ks"],
         shadows=settings["shadows"],
-        so_far=show,
+        on_progress=show,
         **keywords_of(settings["reading"]),
     )
     comparison.write_html(folder / COMPARISON_PAGE)
@@ -493,7 +493,7 @@ def _to_plain(comparison: Comparison) -> Mapping[str, object]:
 def make_release(job: Assignment) -> Mapping[str, object]:
     """Make a release, and verify the files that were written."""
     from recveil.methods import anonymize
-    from recveil.methods.registry import describe_to_publisher
+    from recveil.report.release import describe_summary, linkage_warnings
     from recveil.verification import verify
     from recveil.verification.other_files import describe_formulas
     from recveil.workbench.preview import preview
@@ -518,10 +518,19 @@ def make_release(job: Assignment) -> Mapping[str, object]:
         "card": (output / CARD).read_text(encoding="utf-8"),
         "preview": [row._asdict() for row in preview(output)],
         "statements": [
-            *describe_to_publisher(released, written.ratings),
+            *describe_summary(written.summary),
             *describe_formulas(released.published.items),
         ],
-        "linkage_warnings": list(dict.fromkeys(written.warnings(output))),
+        "linkage_warnings": list(
+            dict.fromkeys(
+                linkage_warnings(
+                    written.earlier,
+                    output,
+                    released.published.claim,
+                    released.private.ratings_sha256,
+                )
+            )
+        ),
     }
 
 

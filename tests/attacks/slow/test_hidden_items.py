@@ -8,6 +8,7 @@ from recveil.attacks.reidentification.hidden_items import (
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.registry import make_variant
 from recveil.ratings import Ratings
+from recveil.report.document import plain
 from shared.attacks_hidden_items import (
     FIRST,
     SECOND,

@@ -48,7 +48,7 @@ def test_what_every_adversary_gets_of_every_release(homogenize, grouping, k, inv
 )
 def test_no_release_gives_more_than_one_in_k(n_users, k, known, homogenize, rounding, seed):
     ratings = make_ratings(n_users, 12, 5 * n_users, seed=seed)
-    anonymizer = PredictiveAnonymizer(k, homogenize, "item-mean", round_labels=rounding, seed=seed)
+    anonymizer = PredictiveAnonymizer(k, homogenize, "item-mean", round_values=rounding, seed=seed)
     released = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
     for user in range(n_users):
         one = attack_release(ratings, released, Adversary(known=known), np.array([user]), seed)

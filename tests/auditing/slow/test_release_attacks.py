@@ -122,7 +122,7 @@ class TestLabels:
         self, many, tmp_path
     ):
         """A fit of all rows was run, and does not tell who is in the data."""
-        found = audited(PredictiveAnonymizer(5, labels="model", seed=1), many, tmp_path)
+        found = audited(PredictiveAnonymizer(5, values="model", seed=1), many, tmp_path)
         assert found.residual is not None
         text = " ".join(found.to_dict()["verdict"])
         assert "an area under the curve of 0.98 by all of somebody's ratings" in text

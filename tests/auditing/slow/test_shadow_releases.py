@@ -48,7 +48,7 @@ class OfOthers:
 class TestAttack:
     def test_exact_sums_of_few_people_tell(self, ratings):
         found = attack_by_shadows(
-            ratings, lambda seed: Synthesizer(None, catalogue="as-rated", seed=seed), 8
+            ratings, lambda seed: Synthesizer(None, item_catalog="as-rated", seed=seed), 8
         )
         assert found.by_known["all"].inferred.auc.low > 0.55
         # One such interval in twenty misses it, and seeds are fixed: a bit of room.
@@ -98,7 +98,7 @@ class TestAudit:
         assert known_manifest(folder).claim.k == 5
 
     def test_of_drawn_people(self, ratings, tmp_path):
-        release = Synthesizer(None, catalogue="as-rated", seed=1).anonymize(ratings)
+        release = Synthesizer(None, item_catalog="as-rated", seed=1).anonymize(ratings)
         release.write(tmp_path / "out")
         found = audit(ratings, release=tmp_path / "out", shadows=8, targets=20, curves=False)
         assert "all" in found.to_dict()["release"]["shadows"]

@@ -109,7 +109,7 @@ def test_what_counts_can_be_asked_for(run_again):
     run = run_again
     answers = {}
     for worth in ("both", "lists", "ratings"):
-        code, out, _ = run(*SMALL, "--max-risk", 0.9, "--for", worth, "--json", "-")
+        code, out, _ = run(*SMALL, "--max-risk", 0.9, "--utility", worth, "--json", "-")
         answer = json.loads(out)["answer"]
         assert code == 0
         assert answer["utility"] == worth
@@ -117,4 +117,4 @@ def test_what_counts_can_be_asked_for(run_again):
         assert "ratings" in answer["sentence"]
         answers[worth] = answer["sentence"]
     assert len(set(answers.values())) > 1
-    assert run(*SMALL, "--for", "fun")[0] == 2
+    assert run(*SMALL, "--utility", "fun")[0] == 2

@@ -10,9 +10,9 @@ from shared.cli_sparse import (
 
 
 def test_every_verb_knows_them(run):
-    code, out, err = run(*ANONYMIZE, "--method", "sparse", "--crowd", 30)
+    code, out, err = run(*ANONYMIZE, "--method", "sparse", "--cluster-size", 30)
     assert code == 0
-    assert "Expected: about 2,400 labels (1.0 for each rating)" in err
+    assert "Expected: about 2,400 values (1.0 per rating)" in err
     assert "do not hide who is in the data" in out
     settings = json.loads(Path("out/release.json").read_text())["settings"]
     told = {"rare_items": "left out", "label_step": 0.1}

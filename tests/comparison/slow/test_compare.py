@@ -30,7 +30,7 @@ class TestResuming:
         evaluator.failing = [(5, KeyboardInterrupt())]
         handed = []
         with pytest.raises(KeyboardInterrupt):
-            run(stopped=handed.append)
+            run(on_interrupt=handed.append)
         (so_far,) = handed
         assert (len(so_far.rows), so_far.unfinished) == (1, 4)
         assert "was stopped: 4 of its settings" in so_far.to_dict()["warnings"][0]

@@ -11,7 +11,7 @@ from recveil.auditing.auxiliary_file import read_knowledge
 from recveil.io import read_levels, understand
 from recveil.io.side_tables import read_trust, users_in_levels, users_in_trust
 from recveil.methods import anonymize
-from recveil.methods.synthetic.options import parse_catalogue
+from recveil.methods.synthetic.options import parse_item_catalog
 from recveil.ratings import RatingScale
 from recveil.runtime.memory import memory_limited
 from recveil.verification import verify
@@ -65,7 +65,7 @@ def test_trust(tmp_path, little):
 def test_a_list_of_items(tmp_path, little):
     path = packed(tmp_path, "items.txt.gz", (f"{LONG}{n}\n" for n in range(N)))
     with refused(path):
-        parse_catalogue(path)
+        parse_item_catalog(path)
 
 
 @pytest.mark.parametrize("column", ["user", "item", "time"])

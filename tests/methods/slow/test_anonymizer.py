@@ -26,7 +26,7 @@ class TestPaddedOfPredictions:
         ratings = make_ratings(n_users=300, n_items=40, n_ratings=5_000, seed=5)
         assert not pooled_items(ratings, 5).size
         model, rated = (
-            PredictiveAnonymizer(5, labels=labels, round_labels="none", seed=1).anonymize(ratings)
+            PredictiveAnonymizer(5, values=labels, round_values="none", seed=1).anonymize(ratings)
             for labels in ("model", "rated")
         )
         assert np.array_equal(model.private.groups.members, rated.private.groups.members)

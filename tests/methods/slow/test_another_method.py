@@ -13,8 +13,8 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
 from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.methods.registry import Maker, forget, register
@@ -75,7 +75,7 @@ class ByActivity:
         check_seed(self.seed)
         check_k(self.k)
         check_users(ratings, self.k)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         rng = secret_rng(seed, ratings)
         n_groups = ratings.n_users // self.k
         labels = np.empty(ratings.n_users, np.int64)
@@ -122,7 +122,7 @@ MAKER = Maker(
     again=lambda manifest, seed: ByActivity(
         manifest.claim.k, manifest.settings["least_raters"], seed=seed
     ),
-    describe=lambda _release, _ratings: ["Groups were made by activity alone."],
+    summarize=lambda _release, _ratings: ["Groups were made by activity alone."],
 )
 
 

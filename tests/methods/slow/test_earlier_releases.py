@@ -6,9 +6,10 @@ import pytest
 
 from recveil.datasets import make_ratings
 from recveil.methods import Synthesizer
-from recveil.methods.earlier_releases import find_earlier, warnings_of
+from recveil.methods.earlier_releases import find_earlier
 from recveil.ratings import RatingScale
 from recveil.release.private_folder import digest_of
+from recveil.report.release import linkage_warnings
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
@@ -21,7 +22,7 @@ def ratings():
 def warned(ratings, output, claim):
     """The one warning that somebody reads who writes a release with that claim."""
     found = find_earlier(ratings.users, output)
-    (warning,) = set(warnings_of(found, output, claim, digest_of(ratings)))
+    (warning,) = set(linkage_warnings(found, output, claim, digest_of(ratings)))
     return warning
 
 

@@ -34,7 +34,7 @@ def predictive(draw, ratings):
     k = draw(st.integers(2, min(6, ratings.n_users)))
     homogenize = draw(st.sampled_from(["padded", "simple"]))
     grids = ["tenth", "none", 0.5, 0.3, *["scale"] * (ratings.scale.step is not None)]
-    more = {"round_labels": draw(st.sampled_from(grids))}
+    more = {"round_values": draw(st.sampled_from(grids))}
     if draw(st.booleans()):
         rng = np.random.default_rng(draw(st.integers(0, 99)))
         grouping = draw(st.sampled_from(["level-gather", "one-k-gather"]))
@@ -43,7 +43,7 @@ def predictive(draw, ratings):
     else:
         grouping = draw(st.sampled_from(["k-gather", "bisecting", "predictive", "mdav"]))
         more |= {"b": draw(st.integers(1, 2)), "l": draw(st.integers(1, 2))}
-        more["labels"] = draw(st.sampled_from(["rated", *["model"] * (homogenize == "padded")]))
+        more["values"] = draw(st.sampled_from(["rated", *["model"] * (homogenize == "padded")]))
     predictor = draw(st.sampled_from(["item-mean", "item-mean", "funk-svd"]))
     return lambda seed: PredictiveAnonymizer(k, homogenize, predictor, grouping, seed=seed, **more)
 

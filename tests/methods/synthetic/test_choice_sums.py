@@ -67,15 +67,15 @@ class TestByHand:
         # Of Cy's likes one half is on a and b; all of the others' are.
         kinds = kind_sums(self.PEOPLE, np.array([0, 0, 1, 1]), 3) * FINE
         assert kinds == pytest.approx([2.5, 0.5, 0])
-        # On a and b, Ben's and Cy's tastes are the same: (1, 1) over the root of 2.
+        # On a and b, Ben's and Cy's item_embeddings are the same: (1, 1) over the root of 2.
         found = moments(self.PEOPLE, np.array([0, 1]), LIKES.liked_from, GRID) * GRID**2
         assert found.ravel() == pytest.approx([2, 1, 0, 1], abs=1e-3)
 
     def test_all_queries_without_noise(self):
         found = measure_likes(self.PEOPLE, WithoutNoise(), Public(True, 4), NOTHING)
-        assert found.n_people == 3
+        assert found.n_users == 3
         assert np.unique(found.activity).tolist() == [1, 2, 4]
-        assert found.told.tolist() == [0, 1, 2, 3]
+        assert found.released.tolist() == [0, 1, 2, 3]
         assert found.chosen.tolist() == [0, 1, 2, 3]
         assert found.moments[0] == pytest.approx([1.75, 0.75, 0.25, 0.25], abs=1e-3)
         assert found.kinds.tolist() == [1, 0, 0]
@@ -162,7 +162,7 @@ class TestWhatIsAsked:
         for seed in range(5):
             mechanism, sigmas = asked(30.0, seed, CHOSEN)
             found = measure_likes(alone, mechanism, CHOSEN, sigmas)
-            assert not {40, 41} & set(found.told.tolist())
+            assert not {40, 41} & set(found.released.tolist())
             assert not found.popularity[[40, 41]].any()
 
     def test_too_much_noise_is_refused_by_name(self):

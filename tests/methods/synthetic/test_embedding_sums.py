@@ -36,8 +36,8 @@ class TestOneVector:
     def test_somebody_extreme_is_as_long_as_their_weight(self, n_items):
         """One direction: who rates all of it highest, and all else lowest."""
         n = n_items // 4
-        tastes = np.repeat([1.0, -1.0], n_items // 2)[:, None]
-        items = EmbeddingMap.of(tastes, np.ones(n_items), np.zeros(n_items))
+        item_embeddings = np.repeat([1.0, -1.0], n_items // 2)[:, None]
+        items = EmbeddingMap.of(item_embeddings, np.ones(n_items), np.zeros(n_items))
         extreme = dict.fromkeys(range(3 * n), 5) | dict.fromkeys(range(2 * n, 3 * n), 1)
         sums = embedding_moments(table([extreme], n_items), np.arange(n_items), items, GRID) * GRID
         assert np.linalg.norm(sums) == pytest.approx(3 * n / (3 * n + 20), abs=0.02)
@@ -45,8 +45,8 @@ class TestOneVector:
 
     @pytest.mark.parametrize("value", [1e-30, 1.0, 1e6])
     def test_tastes_of_any_size(self, value):
-        tastes = np.random.default_rng(1).normal(size=(12, 2)) * value
-        items = EmbeddingMap.of(tastes, np.ones(12), np.zeros(12))
+        item_embeddings = np.random.default_rng(1).normal(size=(12, 2)) * value
+        items = EmbeddingMap.of(item_embeddings, np.ones(12), np.zeros(12))
         sums = embedding_moments(
             table([dict.fromkeys(range(6), 5) | {7: 1, 8: 2}]), np.arange(12), items, GRID
         )
@@ -109,8 +109,8 @@ class TestSums:
 def test_a_canary_shows_no_more_than_promised(canary):
     """Sixty people with a few ratings each, and one who rates 300 of 400 items by one taste."""
     sigma, delta, n_items = 0.7, 0.05, 400
-    tastes = np.repeat([1.0, -1.0], 200)[:, None]
-    items = EmbeddingMap.of(tastes, np.ones(n_items), np.zeros(n_items))
+    item_embeddings = np.repeat([1.0, -1.0], 200)[:, None]
+    items = EmbeddingMap.of(item_embeddings, np.ones(n_items), np.zeros(n_items))
     rng = np.random.default_rng(3)
     others = [{int(i): int(rng.integers(1, 6)) for i in rng.choice(n_items, 5)} for _ in range(60)]
     extreme = dict.fromkeys(range(300), 5) | dict.fromkeys(range(200, 300), 1)
@@ -135,8 +135,11 @@ def test_a_canary_shows_no_more_than_promised(canary):
 class TestTurned:
     def test_directions_do_not_go_together(self):
         rng = np.random.default_rng(4)
-        tastes, popularity = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4)), rng.random(50)
-        found = turned(tastes, popularity)
+        item_embeddings, popularity = (
+            rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4)),
+            rng.random(50),
+        )
+        found = turned(item_embeddings, popularity)
         met = popularity / popularity.sum()
         off = found - met @ found
         together = (off * met[:, None]).T @ off
@@ -144,9 +147,9 @@ class TestTurned:
 
     def test_the_same_products(self):
         """Who is turned alike leans alike: so the same people are drawn."""
-        tastes = np.random.default_rng(5).normal(size=(20, 3))
-        found = turned(tastes, np.ones(20))
-        assert found @ found.T == pytest.approx(tastes @ tastes.T, abs=1e-4)
+        item_embeddings = np.random.default_rng(5).normal(size=(20, 3))
+        found = turned(item_embeddings, np.ones(20))
+        assert found @ found.T == pytest.approx(item_embeddings @ item_embeddings.T, abs=1e-4)
 
     @pytest.mark.parametrize("shape", [(5, 0), (1, 2)])
     def test_little(self, shape):

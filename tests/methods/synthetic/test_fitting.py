@@ -16,12 +16,12 @@ from shared.methods_synthetic_fitting import expected, planted, told_of
 
 def misfit(items, crowd, activity, told):
     """What the fit makes small, as slowly as can be."""
-    tastes, popularity = expected(items, crowd, activity, told)
-    off = tastes.T @ tastes - told.moments
+    item_embeddings, popularity = expected(items, crowd, activity, told)
+    off = item_embeddings.T @ item_embeddings - told.moments
     np.fill_diagonal(off, 0)
     cells = (off**2).sum() / 4 / told.moments_noise**2
     counts = ((popularity - told.popularity) ** 2).sum() / 2 / told.popularity_noise**2
-    prior = (np.asarray(items.tastes, float) ** 2).sum() / 2 / fitting._PRIOR_SPREAD**2
+    prior = (np.asarray(items.item_embeddings, float) ** 2).sum() / 2 / fitting._PRIOR_SPREAD**2
     return cells + counts + prior
 
 
@@ -29,7 +29,7 @@ class TestSlopes:
     @pytest.mark.parametrize("n_items", [3, 8])
     def test_against_numeric_differences(self, n_items):
         rng = np.random.default_rng(n_items)
-        told, crowd = told_of(n_items, n_people=60.0), rng.normal(size=(20, 3))
+        told, crowd = told_of(n_items, n_users=60.0), rng.normal(size=(20, 3))
         activity = rng.uniform(1, n_items - 1, 20)
         items = FittedItems(rng.normal(size=n_items), 0.5 * rng.normal(size=(n_items, 3)))
         small = [part.astype(np.float32) for part in (activity, crowd)]
@@ -51,11 +51,11 @@ class TestSlopes:
         """Of many items: the mean of one round of guesses is what all cells say."""
         monkeypatch.setattr(fitting, "_AT_A_TIME", 3)
         told = told_of(n_items)
-        tastes = np.random.default_rng(1).normal(size=(30, n_items)).astype(np.float32)
+        item_embeddings = np.random.default_rng(1).normal(size=(30, n_items)).astype(np.float32)
         off = fitting._off_some(told, np.random.default_rng(2))
         for _ in range(2):
-            turns = [off(tastes) for _ in range(n_items // 3)]
-            every = fitting._off_all(told)(tastes)
+            turns = [off(item_embeddings) for _ in range(n_items // 3)]
+            every = fitting._off_all(told)(item_embeddings)
             assert np.mean(turns, axis=0) == pytest.approx(every, rel=1e-3, abs=1e-2)
             assert np.abs(turns[0] - every).max() > 1
 
@@ -70,7 +70,7 @@ class TestPlanted:
     def test_noise_alone_has_no_direction(self):
         told = planted(noise=1.0)[1]
         beside = np.triu(np.random.default_rng(8).normal(size=(40, 40)), 1)
-        nothing = told.n_people * np.outer(told.usual, told.usual)
+        nothing = told.n_users * np.outer(told.usual, told.usual)
         found = directions(told._replace(moments=nothing + beside + beside.T))
         assert found.squares.size <= 1
 
@@ -79,7 +79,9 @@ class TestPlanted:
         found = fit_items(told, np.random.default_rng(1))
         assert np.corrcoef(found.offsets, items.offsets)[0, 1] > 0.97
         # Tastes are told up to a rotation, which leaves their products.
-        products = [of.tastes[:, 1:] @ of.tastes[:, 1:].T for of in (found, items)]
+        products = [
+            of.item_embeddings[:, 1:] @ of.item_embeddings[:, 1:].T for of in (found, items)
+        ]
         beside = np.triu_indices(40, 1)
         assert np.corrcoef(*(of[beside] for of in products))[0, 1] > 0.9
 
@@ -87,7 +89,7 @@ class TestPlanted:
         _, told = planted(noise=1.0)
         found = fit_items(told, np.random.default_rng(1))
         activity, crowd = fitting._simulate(
-            told, found.tastes.shape[1] - 1, np.random.default_rng(1)
+            told, found.item_embeddings.shape[1] - 1, np.random.default_rng(1)
         )
         rows, popularity = expected(found, crowd.astype(float), activity.astype(float), told)
         assert popularity == pytest.approx(told.popularity, rel=0.05, abs=3)
@@ -104,21 +106,21 @@ class TestPlanted:
 
 class TestFew:
     @pytest.mark.parametrize("n_items", [2, 3])
-    @pytest.mark.parametrize("n_people", [1.0, 10.0, 5_000.0])
-    def test_two_items(self, n_items, n_people):
-        told = told_of(n_items, n_people=n_people, activity=np.array([1.0, 2.0]))
+    @pytest.mark.parametrize("n_users", [1.0, 10.0, 5_000.0])
+    def test_two_items(self, n_items, n_users):
+        told = told_of(n_items, n_users=n_users, activity=np.array([1.0, 2.0]))
         found = fit_items(told, np.random.default_rng(1))
         assert found.offsets.shape == (n_items,)
         assert all(np.isfinite(part).all() for part in found)
 
     def test_no_direction_of_few_people(self):
-        told = told_of(20, n_people=30.0)
+        told = told_of(20, n_users=30.0)
         found = fit_items(told, np.random.default_rng(1))
-        assert found.tastes.shape == (20, 1)
+        assert found.item_embeddings.shape == (20, 1)
 
     def test_popular_items_have_higher_offsets(self):
         usual = np.linspace(10, 400, 20)
-        told = told_of(20, popularity=usual, n_people=2_000.0)
+        told = told_of(20, popularity=usual, n_users=2_000.0)
         told = told._replace(moments=2_000 * np.outer(told.usual, told.usual), moments_noise=3.0)
         found = fit_items(told, np.random.default_rng(1))
         assert (np.diff(found.offsets) > 0).all()

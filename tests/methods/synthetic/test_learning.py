@@ -1,4 +1,4 @@
-"""How far ratings follow tastes is found where it was planted, and not where it is not."""
+"""How far ratings follow item_embeddings is found where it was planted, and not where it is not."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ class TestPlanted:
 
 def test_it_is_asked_once_and_paid(heard_by):
     ratings = planted([0.5] * 2, [0.2] * 2)
-    release = Synthesizer(20.0, catalogue="as-rated", seed=1).anonymize(ratings)
+    release = Synthesizer(20.0, item_catalog="as-rated", seed=1).anonymize(ratings)
     query = release.published.claim.ledger.queries[-1]
     assert (query.name, query.sensitivity, query.values) == (QUERY, 1.0, 128)
     assert release.published.claim.ledger.epsilon(1e-6) == pytest.approx(20, rel=1e-6)
@@ -46,7 +46,7 @@ def test_without_a_direction_nothing_follows():
         *(ratings.indices[: ratings.indptr[20]], ratings.values[: ratings.indptr[20]]),
         *(None, STARS),
     )
-    release = Synthesizer(90.0, catalogue="as-rated", seed=1).anonymize(few)
+    release = Synthesizer(90.0, item_catalog="as-rated", seed=1).anonymize(few)
     assert release.published.settings["tilts"] == []
     assert release.published.claim.ledger.queries[-1].values == 128
 

@@ -61,7 +61,7 @@ class TestDrawnPeople:
         assert found == pytest.approx(true, abs=0.06)
 
     def test_which_items_go_together(self, drawn):
-        """Co-ratings beyond popularity: planted tastes are found in the drawn people."""
+        """Co-ratings beyond popularity: planted item_embeddings are found in the drawn people."""
         lifts = []
         for n, people, items in (
             (800, RATINGS.user_positions(), RATINGS.indices),
@@ -92,11 +92,11 @@ class TestItemMeans:
     def test_what_hardly_anybody_rated_is_taken_for_what_is_usual_there(self, exact):
         """Popular items are rated higher, and noise hides nearly everything of the others."""
         rng = np.random.default_rng(5)
-        popularity = np.exp(rng.uniform(0, 5, exact.told.size))
+        popularity = np.exp(rng.uniform(0, 5, exact.released.size))
         true = 0.1 * np.log(popularity) - 0.3
         noisy = true * popularity + 2 * rng.normal(size=popularity.size)
         sums = ItemSums(np.zeros(N_ITEMS), np.zeros(N_ITEMS), 0.5, 2.0)
-        sums.popularity[exact.told], sums.off_centre[exact.told] = popularity, noisy
+        sums.popularity[exact.released], sums.off_centre[exact.released] = popularity, noisy
         found = item_means(exact._replace(items=sums)) - exact.centre
         rare = popularity < 20
         assert np.abs(found - true)[rare].mean() < 0.1
@@ -106,8 +106,8 @@ class TestItemMeans:
 def test_items_that_only_just_stand_out_are_drawn_by_their_popularity():
     found = measured(3.0)
     model = learn_users(found, STARS, np.random.default_rng(1))
-    assert len(model.offsets) == found.told.size
-    assert np.corrcoef(model.offsets, np.log(found.items.popularity[found.told]))[0, 1] > 0.8
+    assert len(model.offsets) == found.released.size
+    assert np.corrcoef(model.offsets, np.log(found.items.popularity[found.released]))[0, 1] > 0.8
 
 
 def test_fewer_chosen_than_told(monkeypatch):
@@ -117,7 +117,9 @@ def test_fewer_chosen_than_told(monkeypatch):
         chosen=found.chosen[:15], moments=np.ascontiguousarray(found.moments[:15, :15])
     )
     model = learn_users(some, STARS, np.random.default_rng(1))
-    outside = np.setdiff1d(np.arange(found.told.size), np.searchsorted(found.told, some.chosen))
-    assert outside.size == found.told.size - 15
-    assert not model.tastes[outside].any()
+    outside = np.setdiff1d(
+        np.arange(found.released.size), np.searchsorted(found.released, some.chosen)
+    )
+    assert outside.size == found.released.size - 15
+    assert not model.item_embeddings[outside].any()
     assert np.isfinite(model.offsets).all()

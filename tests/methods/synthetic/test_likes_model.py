@@ -21,16 +21,16 @@ def rule(n_items=30, n_directions=2, each=5.0, seed=1) -> LikesModel:
     )
 
 
-def drawn(model, n_people, seed=1):
-    blocks = list(model.draw(n_people, np.random.default_rng(seed)))
+def drawn(model, n_users, seed=1):
+    blocks = list(model.draw(n_users, np.random.default_rng(seed)))
     counts = np.concatenate([np.diff(block.indptr) for block in blocks])
     items = np.concatenate([block.indices for block in blocks])
     return counts, items, np.concatenate([block.values for block in blocks])
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 3), st.floats(1, 30))
-def test_everybody_likes_something_once(n_people, n_items, n_directions, each):
-    for block in rule(n_items, n_directions, each).draw(n_people, np.random.default_rng(2)):
+def test_everybody_likes_something_once(n_users, n_items, n_directions, each):
+    for block in rule(n_items, n_directions, each).draw(n_users, np.random.default_rng(2)):
         assert set(block.values.tolist()) == {1.0}
         assert np.diff(block.indptr).min() >= 1
         for start, end in zip(block.indptr[:-1], block.indptr[1:], strict=True):
@@ -53,7 +53,7 @@ def test_items_in_another_order():
     order = np.arange(30)[::-1]
     turned = model.of_items(order)
     assert (turned.offsets == model.offsets[order]).all()
-    assert (turned.tastes == model.tastes[order]).all()
+    assert (turned.item_embeddings == model.item_embeddings[order]).all()
 
 
 class TestLearnt:

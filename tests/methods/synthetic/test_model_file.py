@@ -23,7 +23,7 @@ def rule(scale=SCALES[0], n_items=50, n_directions=3) -> UserModel:
     rng = np.random.default_rng(2)
     return UserModel(
         offsets=rng.normal(size=n_items).astype(np.float32),
-        tastes=(0.5 * rng.normal(size=(n_items, 1 + n_directions))).astype(np.float32),
+        item_embeddings=(0.5 * rng.normal(size=(n_items, 1 + n_directions))).astype(np.float32),
         activity=np.sort(rng.uniform(1, 20, 128)),
         worth=rng.normal(size=n_items),
         cuts=np.sort(rng.normal(size=rating_levels(scale).size - 1)),
@@ -45,7 +45,7 @@ def test_the_same_arrays_within_what_is_written(scale):
     model = rule(scale)
     back = read_back(model)
     assert (back.offsets == model.offsets).all()
-    assert (back.tastes == model.tastes).all()
+    assert (back.item_embeddings == model.item_embeddings).all()
     assert (back.worth == model.worth.astype(np.float32)).all()
     for name in ("activity", "cuts", "strictness", "chance", "tilts", "likings"):
         assert getattr(back, name) == pytest.approx(getattr(model, name), abs=5.1e-7)
@@ -76,7 +76,7 @@ def test_the_same_people_are_drawn_but_for_the_last_digits(whole):
 
 def test_without_directions_one_column_of_tastes():
     model = rule(n_directions=0)
-    assert read_back(model).tastes.shape == (50, 1)
+    assert read_back(model).item_embeddings.shape == (50, 1)
 
 
 @pytest.mark.parametrize(("noise", "tilt"), [("none", 0.4), ("gaussian", 0.2)])

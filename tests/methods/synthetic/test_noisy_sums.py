@@ -33,7 +33,7 @@ class TestWhatIsAsked:
             *("people by activity", "labels", "means of people", "item sums"),
             *("kinds of items", "moments"),
         ]
-        assert sigmas.pop(QUERY) > 0  # asked last, of tastes that are learnt from these
+        assert sigmas.pop(QUERY) > 0  # asked last, of item_embeddings that are learnt from these
         assert {query.name: query.sigma for query in ledger.queries} == sigmas
         assert all(query.sensitivity == 1 for query in ledger.queries)
         n = found.chosen.size
@@ -93,18 +93,18 @@ class TestAnswersAlone:
 class TestWithoutNoise:
     def test_people_in_rare_bins_are_counted_too(self):
         """Bins that noise hides would be missed: then people were too few on average."""
-        found = [measured(epsilon=8.0, seed=seed).n_people for seed in range(30)]
+        found = [measured(epsilon=8.0, seed=seed).n_users for seed in range(30)]
         assert np.mean(found) == pytest.approx(300, abs=4 * np.std(found) / np.sqrt(30))
         assert np.std(found) > 2
 
     def test_people_and_popularity(self):
         found = measured(epsilon=None)
-        assert found.n_people == 300
+        assert found.n_users == 300
         roots = np.sqrt(RATINGS.activity)
         of = RATINGS.user_positions()
         popularity = np.bincount(RATINGS.indices, 1 / roots[of], RATINGS.n_items)
         assert found.items.popularity == pytest.approx(popularity, abs=300 * 2e-6)
-        assert found.told.size == 40
+        assert found.released.size == 40
         assert found.share_as_json == pytest.approx(1, abs=0.03)
 
     def test_activities_are_those_of_people(self):
@@ -138,8 +138,8 @@ class TestChosenItems:
     def test_told_items_stand_out_of_their_noise(self):
         found = measured(epsilon=8.0)
         noise = found.items.popularity_noise
-        assert found.items.popularity[found.told].min() > 2 * noise
-        assert set(found.chosen) <= set(found.told)
+        assert found.items.popularity[found.released].min() > 2 * noise
+        assert set(found.chosen) <= set(found.released)
         assert noise == pytest.approx(asked(8.0)[1]["item sums"] / WHICH)
 
 
@@ -156,19 +156,19 @@ class TestRefused:
         with raises("budget.too-small") as caught:
             measure(RATINGS, told_again(answers), CATALOGUE, sigmas)
         assert "only 0 items" in str(caught.value)
-        assert "--catalogue" not in str(caught.value)  # which is given
+        assert "--item-catalog" not in str(caught.value)  # which is given
 
     def test_one_item_is_no_plural_and_a_catalogue_is_advised_to_others(self):
         activity, sums = np.array([10.0]), np.array([50.0, 0, 0])
         for is_catalogue in (True, False):
-            with raises("budget.too-small", "1 item of 1 user ") as caught:
+            with raises("budget.too-small", "1 item for 1 user") as caught:
                 pick_released(sums, 1.0, activity, 1.2, 0.1, is_catalogue=is_catalogue)
-            assert ("--catalogue" in str(caught.value)) is not is_catalogue
+            assert ("--item-catalog" in str(caught.value)) is not is_catalogue
 
 
 def test_a_small_epsilon_is_one_for_many_people():
     """So much noise has coarser grids, and no query is refused."""
     crowd = make_ratings(60_000, 6, 180_000, seed=1, scale=STARS)
     found = measured(crowd, 0.01, public=Public(True, 6))
-    assert found.n_people == pytest.approx(60_000, rel=0.4)
-    assert found.told.size == 6
+    assert found.n_users == pytest.approx(60_000, rel=0.4)
+    assert found.released.size == 6

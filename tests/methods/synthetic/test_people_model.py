@@ -17,7 +17,7 @@ def rule(n_items=30, n_directions=2, seed=1, scale=STARS, **changed) -> UserMode
     rng = np.random.default_rng(seed)
     return UserModel(
         offsets=rng.normal(size=n_items).astype(np.float32),
-        tastes=(0.6 * rng.normal(size=(n_items, 1 + n_directions))).astype(np.float32),
+        item_embeddings=(0.6 * rng.normal(size=(n_items, 1 + n_directions))).astype(np.float32),
         activity=np.array([2.0, 3.5, 6.0, 11.0]),
         worth=rng.normal(size=n_items),
         cuts=np.linspace(-1.5, 1, rating_levels(scale).size - 1),
@@ -29,24 +29,24 @@ def rule(n_items=30, n_directions=2, seed=1, scale=STARS, **changed) -> UserMode
     )._replace(**changed)
 
 
-def drawn(model, n_people, seed=7, **options):
+def drawn(model, n_users, seed=7, **options):
     """All people in one block: indptr, items and labels."""
-    blocks = list(model.draw(n_people, np.random.default_rng(seed), **options))
+    blocks = list(model.draw(n_users, np.random.default_rng(seed), **options))
     counts = np.concatenate([np.diff(block.indptr) for block in blocks])
     items = np.concatenate([block.indices for block in blocks])
     return counts, items, np.concatenate([block.values for block in blocks])
 
 
 class TestItems:
-    def pick(self, odds, activity, n_people, order=None):
+    def pick(self, odds, activity, n_users, order=None):
         """Everybody alike, with some log-odds, their sampling started at evenly spread places."""
         n_items = len(odds)
-        rows = np.tile(np.exp(np.asarray(odds, np.float32)), (n_people, 1))
+        rows = np.tile(np.exp(np.asarray(odds, np.float32)), (n_users, 1))
         orders = np.arange(n_items)[None] if order is None else np.array([order])
-        starts = (np.arange(n_people) + 0.5) / n_people
+        starts = (np.arange(n_users) + 0.5) / n_users
         picked = np.zeros(rows.shape, bool)
-        place = np.zeros(n_people, np.int64)
-        user_model._pick(rows, np.full(n_people, activity), orders, place, starts, picked)
+        place = np.zeros(n_users, np.int64)
+        user_model._pick(rows, np.full(n_users, activity), orders, place, starts, picked)
         return rows[0], picked
 
     @pytest.mark.parametrize("activity", [1.0, 2.5, 7.0])
@@ -75,8 +75,10 @@ class TestItems:
         model, n = rule(), 20_000
         counts, items, _ = drawn(model, n)
         found = np.bincount(items, minlength=30)
-        activity, own = draw_users(model.activity, model.tastes, n, np.random.default_rng(7))
-        odds = own @ model.tastes.T + model.offsets
+        activity, own = draw_users(
+            model.activity, model.item_embeddings, n, np.random.default_rng(7)
+        )
+        odds = own @ model.item_embeddings.T + model.offsets
         low, high = np.full(n, -30.0), np.full(n, 30.0)
         for _ in range(60):
             middle = (low + high) / 2
@@ -101,22 +103,22 @@ class TestPeople:
         assert np.sort(counts) == pytest.approx(np.sort(wanted), abs=1.001)
         assert counts.mean() == pytest.approx(wanted.mean(), rel=0.01)
 
-    @pytest.mark.parametrize("n_people", [1, 2, 3, 17])
-    def test_nobody_without_a_rating(self, n_people):
-        counts, _, _ = drawn(rule(activity=np.array([1.0])), n_people)
-        assert counts.size == n_people
+    @pytest.mark.parametrize("n_users", [1, 2, 3, 17])
+    def test_nobody_without_a_rating(self, n_users):
+        counts, _, _ = drawn(rule(activity=np.array([1.0])), n_users)
+        assert counts.size == n_users
         assert counts.min() >= 1
 
     def test_tastes_are_exactly_spread(self):
-        _, own = draw_users(rule().activity, rule().tastes, 500, np.random.default_rng(2))
+        _, own = draw_users(rule().activity, rule().item_embeddings, 500, np.random.default_rng(2))
         others = own[:, 1:]
         assert others.mean(axis=0) == pytest.approx(0, abs=1e-6)
         assert others.T @ others / 500 == pytest.approx(np.eye(2), abs=1e-5)
 
     def test_who_shares_a_taste_has_the_same_items_more_often(self):
-        tastes = np.zeros((30, 2), np.float32)
-        tastes[:15, 1], tastes[15:, 1] = 2, -2
-        counts, items, _ = drawn(rule(tastes=tastes, n_directions=1), 2_000)
+        item_embeddings = np.zeros((30, 2), np.float32)
+        item_embeddings[:15, 1], item_embeddings[15:, 1] = 2, -2
+        counts, items, _ = drawn(rule(item_embeddings=item_embeddings, n_directions=1), 2_000)
         first = np.bincount(np.repeat(np.arange(2_000), counts), items < 15) / counts
         assert np.abs(first - 0.5).mean() > 0.3
 
@@ -157,7 +159,7 @@ class TestLabels:
         assert np.abs(steps - np.rint(steps)).max() < 1e-6
 
     def test_whole_labels_are_as_often_as_the_cuts_say(self):
-        """Without worth, tilt and tastes: the normal distribution between the cuts."""
+        """Without worth, tilt and item_embeddings: the normal distribution between the cuts."""
         model = rule(
             n_directions=0, worth=np.zeros(30), strictness=0.6, cuts=np.array([-1, 0, 0.5, 1])
         )
@@ -167,11 +169,11 @@ class TestLabels:
 
     @pytest.mark.parametrize(("tilt", "liking"), [(0.4, 0.2), (0.2, 0.2), (-0.3, 0.0), (0.0, 0.4)])
     def test_tastes_take_their_part_of_the_spread_from_chance(self, tilt, liking):
-        """With strong tastes, too, labels are as often as the cuts say."""
-        tastes = np.random.default_rng(4).normal(size=(30, 3)).astype(np.float32)
-        tastes[:, 0] = 0
+        """With strong item_embeddings, too, labels are as often as the cuts say."""
+        item_embeddings = np.random.default_rng(4).normal(size=(30, 3)).astype(np.float32)
+        item_embeddings[:, 0] = 0
         model = rule(
-            tastes=tastes,
+            item_embeddings=item_embeddings,
             worth=np.zeros(30),
             strictness=0.6,
             cuts=np.array([-1, 0, 0.5, 1]),
@@ -184,18 +186,23 @@ class TestLabels:
         assert model._probability_without_embedding(np.arange(30)[None]) < 0.9 * model.chance
 
     def test_chance_is_never_gone(self):
-        tastes = np.full((30, 2), 9, np.float32)
-        left = rule(tastes=tastes, n_directions=1)._probability_without_embedding(
+        item_embeddings = np.full((30, 2), 9, np.float32)
+        left = rule(item_embeddings=item_embeddings, n_directions=1)._probability_without_embedding(
             np.arange(30)[None]
         )
         assert left == pytest.approx(0.8 * np.sqrt(0.2))
 
     def test_ratings_follow_tastes_as_far_as_they_are_told_to(self):
-        tastes = np.zeros((30, 2), np.float32)
-        tastes[:15, 1], tastes[15:, 1] = 1, -1
+        item_embeddings = np.zeros((30, 2), np.float32)
+        item_embeddings[:15, 1], item_embeddings[15:, 1] = 1, -1
         gaps = []
         for tilt in (0.4, 0.2, -0.2):
-            model = rule(tastes=tastes, n_directions=1, worth=np.zeros(30), tilts=np.array([tilt]))
+            model = rule(
+                item_embeddings=item_embeddings,
+                n_directions=1,
+                worth=np.zeros(30),
+                tilts=np.array([tilt]),
+            )
             counts, items, labels = drawn(model, 4_000)
             people = np.repeat(np.arange(4_000), counts)
             first = np.bincount(people, items < 15) / counts
@@ -207,11 +214,16 @@ class TestLabels:
 
     def test_whoever_likes_one_likes_its_neighbours(self):
         """Liking alone: who chooses what is not changed, but labels of a person go together."""
-        tastes = np.zeros((30, 2), np.float32)
-        tastes[:15, 1], tastes[15:, 1] = 1, -1
+        item_embeddings = np.zeros((30, 2), np.float32)
+        item_embeddings[:15, 1], item_embeddings[15:, 1] = 1, -1
         together = []
         for liking in (0.0, 0.5):
-            model = rule(tastes=tastes, n_directions=1, worth=np.zeros(30), tilts=np.zeros(1))
+            model = rule(
+                item_embeddings=item_embeddings,
+                n_directions=1,
+                worth=np.zeros(30),
+                tilts=np.zeros(1),
+            )
             model = model._replace(likings=np.array([liking]), strictness=1e-3)
             counts, items, labels = drawn(model, 4_000)
             people = np.repeat(np.arange(4_000), counts)

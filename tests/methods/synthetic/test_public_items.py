@@ -11,7 +11,7 @@ from recveil.methods import Synthesizer, anonymize
 from recveil.methods.synthetic.options import (
     as_ids,
     in_public_order,
-    on_catalogue,
+    on_catalog,
     published_order,
 )
 from recveil.ratings import Ratings, RatingScale
@@ -74,14 +74,14 @@ class TestCatalogue:
         (tmp_path / "items.txt").write_text("\n".join([*map(str, range(45)), "extra"]))
         for name, extra in (("without", ()), ("with", ("somebody,extra,5",))):
             source = lines(tmp_path, f"{name}.csv", extra)
-            given = {"catalogue": tmp_path / "items.txt", "scale": STARS}
+            given = {"item_catalog": tmp_path / "items.txt", "scale": STARS}
             anonymize(source, tmp_path / name, epsilon=20.0, **given)
             assert manifest(tmp_path / name)["item_type"] == "text"
 
     def test_an_item_that_is_not_in_it(self):
         ratings = Ratings.from_columns([1, 1], [7, 8], [4, 2])
         with raises("id.unknown") as caught:
-            on_catalogue(ratings, as_ids(["7", "9"]))
+            on_catalog(ratings, as_ids(["7", "9"]))
         assert "1 item" in str(caught.value)
         assert "'8'" in str(caught.value)
 
@@ -95,7 +95,7 @@ def test_likes_are_no_reason_to_refuse():
         changed = Ratings(
             *(ratings.users, ratings.items, ratings.indptr, ratings.indices), values, None, STARS
         )
-        release = Synthesizer(20.0, catalogue="as-rated", seed=1).anonymize(changed)
+        release = Synthesizer(20.0, item_catalog="as-rated", seed=1).anonymize(changed)
         assert release.published.claim.epsilon == 20
     likes = Ratings.from_columns([1, 1, 2], [7, 8, 7], [5, 5, 5], scale=STARS)
     with raises("table.kind"):

@@ -35,8 +35,8 @@ def refused(ratings, epsilon, **options):
 
 
 def test_that_people_are_too_few_costs_the_first_answer_alone(few):
-    told = refused(few, 0.01, catalogue="as-rated", seed=1)
-    assert "how many people there are" in told
+    told = refused(few, 0.01, item_catalog="as-rated", seed=1)
+    assert "the number of users" in told
     both = kept_with(0.01, SHARES["people by activity"])
     assert told.endswith(
         f"queries were answered; this run and the next one together spend epsilon {both:.3g}"
@@ -46,14 +46,14 @@ def test_that_people_are_too_few_costs_the_first_answer_alone(few):
 def test_that_no_item_can_be_named_costs_all_answers_until_then(few, monkeypatch):
     monkeypatch.setattr(mechanism, "threshold", lambda *_, **__: 1e9)
     told = refused(few, 20.0, seed=1)
-    assert "no item is popular enough" in told
+    assert "no noisy item count reaches" in told
     asked = ("people by activity", "labels", "means of people", "item sums")
     both = kept_with(20.0, sum(SHARES[name] for name in asked), threshold=1e-7)
     assert told.endswith(f"together spend epsilon {both:.3g}")
 
 
 def test_what_is_refused_before_anybody_was_asked_costs_nothing(few):
-    assert "counts" not in refused(few, 3.0, catalogue="as-rated", people=0)
+    assert "counts" not in refused(few, 3.0, item_catalog="as-rated", n_users=0)
 
 
 NAMES = np.array([f"film {number}" for number in range(40)], object)
@@ -100,12 +100,14 @@ class TestBeforeTheFirstAnswer:
 
     @pytest.mark.parametrize("catalogue", [None, "as-rated"])
     def test_very_many_synthetic_users(self, few, catalogue, told, asked):
-        message = told(few, people=2_000_000, catalogue=catalogue)
-        assert message.endswith("fewer people (--people), or say allow_large (--allow-large)")
+        message = told(few, n_users=2_000_000, item_catalog=catalogue)
+        assert message.endswith("allow_large (--allow-large)")
         assert asked == []
 
     def test_many_for_each_user_are_what_the_publisher_chose(self, few, tmp_path):
-        made = anonymize(few, tmp_path / "out", epsilon=300.0, people=9_000, catalogue="as-rated")
+        made = anonymize(
+            few, tmp_path / "out", epsilon=300.0, n_users=9_000, item_catalog="as-rated"
+        )
         assert made.verification.users == 9_000  # 150 for each user
 
     def test_a_layout_without_such_rows(self, few, told, asked):
@@ -121,13 +123,13 @@ class TestBeforeTheFirstAnswer:
     @pytest.mark.parametrize("catalogue", ["as-rated", [*NAMES, "ann@example.org"]])
     def test_public_ids_that_look_like_those_of_users(self, few, catalogue, told, asked):
         more = ["ann@example.org"] if catalogue == "as-rated" else []
-        message = told(named(few, more=more), catalogue=catalogue)
+        message = told(named(few, more=more), item_catalog=catalogue)
         assert message.startswith("1 id of items looks like e-mail addresses")
         assert asked == []
 
     def test_public_ids_that_are_those_of_users(self, few, told, asked):
         names = np.array([OF_A_USER, *NAMES[1:]], object)
-        message = told(named(few, names, first_user=OF_A_USER), catalogue="as-rated")
+        message = told(named(few, names, first_user=OF_A_USER), item_catalog="as-rated")
         assert "ids of items contain a user id" in message
         assert asked == []
 
@@ -151,4 +153,4 @@ class TestBeforeTheFirstAnswer:
     def test_a_disk_that_is_too_small_costs(self, few, told, monkeypatch):
         usage = namedtuple("usage", "free")
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10))
-        assert "this run spent epsilon 300" in told(few, catalogue="as-rated")
+        assert "this run spent epsilon 300" in told(few, item_catalog="as-rated")

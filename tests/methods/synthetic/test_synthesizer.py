@@ -9,12 +9,13 @@ import pytest
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import sample
-from recveil.methods.registry import describe_to_publisher
+from recveil.methods.registry import summarize
 from recveil.methods.synthetic import synthesizer
 from recveil.methods.synthetic.learning import QUERY
 from recveil.methods.synthetic.mechanism import Mechanism
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
+from recveil.report.release import describe_summary
 from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -24,7 +25,7 @@ RATINGS = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
 
 
 def made(epsilon=20.0, ratings=RATINGS, **options):
-    options = {"catalogue": "as-rated", "seed": 1} | options
+    options = {"item_catalog": "as-rated", "seed": 1} | options
     return Synthesizer(epsilon, **options).anonymize(ratings)
 
 
@@ -50,14 +51,14 @@ class TestPromise:
     @pytest.mark.parametrize("catalogue", ["as-rated", None], ids=str)
     @pytest.mark.parametrize("epsilon", [8.0, 20.0, 100.0])
     def test_the_ledger_never_says_more_than_was_asked(self, epsilon, catalogue):
-        claim = made(epsilon, catalogue=catalogue).published.claim
+        claim = made(epsilon, item_catalog=catalogue).published.claim
         assert (claim.kind, claim.epsilon, claim.delta) == ("differentially-private", epsilon, 1e-6)
         assert claim.ledger.epsilon(1e-6) <= epsilon
         assert claim.ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
         assert claim.ledger.threshold_delta == (1e-7 if catalogue is None else 0)
 
     def test_epsilon_may_be_a_whole_number(self, tmp_path):
-        release = Synthesizer(20, catalogue="as-rated").anonymize(RATINGS)
+        release = Synthesizer(20, item_catalog="as-rated").anonymize(RATINGS)
         assert release.write(tmp_path / "out").holds
         assert type(release.published.claim.epsilon) is float
 
@@ -86,7 +87,7 @@ class TestPromise:
         others = make_ratings(320, 40, 4_000, seed=8, scale=STARS)
         assert (others.items == RATINGS.items).all()
         second = made(ratings=others)
-        assert answers[1].n_people != answers[0].n_people
+        assert answers[1].n_users != answers[0].n_users
         assert (by_taste[1] != by_taste[0]).any()
         assert same(first, second)
         assert first.published.settings == second.published.settings
@@ -154,7 +155,7 @@ class TestPeople:
 
     @pytest.mark.parametrize("people", [1, 7, 1_000])
     def test_as_many_as_asked_for(self, people):
-        release = made(people=people)
+        release = made(n_users=people)
         assert release.published.n_users == people
         counts, _, _ = drawn(release)
         assert counts.size == people
@@ -181,13 +182,13 @@ class TestItems:
         values = np.concatenate([RATINGS.values, np.full(5, 5)])
         ratings = Ratings.from_columns(users, items, values, scale=STARS)
         for seed in range(4):
-            release = made(30.0, ratings, catalogue=None, seed=seed)
+            release = made(30.0, ratings, item_catalog=None, seed=seed)
             assert release.published.items.max() <= 40
             assert release.published.settings["catalogue"] == "chosen"
             assert 0 < release.published.settings["pooled_share"] < 0.8
 
     def test_of_a_catalogue_items_that_stand_out(self):
-        release = made(catalogue=range(1, 101))
+        release = made(item_catalog=range(1, 101))
         assert set(release.published.items) <= set(range(1, 101))
         assert release.published.settings["catalogue"] == "given"
         assert set(drawn(release)[1]) <= set(release.published.items)
@@ -195,7 +196,7 @@ class TestItems:
     def test_a_file_of_items(self, tmp_path):
         file = tmp_path / "items.txt"
         file.write_text("".join(f"{item}\n" for item in RATINGS.items))
-        release = made(catalogue=str(file))
+        release = made(item_catalog=str(file))
         assert release.published.settings["catalogue"] == "given"
         assert same(release, made())
 
@@ -205,7 +206,7 @@ class TestItems:
         place = np.argsort(order)
         rows = [np.sort(place[RATINGS.row(user)[0]]) for user in range(300)]
         ratings = as_if(RATINGS, items=ids[order], indices=np.concatenate(rows), days=None)
-        release = made(ratings=ratings, catalogue=[*ids, "a film with a much longer name"])
+        release = made(ratings=ratings, item_catalog=[*ids, "a film with a much longer name"])
         assert set(release.published.items) <= {*ids, "a film with a much longer name"}
 
 
@@ -242,15 +243,15 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("options", "code"),
         [
-            ({"catalogue": []}, "input.empty"),
-            ({"catalogue": [1, 2, 2]}, "id.duplicate"),
-            ({"catalogue": ["one", "two"]}, "id.unknown"),
-            ({"catalogue": [1.5, 2.5]}, "id.unknown"),
-            ({"catalogue": range(1, 31)}, "id.unknown"),
-            ({"people": 0}, "option.value"),
-            ({"people": -3}, "option.value"),
-            ({"people": 2.5}, "option.value"),
-            ({"people": 10**400}, "option.value"),
+            ({"item_catalog": []}, "input.empty"),
+            ({"item_catalog": [1, 2, 2]}, "id.duplicate"),
+            ({"item_catalog": ["one", "two"]}, "id.unknown"),
+            ({"item_catalog": [1.5, 2.5]}, "id.unknown"),
+            ({"item_catalog": range(1, 31)}, "id.unknown"),
+            ({"n_users": 0}, "option.value"),
+            ({"n_users": -3}, "option.value"),
+            ({"n_users": 2.5}, "option.value"),
+            ({"n_users": 10**400}, "option.value"),
             ({"rating_grid": "halves"}, "option.value"),
             ({"seed": -1}, "option.value"),
             ({"delta": 0.7}, "option.value"),
@@ -280,7 +281,7 @@ class TestRefused:
         """Nothing is asked before it is refused."""
         likes = Ratings.from_columns(["ann", "ben"] * 20, list(range(40)), [1] * 40)
         with raises("scale.invalid"):
-            Synthesizer(10.0, catalogue="as-rated").anonymize(
+            Synthesizer(10.0, item_catalog="as-rated").anonymize(
                 Ratings(
                     likes.users,
                     likes.items,
@@ -308,14 +309,13 @@ class TestRefused:
 
 class TestTelling:
     def test_the_owner_hears_how_much_the_noise_hides(self):
-        told = " ".join(describe_to_publisher(made(3.0), RATINGS))
-        assert "stood out of the noise" in told
-        assert "Warning: little of what people like" in told
+        told = " ".join(describe_summary(summarize(made(3.0), RATINGS)))
+        assert "Warning: the noise hides" in told
 
     def test_and_nothing_of_that_where_it_hides_little(self):
         ratings = make_ratings(900, 40, 15_000, seed=3, scale=STARS)
-        told = " ".join(describe_to_publisher(made(1_000.0, ratings), ratings))
-        assert "stood out of the noise" in told
+        told = " ".join(describe_summary(summarize(made(1_000.0, ratings), ratings)))
+        assert "above the noise" in told
         assert "Warning: the noise" not in told
 
     def test_a_large_delta_is_said_aloud(self, tmp_path):
@@ -323,13 +323,12 @@ class TestTelling:
             release = made(seed=None, delta=delta)
             release.write(tmp_path / f"{delta}")
             aloud = "delta is 0.002: in one of 500 releases, nothing at all may be promised"
-            assert is_told == (aloud in " ".join(describe_to_publisher(release, RATINGS)))
+            assert is_told == (aloud in " ".join(describe_summary(summarize(release, RATINGS))))
             assert is_told == (aloud in " ".join(verify(tmp_path / f"{delta}").not_covered))
 
     def test_exact_sums_have_no_noise(self):
-        told = " ".join(describe_to_publisher(made(None), RATINGS))
-        assert "are kept" in told
-        assert "the noise" not in told
+        told = " ".join(describe_summary(summarize(made(None), RATINGS)))
+        assert "noise" not in told.partition("Exact sums")[0]
 
 
 @pytest.mark.parametrize("form", ["format_3", "format_4"])

@@ -32,16 +32,16 @@ def test_no_two_crowds_are_alike():
     assert rows(crowds.block(0)) != rows(crowds.block(1))
 
 
-@pytest.mark.parametrize(("n_people", "n_crowds"), [(1, 1), (16_384, 1), (10**9, 4_096)])
-def test_there_are_never_too_many_crowds(n_people, n_crowds):
-    crowds = SampledBatches.of(PEOPLE._replace(n_people=n_people))
+@pytest.mark.parametrize(("n_users", "n_crowds"), [(1, 1), (16_384, 1), (10**9, 4_096)])
+def test_there_are_never_too_many_crowds(n_users, n_crowds):
+    crowds = SampledBatches.of(PEOPLE._replace(n_users=n_users))
     assert crowds.n_blocks == n_crowds
-    assert crowds.first_of(crowds.n_blocks) == n_people
+    assert crowds.first_of(crowds.n_blocks) == n_users
 
 
 def test_a_release_in_crowds_is_of_the_same_rule():
     ratings = make_ratings(200, 30, 2_000, seed=2)
-    maker = Synthesizer(None, catalogue="as-rated", seed=3)
+    maker = Synthesizer(None, item_catalog="as-rated", seed=3)
     public, items, _ = maker.public_items(ratings.items)
     learnt = maker.learn(ratings, public, items, ratings.n_users)
     published = maker.published(learnt, SampledBatches(maker.drawn(learnt), 64))

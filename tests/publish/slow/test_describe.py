@@ -33,12 +33,12 @@ class TestUnpaid:
 
     @pytest.mark.parametrize("name", ["c.json", "page.md"])
     def test_of_a_differentially_private_release(self, tmp_path, name):
-        Synthesizer(20.0, catalogue="as-rated").anonymize(RATINGS).write(tmp_path / "out")
+        Synthesizer(20.0, item_catalog="as-rated").anonymize(RATINGS).write(tmp_path / "out")
         text = self.told(tmp_path / "out", 3, name)
         assert "off the scale" not in text
         assert text == self.told(tmp_path / "out", 2, name)
         before, figures = text.split("AUC 0.59.")
-        assert "without noise. No epsilon was paid for them" in before
+        assert "without noise. They are not charged" in before
         assert "No epsilon" not in figures
 
 
@@ -49,7 +49,7 @@ class TestEvaluation:
         text = (padded.parent / "measured.json").read_text()
         said = json.loads(text)["rai:dataUseCases"]
         assert f"Measured by the publisher: {told['headline']}" in said
-        assert "20% of everybody's ratings were held out" in said[0]
+        assert "20% of each user's ratings were held out" in said[0]
         assert "The release" in told["headline"] or "Lists cannot be told" in told["headline"]
         assert not any(note in text for note in told["disclosure"]["verdict"])
         assert "secret" not in text
@@ -62,7 +62,7 @@ class TestEvaluation:
         (tmp_path / "e.json").write_text(json.dumps(told))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
-        assert f"Judged by {told['test_cells']:,} ratings that were held out" in said[0]
+        assert f"Evaluated by {told['test_cells']:,} ratings that were held out" in said[0]
 
     def test_of_likes_no_ratings_are_spoken_of(self, tmp_path):
         likes = RATINGS.as_likes()
@@ -76,7 +76,7 @@ class TestEvaluation:
         (tmp_path / "e.json").write_text(json.dumps(told.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
-        assert "20% of everybody's likes were held out" in said[0]
+        assert "20% of each user's likes were held out" in said[0]
         assert "raw likes" in said[1]
 
 

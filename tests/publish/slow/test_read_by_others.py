@@ -18,7 +18,7 @@ def drawn(request, tmp_path_factory):
     """The file of a written release, and what stands in it."""
     ratings = make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
     folder = tmp_path_factory.mktemp("others") / "release"
-    Synthesizer(40.0, catalogue="as-rated").anonymize(ratings).write(
+    Synthesizer(40.0, item_catalog="as-rated").anonymize(ratings).write(
         folder, file_format=request.param
     )
     file = folder / f"ratings.{request.param}"

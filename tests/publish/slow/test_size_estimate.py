@@ -29,7 +29,7 @@ class TestWhatIsExpectedComes:
         expected = release.published.expect(layout, file_format)
         release.write(tmp_path / "out", layout=layout, file_format=file_format)
         manifest = json.loads((tmp_path / "out" / "release.json").read_text())
-        assert expected.labels == manifest["counts"]["values"]
+        assert expected.n_values == manifest["counts"]["values"]
         assert expected.ratings == ratings.n_ratings
         folders = tmp_path / "out", tmp_path / "out.private"
         written = sum(file.stat().st_size for folder in folders for file in folder.iterdir())
@@ -58,7 +58,7 @@ class TestTooLarge:
 
     def test_the_long_tail_is_refused_with_what_to_do_instead(self, long_tail, tmp_path):
         message = self.refused(long_tail, tmp_path / "out", k=5)
-        assert message.startswith("expected about 1.31 billion labels (1,4")
+        assert message.startswith("expected about 1.31 billion values (1,4")
         assert "--homogenize simple" in message
         assert "allow_large (--allow-large)" in message
         assert not list(tmp_path.iterdir())
@@ -69,7 +69,7 @@ class TestTooLarge:
         with pytest.raises(SystemExit) as stop:
             main([*command, "-o", str(tmp_path / "out")])
         assert stop.value.code == 2
-        assert "1.31 billion labels" in capsys.readouterr().err
+        assert "1.31 billion values" in capsys.readouterr().err
 
 
 class TestDrawnPeople:
@@ -77,11 +77,11 @@ class TestDrawnPeople:
 
     @pytest.mark.parametrize("file_format", ["parquet", "csv"])
     def test_labels_and_bytes_about(self, ratings, file_format, tmp_path):
-        release = Synthesizer(None, people=3_000, seed=1).anonymize(ratings)
+        release = Synthesizer(None, n_users=3_000, seed=1).anonymize(ratings)
         expected = release.published.expect("users", file_format)
         release.write(tmp_path / "out", file_format=file_format)
         manifest = json.loads((tmp_path / "out" / "release.json").read_text())
-        assert manifest["counts"]["values"] == pytest.approx(expected.labels, rel=0.05)
+        assert manifest["counts"]["values"] == pytest.approx(expected.n_values, rel=0.05)
         assert expected.ratings == pytest.approx(ratings.n_ratings, rel=0.1)
         written = sum(file.stat().st_size for file in (tmp_path / "out").iterdir())
         assert written / 2 < expected.bytes < written * 2
@@ -114,14 +114,14 @@ class TestLabelsThatDifferTakeMore:
             users, made.indices * 37, values, scale=RatingScale(0.5, 5, 0.5)
         )
 
-    @pytest.mark.parametrize("round_labels", ["none", "tenth", "scale"])
+    @pytest.mark.parametrize("round_values", ["none", "tenth", "scale"])
     @pytest.mark.parametrize("layout", ["users", "groups"])
     @pytest.mark.parametrize("homogenize", ["padded", "simple"])
     @pytest.mark.parametrize("file_format", ["parquet", "csv"])
     def test_the_most_is_never_exceeded(
-        self, halves, homogenize, layout, round_labels, file_format, tmp_path
+        self, halves, homogenize, layout, round_values, file_format, tmp_path
     ):
-        anonymizer = PredictiveAnonymizer(5, homogenize, round_labels=round_labels, seed=1)
+        anonymizer = PredictiveAnonymizer(5, homogenize, round_values=round_values, seed=1)
         release = anonymizer.anonymize(halves)
         expected = release.published.expect(layout, file_format)
         release.write(tmp_path / "out", layout=layout, file_format=file_format, allow_large=True)

@@ -11,7 +11,7 @@ RATINGS = make_ratings(n_users=40, n_items=20, n_ratings=400, seed=2, scale=Rati
 
 class TestWhatIsRefused:
     def test_a_model(self, tmp_path):
-        Synthesizer(20.0, catalogue="as-rated").anonymize(RATINGS).write(
+        Synthesizer(20.0, item_catalog="as-rated").anonymize(RATINGS).write(
             tmp_path / "model", layout="model"
         )
         release = Release.read(tmp_path / "model")

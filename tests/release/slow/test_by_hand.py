@@ -23,7 +23,7 @@ def released(request, tmp_path_factory):
     values = (stars.values - 1) / 4 * scale.range + scale.low
     rows = (stars.users, stars.items, stars.indptr, stars.indices)
     ratings = Ratings(*rows, values, None, scale)
-    Synthesizer(40.0, catalogue="as-rated").anonymize(ratings).write(folder, layout="model")
+    Synthesizer(40.0, item_catalog="as-rated").anonymize(ratings).write(folder, layout="model")
     return folder, scale
 
 
@@ -72,5 +72,5 @@ def standard_error(of_people) -> float:
 
 def test_drawn_people_have_no_such_lines(tmp_path):
     ratings = make_ratings(300, 30, 4_000, seed=3, scale=SCALES[0])
-    Synthesizer(40.0, catalogue="as-rated").anonymize(ratings).write(tmp_path / "out")
+    Synthesizer(40.0, item_catalog="as-rated").anonymize(ratings).write(tmp_path / "out")
     assert "without recveil" not in (tmp_path / "out" / "README.md").read_text()

@@ -20,10 +20,10 @@ OTHER = make_ratings(60, 20, 500, seed=3, scale=SCALE)
 
 WAYS = {
     "padded": PredictiveAnonymizer(4, seed=1),
-    "model": PredictiveAnonymizer(4, labels="model", seed=1),
+    "model": PredictiveAnonymizer(4, values="model", seed=1),
     "k-corated": KCoRater(4, seed=1),
     "sparse": SparseRows(4, seed=1),
-    "drawn": Synthesizer(20.0, catalogue="as-rated"),
+    "drawn": Synthesizer(20.0, item_catalog="as-rated"),
     "words": SharedWords(4, seed=1),
 }
 

@@ -37,4 +37,4 @@ def test_a_variant_that_means_something_else_is_computed_anew(tmp_path):
 
     assert run(homogenize="simple") == 1
     assert run(homogenize="simple") == 0
-    assert run(homogenize="simple", round_labels="scale") == 1
+    assert run(homogenize="simple", round_values="scale") == 1

@@ -29,7 +29,7 @@ def test_the_crowd_is_counted_in_what_is_written(tmp_path, layout, file_format, 
 def _crowds(folder):
     """Count whose rows are equal, by the rows alone."""
     rows = {}
-    for line in WrittenRelease(folder).to_arrow(people=True).to_pylist():
+    for line in WrittenRelease(folder).to_arrow(per_user=True).to_pylist():
         rows.setdefault(line["user_id"], []).append((line["item_id"], line["rating"]))
     people = Counter(map(tuple, rows.values()))
     return {user: people[tuple(row)] for user, row in rows.items()}
@@ -43,7 +43,7 @@ def test_of_co_rated_rows_nothing_is_promised_against_who_knows_ratings(tmp_path
 
 
 def test_drawn_rows_are_nobodys(tmp_path):
-    made = {"epsilon": "50", "catalogue": "as-rated"}
+    made = {"epsilon": "50", "item_catalog": "as-rated"}
     anonymize(RATINGS, tmp_path / "out", **made)
     assert {row.description.partition(":")[0] for row in preview(tmp_path / "out")} == {
         "A synthetic user"
@@ -51,6 +51,6 @@ def test_drawn_rows_are_nobodys(tmp_path):
 
 
 def test_a_model_has_no_rows(tmp_path):
-    made = {"epsilon": "none", "catalogue": "as-rated", "layout": "model"}
+    made = {"epsilon": "none", "item_catalog": "as-rated", "layout": "model"}
     anonymize(RATINGS, tmp_path / "out", **made)
     assert preview(tmp_path / "out") == []

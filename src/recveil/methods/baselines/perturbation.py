@@ -14,10 +14,10 @@ from recveil.methods.base import (
     assemble,
     check_every_user_rated,
     check_seed,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
-from recveil.methods.predictive.anonymizer import label_step
+from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
@@ -50,7 +50,7 @@ class Baseline(ABC):
             If there are no users, a user has no rating, or a setting is unknown.
         """
         self._check(ratings)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         rng = secret_rng(seed, ratings)
         groups, blocks = self._publish(ratings, rng)
         return assemble(
@@ -90,7 +90,7 @@ class GlobalItemMeans(Baseline):
 
     Parameters
     ----------
-    round_labels : {"usual", "tenth", "scale", "none"} or float
+    round_values : {"usual", "tenth", "scale", "none"} or float
         As in `PredictiveAnonymizer`.
     seed : int, optional
         Fixes the order of the users in the private folder.
@@ -105,12 +105,12 @@ class GlobalItemMeans(Baseline):
 
     method = "global item means"
 
-    def __init__(self, round_labels: str | float = "usual", *, seed: int | None = None) -> None:
-        self.round_labels = round_labels
+    def __init__(self, round_values: str | float = "usual", *, seed: int | None = None) -> None:
+        self.round_values = round_values
         self.seed = seed
 
     def _publish(self, ratings: Ratings, _rng: np.random.Generator) -> tuple[Groups, Blocks]:
-        step = label_step(self.round_labels, ratings.scale)
+        step = value_step(self.round_values, ratings.scale)
         # In order of position: a sum in another order can differ in its last bit.
         groups = Groups.from_labels(np.zeros(ratings.n_users, np.int64))
         continuous = RatingScale(ratings.scale.low, ratings.scale.high)
@@ -124,7 +124,7 @@ class GlobalItemMeans(Baseline):
         return groups, blocks
 
     def _settings(self, scale: RatingScale) -> dict[str, Any]:
-        return {"value_step": label_step(self.round_labels, scale)}
+        return {"value_step": value_step(self.round_values, scale)}
 
 
 class SameCells(Baseline):
@@ -242,7 +242,7 @@ def each_user_alone(n_users: int, rng: np.random.Generator) -> Groups:
 def places_of(
     ratings: Ratings, users: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each user's ratings begin among those of some users, and where all stand.
+    """Return where each of some users' ratings start, and the positions of all of them.
 
     Examples
     --------
@@ -500,7 +500,7 @@ def histogram_recovery(
     Parameters
     ----------
     original : array-like of float, shape (n,)
-        Only the owner has them.
+        The private values.
     noisy : array-like of float, shape (n,)
         In any order.
     noise : LabelNoise

@@ -245,7 +245,7 @@ class _Turned(NamedTuple):
 
 
 def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Generator) -> _Turned:
-    # A prediction for an item that nobody rated rests on nothing.
+    # A prediction for an item without ratings has no basis.
     items = np.flatnonzero(ratings.support).astype(np.int32)
     if space == "padded":
         with one_thread():

@@ -16,8 +16,8 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
 from recveil.methods.components import GROUPINGS, parameters_of
 from recveil.methods.k_corating.fills import (
@@ -30,7 +30,7 @@ from recveil.methods.k_corating.fills import (
 )
 from recveil.methods.k_corating.gecom import gecom
 from recveil.methods.k_corating.rows import CoRatedRows, Protect
-from recveil.methods.predictive.anonymizer import label_step
+from recveil.methods.predictive.anonymizer import value_step
 from recveil.predict import FunkSVD
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
@@ -70,8 +70,8 @@ class KCoRater:
     round_fills : bool
         Round the fills to the scale. Unrounded fills are distinguishable from ratings, as they
         always are on a continuous scale.
-    protect : {"none", "labels", "mean", "shuffle"}
-        Beyond the paper: protection of the values. "mean" (or "labels"): each value is the group's
+    protect : {"none", "mean", "shuffle"}
+        Beyond the paper: protection of the values. "mean": each value is the group's
         mean for the item, on a grid of a tenth of the scale's step, and the claim becomes
         `identical-rows`. "shuffle": the values of each item are permuted within the group. See
         Notes for its guarantee.
@@ -144,7 +144,7 @@ class KCoRater:
             not used.
         """
         self.check(ratings)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         # Nothing random depends on the seed alone: an adversary who guesses it could recognize
         # fills.
         rng = secret_rng(seed, ratings)
@@ -197,12 +197,12 @@ class KCoRater:
     def step(self, scale: RatingScale) -> float | None:
         """Return the step of all values, or None if fills are not rounded."""
         if self._averages:
-            return label_step("usual", scale)
+            return value_step("usual", scale)
         return scale.step if self.round_fills else None
 
     @property
     def _averages(self) -> bool:
-        return self.protect in ("labels", "mean")
+        return self.protect == "mean"
 
     def public_settings(self, scale: RatingScale) -> dict[str, Any]:
         """Return the settings that are published."""
@@ -214,12 +214,12 @@ class KCoRater:
             "grouping": self.grouping,
             # Nothing can be rounded to a continuous scale, unless it is a single number.
             "round_fills": bool(self.round_fills and (scale.step or not scale.range)),
-            "protect": "mean" if self._averages else self.protect,
+            "protect": self.protect,
         }
         if self.fill == "trust":
             settings["trust"] = "inferred" if self.trust is None else "stated"
         if self._averages:
-            settings["value_step"] = label_step("usual", scale)
+            settings["value_step"] = value_step("usual", scale)
         return settings
 
     def check(self, ratings: Ratings) -> None:

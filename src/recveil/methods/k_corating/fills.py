@@ -131,7 +131,7 @@ def count_statements(trust: StatedTrust) -> int:
 def reject_fill_options(
     fill: str | Fill, grouping: str, trust: StatedTrust | None, round_fills: bool, protect: str
 ) -> None:
-    """Refuse for likes what says something of labels: theirs are all 1."""
+    """Raise a RecveilError for options about rating values if there is only implicit feedback."""
     options = {
         "fill": fill != "item-mean",
         "trust": trust is not None,
@@ -142,14 +142,14 @@ def reject_fill_options(
     for name, is_set in options.items():
         if is_set:
             raise RecveilError(
-                f"{name} (--{name.replace('_', '-')}) is about labels, and likes have none: what "
-                f"is added to a row is a like as any other; leave it out",
+                f"{name} (--{name.replace('_', '-')}): not for implicit feedback, where every "
+                f"added cell is a like; drop it",
                 code="option.unsupported",
             )
 
 
 def reject_between_words(*, round_fills: bool) -> None:
-    """Refuse fills that are not rounded, where ratings are words.
+    """Raise a RecveilError for unrounded fills of ordinal labels.
 
     Examples
     --------
@@ -157,21 +157,20 @@ def reject_between_words(*, round_fills: bool) -> None:
     """
     if not round_fills:
         raise RecveilError(
-            "round_fills is off, but ratings are words, and nothing lies "
-            "between two words; leave it out",
+            "round_fills is off, but the ratings are ordinal labels, with no values between them; "
+            "drop it",
             code="option.unsupported",
         )
 
 
 def learn(fill: Fill, ratings: Ratings, threads: int) -> Fill:
-    """Fit a fill with all threads, so that each thread can then ask it on its own.
+    """Fit a fill with all threads; afterwards it uses one thread per call.
 
-    Groups are filled in parallel. A fill that used several threads for each of them would only
-    make them wait for each other.
+    Groups are filled in parallel, so several threads per call would only wait for each other.
     """
     if not isinstance(fill, UserKNN):
         fitted = fill.fit(ratings)
-        # Somebody's own may return nothing, and is fitted all the same.
+        # The `fit` of a custom fill may return nothing.
         return fill if fitted is None else fitted
     fill.threads = threads
     fill.fit(ratings)

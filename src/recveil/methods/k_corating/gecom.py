@@ -1,4 +1,4 @@
-"""GeCom's grouping: who shall share a set of rated items with whom (k-coRating)."""
+"""GeCom, the grouping of k-coRating: users who will share a set of rated items."""
 
 import itertools
 from typing import Any
@@ -42,7 +42,7 @@ def gecom(ratings: Ratings, k: int) -> Groups:
         done = _join_nearest(ratings, done, left)
     elif left.size:
         groups, n_whole, _ = form_groups(sizes_left, k, 0)
-        # Those who still wait at the end join the last group.
+        # Users left at the end join the last group.
         group_of = np.repeat(np.minimum(groups, n_whole - 1), sizes_left)
         done += np.split(left, np.flatnonzero(np.diff(group_of)) + 1)
     lengths = np.array([group.size for group in done])
@@ -51,20 +51,20 @@ def gecom(ratings: Ratings, k: int) -> Groups:
 
 @compiled()
 def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any], int, int]:
-    """Let people who follow each other form groups of at least k, and no class be divided.
+    """Form groups of at least k consecutive users, without dividing a class.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (n_classes,)
-        Of the classes of people who rated the same items, in GeCom's order.
+        Sizes of the classes of users who rated the same items, in GeCom's order.
     k : int
     waiting : int
-        People before them, fewer than k, who wait for others in the first group.
+        Number of users before them in the first group, below k.
 
     Returns
     -------
     tuple
-        The group of each class, from 0 on; how many groups have k people; and how many people wait
+        The group of each class, from 0; the number of groups with k users; and the number of users
         at the end, in the group after these.
 
     Examples
@@ -86,14 +86,14 @@ def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any]
 def filling_costs(
     members: NDArray[Any], starts: NDArray[Any], items: NDArray[Any], sizes: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Report how many cells must be filled for somebody alone to join each of some classes.
+    """Count the cells to fill if a user joins each of some classes.
 
     Parameters
     ----------
     members : ndarray of int
-        The items that they rated.
+        The items that the user rated.
     starts, items : ndarray of int
-        Those of each class, in compressed rows.
+        The items of each class, in compressed rows.
     sizes : ndarray of int64, shape (n_classes,)
     """
     widths = np.diff(starts)
@@ -104,7 +104,7 @@ def filling_costs(
 
 
 def union_of_items(ratings: Ratings, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the items that somebody in each group rated, in compressed rows, ascending.
+    """Return the items that a user of each group rated, in compressed rows, ascending.
 
     Examples
     --------

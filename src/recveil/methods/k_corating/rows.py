@@ -1,4 +1,4 @@
-"""Co-rated rows: what people rated, and what is filled in until all of a group rated the same."""
+"""Co-rated rows: ratings, and fills until all users of a group have the same items."""
 
 import itertools
 from typing import Any, Literal, NamedTuple
@@ -8,22 +8,21 @@ from numpy.typing import NDArray
 
 from recveil.methods.k_corating.fills import Learned
 from recveil.methods.k_corating.gecom import union_of_items
-from recveil.methods.predictive.anonymizer import label_step
+from recveil.methods.predictive.anonymizer import value_step
 from recveil.ratings import Ratings
 from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
-Protect = Literal["none", "labels", "mean", "shuffle"]
-# Cells of a block: enough for a thread, and little enough to hold some of them. There are at least
-# so many blocks, if there are as many groups, so that no thread is without work.
+Protect = Literal["none", "mean", "shuffle"]
+# Cells per block, and the minimum number of blocks, so that all threads have work.
 _BLOCK_CELLS, _BLOCKS = 1 << 21, 16
 
 
 @brief
 class CoRatedRows(NamedTuple):
-    """What it takes to write the rows of any group."""
+    """The inputs for the rows of any group."""
 
     ratings: Ratings
     fill: Learned
@@ -34,7 +33,7 @@ class CoRatedRows(NamedTuple):
     round_fills: bool
     # See `recveil.methods.KCoRater`
     protect: Protect
-    # For what is dealt anew
+    # Seed of the permutations
     seed: int
 
     @classmethod
@@ -54,13 +53,13 @@ class CoRatedRows(NamedTuple):
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """How many labels the rows of each group have."""
+        """The number of values in the rows of each group."""
         return np.asarray(np.diff(self.starts) * self.groups.sizes)
 
     def blocks(self) -> list[tuple[int, int]]:
-        """Cut the groups into blocks, each from a first to a last, which is no longer of it.
+        """Divide the groups into blocks, as half-open ranges.
 
-        Nothing but the ratings and groups decides where: random numbers go by block.
+        They depend on the ratings and groups alone, since each block has its own random numbers.
         """
         cells = self.cells
         size = min(_BLOCK_CELLS, int(cells.sum()) // _BLOCKS + 1)
@@ -78,26 +77,26 @@ class CoRatedRows(NamedTuple):
         )
         row_of = np.repeat(np.arange(users.size), np.diff(indptr))
         if scale.step is not None:
-            # Kept in 32 bits, 3.7 is 3.7000000477: that would tell real ratings from fills.
+            # In 32 bits, 3.7 is 3.7000000477, which would distinguish ratings from fills.
             values = scale.round(values)
         values[missing] = self._fills(users[row_of[missing]], items[missing])
-        averages = self.protect in ("labels", "mean")
+        averages = self.protect == "mean"
         if self.protect != "none":
             sizes, widths = groups.sizes[first:last], np.diff(self.starts[first : last + 1])
             rng = np.random.default_rng([self.seed, first])
             protect_labels(values, sizes, widths, averages, rng)
         if averages:
-            values = scale.round(values, label_step("usual", scale))
+            values = scale.round(values, value_step("usual", scale))
         return Records(np.ones(users.size, np.int64), indptr, items, values + 0.0)
 
     def _fills(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return what is written into cells that nobody rated."""
+        """Return the values of cells without a rating."""
         scale = self.ratings.scale
         fills = np.asarray(self.fill.predict(users, items), dtype=np.float64)
         if fills.shape != users.shape or not np.isfinite(fills).all():
             raise RecveilError(
                 f"fill {type(self.fill).__name__}: expected a finite number for each of "
-                f"{users.size:,} cells, got others, or {fills.shape} of them; take another fill",
+                f"{users.size:,} cells, got others, or {fills.shape} of them; choose another fill",
                 code="argument.result",
             )
         return scale.round(fills) if self.round_fills else np.clip(fills, scale.low, scale.high)

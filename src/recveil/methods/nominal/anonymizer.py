@@ -15,8 +15,8 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
 from recveil.methods.components import GROUPINGS, component_name, make_grouping
 from recveil.methods.rare_items import pooled_items
@@ -116,18 +116,18 @@ def group_shares(
 
     Notes
     -----
-    What all members are predicted to give is a sum of two terms, so that it is worked out for the
-    group as a whole; what members gave themselves is then put in its place, rating by rating.
+    The predictions of all members are a sum of two terms, so they are computed for the group as a
+    whole; the members' ratings then replace them one by one.
     """
     sizes = groups.sizes[first:last]
     members = groups.members[groups.starts[first] : groups.starts[last]]
     group_of = np.repeat(np.arange(last - first), sizes)
     n_words = shares.of_items.shape[1]
-    people = np.zeros((last - first, n_words))
-    np.add.at(people, group_of, shares.of_users[members])
-    found = (shares.of_items[None] + (people / sizes[:, None])[:, None]) / 2
+    of_groups = np.zeros((last - first, n_words))
+    np.add.at(of_groups, group_of, shares.of_users[members])
+    found = (shares.of_items[None] + (of_groups / sizes[:, None])[:, None]) / 2
     lengths = ratings.activity[members]
-    # Where the ratings of each member stand: a run of neighbours for each.
+    # The positions of each member's ratings, which are consecutive.
     at = np.repeat(ratings.indptr[members] - np.cumsum(lengths) + lengths, lengths)
     at += np.arange(lengths.sum())
     users, items = np.repeat(members, lengths), ratings.indices[at]
@@ -236,7 +236,7 @@ class SharedWords:
     def anonymize(self, ratings: Ratings) -> Release:
         """Return a release of the ratings, which are not modified."""
         self.check(ratings)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         of_places, of_groups = np.random.default_rng(seed).integers(2**32, size=2).tolist()
         shares = learn_shares(ratings, int(self.k))
         grouping = make_grouping(self.grouping, int(self.k), None, of_groups)
@@ -245,8 +245,8 @@ class SharedWords:
         groups = Groups.from_labels(labels, rng.permutation(int(labels.max()) + 1))
         if groups.sizes.min() < self.k:
             raise RecveilError(
-                f"{type(grouping).__name__} returned a group of {groups.sizes.min()} people; "
-                f"expected at least k = {self.k}; take another grouping (--grouping)",
+                f"{type(grouping).__name__} returned a group of {groups.sizes.min()} users; "
+                f"expected at least k = {self.k}; choose another grouping (--grouping)",
                 code="argument.result",
             )
         drawing = int(rng.integers(2**62))

@@ -15,9 +15,9 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     rounded,
     secret_rng,
+    seed_or_random,
     with_private,
 )
 from recveil.methods.components import component_name, make_grouping, make_predictor, settings_of
@@ -45,11 +45,11 @@ from recveil.release.claim import Claim
 from recveil.release.exact_ratings import count_exact_ratings
 from recveil.release.records import Groups, Records
 from recveil.release.specs.predictive import PREDICTIVE
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.verification.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]
-Labels = Literal["rated", "model"]
+PaddedValues = Literal["rated", "model"]
 
 
 class PredictiveAnonymizer:
@@ -73,7 +73,7 @@ class PredictiveAnonymizer:
     grouping : str or scikit-learn clusterer, optional
         One of `GROUPINGS`, by default the first, or a clusterer with `min_size`. With privacy
         levels, one of `LEVEL_GROUPINGS`, or a clusterer whose `fit` takes `levels`.
-    round_labels : {"usual", "tenth", "scale", "none"} or float
+    round_values : {"usual", "tenth", "scale", "none"} or float
         Grid of the published values: a tenth of the scale's step (the default; for ordinal labels
         the nearest word), the scale itself, none, or a step in rating points. An exact mean such as
         3.667 reveals how many users were averaged; a grid reveals less. The claim does not depend
@@ -85,7 +85,7 @@ class PredictiveAnonymizer:
     b, l : int
         Diversity: every set of b items (1 to 3) of a published row must occur in at least l
         different rows. Missing items are added.
-    labels : {"rated", "model"}
+    values : {"rated", "model"}
         What padded rows average: "rated", each member's own ratings, and predictions elsewhere;
         "model", predictions alone, so that no rating is recognizable.
     seed : int, optional
@@ -122,22 +122,22 @@ class PredictiveAnonymizer:
         predictor: str | Predictor = "funk-svd",
         grouping: Any = None,
         *,
-        round_labels: str | float = "usual",
+        round_values: str | float = "usual",
         privacy_levels: str | ArrayLike | None = None,
         b: int = 1,
         l: int = 1,  # noqa: E741
-        labels: Labels = "rated",
+        values: PaddedValues = "rated",
         seed: int | None = None,
     ) -> None:
         self.k = k
         self.homogenize = homogenize
         self.predictor = predictor
         self.grouping = grouping
-        self.round_labels = round_labels
+        self.round_values = round_values
         self.privacy_levels = privacy_levels
         self.b = b
         self.l = l
-        self.labels = labels
+        self.values = values
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
@@ -153,8 +153,8 @@ class PredictiveAnonymizer:
         """
         self.check(ratings)
         levels = self._levels(ratings)
-        step = label_step(self.round_labels, ratings.scale)
-        seed = drawn_seed(self.seed)
+        step = value_step(self.round_values, ratings.scale)
+        seed = seed_or_random(self.seed)
         predictor_seed, grouping_seed = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
         )
@@ -190,7 +190,7 @@ class PredictiveAnonymizer:
             }
             | (
                 {"values": "predicted", "values_below_k": "pooled"}
-                if self.labels == "model"
+                if self.values == "model"
                 else {}
             ),
             groups=groups,
@@ -224,34 +224,34 @@ class PredictiveAnonymizer:
                 f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'",
                 code="option.value",
             )
-        self._check_labels()
+        self._check_values()
         check_users(ratings, self.k)
 
-    def _check_labels(self) -> None:
-        if self.labels not in get_args(Labels):
+    def _check_values(self) -> None:
+        if self.values not in get_args(PaddedValues):
             raise RecveilError(
-                f"labels (--labels) is {self.labels!r}; expected 'rated' or 'model'",
+                f"values (--values) is {self.values!r}; expected 'rated' or 'model'",
                 code="option.value",
             )
-        if self.labels == "rated":
+        if self.values == "rated":
             return
         if self.homogenize != "padded":
             raise RecveilError(
-                f"labels (--labels) is 'model', but homogenize (--homogenize) is "
-                f"{self.homogenize!r}, whose labels average ratings; take homogenize padded, or "
+                f"values (--values) is 'model', but homogenize (--homogenize) is "
+                f"{self.homogenize!r}, which averages ratings; choose homogenize padded, or the "
                 f"method sparse (--method sparse)",
                 code="option.conflict",
             )
         if self.privacy_levels is not None:
             raise RecveilError(
-                "labels (--labels) is 'model': who has privacy level 1 asks for their ratings as "
-                "they are, which it does not publish; leave out privacy_levels (--privacy-levels)",
+                "values (--values) is 'model', which publishes no rating, but a user of privacy "
+                "level 1 requests exact ones; drop privacy_levels (--privacy-levels)",
                 code="option.conflict",
             )
 
     def _known(self, ratings: Ratings) -> Ratings:
         """Return the ratings from which predictions are learned."""
-        if self.labels == "rated":
+        if self.values == "rated":
             return ratings
         return merge_items(ratings, labelled_as(ratings, int(self.k)))
 
@@ -270,7 +270,7 @@ class PredictiveAnonymizer:
             return None, None
         if groups.sizes.size < self.l:
             raise RecveilError(
-                f"{groups.sizes.size} groups cannot be {self.l} different ones (l); lower l or k",
+                f"{groups.sizes.size} groups cannot have {self.l} different rows (l); lower l or k",
                 code="table.too-few-users",
             )
         if self.homogenize == "padded":
@@ -294,7 +294,7 @@ class PredictiveAnonymizer:
         promised: NDArray[np.int64] | None,
     ) -> Iterator[Records]:
         if self.homogenize == "padded":
-            model = self.labels == "model"
+            model = self.values == "model"
             predicted_as = labelled_as(ratings, int(self.k)) if model else None
             homogenized = homogenize_padded(ratings, padding, groups, predicted_as=predicted_as)
         else:
@@ -327,8 +327,8 @@ def _promises(
     if levels is None:
         if least < k:
             raise RecveilError(
-                f"{grouping} returned a group of {least} people; "
-                f"expected at least k = {k}; set its min_size to k",
+                f"{grouping} returned a group of {describe_count(least, 'user')}; expected at "
+                f"least k = {k}; set its min_size to k",
                 code="argument.result",
             )
         return None
@@ -336,33 +336,34 @@ def _promises(
     broken = np.flatnonzero(groups.sizes < promised)
     if broken.size:
         raise RecveilError(
-            f"{grouping} returned a group of {groups.sizes[broken[0]]} people, one of whom has the "
-            f"level {promised[broken[0]]}; expected a grouping that takes levels",
+            f"{grouping} returned a group of "
+            f"{describe_count(groups.sizes[broken[0]], 'user')}, one of whom has the level "
+            f"{promised[broken[0]]}; expected a grouping that takes levels",
             code="argument.result",
         )
     return promised
 
 
-def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
-    """Turn the setting `round_labels` into a step in rating points, or None for no rounding.
+def value_step(round_values: str | float, scale: RatingScale) -> float | None:
+    """Turn the setting `round_values` into a step in rating points, or None for no rounding.
 
-    The usual one is a tenth of the scale's step; of words, which have nothing between
-    them, each label is a word.
+    The default is a tenth of the scale's step, or the next word on a scale of ordinal labels.
     """
     if scale.words:
-        if round_labels not in ("usual", "scale", scale.step):
+        if round_values not in ("usual", "scale", scale.step):
             raise RecveilError(
-                f"round_labels (--round) is {quoted(round_labels, 20)}, but ratings are words, and "
-                f"nothing lies between two words; leave it out, as labels are the nearest word",
+                f"round_values (--round) is {quoted(round_values, 20)}, but the ratings are "
+                f"ordinal labels, with no values between them; drop it: values are the nearest "
+                f"label",
                 code="option.unsupported",
             )
         return scale.step
-    if round_labels == "none":
+    if round_values == "none":
         return None
-    if round_labels in ("usual", "tenth"):
+    if round_values in ("usual", "tenth"):
         # A continuous scale counts as having ten steps.
         return float(f"{(scale.step or scale.range / 10 or 1.0) / 10:.6g}")
-    if round_labels == "scale":
+    if round_values == "scale":
         if scale.step is None:
             raise RecveilError(
                 f"scale {scale} has no step to round to; give a number or 'tenth'",
@@ -370,19 +371,19 @@ def label_step(round_labels: str | float, scale: RatingScale) -> float | None:
             )
         return scale.step
     try:
-        step = float(round_labels)
+        step = float(round_values)
     except (TypeError, ValueError):
         step = math.nan
     if not 0 < step <= (scale.range or math.inf):
         raise RecveilError(
-            f"rounding {round_labels!r}: expected 'tenth', 'scale', 'none', or a step above 0 and "
+            f"rounding {round_values!r}: expected 'tenth', 'scale', 'none', or a step above 0 and "
             f"not above the scale's range of {scale.range:g}",
             code="option.value",
         )
     if step < FINEST_STEP:
         raise RecveilError(
-            f"rounding {round_labels!r}: labels have ten digits after the point, and finer steps "
-            f"would move them elsewhere; expected a step of {FINEST_STEP:g} or more, or 'none'",
+            f"rounding {round_values!r}: published values have ten decimals; expected a step of "
+            f"{FINEST_STEP:g} or more, or 'none'",
             code="option.value",
         )
     return step
@@ -396,8 +397,8 @@ def _check_one_k(levels: NDArray[np.int64], ratings: Ratings, k: int) -> None:
         first = between[0]
         raise RecveilError(
             f"privacy_levels (--privacy-levels): user {ratings.users.tolist()[first]!r} has the "
-            f"level {levels[first]}, somebody has {highest}, and k is {k}; grouping 'one-k-gather' "
-            f"takes 1 and the highest level only; change the levels or k, or take grouping "
-            f"(--grouping) level-gather",
+            f"level {levels[first]}, the highest level is {highest}, and k is {k}; the grouping "
+            f"'one-k-gather' supports 1 and the highest level only; change the levels or k, or "
+            f"choose the grouping level-gather (--grouping)",
             code="level.value",
         )

@@ -360,15 +360,15 @@ def diversify(
     -----
     Source: Chang et al., section 5.1. *Guarantee*: every set of at most b items that occurs in a
     group afterwards occurs in at least l groups, which anyone can check from the published file.
-    Definition 5.3 asks it only for the sets that a user rated; as what a user rated occurs in their
-    group's row, it follows. The converse is wrong: the definition allows a row to hold a set of
-    items that no single member rated, and that occurs nowhere else.
+    Definition 5.3 requires it only for the sets that a user rated; it follows, since these occur in
+    the row of the user's group. The converse does not hold: the definition allows a row with a set
+    of items that no single member rated and that occurs nowhere else.
 
-    The definition counts groups; it does not ask that they look alike. The table with the fewest
-    added edges gives l groups every item, and whoever sees l full rows crosses them out. So the
-    number of edges is not all that counts: larger bundles add fewer after pruning, with labels
-    nearer to the items' means, but leave an item's own group easier to tell by its shorter row.
-    Bundles of l groups resist this best.
+    The definition counts groups; it does not require that they look alike. The table with the
+    fewest added edges gives l groups every item, and an adversary disregards l full rows. So fewer
+    edges are not always better: larger bundles add fewer after pruning, with values nearer to the
+    items' means, but an item's own group is easier to recognize by its shorter row. Bundles of l
+    groups resist this best.
     """
     size = _checked(coverage, b, l, bundle_size)
     label_of = labels if callable(labels) else _from_array(np.asarray(labels), coverage)
@@ -397,8 +397,8 @@ def padded_labels(
 ) -> NDArray[np.float64]:
     """Return the groups' mean predictions for items that no member rated.
 
-    These are the labels that `homogenize_padded` would give: where nobody in the group has a
-    rating, the mean of the members' padded rows is that of their clipped predictions.
+    These are the values of `homogenize_padded`: without a rating in the group, the mean of the
+    members' padded rows is that of their clipped predictions.
 
     Parameters
     ----------
@@ -410,8 +410,8 @@ def padded_labels(
     Returns
     -------
     ndarray of float64, shape (n,)
-        In rating points, not rounded. Predicted in chunks: beside the result, memory does not grow
-        with the number of cells.
+        In rating points, not rounded. Predicted in chunks: apart from the result, memory does not
+        grow with the number of cells.
     """
     rows, cols = np.asarray(group_rows, dtype=np.int64), np.asarray(item_cols, dtype=np.int64)
     labels = np.empty(rows.size)
@@ -476,13 +476,13 @@ def _merged(block: Records, first: int, added: Any) -> Records:
 
 
 def _checked(coverage: Coverage, b: int, l: int, bundle_size: int | None) -> int:  # noqa: E741
-    """Return the size of a bundle, or raise if a parameter makes no sense."""
+    """Return the size of a bundle; raise a RecveilError for an invalid parameter."""
     n_groups = coverage.support.shape[0]
     check_parameters(b, l)
     if n_groups < l:
         raise RecveilError(
-            f"an item cannot stand in l = {l} groups, as there are {n_groups}; "
-            f"lower l, or lower k to form more groups",
+            f"an item cannot occur in l = {l} groups, since there are {n_groups}; lower l, or "
+            f"lower k to form more groups",
             code="table.too-few-users",
         )
     size = l if bundle_size is None else bundle_size
@@ -548,17 +548,17 @@ def _harm(added: Any, means: NDArray[Any]) -> float:
 
 
 class DiversityCost(NamedTuple):
-    """What was added for the sake of diversity, and how far it moved the items' means."""
+    """The values that diversity added, and how far they moved the items' means."""
 
-    # Labels of groups before anything was added
+    # Values before the addition
     labels: int
-    # Labels that were added
+    # Added values
     added: int
-    # Mean distance of an added label from its item's mean, in rating points; nan without any
+    # Mean distance of an added value from its item's mean, in rating points; nan without any
     harm: float
-    # False if the table was too large to take back what is not necessary
+    # False if the table was too large to remove unnecessary ones
     pruned: bool
-    # Root mean squared error of the items' mean labels, each group counting once, against the real
+    # Root mean squared error of the items' mean values, each group counting once, against the
     # ratings
     rmse_before: float
     rmse_after: float

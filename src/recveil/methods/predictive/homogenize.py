@@ -65,10 +65,10 @@ def homogenize_padded(
     predicted_as: NDArray[np.int32] | None = None,
     rated: NDArray[np.int32] | None = None,
 ) -> Iterator[Records]:
-    """Label every item with the mean of the members' padded rows.
+    """Publish the mean of the members' padded rows for every rated item.
 
-    A padded row holds the user's own ratings and, where they have none, the clipped prediction.
-    Items that nobody at all rated get no label: a prediction for them would rest on nothing.
+    A padded row has the user's ratings, and clipped predictions elsewhere. Items without any rating
+    get no value, since a prediction for them would have no basis.
 
     Parameters
     ----------
@@ -76,18 +76,18 @@ def homogenize_padded(
     padding : Padded
     groups : Groups
     predicted_as : ndarray of int32, shape (n_items,), optional
-        If given, the predictions alone are averaged, also of what somebody rated: for each item,
-        those for the item that is named here.
+        If given, predictions alone are averaged, also for rated cells: for each item, the
+        predictions for the item at its position here.
     rated : ndarray of int32, optional
-        The items that get labels, where these are some of the people only; those that these people
-        rated, if not given.
+        The items that get values, if these are only some of the users; by default the items that
+        these users rated.
 
     Notes
     -----
     Source: Chang et al., section 5.2. The padded matrix is never built: a tile of users at a time
     is predicted, overwritten and added up. Sums are taken in float64 in the order of the members.
-    As many blocks at a time as numba may use threads; a product runs on one, so that the labels do
-    not depend on the machine's number of cores.
+    There are as many blocks at a time as numba may use threads; a product runs on one thread, so
+    the values do not depend on the number of cores.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def _average_members(
 ) -> NDArray[np.float64]:
     """Average the members' padded rows of some groups over some items, a row a group.
 
-    Of the ratings of each user, those before `row_ends` stand over predictions.
+    Each user's ratings before `row_ends` replace predictions.
     """
     labels = np.empty((last - first, items.size))
     starts = groups.starts[first : last + 1]
@@ -171,7 +171,7 @@ def _average_members(
 
 
 def count_items(ratings: Ratings, groups: Groups) -> NDArray[np.int64]:
-    """Count the items that anybody in each group rated, shape (n_groups,).
+    """Count the items that a user of each group rated, shape (n_groups,).
 
     Examples
     --------

@@ -14,10 +14,10 @@ from recveil.methods.base import (
     check_k,
     check_seed,
     check_users,
-    drawn_seed,
     secret_rng,
+    seed_or_random,
 )
-from recveil.methods.predictive.anonymizer import label_step
+from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.rare_items import activity_on, split_items
 from recveil.methods.sparse.classes import Dealt, DrawnItems, deal_classes, draw_items, fit_choices
 from recveil.methods.sparse.item_choice import (
@@ -47,10 +47,10 @@ _BLOCK_LABELS = 1 << 20
 class SparseRows:
     """Publish equivalence classes of at least k users who share one sampled row.
 
-    Users with similar ratings form clusters of at least `crowd` users, and each cluster is divided
-    at random into classes of at least k. The number and choice of a row's items are sampled from
-    what the cluster's users choose, such that the release nearly reproduces the item counts of the
-    ratings. Items that fewer than k users rated are dropped. A value is the cluster's mean
+    Users with similar ratings form clusters of at least `cluster_size` users, and each cluster is
+    divided at random into classes of at least k. The number and choice of a row's items are sampled
+    from what the cluster's users choose, such that the release nearly reproduces the item counts of
+    the ratings. Items with fewer than k raters are omitted. A value is the cluster's mean
     prediction for the item. A row contains no rating and no information about its class, which is a
     random part of its cluster. Implicit feedback has no predicted values: a row is a set of items.
 
@@ -58,7 +58,7 @@ class SparseRows:
     ----------
     k : int
         Smallest class, at least 2.
-    crowd : int
+    cluster_size : int
         Smallest cluster, 20 to 256; never fewer than k.
     seed : int, optional
         Fixes every random choice. Drawn from the system by default, and kept in the private folder.
@@ -84,9 +84,9 @@ class SparseRows:
     400
     """
 
-    def __init__(self, k: int, crowd: int = MIN_CLUSTER, *, seed: int | None = None) -> None:
+    def __init__(self, k: int, cluster_size: int = MIN_CLUSTER, *, seed: int | None = None) -> None:
         self.k = k
-        self.crowd = crowd
+        self.cluster_size = cluster_size
         self.seed = seed
 
     def anonymize(self, ratings: Ratings) -> Release:
@@ -100,12 +100,12 @@ class SparseRows:
             fewer than k users used one of its ends.
         """
         self.check(ratings)
-        seed = drawn_seed(self.seed)
+        seed = seed_or_random(self.seed)
         of_places, of_clusters, of_labels = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=3)
         )
         places = embed_users(ratings, RANK, of_places)
-        gathering = KGather(min_size=max(int(self.k), self.crowd), random_state=of_clusters)
+        gathering = KGather(min_size=max(int(self.k), self.cluster_size), random_state=of_clusters)
         cluster_of = gathering.fit(places).labels_
         rng = secret_rng(seed, ratings)
         kept = split_items(ratings.support, int(self.k))
@@ -151,37 +151,42 @@ class SparseRows:
         """Raise the errors that do not depend on the ratings."""
         check_seed(self.seed)
         check_k(self.k)
-        number = isinstance(self.crowd, int) and not isinstance(self.crowd, bool)
-        if not number or not MIN_CLUSTER <= self.crowd <= MAX_CLUSTER:
+        if type(self.cluster_size) is not int or not (
+            MIN_CLUSTER <= self.cluster_size <= MAX_CLUSTER
+        ):
             raise RecveilError(
-                f"crowd (--crowd) is {self.crowd!r}; expected {MIN_CLUSTER} to {MAX_CLUSTER} "
-                f"people, from whose tastes rows are drawn",
+                f"cluster_size (--cluster-size) is {self.cluster_size!r}; expected a number of "
+                f"users from {MIN_CLUSTER} to {MAX_CLUSTER}",
                 code="option.value",
             )
 
     def check_table(self, n_users: int, support: NDArray[Any]) -> None:
         """Raise a RecveilError if the table has too few users, or no item with k raters."""
-        if n_users < self.crowd:
-            lower = f"lower crowd (--crowd, at least {MIN_CLUSTER}), or "
+        if n_users < self.cluster_size:
+            lower = f"lower cluster_size (--cluster-size, at least {MIN_CLUSTER}), or "
             raise RecveilError(
-                f"{describe_count(n_users, 'user')} cannot form a crowd of {self.crowd}, from "
-                f"whose tastes rows are drawn; {lower * (self.crowd > MIN_CLUSTER)}take method "
-                f"predictive (--method predictive)",
+                f"{describe_count(n_users, 'user')} cannot form a cluster of {self.cluster_size}, "
+                f"from which rows are sampled; {lower * (self.cluster_size > MIN_CLUSTER)}choose "
+                f"the method predictive (--method predictive)",
                 code="table.too-few-users",
             )
         if support.max() < self.k:
             raise RecveilError(
-                f"no item was rated by {self.k} people, and sparse rows leave out what fewer "
-                f"rated; lower k (--k), or take method predictive (--method predictive)",
+                f"no item has {self.k} raters, and sparse rows omit items with fewer; lower k "
+                f"(--k), or choose the method predictive (--method predictive)",
                 code="table.too-few-ratings",
             )
 
     def public_settings(self, scale: RatingScale) -> dict[str, Any]:
         """Return the settings that are published."""
-        settings = {"method": SPARSE.title, "cluster_size": self.crowd, "items_below_k": "omitted"}
+        settings = {
+            "method": SPARSE.title,
+            "cluster_size": self.cluster_size,
+            "items_below_k": "omitted",
+        }
         if scale.unary:
             return {**settings, "feedback": "implicit"}
-        return {**settings, "value_step": label_step("usual", scale)}
+        return {**settings, "value_step": value_step("usual", scale)}
 
 
 @brief
@@ -236,8 +241,8 @@ def _of_clusters(padding: Padding, cluster_of: NDArray[np.int64]) -> ClusterValu
 def as_far_apart(
     means: NDArray[np.float64],
     middle: NDArray[np.float64],
-    people: float,
-    n_clusters: float,
+    of_users: float,
+    of_clusters: float,
     at_most: float = _APART,
 ) -> NDArray[np.float64]:
     """Scale cluster means about the global mean until they are as spread out as users are.
@@ -246,10 +251,10 @@ def as_far_apart(
 
     Parameters
     ----------
-    means : ndarray of float64, shape (n_crowds, rank)
+    means : ndarray of float64, shape (n_clusters, rank)
     middle : ndarray of float64, shape (rank,)
         The mean of all users.
-    people, n_clusters : float
+    of_users, of_clusters : float
         Sums over users of squared distances from that mean: of each user, and of each user's
         cluster.
     at_most : float
@@ -257,11 +262,11 @@ def as_far_apart(
 
     Examples
     --------
-    >>> as_far_apart(np.array([[1.0], [3.0]]), np.array([2.0]), people=9.0, n_clusters=4.0)
+    >>> as_far_apart(np.array([[1.0], [3.0]]), np.array([2.0]), of_users=9.0, of_clusters=4.0)
     array([[0.5],
            [3.5]])
     """
-    apart = min(at_most, math.sqrt(people / n_clusters)) if n_clusters > 0 else 1.0
+    apart = min(at_most, math.sqrt(of_users / of_clusters)) if of_clusters > 0 else 1.0
     return np.asarray(middle + apart * (means - middle))
 
 
@@ -302,11 +307,11 @@ def _label(
     """Write the items and predicted values of some classes."""
     for place in range(rows.size):
         row = rows[place]
-        crowd, to = cluster_of[row], indptr[place]
+        cluster, to = cluster_of[row], indptr[place]
         for at in range(starts[row], starts[row + 1]):
             item = items[at]
             label = float(offset[item])
             for factor in range(of_items.shape[1]):
-                label += of_clusters[crowd, factor] * of_items[item, factor]
+                label += of_clusters[cluster, factor] * of_items[item, factor]
             indices[to], values[to] = item, label
             to += 1

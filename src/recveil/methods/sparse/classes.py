@@ -76,9 +76,9 @@ class Choices(NamedTuple):
     def sums_of_items(self, tile: slice, weights: Floats) -> NDArray[np.float64]:
         """Return the expected count of each item over some rows, and its derivative."""
         likely = self.likely(tile)
-        people = weights[tile] @ likely
+        counts = weights[tile] @ likely
         np.multiply(likely, likely, out=likely)
-        return np.array([people, people - weights[tile] @ likely], np.float64)
+        return np.array([counts, counts - weights[tile] @ likely], np.float64)
 
     def _facts(self) -> dict[str, object]:
         return {"classes": len(self.rows), "items": len(self.slopes)}
@@ -121,8 +121,8 @@ def fit_choices(
             # All at once, they are tiles times items.
             for part in workers.map(partial(choices.sums_of_items, weights=weights), tiles):
                 sums += part
-            people, vary = sums
-            items_moved = newton_step(totals - people, vary)
+            counts, slopes_of_counts = sums
+            items_moved = newton_step(totals - counts, slopes_of_counts)
             choices.of_items[:] += items_moved
             if max(np.abs(rows_moved).max(), np.abs(items_moved).max()) < NEAR:
                 break
@@ -241,7 +241,7 @@ class Dealt(NamedTuple):
     lengths: NDArray[np.float64]
 
     def _facts(self) -> dict[str, object]:
-        return {"people": self.class_of.size, "classes": self.sizes.size}
+        return {"users": self.class_of.size, "classes": self.sizes.size}
 
 
 def deal_classes(
@@ -260,7 +260,7 @@ def deal_classes(
     Parameters
     ----------
     cluster_of : ndarray of int64, shape (n_users,)
-        The cluster of each user, 0 to n_crowds - 1; each has at least k users.
+        The cluster of each user, 0 to n_clusters - 1; each has at least k users.
     activity : ndarray of int, shape (n_users, n_kinds)
         Number of items of each kind that each user rated.
     k : int
@@ -273,7 +273,7 @@ def deal_classes(
     starts = np.concatenate([[0], np.cumsum(sizes_of_clusters)])
     clusters = np.repeat(np.arange(sizes_of_clusters.size), sizes_of_clusters)
     rank = np.arange(n) - starts[clusters]
-    # The j-th of s people goes to part j · parts // s: none has fewer than s // parts >= k.
+    # The j-th of s users goes to part j · parts // s, so no part has fewer than s // parts >= k.
     part = first[clusters] + rank * n_classes[clusters] // sizes_of_clusters[clusters]
     by_activity = np.lexsort([activity.sum(axis=1), cluster_of])
     dealt = np.lexsort([rng.random(n), cluster_of])

@@ -45,29 +45,29 @@ class EmbeddingMap(NamedTuple):
     half: Whole
 
     @classmethod
-    def of(cls, tastes: NDArray[np.floating], popularity: Numbers, means: Numbers) -> Self:
+    def of(cls, item_embeddings: NDArray[np.floating], popularity: Numbers, means: Numbers) -> Self:
         """Prepare items whose directions are uncorrelated, as `turned` makes them.
 
         Parameters
         ----------
-        tastes : ndarray of float, shape (n_items, n_directions)
+        item_embeddings : ndarray of float, shape (n_items, n_directions)
         popularity : ndarray of float64, shape (n_items,)
             Relative frequency of each item.
         means : ndarray of float64, shape (n_items,)
             Mean ratings, scaled to -1 to 1.
         """
         met = _shares(popularity)
-        has_embedding = np.any(tastes, axis=1)
+        has_embedding = np.any(item_embeddings, axis=1)
         # One thread, so that the last bit of a sum does not depend on the machine.
         with one_thread():
-            off = np.where(has_embedding[:, None], tastes - met @ tastes, 0.0)
+            off = np.where(has_embedding[:, None], item_embeddings - met @ item_embeddings, 0.0)
             damping = met @ off**2
         half = np.empty(met.size, np.int64)
         half[np.argsort(-popularity, kind="stable")] = np.arange(met.size) % 2
         return cls(off, damping, means, np.where(has_embedding, half, -1))
 
 
-def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.float32]:
+def turned(item_embeddings: NDArray[np.floating], popularity: Numbers) -> NDArray[np.float32]:
     """Rotate embeddings so that directions are uncorrelated over interactions.
 
     Users' embeddings are isotropic, so the rotated model samples the same users.
@@ -79,11 +79,11 @@ def turned(tastes: NDArray[np.floating], popularity: Numbers) -> NDArray[np.floa
     """
     met = _shares(popularity)
     with one_thread():
-        off = tastes - met @ tastes
+        off = item_embeddings - met @ item_embeddings
         _, vectors = np.linalg.eigh((off * met[:, None]).T @ off)
         # Fix the sign: the positive numbers of each vector outweigh.
         vectors = vectors * np.where(vectors.sum(axis=0) < 0, -1.0, 1.0)
-        return np.asarray(tastes @ vectors, np.float32)
+        return np.asarray(item_embeddings @ vectors, np.float32)
 
 
 def _shares(popularity: Numbers) -> Numbers:
@@ -91,13 +91,13 @@ def _shares(popularity: Numbers) -> Numbers:
     return known / known.sum() if known.any() else np.full(known.size, 1 / max(known.size, 1))
 
 
-def embedding_moments(ratings: Ratings, told: Whole, items: EmbeddingMap, grid: float) -> Whole:
+def embedding_moments(ratings: Ratings, released: Whole, items: EmbeddingMap, grid: float) -> Whole:
     """Sum every user's vector, in steps of a grid, shape (2, `MOST_DIRECTIONS`).
 
     Parameters
     ----------
     ratings : Ratings
-    told : ndarray of int64, shape (n_told,)
+    released : ndarray of int64, shape (n_released,)
         Positions of the items of the map.
     items : EmbeddingMap
     grid : float
@@ -116,7 +116,7 @@ def embedding_moments(ratings: Ratings, told: Whole, items: EmbeddingMap, grid: 
     vector longer, it is scaled down; a value that is not a number counts as 0.
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
-    place_of[told] = np.arange(told.size)
+    place_of[released] = np.arange(released.size)
     at = moved(ratings.values, ratings.scale).astype(np.float32)
     sums = np.zeros((_PARTS, 2, MOST_DIRECTIONS), np.int64)
     _add_up(ratings.indptr, ratings.indices, at, place_of, *items, grid, sums)
@@ -126,11 +126,11 @@ def embedding_moments(ratings: Ratings, told: Whole, items: EmbeddingMap, grid: 
 def embedding_vectors(
     indptr: Whole, places: NDArray[np.integer], at: Numbers, items: EmbeddingMap
 ) -> Numbers:
-    """Return the vectors of some users, shape (n_people, 2, n_directions).
+    """Return the vectors of some users, shape (n_users, 2, n_directions).
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (n_people + 1,)
+    indptr : ndarray of int64, shape (n_users + 1,)
     places : ndarray of int, shape (n_ratings,)
         Position in the map of each rating's item.
     at : ndarray of float, shape (n_ratings,)
@@ -146,10 +146,10 @@ def embedding_vectors(
 @compiled(parallel=True)
 def _add_up(indptr, indices, at, place_of, directions, damping, means, half, grid, sums):  # type: ignore[no-untyped-def]
     """Sum vectors in whole steps; each vector is rounded toward zero first."""
-    n_people = len(indptr) - 1
+    n_users = len(indptr) - 1
     for part in prange(len(sums)):
         vector = np.zeros((2, len(damping)))
-        for user in range(part, n_people, len(sums)):
+        for user in range(part, n_users, len(sums)):
             first, last = indptr[user], indptr[user + 1]
             _one(
                 indices[first:last],

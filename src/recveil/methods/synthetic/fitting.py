@@ -48,12 +48,12 @@ class FitTargets(NamedTuple):
     activity: Numbers
     # The share of all ratings that are on these items
     share: float
-    n_people: float
+    n_users: float
 
     @property
     def usual(self) -> Numbers:
         """The mean user vector; its outer product is what popularity alone explains."""
-        share = self.popularity / max(self.n_people, 1.0)
+        share = self.popularity / max(self.n_users, 1.0)
         return np.asarray(share * self.weights[:, 0] / np.sqrt(self.weights[:, 1].mean()))
 
 
@@ -72,10 +72,10 @@ def directions(targets: FitTargets) -> Directions:
     Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). Noise inflates the
     eigenvalues above this edge, so they are shrunk.
     """
-    left = targets.moments - targets.n_people * np.outer(targets.usual, targets.usual)
+    left = targets.moments - targets.n_users * np.outer(targets.usual, targets.usual)
     np.fill_diagonal(left, 0)
     n = len(left)
-    most = min(MOST_DIRECTIONS, n - 1, int(targets.n_people / _USERS_PER_DIRECTION))
+    most = min(MOST_DIRECTIONS, n - 1, int(targets.n_users / _USERS_PER_DIRECTION))
     if most < 1:
         return Directions(np.empty(0), np.empty((n, 0)))
     if n <= _DIRECTIONS_AT_ONCE:
@@ -89,7 +89,7 @@ def directions(targets: FitTargets) -> Directions:
 
 
 # Size of the simulated sample of users, against which items are fitted.
-_CROWD = 2_000
+_SAMPLE_SIZE = 2_000
 _ROUNDS, _STEP = 120, 0.05
 # Adam's decay rates of gradients and of squared gradients (Kingma and Ba 2015).
 _OF_SLOPES, _OF_SQUARES = 0.9, 0.99
@@ -112,7 +112,7 @@ class FittedItems(NamedTuple):
 
     offsets: Small
     # The first column is multiplied by the user's activity
-    tastes: Small
+    item_embeddings: Small
 
 
 def fit_items(targets: FitTargets, rng: np.random.Generator) -> FittedItems:
@@ -186,15 +186,15 @@ def _simulate(
     measured: FitTargets, n_directions: int, rng: np.random.Generator
 ) -> tuple[Small, Small]:
     """Return the activity and embeddings of the simulated users."""
-    places = (np.arange(_CROWD) + 0.5) / _CROWD
+    places = (np.arange(_SAMPLE_SIZE) + 0.5) / _SAMPLE_SIZE
     everything = rng.permutation(np.quantile(measured.activity, places))
     mean, spread = centre_of(measured.activity)
     logs = (np.log(everything) - mean) / spread
-    embeddings = np.column_stack([logs, rng.normal(size=(_CROWD, n_directions))])
+    embeddings = np.column_stack([logs, rng.normal(size=(_SAMPLE_SIZE, n_directions))])
     embeddings[:, 1:] -= embeddings[:, 1:].mean(axis=0)
     if n_directions:
         # Orthogonalize each direction against the earlier ones, activity included.
-        lengths = np.sqrt(_CROWD)
+        lengths = np.sqrt(_SAMPLE_SIZE)
         embeddings[:, 1:] = _orthonormal(embeddings)[:, 1:] * lengths
     activity = scale_activity(everything, measured.share, len(measured.popularity))
     return activity.astype(np.float32), embeddings.astype(np.float32)
@@ -213,8 +213,8 @@ def _start(measured: FitTargets, activity: Small, found: Directions) -> FittedIt
     popular = np.maximum(measured.popularity, 0)
     share = np.clip(mean * popular / max(popular.sum(), 1e-12), 0.03 * mean / n, 0.9)
     offsets = np.log(share / (1 - share))
-    lengths = np.sqrt(found.squares / measured.n_people)
-    typical = np.maximum(measured.popularity / measured.n_people, 1e-3)
+    lengths = np.sqrt(found.squares / measured.n_users)
+    typical = np.maximum(measured.popularity / measured.n_users, 1e-3)
     first = np.clip(0.7 * found.vectors * lengths / typical[:, None], -_FAR, _FAR)
     embeddings = np.column_stack([np.zeros(n), first])
     return FittedItems(offsets.astype(np.float32), embeddings.astype(np.float32))
@@ -226,9 +226,9 @@ class _Fit:
     def __init__(
         self, measured: FitTargets, activity: Small, users: Small, rng: np.random.Generator
     ) -> None:
-        self._crowd, self._activity = users, activity
+        self._sample, self._activity = users, activity
         noise = max(measured.moments_noise, LEAST_NOISE)
-        self._weight_of_user = np.float32(measured.n_people / len(users))
+        self._weight_of_user = np.float32(measured.n_users / len(users))
         few = len(measured.moments) <= _AT_ONCE
         self._off = _off_all(measured) if few else _off_some(measured, rng)
         self._believed = np.float32(1 / noise**2)
@@ -242,7 +242,7 @@ class _Fit:
 
     def slopes(self, items: FittedItems) -> tuple[Small, Small]:
         """Return the gradients by offsets and by embeddings."""
-        chances = _product(self._crowd, items.tastes.T)
+        chances = _product(self._sample, items.item_embeddings.T)
         chances += items.offsets
         lengths = _to_chances(chances, self._activity, self._user_offsets, self._weights)
         vectors = chances * self._weights[:, 0]
@@ -252,7 +252,7 @@ class _Fit:
         off_popularity = self._weight_of_user * (self._roots @ chances) - self._popularity
         off_popularity *= self._popularity_believed * self._weight_of_user
         _back(chances, vectors, of_users, lengths, self._weights, off_popularity, self._roots)
-        of_items = _product(of_users.T, self._crowd) + self._prior * items.tastes
+        of_items = _product(of_users.T, self._sample) + self._prior * items.item_embeddings
         return of_users.sum(axis=0), of_items
 
 
@@ -298,9 +298,9 @@ def _to_chances(odds, activity, offsets, weights):  # type: ignore[no-untyped-de
 
     Returns the length of each user's expected vector.
     """
-    n_people, n_items = odds.shape
-    lengths = np.empty(n_people, np.float32)
-    for user in prange(n_people):
+    n_users, n_items = odds.shape
+    lengths = np.empty(n_users, np.float32)
+    for user in prange(n_users):
         offset = offsets[user]
         for _ in range(30):
             total, slope = 0.0, 1e-9
@@ -325,8 +325,8 @@ def _to_chances(odds, activity, offsets, weights):  # type: ignore[no-untyped-de
 @compiled(parallel=True)
 def _back(chances, vectors, slopes, lengths, weights, popularity, roots):  # type: ignore[no-untyped-def]
     """Turn gradients by expected vectors into gradients by log-odds, in place."""
-    n_people, n_items = chances.shape
-    for user in prange(n_people):
+    n_users, n_items = chances.shape
+    for user in prange(n_users):
         along = 0.0
         for item in range(n_items):
             along += slopes[user, item] * vectors[user, item]

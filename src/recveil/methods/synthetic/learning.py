@@ -24,8 +24,8 @@ from recveil.methods.synthetic.noisy_sums import (
     WHAT,
     ChoiceSums,
     NoisySums,
-    People,
     QueriedItems,
+    UserRatings,
     added_up,
 )
 from recveil.methods.synthetic.rating_model import Labels, learn_labels
@@ -45,7 +45,7 @@ _LEARNING_TURNS = 20
 def learn_users(measured: NoisySums, scale: RatingScale, rng: np.random.Generator) -> UserModel:
     """Fit a model of users with ratings to noisy sums."""
     popularity = np.maximum(measured.items.popularity, 0)
-    released, chosen = measured.told, measured.chosen
+    released, chosen = measured.released, measured.chosen
     labels = learn_labels(
         measured.level_shares,
         measured.levels,
@@ -64,7 +64,7 @@ def learn_users(measured: NoisySums, scale: RatingScale, rng: np.random.Generato
 def learn_likes(measured: ChoiceSums, rng: np.random.Generator) -> LikesModel:
     """Fit a model of users with implicit feedback to noisy sums."""
     offsets, embeddings = _fit(measured, np.ones((measured.chosen.size, 2)), rng)
-    activity = scale_activity(measured.activity, measured.share_as_json, measured.told.size)
+    activity = scale_activity(measured.activity, measured.share_as_json, measured.released.size)
     return LikesModel(offsets.astype(np.float32), embeddings, activity)
 
 
@@ -76,11 +76,11 @@ def item_means(measured: NoisySums) -> Numbers:
 
     Returns
     -------
-    ndarray of float64, shape (n_told,)
+    ndarray of float64, shape (n_released,)
     """
     sums = measured.items
-    popularity = np.maximum(sums.popularity[measured.told], sums.popularity_noise)
-    off = np.clip(sums.off_centre[measured.told] / popularity, -2, 2)
+    popularity = np.maximum(sums.popularity[measured.released], sums.popularity_noise)
+    off = np.clip(sums.off_centre[measured.released] / popularity, -2, 2)
     unsure = (sums.off_noise / popularity) ** 2
     usual, between = _usual(off, unsure, popularity)
     pulled = usual + (off - usual) * between / (between + unsure)
@@ -120,20 +120,20 @@ def _fit(
         weights=weights,
         activity=measured.activity,
         share=measured.share_chosen,
-        n_people=measured.n_people,
+        n_users=measured.n_users,
     )
     fitted = fit_items(measurements, rng)
-    place = np.searchsorted(measured.told, measured.chosen)
-    offsets = _tail_offsets(np.maximum(measured.popularity[measured.told], 0), place, fitted)
-    embeddings = np.zeros((measured.told.size, fitted.tastes.shape[1]), np.float32)
-    offsets[place], embeddings[place] = fitted.offsets, fitted.tastes
+    place = np.searchsorted(measured.released, measured.chosen)
+    offsets = _tail_offsets(np.maximum(measured.popularity[measured.released], 0), place, fitted)
+    embeddings = np.zeros((measured.released.size, fitted.item_embeddings.shape[1]), np.float32)
+    offsets[place], embeddings[place] = fitted.offsets, fitted.item_embeddings
     return offsets, embeddings
 
 
 def _tail_offsets(popularity: Numbers, place: NDArray[np.int64], fitted: FittedItems) -> Numbers:
     """Return offsets by popularity, extrapolated from the least popular fitted items."""
     least = np.argsort(popularity[place])[: max(50, place.size // 4)]
-    mean = fitted.offsets[least] + (fitted.tastes[least] ** 2).sum(axis=1) / 2
+    mean = fitted.offsets[least] + (fitted.item_embeddings[least] ** 2).sum(axis=1) / 2
     usual = np.median(mean - np.log(np.maximum(popularity[place[least]], 1e-3)))
     return np.asarray(usual + np.log(np.maximum(popularity, 1e-3)))
 
@@ -147,8 +147,8 @@ def _model(
 ) -> UserModel:
     return UserModel(
         offsets=offsets.astype(np.float32),
-        tastes=embeddings,
-        activity=scale_activity(measured.activity, measured.share_as_json, measured.told.size),
+        item_embeddings=embeddings,
+        activity=scale_activity(measured.activity, measured.share_as_json, measured.released.size),
         worth=labels.worth,
         cuts=labels.cuts,
         strictness=labels.strictness,
@@ -161,7 +161,7 @@ def _model(
 
 QUERY = "ratings by factor"
 # Size of the simulated sample, its minimum, and its maximum number of cells.
-_CROWD, _FEWEST, _CELLS = 2_000, 300, 40_000_000
+_SAMPLE_SIZE, _FEWEST, _CELLS = 2_000, 300, 40_000_000
 # Number of adjustments.
 _TURNS = 4
 # Prior mean and variance among tables: of tilts, and of the squares of likings.
@@ -175,7 +175,7 @@ _LEAST_SLOPE = 1e-6
 
 
 def follow_embeddings(
-    ratings: People,
+    ratings: UserRatings,
     mechanism: QueriedItems,
     measured: NoisySums,
     model: UserModel,
@@ -183,18 +183,18 @@ def follow_embeddings(
     rng: np.random.Generator,
 ) -> UserModel:
     """Query how far ratings follow embeddings, and return the model with these strengths."""
-    popularity = np.maximum(measured.items.popularity[measured.told], 0)
-    embeddings = model.tastes.copy()
+    popularity = np.maximum(measured.items.popularity[measured.released], 0)
+    embeddings = model.item_embeddings.copy()
     embeddings[:, 1:] = turned(embeddings[:, 1:], popularity)
-    model = model._replace(tastes=embeddings)
+    model = model._replace(item_embeddings=embeddings)
     items = EmbeddingMap.of(embeddings[:, 1:], popularity, item_means(measured))
     grid = sum_grid(sigma)
-    exact = added_up(ratings, embedding_moments, measured.told, items, grid)
+    exact = added_up(ratings, embedding_moments, measured.released, items, grid)
     noisy = mechanism.measure(QUERY, WHAT[QUERY], exact, grid)[:, : model.tilts.size]
     if not model.tilts.size:
         return model
-    n_people = max(measured.n_people, 1.0)
-    answer = _Answer(noisy / n_people, (sigma / n_people) ** 2, n_people)
+    n_users = max(measured.n_users, 1.0)
+    answer = _Answer(noisy / n_users, (sigma / n_users) ** 2, n_users)
     return _moved_until_alike(model, items, answer, int(rng.integers(1 << 62)))
 
 
@@ -204,13 +204,13 @@ class _Answer(NamedTuple):
 
     means: Numbers
     variance: float
-    n_people: float
+    n_users: float
 
 
 def _moved_until_alike(
     model: UserModel, items: EmbeddingMap, answer: _Answer, drawing: int
 ) -> UserModel:
-    n = int(np.clip(_CELLS // max(1, len(model.offsets)), _FEWEST, _CROWD))
+    n = int(np.clip(_CELLS // max(1, len(model.offsets)), _FEWEST, _SAMPLE_SIZE))
     n_directions = model.tilts.size
 
     def simulate(tilts: Numbers, likings: Numbers) -> tuple[Numbers, Numbers]:
@@ -226,7 +226,7 @@ def _moved_until_alike(
         likings = np.maximum(likings, _LEAST_PROBE)
         by_choice = simulate(tilts, np.zeros(n_directions))[0]
         found, spread = simulate(tilts, likings)
-        unsure = spread * (1 / answer.n_people + 1 / n) + answer.variance
+        unsure = spread * (1 / answer.n_users + 1 / n) + answer.variance
         slope = np.maximum(found[0] / tilts, _LEAST_SLOPE)
         gain = np.maximum((found[1] - by_choice[1]) / likings**2, _LEAST_SLOPE)
         tilts = believed(answer.means[0] / slope, unsure[0] / slope**2, *_USUAL_TILT)
@@ -239,9 +239,9 @@ def _moved_until_alike(
 
 
 def _vectors_of(
-    model: UserModel, items: EmbeddingMap, n_people: int, rng: np.random.Generator
+    model: UserModel, items: EmbeddingMap, n_users: int, rng: np.random.Generator
 ) -> Numbers:
-    blocks = model.draw(n_people, rng, whole=True)
+    blocks = model.draw(n_users, rng, whole=True)
     return np.concatenate(
         [
             embedding_vectors(block.indptr, block.indices, moved(block.values, model.scale), items)

@@ -33,14 +33,14 @@ def threshold(
         )
     if type(delta) is not float or not 0 < delta < 0.5:
         raise RecveilError(
-            f"delta of the threshold is {quoted(delta)}, but it is the probability of an accident; "
-            f"give a part of delta, such as 1e-7",
+            f"delta of the threshold is {quoted(delta)}; expected a small probability, a part of "
+            f"delta, such as 1e-7",
             code="argument.value",
         )
     if type(most_items) is not int or not 1 <= most_items <= _MOST_ITEMS:
         raise RecveilError(
-            f"most_items is {quoted(most_items)}, expected to how many items one person gives at "
-            f"most; give a whole number from 1 to {_MOST_ITEMS:,}",
+            f"most_items is {quoted(most_items)}; expected the largest number of items per user, a "
+            f"whole number from 1 to {_MOST_ITEMS:,}",
             code="argument.value",
         )
     items = np.arange(1, most_items + 1)
@@ -124,15 +124,15 @@ class Mechanism:
 
         Returns
         -------
-        items : ndarray of int, shape (n_told,)
+        items : ndarray of int, shape (n_released,)
             The released rows of `exact`, ascending.
-        told : ndarray of float64, shape (n_told, n_columns)
+        released : ndarray of float64, shape (n_released, n_columns)
             Their noisy sums.
         """
         if exact.ndim != 2 or not exact.shape[1]:
             raise RecveilError(
-                f"query {quoted(name)}: its answer is of shape {exact.shape}, expected a row for "
-                f"each item, the popularity first",
+                f"query {quoted(name)}: its answer has the shape {exact.shape}; expected one row "
+                f"per item, the popularity first",
                 code="argument.shape",
             )
         query, stream = self._enter(name, what, exact, grid, sensitivity)
@@ -143,8 +143,8 @@ class Mechanism:
         self._threshold_delta += delta
         if not items.size:
             raise RecveilError(
-                f"query {name!r}: no item is popular enough to be named (noisy sums of {height:.3g}"
-                f"); give a larger epsilon or delta, or name the catalogue",
+                f"query {name!r}: no noisy item count reaches the threshold of {height:.3g}; give "
+                f"a larger epsilon or delta, or an item_catalog",
                 code="budget.too-small",
             )
         return items, noisy[items]
@@ -222,14 +222,14 @@ class Mechanism:
         """Record a query before it is answered."""
         if name not in self._sigmas or name in self._queries:
             raise RecveilError(
-                f"query {quoted(name)}: it has no budget, or was asked before; expected one of "
-                f"{listed(self._sigmas)}, each once, as every answer costs",
+                f"query {quoted(name)}: it has no budget, or was answered before; expected one of "
+                f"{listed(self._sigmas)}, each once",
                 code="budget.spent",
             )
         if exact.dtype != np.int64:
             raise RecveilError(
-                f"query {name!r}: its answer is of {exact.dtype}, expected int64; sum up whole "
-                f"numbers of steps, as sums of floating-point numbers tell more than they should",
+                f"query {name!r}: its answer is of {exact.dtype}; expected int64; sum whole "
+                f"numbers of steps: sums of floating-point numbers reveal more than the query",
                 code="argument.type",
             )
         if type(grid) is not float or not 0 < grid < math.inf or math.frexp(grid)[0] != 0.5:

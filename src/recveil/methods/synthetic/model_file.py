@@ -23,7 +23,7 @@ _TILTS_BEFORE, _LIKING_BEFORE = {"none": 0.4, "gaussian": 0.2}, 0.2
 def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
     """Return one row per item, with its id and its numbers as float32."""
     worth = [model.worth] if isinstance(model, UserModel) else []
-    numbers = [model.offsets, *worth, *model.tastes.T]
+    numbers = [model.offsets, *worth, *model.item_embeddings.T]
     settings = model_settings(model)
     names = SYNTHETIC.model_columns(1 + len(numbers), settings) if SYNTHETIC.model_columns else ()
     columns = [np.ascontiguousarray(column, np.float32) for column in numbers]
@@ -40,7 +40,7 @@ def model_settings(model: UserModel | LikesModel) -> dict[str, Any]:
     {'user_counts': [1.0, 1.0], 'factors': 2, 'feedback': 'implicit'}
     """
     if isinstance(model, LikesModel):
-        directions = model.tastes.shape[1] - 1
+        directions = model.item_embeddings.shape[1] - 1
         return {
             "user_counts": _rounded(model.activity),
             "factors": directions,
@@ -68,7 +68,7 @@ def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale)
     tilts, likings = _by_direction(settings, embeddings.shape[1] - 1)
     return UserModel(
         offsets=columns[0].astype(np.float32),
-        tastes=embeddings,
+        item_embeddings=embeddings,
         activity=np.asarray(settings["user_counts"], np.float64),
         worth=columns[1].astype(np.float64),
         cuts=np.asarray(settings["cutpoints"], np.float64),
@@ -110,11 +110,11 @@ def _other_directions(n_found: int, n_stated: int) -> RecveilError:
 
 
 def sample_users(
-    manifest: Manifest, table: pa.Table, n_people: int, rng: np.random.Generator
+    manifest: Manifest, table: pa.Table, n_users: int, rng: np.random.Generator
 ) -> Iterator[Records]:
     """Sample users from a published model, over the table's items."""
     if manifest.scale.unary:
-        return read_likes(table, manifest.settings).draw(n_people, rng)
+        return read_likes(table, manifest.settings).draw(n_users, rng)
     model = read_model(table, manifest.settings, manifest.scale)
     grid, step = manifest.settings["value_step"], manifest.scale.step
-    return model.draw(n_people, rng, whole=step is not None and grid == step)
+    return model.draw(n_users, rng, whole=step is not None and grid == step)

@@ -56,17 +56,17 @@ class SpreadOut(Protocol):
         """Return the sum of ``sums(part, *known)`` over all parts of the table."""
 
 
-People = Ratings | SpreadOut
+UserRatings = Ratings | SpreadOut
 
 
-def added_up(people: People, sums: Callable[..., Whole], *known: Any) -> Whole:
+def added_up(ratings: UserRatings, sums: Callable[..., Whole], *known: Any) -> Whole:
     """Return a sum over users, whether the table is local or distributed.
 
     Sums are integers, so they do not depend on order or partitions.
     """
-    if isinstance(people, Ratings):
-        return sums(people, *known)
-    return people.add_up(sums, *known)
+    if isinstance(ratings, Ratings):
+        return sums(ratings, *known)
+    return ratings.add_up(sums, *known)
 
 
 Numbers = NDArray[np.float64]
@@ -130,7 +130,7 @@ class ChoiceSums(NamedTuple):
     """Noisy sums of users' choices, each charged to the privacy budget."""
 
     # The noisy number of users
-    n_people: float
+    n_users: float
     # Items per user as equally likely quantiles, ascending
     activity: Numbers
     # For each item of the catalogue, the sum of ``1 / sqrt(n)`` over the users who chose it, of n
@@ -139,7 +139,7 @@ class ChoiceSums(NamedTuple):
     # Standard deviation of its noise
     popularity_noise: float
     # Positions of the released items, whose popularity exceeds its noise, ascending
-    told: NDArray[np.int64]
+    released: NDArray[np.int64]
     # The released items with moments, the most popular first
     chosen: NDArray[np.int64]
     moments: Numbers
@@ -160,24 +160,24 @@ class ChoiceSums(NamedTuple):
 
 
 def measure_likes(
-    likes: People, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
+    likes: UserRatings, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
 ) -> ChoiceSums:
     """Make all queries on implicit feedback, once each."""
     what = WHAT_OF_LIKES
-    n_people, activity = ask_activity(likes, mechanism, public, sigmas, what)
+    n_users, activity = ask_activity(likes, mechanism, public, sigmas, what)
     popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
     picked = pick_released(
-        *(popularity, sigmas["item sums"], activity, n_people, sigmas["moments"]),
+        *(popularity, sigmas["item sums"], activity, n_users, sigmas["moments"]),
         is_catalogue=public.is_catalogue,
     )
     kinds = ask_kinds(likes, mechanism, picked, sigmas, what)
     noisy = ask_moments(likes, mechanism, picked, sigmas, what)
     return ChoiceSums(
-        n_people=n_people,
+        n_users=n_users,
         activity=activity,
         popularity=popularity,
         popularity_noise=sigmas["item sums"],
-        told=picked.told,
+        released=picked.released,
         chosen=picked.chosen,
         moments=noisy,
         moments_noise=sigmas["moments"] / np.sqrt(2),
@@ -185,7 +185,9 @@ def measure_likes(
     )
 
 
-def _popularity(likes: People, mechanism: QueriedItems, public: Public, sigma: float) -> Numbers:
+def _popularity(
+    likes: UserRatings, mechanism: QueriedItems, public: Public, sigma: float
+) -> Numbers:
     """Return the noisy popularity of each item; 0 for items that may not be released."""
     what, grid = WHAT_OF_LIKES["item sums"], sum_grid(sigma)
     exact = added_up(likes, like_sums, grid)
@@ -206,7 +208,7 @@ def _popularity(likes: People, mechanism: QueriedItems, public: Public, sigma: f
 class Picked(NamedTuple):
     """Released items, and those of them with moments; derived from noisy sums."""
 
-    told: NDArray[np.int64]
+    released: NDArray[np.int64]
     chosen: NDArray[np.int64]
 
 
@@ -214,7 +216,7 @@ def pick_released(
     popularity: Numbers,
     noise: float,
     activity: Numbers,
-    n_people: float,
+    n_users: float,
     sigma: float,
     *,
     is_catalogue: bool,
@@ -227,7 +229,7 @@ def pick_released(
     noise : float
         Standard deviation of the popularity's noise.
     activity : ndarray of float64, shape (n_activities,)
-    n_people : float
+    n_users : float
     sigma : float
         The noise of moments, for a vector of length 1.
     is_catalogue : bool
@@ -236,19 +238,18 @@ def pick_released(
     released = np.flatnonzero(popularity > _MIN_COUNT * noise)
     chosen = _choose(popularity, released, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
     if chosen.size < FEWEST_CHOSEN:
-        catalogue = "" if is_catalogue else " a public catalogue (--catalogue),"
+        catalog = "" if is_catalogue else " an item_catalog (--item-catalog),"
         raise RecveilError(
-            f"only {describe_count(chosen.size, 'item')} of "
-            f"{describe_count(round(n_people), 'user')} can be told; expected at least "
-            f"{FEWEST_CHOSEN}: give a larger epsilon (--epsilon),{catalogue} more items or more "
-            f"people",
+            f"the noise leaves only {describe_count(chosen.size, 'item')} for "
+            f"{describe_count(round(n_users), 'user')}; expected at least {FEWEST_CHOSEN}: give a "
+            f"larger epsilon (--epsilon),{catalog} more items or more users",
             code="budget.too-small",
         )
     return Picked(released, chosen)
 
 
 def ask_activity(
-    ratings: People,
+    ratings: UserRatings,
     mechanism: QueriedItems,
     public: Public,
     sigmas: Mapping[str, float],
@@ -261,8 +262,8 @@ def ask_activity(
     counts = np.where(_are_sums_of_users(noisy, sigmas[name]), noisy, 0.0)
     if not counts.any():
         raise RecveilError(
-            "the noise of so small an epsilon hides how many people there are; give a larger "
-            "epsilon (--epsilon), or more people",
+            "the noise of this epsilon hides the number of users; give a larger epsilon "
+            "(--epsilon), or more users",
             code="budget.too-small",
         )
     reached = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
@@ -271,8 +272,8 @@ def ask_activity(
     within = (places - reached[bins]) / (reached[bins + 1] - reached[bins])
     low, high = np.log(edges[bins] - 0.5), np.log(edges[bins + 1] - 0.5)
     # The sum of all bins: bins above the noise alone would underestimate.
-    n_people = max(float(noisy.sum()), 1.0)
-    return n_people, np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
+    n_users = max(float(noisy.sum()), 1.0)
+    return n_users, np.maximum(1.0, np.round(np.exp(low + within * (high - low))))
 
 
 def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
@@ -297,7 +298,7 @@ def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
 
 
 def ask_kinds(
-    ratings: People,
+    ratings: UserRatings,
     mechanism: QueriedItems,
     picked: Picked,
     sigmas: Mapping[str, float],
@@ -309,7 +310,7 @@ def ask_kinds(
     more rare items.
     """
     kind_of = np.full(ratings.n_items, 2)
-    kind_of[picked.told] = 1
+    kind_of[picked.released] = 1
     kind_of[picked.chosen] = 0
     name = "item kinds"
     grid = sum_grid(sigmas[name])
@@ -320,7 +321,7 @@ def ask_kinds(
 
 
 def ask_moments(
-    ratings: People,
+    ratings: UserRatings,
     mechanism: QueriedItems,
     picked: Picked,
     sigmas: Mapping[str, float],
@@ -353,7 +354,7 @@ class NoisySums(NamedTuple):
     """Noisy sums of users' ratings, each charged to the privacy budget."""
 
     # The noisy number of users
-    n_people: float
+    n_users: float
     # Ratings per user as equally likely quantiles, ascending
     activity: Numbers
     levels: Numbers
@@ -366,7 +367,7 @@ class NoisySums(NamedTuple):
     centre: float
     spread: float
     # Positions of the released items, whose popularity exceeds its noise, ascending
-    told: NDArray[np.int64]
+    released: NDArray[np.int64]
     # The released items with moments, the most popular first
     chosen: NDArray[np.int64]
     moments: Numbers
@@ -379,11 +380,11 @@ class NoisySums(NamedTuple):
     def choices(self) -> ChoiceSums:
         """The sums about which items users chose, as for implicit feedback."""
         return ChoiceSums(
-            n_people=self.n_people,
+            n_users=self.n_users,
             activity=self.activity,
             popularity=self.items.popularity,
             popularity_noise=self.items.popularity_noise,
-            told=self.told,
+            released=self.released,
             chosen=self.chosen,
             moments=self.moments,
             moments_noise=self.moments_noise,
@@ -397,25 +398,25 @@ class NoisySums(NamedTuple):
 
 
 def measure(
-    ratings: People, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
+    ratings: UserRatings, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
 ) -> NoisySums:
     """Make all queries on ratings but the one on fitted embeddings, once each."""
-    n_people, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
+    n_users, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
     levels = rating_levels(ratings.scale)
     what, grid = WHAT["rating levels"], sum_grid(sigmas["rating levels"])
     exact = added_up(ratings, level_sums, levels, grid)
     shares = mechanism.measure("rating levels", what, exact, grid)
-    spread_of_users = _spread_of_users(ratings, mechanism, n_people, sigmas["user means"])
+    spread_of_users = _spread_of_users(ratings, mechanism, n_users, sigmas["user means"])
     centre, spread = _centre(shares, levels, ratings.scale)
     items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
     picked = pick_released(
-        *(items.popularity, items.popularity_noise, activity, n_people, sigmas["moments"]),
+        *(items.popularity, items.popularity_noise, activity, n_users, sigmas["moments"]),
         is_catalogue=public.is_catalogue,
     )
     kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT)
     noisy = ask_moments(ratings, mechanism, picked, sigmas, WHAT)
     return NoisySums(
-        n_people=n_people,
+        n_users=n_users,
         activity=activity,
         levels=levels,
         level_shares=shares,
@@ -423,7 +424,7 @@ def measure(
         items=items,
         centre=centre,
         spread=spread,
-        told=picked.told,
+        released=picked.released,
         chosen=picked.chosen,
         moments=noisy,
         moments_noise=sigmas["moments"] / np.sqrt(2),
@@ -432,12 +433,12 @@ def measure(
 
 
 def _spread_of_users(
-    ratings: People, mechanism: QueriedItems, n_people: float, sigma: float
+    ratings: UserRatings, mechanism: QueriedItems, n_users: float, sigma: float
 ) -> float:
     what, grid = WHAT["user means"], sum_grid(sigma)
     exact = added_up(ratings, spread_sums, grid)
     noisy = mechanism.measure("user means", what, exact, grid)
-    mean, square = noisy / SPREAD_SHARE / n_people
+    mean, square = noisy / SPREAD_SHARE / n_users
     return float(max(square - mean**2, 0.0))
 
 
@@ -451,7 +452,7 @@ def _centre(shares: Numbers, levels: Numbers, scale: RatingScale) -> tuple[float
 
 
 def _items(
-    ratings: People,
+    ratings: UserRatings,
     mechanism: QueriedItems,
     public: Public,
     sigma: float,

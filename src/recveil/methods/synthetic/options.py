@@ -33,40 +33,40 @@ def as_ids(names: list[str]) -> NDArray[Any]:
     return np.array(sorted(names), dtype=object)
 
 
-def on_catalogue(ratings: Ratings, catalogue: NDArray[Any]) -> Ratings:
-    """Return the same ratings on the items of a catalogue, rated or not.
+def on_catalog(ratings: Ratings, catalog: NDArray[Any]) -> Ratings:
+    """Return the same ratings on the items of a catalog, rated or not.
 
     Parameters
     ----------
     ratings : Ratings
-    catalogue : ndarray, shape (n_items,)
+    catalog : ndarray, shape (n_items,)
         Ids as `as_ids` returns them. They are compared as text, so their type may differ.
 
     Examples
     --------
     >>> ratings = Ratings.from_columns(["ann", "ann"], [9, 10], [4, 2])
-    >>> on_catalogue(ratings, as_ids(["8", "9", "10", "a"])).row(0)[0]
+    >>> on_catalog(ratings, as_ids(["8", "9", "10", "a"])).row(0)[0]
     array([0, 2], dtype=int32)
     """
-    return _moved(ratings, catalogue, places_on_catalogue(ratings.items, catalogue))
+    return _moved(ratings, catalog, places_on_catalog(ratings.items, catalog))
 
 
-def places_on_catalogue(items: NDArray[Any], catalogue: NDArray[Any]) -> NDArray[np.int64]:
-    """Return each item's position in a catalogue, or raise a RecveilError for a missing one.
+def places_on_catalog(items: NDArray[Any], catalog: NDArray[Any]) -> NDArray[np.int64]:
+    """Return each item's position in a catalog, or raise a RecveilError for a missing one.
 
     Examples
     --------
-    >>> places_on_catalogue(np.array([9, 10]), as_ids(["8", "9", "10"]))
+    >>> places_on_catalog(np.array([9, 10]), as_ids(["8", "9", "10"]))
     array([1, 2])
     """
-    place = {name: at for at, name in enumerate(catalogue.astype(str).tolist())}
+    place = {name: at for at, name in enumerate(catalog.astype(str).tolist())}
     at = np.array([place.get(name, -1) for name in items.astype(str).tolist()], np.int64)
     if n := int((at < 0).sum()):
         is_or_are = "is" if n == 1 else "are"
         raise RecveilError(
-            f"catalogue (--catalogue): {describe_count(n, 'item')} of the ratings {is_or_are} not "
-            f"in it, such as {quoted(str(items[np.argmin(at)]))}; name all items, or leave those "
-            f"ratings out",
+            f"item_catalog (--item-catalog): {describe_count(n, 'item')} of the ratings "
+            f"{is_or_are} missing, such as {quoted(str(items[np.argmin(at)]))}; list all items, or "
+            f"drop those ratings",
             code="id.unknown",
         )
     return at
@@ -143,10 +143,10 @@ def _first(ratings: Ratings, most: int) -> Ratings:
 
 NO_NOISE = "none"
 # Largest number of synthetic users.
-MOST_PEOPLE = 2**31 - 1
+MAX_USERS = 2**31 - 1
 # More users need allow_large. The limit is public: no answered query decides it.
-_MANY_PEOPLE = 1_000_000
-# The catalogue option if the list of rated items is public.
+_MANY_USERS = 1_000_000
+# The catalog option if the list of rated items is public.
 AS_RATED = "as-rated"
 # Bytes of an id as a Python object.
 _A_ROW = 100
@@ -168,61 +168,61 @@ def parse_epsilon(value: Any) -> float | None:
         epsilon = math.nan
     if isinstance(value, bool) or not 0 < epsilon < math.inf:
         raise RecveilError(
-            f"epsilon (--epsilon) is {quoted(value)}; expected a number above 0, the less the "
-            f"safer, such as 3; or none, for exact sums that promise nothing",
+            f"epsilon (--epsilon) is {quoted(value)}; expected a number above 0, such as 3 (less "
+            f"is safer), or none, for exact sums without a guarantee",
             code="option.value",
         )
     return epsilon
 
 
-def check_drawing(options: Mapping[str, Any]) -> None:
+def check_synthetic_options(options: Mapping[str, Any]) -> None:
     """Raise a RecveilError for invalid options, before any input is read."""
-    epsilon, delta, people = (options.get(name) for name in ("epsilon", "delta", "people"))
+    epsilon, delta, n_users = (options.get(name) for name in ("epsilon", "delta", "n_users"))
     is_exact = parse_epsilon(epsilon) is None
     if delta is not None and is_exact:
         raise RecveilError(
-            "delta (--delta): epsilon is none, so that nothing is promised that delta could leave "
-            "over; leave it out",
+            "delta (--delta): epsilon is none, so there is no guarantee that delta could weaken; "
+            "drop it",
             code="option.conflict",
         )
     if delta is not None and not (isinstance(delta, float) and 0 < delta <= MOST_DELTA):
         raise RecveilError(
-            f"delta (--delta) is {quoted(delta)}, but with that probability nothing at all is "
-            f"promised; expected at most {MOST_DELTA:g}, and far below one over the number of "
-            f"people, such as 1e-6",
+            f"delta (--delta) is {quoted(delta)}, the probability that nothing is guaranteed; "
+            f"expected at most {MOST_DELTA:g}, and far below one over the number of users, such as "
+            f"1e-6",
             code="option.value",
         )
-    if people is not None and not (type(people) is int and 1 <= people <= MOST_PEOPLE):
+    if n_users is not None and not (type(n_users) is int and 1 <= n_users <= MAX_USERS):
         raise RecveilError(
-            f"people (--people) is {quoted(people)}; expected how many to draw, from 1 to "
-            f"{MOST_PEOPLE:,}",
+            f"n_users (--n-users) is {quoted(n_users)}; expected a number of users from 1 to "
+            f"{MAX_USERS:,}",
             code="option.value",
         )
 
 
-def check_many_drawn(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
+def check_n_users(options: Mapping[str, Any], layout: str, *, allow_large: bool) -> None:
     """Raise a RecveilError for very many synthetic users, before any read or query."""
-    people = options.get("people")
-    if people is not None and people > _MANY_PEOPLE and layout != "model" and not allow_large:
+    n_users = options.get("n_users")
+    if n_users is not None and n_users > _MANY_USERS and layout != "model" and not allow_large:
         raise RecveilError(
-            f"people (--people) is {people:,}, more than {_MANY_PEOPLE:,}; take fewer people "
-            f"(--people), or say allow_large (--allow-large)",
+            f"n_users (--n-users) is {n_users:,}, more than {_MANY_USERS:,}; lower it, or give "
+            f"allow_large (--allow-large)",
             code="release.too-large",
         )
 
 
-def draws_in_secret(options: Mapping[str, Any]) -> bool:
+def needs_secret_noise(options: Mapping[str, Any]) -> bool:
     """Return whether a release needs noise that cannot be reproduced.
 
     Examples
     --------
-    >>> draws_in_secret({"epsilon": 3.0}), draws_in_secret({"epsilon": "none"})
+    >>> needs_secret_noise({"epsilon": 3.0}), needs_secret_noise({"epsilon": "none"})
     (True, False)
     """
     return parse_epsilon(options.get("epsilon")) is not None
 
 
-def parse_catalogue(value: Any) -> NDArray[Any] | str:
+def parse_item_catalog(value: Any) -> NDArray[Any] | str:
     """Return the public list of items, ascending, or "as-rated".
 
     Ids are integers if all ids of the list are written so, and text otherwise. The type of the ids
@@ -230,7 +230,7 @@ def parse_catalogue(value: Any) -> NDArray[Any] | str:
 
     Examples
     --------
-    >>> parse_catalogue(["9", "7", "8"])
+    >>> parse_item_catalog(["9", "7", "8"])
     array([7, 8, 9])
     """
     if isinstance(value, str) and value == AS_RATED:
@@ -238,21 +238,23 @@ def parse_catalogue(value: Any) -> NDArray[Any] | str:
     names, where = _names(value)
     if not names or "" in names:
         raise RecveilError(
-            f"catalogue (--catalogue): {where} {'has an empty line' if names else 'is empty'}; "
-            f"expected the id of an item a line, without a header",
+            f"item_catalog (--item-catalog): {where} "
+            f"{'has an empty line' if names else 'is empty'}; expected one item id per line, "
+            f"without a header",
             code="input.line" if names else "input.empty",
         )
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)
         raise RecveilError(
-            f"catalogue (--catalogue): {where} names {quoted(twice)} twice; name each item once",
+            f"item_catalog (--item-catalog): {where} lists {quoted(twice)} twice; list each item "
+            f"once",
             code="id.duplicate",
         )
     ids, others = as_ids(names), as_ids(names[1:])
     if ids.dtype == object and others.dtype != object and others.size:
         raise RecveilError(
-            f"catalogue (--catalogue): {where} begins with {quoted(names[0])}, and all other ids "
-            f"are whole numbers; leave a header out, or put that id elsewhere",
+            f"item_catalog (--item-catalog): {where} begins with {quoted(names[0])}, but all other "
+            f"ids are whole numbers; remove the header, or move that id to another line",
             code="input.header",
         )
     return ids
@@ -267,8 +269,8 @@ def _names(value: Any) -> tuple[list[str], str]:
             text = raw.read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise RecveilError(
-            f"catalogue (--catalogue): {quoted(str(value))} cannot be read as text; expected a "
-            f"file with the id of an item a line",
+            f"item_catalog (--item-catalog): {quoted(str(value))} cannot be read as text; expected "
+            f"a file with one item id per line",
             code="input.unreadable" if isinstance(error, OSError) else "input.encoding",
         ) from error
     return [line.strip() for line in text.splitlines()], Path(value).name

@@ -22,26 +22,26 @@ from recveil.methods.synthetic.noisy_sums import (
     SHARES_OF_LIKES,
     ChoiceSums,
     NoisySums,
-    People,
     Public,
     QueriedItems,
+    UserRatings,
     measure,
     measure_likes,
 )
 from recveil.methods.synthetic.options import (
     AS_RATED,
     NO_NOISE,
-    check_drawing,
+    check_synthetic_options,
     in_public_order,
-    on_catalogue,
-    parse_catalogue,
+    on_catalog,
+    parse_item_catalog,
     places_in_public_order,
-    places_on_catalogue,
+    places_on_catalog,
     published_order,
 )
 from recveil.methods.synthetic.user_model import LikesModel, SampledBatches, SampledUsers, UserModel
 from recveil.publish import Release
-from recveil.publish.size_estimate import Expected, expect_drawn
+from recveil.publish.size_estimate import Expected, expect_synthetic
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
@@ -73,9 +73,9 @@ class Synthesizer(BriefParameters, BaseEstimator):
         without a guarantee.
     delta : float
         The probability that the guarantee leaves out.
-    people : int, optional
+    n_users : int, optional
         Number of synthetic users; by default the noisy number of users.
-    catalogue : array-like, path or "as-rated", optional
+    item_catalog : array-like, path or "as-rated", optional
         The public list of items, or a text file with one id per line. "as-rated" if the list of
         rated items is public. By default items are selected by their noisy sums, and rare items are
         dropped.
@@ -96,7 +96,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     --------
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(400, 60, 8_000, seed=1)
-    >>> release = Synthesizer(20.0, catalogue="as-rated", seed=1).anonymize(ratings)
+    >>> release = Synthesizer(20.0, item_catalog="as-rated", seed=1).anonymize(ratings)
     >>> release.published.claim.epsilon, release.published.claim.kind
     (20.0, 'differentially-private')
     """
@@ -106,15 +106,15 @@ class Synthesizer(BriefParameters, BaseEstimator):
         epsilon: float | None,
         delta: float = 1e-6,
         *,
-        people: int | None = None,
-        catalogue: Any = None,
+        n_users: int | None = None,
+        item_catalog: Any = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
         seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
-        self.people = people
-        self.catalogue = catalogue
+        self.n_users = n_users
+        self.item_catalog = item_catalog
         self.rating_grid = rating_grid
         self.seed = seed
 
@@ -160,7 +160,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             reject_few(ratings.n_users)
         else:
             self.check_items(ratings.items, ratings.users)
-            if self.catalogue is not None:
+            if self.item_catalog is not None:
                 self._check_raters(ratings)
 
     def check_options(self) -> None:
@@ -168,7 +168,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         check_seed(self.seed)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
-        check_drawing({"epsilon": epsilon, "delta": delta, "people": self.people})
+        check_synthetic_options({"epsilon": epsilon, "delta": delta, "n_users": self.n_users})
 
     def check_scale(self, scale: RatingScale) -> None:
         """Raise a RecveilError if the scale does not support synthetic users."""
@@ -189,10 +189,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
         users : ndarray, shape (n_users,), optional
             The ids of users, to search for in those of the items.
         """
-        if self.catalogue is None and self.epsilon is not None:
+        if self.item_catalog is None and self.epsilon is not None:
             return
-        catalogue = AS_RATED if self.catalogue is None else parse_catalogue(self.catalogue)
-        public = items if isinstance(catalogue, str) else catalogue
+        catalog = AS_RATED if self.item_catalog is None else parse_item_catalog(self.item_catalog)
+        public = items if isinstance(catalog, str) else catalog
         reject_personal_ids(public, can_hide=False)
         user_ids = [] if users is None else users.tolist()
         if problem := ids_in_items(user_ids, public.tolist(), can_hide=False).problem:
@@ -205,60 +205,59 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def _check_likes(self, scale: RatingScale) -> None:
         if self.rating_grid is not None:
             raise RecveilError(
-                f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}, but "
-                f"likes have no ratings, and each label is 1; leave it out",
+                f"rating_grid (--ratings) is {quoted(self.rating_grid)}, but implicit feedback has "
+                f"no ratings; drop it",
                 code="option.unsupported",
             )
         if self.epsilon is not None and scale.inferred:
             raise RecveilError(
-                "likes (--likes): nobody said that these are likes, but all ratings are equal, and "
-                "one person could change that; say so (--likes), or name the scale (--scale)",
+                "likes (--likes): all ratings are equal and were read as implicit feedback; one "
+                "user could change that; give likes (--likes), or name the scale (--scale)",
                 code="scale.inferred",
             )
 
     def _check_ratings(self, scale: RatingScale) -> None:
         if self.rating_grid not in (None, "tenths", "whole"):
             raise RecveilError(
-                f"rating_grid, of drawn ratings (--ratings), is {quoted(self.rating_grid)}; "
-                f"expected tenths or whole",
+                f"rating_grid (--ratings) is {quoted(self.rating_grid)}; expected tenths or whole "
+                f"ratings",
                 code="option.value",
             )
         if self.rating_grid == "tenths" and scale.words:
             raise RecveilError(
-                "rating_grid, of drawn ratings (--ratings), is tenths, but ratings are words, and "
-                "nothing lies between two words; leave it out",
+                "rating_grid (--ratings) is tenths, but the ratings are ordinal labels, with no "
+                "values between them; drop it",
                 code="option.unsupported",
             )
         if self.rating_grid == "whole" and scale.step is None:
             raise RecveilError(
-                f"rating_grid, of drawn ratings (--ratings): the scale {scale} has no "
-                f"steps, so that no rating is whole; name a step (--scale LOW:HIGH:STEP), or take "
-                f"tenths",
+                f"rating_grid (--ratings) is whole, but the scale of ratings, {scale}, has no "
+                f"step; name one (--scale LOW:HIGH:STEP), or choose tenths",
                 code="option.unsupported",
             )
         if not scale.range:
             raise RecveilError(
-                f"scale (--scale): {scale} has one value, so that no rating says whether "
-                f"an item was liked; name the whole scale, such as --scale 0:1:1, or read them as "
+                f"scale (--scale): {scale} has one value, so no rating shows whether an item was "
+                f"liked; name the whole scale, such as --scale 0:1:1, or read the ratings as "
                 f"likes (--likes)",
                 code="scale.invalid",
             )
         if self.epsilon is not None and scale.inferred:
             raise RecveilError(
-                f"scale (--scale): {scale} was read off the ratings, and its ends may be "
-                f"one person's; name it, such as --scale {scale}",
+                f"scale (--scale): {scale} was inferred from the ratings, and its ends may be one "
+                f"user's ratings; name the scale, such as --scale {scale}",
                 code="scale.inferred",
             )
 
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
         """Return the public facts, and the ratings on the items of the catalogue."""
-        if self.catalogue is None:
+        if self.item_catalog is None:
             share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
             return Public(False, MOST_ITEMS, share), in_public_order(ratings, MOST_ITEMS)
-        items = parse_catalogue(self.catalogue)
+        items = parse_item_catalog(self.item_catalog)
         if isinstance(items, str):  # as rated
             return Public(True, ratings.n_items), ratings
-        return Public(True, items.size), on_catalogue(ratings, items)
+        return Public(True, items.size), on_catalog(ratings, items)
 
     def public_items(self, items: NDArray[Any]) -> tuple[Public, NDArray[Any], NDArray[np.int64]]:
         """Return the public facts, the queried items, and the position of each rated item.
@@ -268,59 +267,61 @@ class Synthesizer(BriefParameters, BaseEstimator):
         items : ndarray, shape (n_items,)
             The ids of all rated items, ascending.
         """
-        if self.catalogue is None:
+        if self.item_catalog is None:
             share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
             return Public(False, MOST_ITEMS, share), *places_in_public_order(items)
-        catalogue = parse_catalogue(self.catalogue)
-        if isinstance(catalogue, str):  # as rated
+        catalog = parse_item_catalog(self.item_catalog)
+        if isinstance(catalog, str):  # as rated
             return Public(True, items.size), items, np.arange(items.size)
-        return Public(True, catalogue.size), catalogue, places_on_catalogue(items, catalogue)
+        return Public(True, catalog.size), catalog, places_on_catalog(items, catalog)
 
-    def learn(self, people: People, public: Public, items: NDArray[Any], n_people: int) -> "Learnt":
+    def learn(
+        self, ratings: UserRatings, public: Public, items: NDArray[Any], n_users: int
+    ) -> "Learnt":
         """Query the table and fit a user model to the answers.
 
         Parameters
         ----------
-        people : Ratings or SpreadOut
+        ratings : Ratings or SpreadOut
             On the queried items.
         public : Public
         items : ndarray, shape (n_items,)
             The ids of these items.
-        n_people : int
+        n_users : int
             Number of users; disclosed only with exact sums.
         """
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # Sampling after the noise is postprocessing; its seed need not be secret.
         rng = np.random.default_rng(self.seed)
-        measured, model, claim = self._ask(people, public, items, source, rng, n_people)
-        released = items[measured.told]
+        measured, model, claim = self._ask(ratings, public, items, source, rng, n_users)
+        released = items[measured.released]
         if not public.is_catalogue:
             released, order = published_order(released)
             model = model.of_items(order)
-        return Learnt(released, measured, model, claim, people.scale, rng)
+        return Learnt(released, measured, model, claim, ratings.scale, rng)
 
     def _ask(
         self,
-        people: People,
+        ratings: UserRatings,
         public: Public,
         items: NDArray[Any],
         source: NoiseSource,
         rng: np.random.Generator,
-        n_people: int,
+        n_users: int,
     ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim]:
         """Return the noisy answers, the model fitted to them, and the claim."""
-        shares = SHARES_OF_LIKES if people.scale.unary else SHARES
+        shares = SHARES_OF_LIKES if ratings.scale.unary else SHARES
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
-            return *_fit(people, sums, public, sigmas, rng), Claim("aggregates", n_people)
+            return *_fit(ratings, sums, public, sigmas, rng), Claim("aggregates", n_users)
         epsilon = float(self.epsilon)
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
         with failed_attempt_cost(mechanism, budget):
-            measured, model = _fit(people, mechanism, public, sigmas, rng)
+            measured, model = _fit(ratings, mechanism, public, sigmas, rng)
             if not public.is_catalogue:
-                reject_personal_ids(items[measured.told], can_hide=False)
+                reject_personal_ids(items[measured.released], can_hide=False)
         ledger = mechanism.ledger()
         return (
             measured,
@@ -330,15 +331,15 @@ class Synthesizer(BriefParameters, BaseEstimator):
 
     def drawn(self, learnt: "Learnt") -> SampledUsers:
         """Return the synthetic users of the model; call this before `published`."""
-        n_people = max(1, round(learnt.measured.n_people)) if self.people is None else self.people
+        n_users = max(1, round(learnt.measured.n_users)) if self.n_users is None else self.n_users
         seeded = self.seed is not None
         drawing = int(learnt.rng.integers(1 << 62)) if seeded else secrets.randbits(64)
-        return SampledUsers(learnt.model, n_people, drawing, self.rating_grid == "whole")
+        return SampledUsers(learnt.model, n_users, drawing, self.rating_grid == "whole")
 
     def published(self, learnt: "Learnt", drawn: SampledUsers | SampledBatches) -> Published:
         """Return the published synthetic users and their provenance."""
         items, measured, model, claim, scale, rng = learnt
-        n_people, grid = drawn.n_people, step_of_drawn(scale, whole=drawn.whole)
+        n_users, grid = drawn.n_users, step_of_drawn(scale, whole=drawn.whole)
 
         def table() -> pa.Table:
             return model_table(items, model)
@@ -347,15 +348,15 @@ class Synthesizer(BriefParameters, BaseEstimator):
             if layout == "model":
                 return None
             # Statistics of real users are as noisy as everything else.
-            n_ratings = measured.n_people * float(measured.activity.mean())
+            n_ratings = measured.n_users * float(measured.activity.mean())
             each = float(model.activity.mean())
-            return expect_drawn(items, scale, n_people, each, n_ratings, file_format, grid)
+            return expect_synthetic(items, scale, n_users, each, n_ratings, file_format, grid)
 
         settings = {
             "method": SYNTHETIC.title,
             "noise": "none" if self.epsilon is None else "gaussian",
-            "item_catalog": _catalogue_word(self.catalogue),
-            "n_users": "counted" if self.people is None else "requested",
+            "item_catalog": _catalog_setting(self.item_catalog),
+            "n_users": "counted" if self.n_users is None else "requested",
             **({} if scale.unary else {"value_step": grid}),
             "omitted_share": round(1 - measured.share_as_json, 4),
             **model_settings(model),
@@ -365,7 +366,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             items=items,
             scale=scale,
             settings=settings,
-            n_users=n_people,
+            n_users=n_users,
             # Chosen without reading real ids: a prefix that avoids them would reveal something
             # about them.
             prefix=fresh_prefix(np.empty(0), rng),
@@ -378,7 +379,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def used(self, learnt: "Learnt") -> dict[str, Any]:
         """Return the full settings, for the private folder."""
         # The first column of embeddings is multiplied by activity.
-        n_factors = int(learnt.model.tastes[:, 1:].any(axis=0).sum())
+        n_factors = int(learnt.model.item_embeddings[:, 1:].any(axis=0).sum())
         return {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_factors}
 
 
@@ -400,7 +401,7 @@ class Learnt(NamedTuple):
 
 
 def _fit(
-    ratings: People,
+    ratings: UserRatings,
     mechanism: QueriedItems,
     public: Public,
     sigmas: Mapping[str, float],
@@ -416,18 +417,18 @@ def _fit(
     return measured, follow_embeddings(ratings, mechanism, measured, model, sigma, rng)
 
 
-def reject_few(n_people: int) -> None:
+def reject_few(n_users: int) -> None:
     """Raise a RecveilError for exact sums of too few users, which would disclose each of them."""
-    if n_people < FEWEST_SUMMED:
+    if n_users < FEWEST_SUMMED:
         raise RecveilError(
-            f"epsilon (--epsilon) is none, but sums without noise of so few people (here "
-            f"{n_people}) nearly show each of them; expected at least {FEWEST_SUMMED} people: add "
-            f"some, or give an epsilon such as 3",
+            f"epsilon (--epsilon) is none, but exact sums over only {n_users} users nearly reveal "
+            f"each of them; expected at least {FEWEST_SUMMED}: add users, or give an epsilon such "
+            f"as 3",
             code="table.too-few-users",
         )
 
 
-def _catalogue_word(catalogue: Any) -> str:
-    if catalogue is None:
+def _catalog_setting(item_catalog: Any) -> str:
+    if item_catalog is None:
         return "selected"
-    return "rated items" if isinstance(catalogue, str) and catalogue == AS_RATED else "given"
+    return "rated items" if isinstance(item_catalog, str) and item_catalog == AS_RATED else "given"

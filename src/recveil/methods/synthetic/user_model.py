@@ -32,7 +32,7 @@ _SURE = 60.0
 _MANY = 5
 
 
-def blocks_of(n_people: int, n_items: int) -> Iterator[slice]:
+def blocks_of(n_users: int, n_items: int) -> Iterator[slice]:
     """Cut users into blocks that are sampled at once.
 
     Examples
@@ -41,8 +41,8 @@ def blocks_of(n_people: int, n_items: int) -> Iterator[slice]:
     [slice(0, 2, None), slice(2, 3, None)]
     """
     step = max(1, _CELLS // max(1, n_items))
-    for start in range(0, n_people, step):
-        yield slice(start, min(start + step, n_people))
+    for start in range(0, n_users, step):
+        yield slice(start, min(start + step, n_users))
 
 
 def draw_orders(n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -51,7 +51,7 @@ def draw_orders(n_items: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def draw_users(
-    activity: Numbers, tastes: Small, n_people: int, rng: np.random.Generator
+    activity: Numbers, item_embeddings: Small, n_users: int, rng: np.random.Generator
 ) -> tuple[Numbers, Small]:
     """Return item counts and embeddings of sampled users, as exact quantiles and whitened.
 
@@ -59,26 +59,26 @@ def draw_users(
     ----------
     activity : ndarray of float64, shape (n_activities,)
         Item counts as equally likely quantiles, ascending.
-    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
+    item_embeddings : ndarray of float32, shape (n_items, 1 + n_directions)
         Item embeddings; the first column is multiplied by the user's activity.
-    n_people : int
+    n_users : int
     rng : Generator
 
     Returns
     -------
-    counts : ndarray of float64, shape (n_people,)
-    embeddings : ndarray of float32, shape (n_people, 1 + n_directions)
+    counts : ndarray of float64, shape (n_users,)
+    embeddings : ndarray of float32, shape (n_users, 1 + n_directions)
     """
-    counts = np.quantile(activity, (np.arange(n_people) + 0.5) / n_people)
+    counts = np.quantile(activity, (np.arange(n_users) + 0.5) / n_users)
     counts = rng.permutation(counts)
     spread = float(np.log(activity).std()) or 1.0
     logs = (np.log(counts) - np.log(activity).mean()) / spread
-    others = rng.normal(size=(n_people, tastes.shape[1] - 1))
-    if n_people > _MANY * tastes.shape[1]:
+    others = rng.normal(size=(n_users, item_embeddings.shape[1] - 1))
+    if n_users > _MANY * item_embeddings.shape[1]:
         # One thread, so that the last bit of a sum does not depend on the machine.
         with one_thread():
             others -= others.mean(axis=0)
-            covariance = others.T @ others / n_people
+            covariance = others.T @ others / n_users
             others = linalg.solve_triangular(
                 linalg.cholesky(covariance, lower=True), others.T, lower=True
             ).T
@@ -89,7 +89,7 @@ def pick_items(
     user_embeddings: Small,
     activity: Numbers,
     offsets: Small,
-    tastes: Small,
+    item_embeddings: Small,
     orders: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[Small, NDArray[np.bool_]]:
@@ -100,21 +100,21 @@ def pick_items(
     user_embeddings, activity : see `draw_users`
     offsets : ndarray of float32, shape (n_items,)
         Item offsets of the log-odds.
-    tastes : ndarray of float32, shape (n_items, 1 + n_directions)
+    item_embeddings : ndarray of float32, shape (n_items, 1 + n_directions)
     orders : ndarray of int64
         From `draw_orders`.
     rng : Generator
 
     Returns
     -------
-    chances : ndarray of float32, shape (n_people, n_items)
-    picked : ndarray of bool, shape (n_people, n_items)
+    chances : ndarray of float32, shape (n_users, n_items)
+    picked : ndarray of bool, shape (n_users, n_items)
         At least one item per user.
     """
-    of_directions = np.ascontiguousarray(tastes[:, 1:])
+    of_directions = np.ascontiguousarray(item_embeddings[:, 1:])
     with one_thread():
         odds = user_embeddings[:, 1:] @ of_directions.T
-    odds += np.outer(user_embeddings[:, 0], tastes[:, 0])
+    odds += np.outer(user_embeddings[:, 0], item_embeddings[:, 0])
     odds += offsets
     # Exponentiate once: a user's offset is then a factor.
     np.exp(np.clip(odds, -_SURE, _SURE, out=odds), out=odds)
@@ -128,8 +128,8 @@ def pick_items(
 @compiled(parallel=True, fastmath={"reassoc"})
 def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-untyped-def]
     """Mark each user's items by systematic sampling; log-odds become probabilities in place."""
-    n_people, n_items = odds.shape
-    for user in prange(n_people):
+    n_users, n_items = odds.shape
+    for user in prange(n_users):
         wanted = min(activity[user], 0.95 * n_items)
         offset = 0.0
         for _ in range(60):
@@ -167,7 +167,7 @@ def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-
 # Largest share of the residual variance that embeddings may explain.
 _MOST_EXPLAINED = 0.8
 # Sample size for estimating that share.
-_CROWD = 500
+_SAMPLE_SIZE = 500
 
 
 @brief
@@ -177,7 +177,7 @@ class UserModel(NamedTuple):
     # Item offsets of the log-odds of rating
     offsets: Small
     # Item embeddings; the first column is multiplied by the user's activity
-    tastes: Small
+    item_embeddings: Small
     # Ratings per user as equally likely quantiles, ascending
     activity: Numbers
     # Item means on the latent scale of `recveil.methods.synthetic.rating_model`
@@ -195,17 +195,19 @@ class UserModel(NamedTuple):
     def of_items(self, order: NDArray[np.int64]) -> "UserModel":
         """Return the model with its items in another order."""
         return self._replace(
-            offsets=self.offsets[order], tastes=self.tastes[order], worth=self.worth[order]
+            offsets=self.offsets[order],
+            item_embeddings=self.item_embeddings[order],
+            worth=self.worth[order],
         )
 
     def draw(
-        self, n_people: int, rng: np.random.Generator, *, whole: bool = False
+        self, n_users: int, rng: np.random.Generator, *, whole: bool = False
     ) -> Iterator[Records]:
         """Sample users with their ratings, block by block."""
-        activity, embeddings = draw_users(self.activity, self.tastes, n_people, rng)
+        activity, embeddings = draw_users(self.activity, self.item_embeddings, n_users, rng)
         orders = draw_orders(len(self.offsets), rng)
         chance = self._probability_without_embedding(orders)
-        for some in blocks_of(n_people, len(self.offsets)):
+        for some in blocks_of(n_users, len(self.offsets)):
             block = self._draw_block(embeddings[some], activity[some], orders, rng)
             hidden = self.worth[block.indices] + block.values
             strict = rng.normal(size=some.stop - some.start)
@@ -229,10 +231,10 @@ class UserModel(NamedTuple):
     def _explained(self, orders: NDArray[np.int64]) -> float:
         """Return the variance of ratings that embeddings explain."""
         rng = np.random.default_rng(0)
-        activity, embeddings = draw_users(self.activity, self.tastes, _CROWD, rng)
+        activity, embeddings = draw_users(self.activity, self.item_embeddings, _SAMPLE_SIZE, rng)
         blocks = [
             self._draw_block(embeddings[some], activity[some], orders, rng)
-            for some in blocks_of(_CROWD, len(self.offsets))
+            for some in blocks_of(_SAMPLE_SIZE, len(self.offsets))
         ]
         return float(np.concatenate([block.values for block in blocks]).var())
 
@@ -244,11 +246,11 @@ class UserModel(NamedTuple):
         rng: np.random.Generator,
     ) -> Records:
         """Return sampled items, with the effect of embeddings on each rating as values."""
-        embeddings = np.ascontiguousarray(self.tastes[:, 1:])
+        embeddings = np.ascontiguousarray(self.item_embeddings[:, 1:])
         chosen_by = (user_embeddings[:, 1:] * self.tilts).astype(np.float32)
         slopes = (self.likings * rng.normal(size=chosen_by.shape)).astype(np.float32)
         chances, picked = pick_items(
-            user_embeddings, activity, self.offsets, self.tastes, orders, rng
+            user_embeddings, activity, self.offsets, self.item_embeddings, orders, rng
         )
         users, items = np.nonzero(picked)
         # Center on the expected effect among the item's raters.
@@ -295,21 +297,23 @@ class LikesModel(NamedTuple):
     # Item offsets of the log-odds of an interaction
     offsets: Small
     # Item embeddings; the first column is multiplied by the user's activity
-    tastes: Small
+    item_embeddings: Small
     # Interactions per user as equally likely quantiles, ascending
     activity: Numbers
 
     def of_items(self, order: NDArray[np.int64]) -> "LikesModel":
         """Return the model with its items in another order."""
-        return self._replace(offsets=self.offsets[order], tastes=self.tastes[order])
+        return self._replace(
+            offsets=self.offsets[order], item_embeddings=self.item_embeddings[order]
+        )
 
-    def draw(self, n_people: int, rng: np.random.Generator) -> Iterator[Records]:
+    def draw(self, n_users: int, rng: np.random.Generator) -> Iterator[Records]:
         """Sample users with their interactions, block by block."""
-        activity, embeddings = draw_users(self.activity, self.tastes, n_people, rng)
+        activity, embeddings = draw_users(self.activity, self.item_embeddings, n_users, rng)
         orders = draw_orders(len(self.offsets), rng)
-        for some in blocks_of(n_people, len(self.offsets)):
+        for some in blocks_of(n_users, len(self.offsets)):
             _, picked = pick_items(
-                embeddings[some], activity[some], self.offsets, self.tastes, orders, rng
+                embeddings[some], activity[some], self.offsets, self.item_embeddings, orders, rng
             )
             _, items = np.nonzero(picked)
             indptr = np.concatenate([[0], np.cumsum(picked.sum(axis=1))])
@@ -326,7 +330,7 @@ class SampledUsers(NamedTuple):
     """Synthetic users sampled from one random stream."""
 
     model: UserModel | LikesModel
-    n_people: int
+    n_users: int
     # Seed of the stream
     drawing: int
     # Whether values are levels of the scale, not tenths of a step
@@ -334,16 +338,16 @@ class SampledUsers(NamedTuple):
 
     def blocks(self) -> Iterator[Records]:
         """Sample all users, block by block."""
-        return self.drawn(self.n_people, np.random.default_rng(self.drawing))
+        return self.drawn(self.n_users, np.random.default_rng(self.drawing))
 
-    def drawn(self, n_people: int, by: np.random.Generator) -> Iterator[Records]:
+    def drawn(self, n_users: int, by: np.random.Generator) -> Iterator[Records]:
         """Sample some users from any stream."""
         if isinstance(self.model, LikesModel):
-            return self.model.draw(n_people, by)
-        return self.model.draw(n_people, by, whole=self.whole)
+            return self.model.draw(n_users, by)
+        return self.model.draw(n_users, by, whole=self.whole)
 
     def _facts(self) -> dict[str, object]:
-        return {"people": self.n_people}
+        return {"users": self.n_users}
 
 
 @brief
@@ -351,38 +355,38 @@ class SampledBatches(NamedTuple):
     """Synthetic users in batches with a random stream each: workers can share the sampling."""
 
     # The model, the number of users and the seed
-    people: SampledUsers
+    users: SampledUsers
     # Users per batch; the last batch has the rest
     size: int
 
     @classmethod
-    def of(cls, people: SampledUsers) -> Self:
+    def of(cls, users: SampledUsers) -> Self:
         """Divide users into batches."""
-        return cls(people, max(_BLOCK_OF_USERS, math.ceil(people.n_people / _MOST_BLOCKS)))
+        return cls(users, max(_BLOCK_OF_USERS, math.ceil(users.n_users / _MOST_BLOCKS)))
 
     @property
     def n_blocks(self) -> int:
         """Number of batches."""
-        return math.ceil(self.people.n_people / self.size)
+        return math.ceil(self.users.n_users / self.size)
 
     @property
-    def n_people(self) -> int:
+    def n_users(self) -> int:
         """Number of users in all batches."""
-        return self.people.n_people
+        return self.users.n_users
 
     @property
     def whole(self) -> bool:
         """Whether values are levels of the scale."""
-        return self.people.whole
+        return self.users.whole
 
     def first_of(self, block: int) -> int:
         """Return the number of users in earlier batches."""
-        return min(block * self.size, self.n_people)
+        return min(block * self.size, self.n_users)
 
     def block(self, number: int) -> Iterator[Records]:
         """Sample the users of one batch, block by block."""
-        n_people = self.first_of(number + 1) - self.first_of(number)
-        return self.people.drawn(n_people, np.random.default_rng([self.people.drawing, number]))
+        n_users = self.first_of(number + 1) - self.first_of(number)
+        return self.users.drawn(n_users, np.random.default_rng([self.users.drawing, number]))
 
     def blocks(self) -> Iterator[Records]:
         """Sample all users, batch after batch."""
@@ -390,4 +394,4 @@ class SampledBatches(NamedTuple):
             yield from self.block(number)
 
     def _facts(self) -> dict[str, object]:
-        return {"people": self.n_people, "crowds": self.n_blocks}
+        return {"users": self.n_users, "blocks": self.n_blocks}

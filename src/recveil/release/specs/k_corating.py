@@ -98,21 +98,21 @@ K_CORATING = Method(
         Option(
             name="grouping",
             choices=CO_RATED_GROUPINGS,
-            help="gecom (default), supports, or one of those named first.",
+            help="gecom (default), supports, or one of the others.",
         ),
         Option(
             name="fill",
             choices=FILLS,
             panel=_PANEL,
-            help="How invented ratings are made: item-mean (default), random, funk-svd, "
-            "similarity, trust.",
+            help="Values of the added cells: item-mean (default), random, funk-svd, similarity, "
+            "trust.",
         ),
         Option(
             name="trust",
             metavar="FILE",
             panel=_PANEL,
-            help="For --fill trust: a file of whom people say they trust, in lines of "
-            "truster, trustee and value; worked out from the ratings if not given.",
+            help="For --fill trust: a file of trust statements between users, with lines of "
+            "truster, trustee and value. Default: trust is inferred from the ratings.",
         ),
         Option(
             name="round_fills",
@@ -120,17 +120,16 @@ K_CORATING = Method(
             flag="--round-fills/--no-round",
             metavar=None,
             panel=_PANEL,
-            help="Round invented ratings to the scale (default); those that are not rounded "
-            "give themselves away.",
+            help="Round the added values to the scale (default); unrounded ones are "
+            "distinguishable from ratings.",
         ),
         Option(
             name="protect",
-            choices=("none", "labels", "mean", "shuffle"),
+            choices=("none", "mean", "shuffle"),
             metavar="HOW",
             panel=_PANEL,
-            help="What becomes of real ratings: none (default), they stay; mean (or labels), "
-            "they become the group's mean; shuffle, they are dealt anew within the "
-            "group.",
+            help="Protection of real ratings: none (default), publish them; mean, publish the "
+            "group's mean; shuffle, permute them within the group.",
         ),
     ),
     variants=(

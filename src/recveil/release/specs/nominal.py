@@ -43,15 +43,15 @@ WORDS = Method(
     options=(
         Option(
             name="homogenize",
-            help="commonest (default), the word with the largest share in the group; shares, "
-            "a word drawn by its share.",
+            help="commonest (default), the most frequent label in the group; shares, a label "
+            "sampled by its share.",
             choices=("commonest", "shares"),
             metavar="HOW",
         ),
         Option(
             name="grouping",
             choices=GROUPING_NAMES,
-            help="k-gather (default), or another of those named first.",
+            help="k-gather (default), or one of the others.",
         ),
     ),
     variants=(

@@ -67,7 +67,7 @@ _PROMISE = "Promise"
 
 def _is_predicted(settings: Settings) -> bool:
     """Return whether all values are predicted; `settings` may be the options of a variant."""
-    return settings.get("values") == "predicted" or settings.get("labels") == "model"
+    return settings.get("values") in ("predicted", "model")
 
 
 def _is_padded(settings: Settings) -> bool:
@@ -134,9 +134,9 @@ PREDICTIVE = Method(
     options=(
         Option(
             name="homogenize",
-            help="What the row of a group holds: padded (default), all items, with averages "
-            "of ratings and predictions; simple, the items that somebody rated, with "
-            "averages of their ratings.",
+            help="The row of a group: padded (default), all items, with means of ratings and "
+            "predictions; simple, the items that a user of the group rated, with means of their "
+            "ratings.",
             choices=("padded", "simple"),
             metavar="HOW",
         ),
@@ -144,36 +144,35 @@ PREDICTIVE = Method(
             name="grouping",
             choices=GROUPING_NAMES + LEVEL_GROUPING_NAMES,
             needs=dict.fromkeys(LEVEL_GROUPING_NAMES, "privacy_levels"),
-            help=f"How similar people are gathered; take another than the default to compare. "
-            f"k-gather (default), {', '.join(GROUPING_NAMES[1:])}; with privacy levels, "
-            f"level-gather (default) or one-k-gather",
+            help=f"The clusterer that groups similar users: k-gather (default), "
+            f"{', '.join(GROUPING_NAMES[1:])}; with privacy levels, level-gather (default) or "
+            f"one-k-gather",
         ),
         Option(
             name="predictor",
-            help="What predicts the ratings that are missing: funk-svd (default), item-mean.",
+            help="The predictor of missing ratings: funk-svd (default), item-mean.",
             choices=PREDICTOR_NAMES,
         ),
         Option(
-            name="round_labels",
+            name="round_values",
             flag="--round",
             metavar="GRID",
-            help="How finely published ratings are rounded: tenth (of the scale's step; "
-            "default), scale, none, or a step.",
+            help="Rounding of published values: tenth (of the scale's step; default), scale, "
+            "none, or a step.",
         ),
         Option(
-            name="labels",
+            name="values",
             choices=("rated", "model"),
             metavar="HOW",
-            help="What padded rows are averages of: rated (default), ratings, and predictions"
-            " where there are none; model, predictions alone, so that no rating stands "
-            "out.",
+            help="What padded rows average: rated (default), ratings, and predictions where there "
+            "are none; model, predictions alone, so that no rating is recognizable.",
         ),
         Option(
             name="privacy_levels",
             metavar="FILE|RULE",
             panel=_PROMISE,
             help="A k for each user: a file with the columns user_id,k (others get --k), or a"
-            " rule such as 'activity<50:10,else:5'. A user with k = 1 may stand alone, "
+            " rule such as 'activity<50:10,else:5'. A user with k = 1 may have an own row, "
             "unprotected.",
         ),
         Option(
@@ -182,7 +181,7 @@ PREDICTIVE = Method(
             metavar=None,
             panel=_PROMISE,
             default=1,
-            help="With --l: how many items make a set, 1, 2 or 3.",
+            help="With --l: the number of items in a set, 1, 2 or 3.",
         ),
         Option(
             name="l",
@@ -190,8 +189,8 @@ PREDICTIVE = Method(
             metavar=None,
             panel=_PROMISE,
             default=1,
-            help="Diversity: every set of --b items that stands in a row stands in at least "
-            "this many different rows.",
+            help="Diversity: every set of --b items of a row occurs in at least this many "
+            "different rows.",
         ),
     ),
     variants=(
@@ -201,7 +200,7 @@ PREDICTIVE = Method(
             name="padded-model",
             description="Groups of at least k people get the mean of their predictions for all "
             "items; no rating stands in them.",
-            options={"homogenize": "padded", "labels": "model"},
+            options={"homogenize": "padded", "values": "model"},
             claim="identical-rows",
             kind="padded",
             colour="#0072B2",

@@ -99,12 +99,12 @@ SPARSE = Method(
     card=template_of("sparse"),
     options=(
         Option(
-            name="crowd",
+            name="cluster_size",
             kind=int,
             metavar=None,
             panel="Sparse rows",
-            help="Each row is drawn from what at least this many people of similar tastes "
-            "chose: 20 (default) to 256, and never fewer than k.",
+            help="Smallest cluster of similar users from which rows are sampled: 20 (default) to "
+            "256, and never fewer than k.",
         ),
     ),
     variants=(

@@ -84,7 +84,7 @@ def _variant(epsilon: float | None) -> Variant:
         claim="aggregates" if epsilon is None else "differentially-private",
         kind="synthetic",
         colour=_COLOUR,
-        options={"epsilon": epsilon, "catalogue": "as-rated"},
+        options={"epsilon": epsilon, "item_catalog": "as-rated"},
         in_all=epsilon in _COMPARED,
         of="both",
     )
@@ -119,41 +119,39 @@ SYNTHETIC = Method(
         Option(
             name="epsilon",
             metavar="E|none",
-            help="Another promise than k, differential privacy for whole people: what is "
-            "published are invented people, drawn from sums with noise. Less is safer (1"
-            " is strong, 10 is weak). none: no noise, and no promise.",
-            panel="Synthetic people",
+            help="Privacy budget of user-level differential privacy, instead of k: publishes "
+            "synthetic users, sampled from noisy sums. Less is safer (1 is strong, 10 is weak). "
+            "none: no noise and no guarantee.",
+            panel="Synthetic users",
         ),
         Option(
             name="delta",
             kind=float,
             metavar=None,
-            help="The small probability that the promise of --epsilon does not cover; 1e-6 if"
-            " not given.",
-            panel="Synthetic people",
+            help="The small probability that the guarantee of --epsilon leaves out. Default: 1e-6.",
+            panel="Synthetic users",
         ),
         Option(
-            name="people",
+            name="n_users",
             kind=int,
             metavar="N",
-            help="How many people to draw; if not given, as many as there are, counted with noise.",
-            panel="Synthetic people",
+            help="Number of synthetic users. Default: the noisy number of users.",
+            panel="Synthetic users",
         ),
         Option(
-            name="catalogue",
+            name="item_catalog",
             metavar="FILE|as-rated",
-            help="A public list of items, one id on each line; as-rated if everybody may know"
-            " which items were rated at all. If not given, items are chosen with noise, "
-            "and rare ones left out.",
-            panel="Synthetic people",
+            help="A public list of items, one id per line; as-rated if the list of rated items is "
+            "public. Default: items are selected by noisy counts, and rare ones omitted.",
+            panel="Synthetic users",
         ),
         Option(
             name="rating_grid",
             choices=("tenths", "whole"),
             flag="--ratings",
-            help="How finely drawn ratings are rounded: tenths (default), or whole, to the "
-            "scale itself.",
-            panel="Synthetic people",
+            help="Rounding of synthetic ratings: tenths of the scale's step (default), or whole, "
+            "the scale itself.",
+            panel="Synthetic users",
         ),
     ),
     variants=tuple(_variant(epsilon) for epsilon in (None, 50.0, 20.0, 10.0, 3.0, 1.0)),

@@ -225,7 +225,9 @@ class TestDrawnPeople:
     def ratings_drawn(self, seed, is_there):
         """How often a release rates as highly as nobody else does."""
         ratings = self.TABLES.table(is_there)
-        drawing = Synthesizer(self.EPSILON, self.DELTA, catalogue="as-rated", people=200, seed=seed)
+        drawing = Synthesizer(
+            self.EPSILON, self.DELTA, item_catalog="as-rated", n_users=200, seed=seed
+        )
         try:
             blocks = list(drawing.anonymize(ratings).published.blocks())
         except RecveilError:

@@ -1,4 +1,4 @@
-"""How far ratings follow tastes is found where it was planted, and not where it is not."""
+"""How far ratings follow item_embeddings is found where it was planted, and not where it is not."""
 
 import numpy as np
 import pytest

@@ -11,8 +11,8 @@ from recveil.methods.synthetic.noisy_sums import SHARES_OF_LIKES, Public, measur
 LIKED = make_ratings(800, 50, 12_000, seed=6).as_likes()
 
 
-def drawn(model, n_people, seed=1):
-    blocks = list(model.draw(n_people, np.random.default_rng(seed)))
+def drawn(model, n_users, seed=1):
+    blocks = list(model.draw(n_users, np.random.default_rng(seed)))
     counts = np.concatenate([np.diff(block.indptr) for block in blocks])
     items = np.concatenate([block.indices for block in blocks])
     return counts, items, np.concatenate([block.values for block in blocks])

@@ -16,5 +16,5 @@ class TestChosenItems:
         assert ratings.n_items == 45
         for seed in range(200):
             found = measured(ratings, 30.0, seed, CHOSEN)
-            assert found.told.max() < 40
+            assert found.released.max() < 40
             assert not found.items.popularity[40:].any()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from recveil.methods.synthetic.options import (
     as_ids,
     in_public_order,
-    on_catalogue,
+    on_catalog,
 )
 from recveil.ratings import Ratings, RatingScale
 
@@ -38,4 +38,4 @@ def test_no_rating_is_lost_or_moved(pairs):
         }
 
     assert cells(ordered) == cells(ratings)
-    assert cells(on_catalogue(ratings, as_ids([*set(items), "7", "a"]))) == cells(ratings)
+    assert cells(on_catalog(ratings, as_ids([*set(items), "7", "a"]))) == cells(ratings)

@@ -1,0 +1,79 @@
+"""JSON documents of new releases, and of their estimates."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from recveil.methods import Anonymized, DryRun
+from recveil.methods.earlier_releases import Earlier
+from recveil.publish.size_estimate import Expected
+from recveil.release.manifest import twin_name
+from recveil.report.document import parts_of
+from recveil.report.release.linkage import linkage_warnings
+from recveil.report.release.text import describe_basis
+
+
+@parts_of.register
+def _(made: Anonymized) -> dict[str, object]:
+    public, private = made.release.published, made.release.private
+    warned = linkage_warnings(made.earlier, made.output, public.claim, private.ratings_sha256)
+    return {
+        "settings": public.settings,
+        "filled_cells": private.settings.get("filled_cells"),
+        "lone_ratings": _figures(private.lone_ratings),
+        "diversity_cost": _figures(private.diversity_cost),
+        "verification": made.verification.to_dict(),
+        "earlier": earlier_to_dict(made.earlier, warned),
+        **folders_to_dict(made.output),
+    }
+
+
+@parts_of.register
+def _(dry: DryRun) -> dict[str, object]:
+    foreseen = dry.foreseen
+    return {
+        "dry_run": True,
+        "method": dry.method.name,
+        "k": dry.k,
+        "groups": foreseen and foreseen.groups,
+        "users": foreseen and foreseen.n_users,
+        "expected": foreseen and estimate_to_dict(foreseen.expected),
+        "memory": foreseen and foreseen.memory,
+        "estimated_from": describe_basis(foreseen) if foreseen else [],
+        "rejection": dry.rejection,
+        "leftovers": list(dry.leftovers),
+        "earlier": earlier_to_dict(dry.earlier),
+        **folders_to_dict(dry.output),
+    }
+
+
+def folders_to_dict(output: Path) -> dict[str, str]:
+    """Return the published and the private folder of a release."""
+    return {"output": str(output), "private": twin_name(str(output))}
+
+
+def estimate_to_dict(expected: Expected | None) -> dict[str, Any] | None:
+    """Return the estimated size and time of a release."""
+    if expected is None:
+        return None
+    figures = {name: value for name, value in expected._asdict().items() if name != "what"}
+    return {"values": figures.pop("n_values"), **figures}
+
+
+def earlier_to_dict(
+    earlier: Sequence[Earlier], warnings: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return earlier releases with the number of these users in each."""
+    found: list[dict[str, Any]] = [
+        {"release": str(each.folder), "users": each.n_users} for each in earlier
+    ]
+    for each, warning in zip(found, warnings or (), strict=False):
+        each["warning"] = warning
+    return found
+
+
+def _figures(figures: Any) -> dict[str, Any] | None:
+    """Return figures whose stored names say label for a published value."""
+    if figures is None:
+        return None
+    return {name.replace("label", "value"): value for name, value in figures._asdict().items()}

@@ -1,0 +1,327 @@
+"""Sentences about a new release for its publisher, and about the estimate of one."""
+
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+from pathlib import Path
+
+from recveil.methods import Anonymized, DryRun
+from recveil.methods.release_summary import (
+    CoRatedSummary,
+    PredictiveSummary,
+    ReleaseSummary,
+    SparseSummary,
+    SyntheticSummary,
+)
+from recveil.methods.size_estimates import Foreseen
+from recveil.publish.size_estimate import Expected, format_bytes
+from recveil.release.claim import LOUD_DELTA, of_large_delta, of_large_epsilon
+from recveil.release.exact_ratings import ExactRatings
+from recveil.release.manifest import twin_name
+from recveil.release.registry import method_of
+from recveil.release.sides import Published
+from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
+from recveil.report.release.linkage import linkage_warnings
+from recveil.runtime.errors import describe_count
+from recveil.runtime.memory import machine_memory
+from recveil.verification.other_files import describe_formulas
+from recveil.verification.rater_ids import describe_handles
+
+# Threshold of delta times the number of users.
+_LARGE_DELTA = 0.1
+# At epsilon 1, MovieLens 100K has two directions, some 70 % of a user's ratings are dropped, and
+# recommendations retain 45 % of the utility of raw ratings, about as the popularity baseline; at
+# epsilon 3 it has four directions, 37 % are dropped, and 68 % is retained.
+_FEW_FACTORS, _LARGE_OMITTED_SHARE = 3, 0.4
+_MOST_WARNINGS = 3
+
+
+def sentences(result: Anonymized | DryRun) -> list[str]:
+    """Return what a publisher should know about a new release, or its estimate."""
+    if isinstance(result, DryRun):
+        return list(_of_dry_run(result))
+    return [
+        *describe_summary(result.summary),
+        *describe_formulas(result.release.published.items),
+        *_of_levels(result),
+        describe_publishing(
+            result.output,
+            contains_users=result.verification.contains_users,
+            has_earlier=bool(result.earlier),
+        ),
+    ]
+
+
+def warnings(result: Anonymized | DryRun) -> list[str]:
+    """Return warnings about earlier releases of the same users, and about ids of items."""
+    if isinstance(result, DryRun):
+        return [
+            f"{earlier.folder} has some of the same users; the run warns about it."
+            for earlier in result.earlier
+        ]
+    published, private = result.release.published, result.release.private
+    linked = linkage_warnings(
+        result.earlier, result.output, published.claim, private.ratings_sha256
+    )
+    users, items = result.ratings.users.tolist(), published.items.tolist()
+    handles = describe_handles(users, items, can_hide=published.claim.about.contains_users)
+    return [*first_warnings(linked), *([handles] if handles else [])]
+
+
+def first_warnings(linked: Sequence[str]) -> list[str]:
+    """Return the first distinct warnings about earlier releases, and the number of others."""
+    distinct = list(dict.fromkeys(linked))
+    left = len(distinct) - _MOST_WARNINGS
+    if left <= 0:
+        return distinct
+    return [
+        *distinct[:_MOST_WARNINGS],
+        f"{left:,} more earlier releases in the same folder have some of these users.",
+    ]
+
+
+def describe_publishing(output: Path, *, contains_users: bool, has_earlier: bool) -> str:
+    """Describe what to publish, and what the private folder would reveal.
+
+    Examples
+    --------
+    >>> describe_publishing(Path("out"), contains_users=True, has_earlier=False)
+    'Publish out. Keep out.private secret: it maps rows to users.'
+    """
+    alone = ", and none of the earlier releases of these users" if has_earlier else ""
+    reveals = "it maps rows to users" if contains_users else "it lists the users of the table"
+    return f"Publish {output}{alone}. Keep {twin_name(str(output))} secret: {reveals}."
+
+
+def describe_summary(summary: ReleaseSummary) -> list[str]:
+    """Return the figures of a release in sentences, and the known attacks on it."""
+    published, figures = summary
+    undone = method_of(published.settings).undone_by(published.settings)
+    described = list(_describe(figures, published))
+    if isinstance(figures, PredictiveSummary):
+        return [*described, *undone, *_of_alternatives(figures)]
+    return [*described, *undone]
+
+
+@singledispatch
+def _describe(figures: object, published: Published) -> Iterator[str]:
+    """Yield the sentences of a registered method."""
+    del published
+    if isinstance(figures, list | tuple):
+        yield from map(str, figures)
+
+
+@_describe.register
+def _(figures: PredictiveSummary, published: Published) -> Iterator[str]:
+    del published
+    exact = figures.exact
+    if exact is None:
+        return
+    yield (
+        f"The rows reveal {_revealed(exact)}: {exact.rating_share:.1%}, of "
+        f"{exact.user_share:.1%} of the users, have no other rater in the group; for the others "
+        f"all raters agree, or their rounded mean is the rating. A larger k reveals fewer."
+    )
+    guess = "An adversary who takes a value for the rating of every rater in the group is right"
+    if exact.is_rounded_off:
+        yield f"{guess}, to within {exact.within:g}, in {exact.near_label_share:.1%} of cases."
+    elif exact.label_share is not None:
+        yield f"{guess} in {exact.label_share:.1%} of cases, for values on the scale."
+
+
+def _revealed(exact: ExactRatings) -> str:
+    if exact.is_rounded_off:
+        return (
+            f"{exact.near_share:.1%} of the ratings to within the rounding ({exact.within:g}; "
+            f"{exact.exact_share:.1%} exactly)"
+        )
+    return f"{exact.exact_share:.1%} of the ratings exactly"
+
+
+def _of_alternatives(figures: PredictiveSummary) -> Iterator[str]:
+    if figures.has_sparse_alternative:
+        yield SPARSE_KEEPS_MORE
+    cost = figures.diversity_cost
+    if cost is not None:
+        kept = "" if cost.pruned else " The table is too large to remove unnecessary ones."
+        yield (
+            f"Diversity added {cost.added:,} values to {cost.labels:,}, on average "
+            f"{cost.harm:.2f} points off their item's mean; RMSE of the item means before and "
+            f"after: {cost.rmse_before:.4f}, {cost.rmse_after:.4f}.{kept}"
+        )
+
+
+@_describe.register
+def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
+    settings, scale = published.settings, published.scale
+    each = figures.n_filled / figures.n_ratings
+    if scale.unary:
+        yield (
+            f"Added {describe_count(figures.n_filled, 'like')} ({each:.1f} per real one) to "
+            f"{figures.n_ratings:,} real ones, until the users of each group like the same items: "
+            f"what an adversary learns about a group holds for each of its users."
+        )
+        return
+    # The verdict already warns of an adversary who knows ratings.
+    unchanged = (
+        ", which are published unchanged: they re-identify users nearly as easily as before"
+        if settings["protect"] == "none"
+        else ""
+    )
+    yield (
+        f"Filled {describe_count(figures.n_filled, 'cell')} ({each:.1f} per rating) next to "
+        f"{figures.n_ratings:,} real ratings{unchanged}."
+    )
+    if trust := figures.trust:
+        yield (
+            f"Trust: {describe_count(trust['statements'], 'statement')} between users; "
+            f"{describe_count(trust['ignored_lines'], 'line')} about "
+            f"{describe_count(trust['unknown_users'], 'user')} without ratings "
+            f"{'was' if trust['ignored_lines'] == 1 else 'were'} ignored."
+        )
+    if settings["protect"] == "shuffle":
+        yield (
+            "The values of each item were permuted within the groups, which no file can prove. A "
+            "rating that all users of a group gave is revealed; and where fills can be computed, "
+            "as item means can, a real rating is recognizable in its group."
+        )
+    if not settings["round_fills"]:
+        why = "" if scale.step else f", since {scale} is continuous"
+        yield (
+            f"Warning: fills are not rounded to the scale{why}. They are distinguishable from "
+            f"ratings."
+        )
+
+
+@_describe.register
+def _(figures: SparseSummary, published: Published) -> Iterator[str]:
+    noun = "likes" if published.scale.unary else "ratings"
+    sampled = "No rating is published: items are sampled, and values are predictions"
+    if published.scale.unary:
+        sampled = "No user's likes are published: the items of a row are sampled"
+    yield (
+        f"{sampled}. Item counts of the rows differ from those of the table by "
+        f"{figures.mean_error:.1f} users on average, and {figures.max_error:.0f} at most."
+    )
+    if figures.n_omitted:
+        yield (
+            f"Omitted {describe_count(figures.n_omitted, 'item')} with fewer than "
+            f"{published.claim.k} raters ({figures.omitted_share:.1%} of the {noun}): such an item "
+            f"would reveal its raters."
+        )
+
+
+@_describe.register
+def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
+    claim, n_factors = published.claim, figures.n_factors
+    omitted = published.settings["omitted_share"]
+    if claim.epsilon is not None and claim.delta is not None:
+        yield (
+            f"Sampled from noisy sums with epsilon {claim.epsilon:g} and delta {claim.delta:g}; "
+            f"the ledger lists every query."
+        )
+        if claim.delta > LOUD_DELTA:
+            yield f"Warning: {of_large_delta(claim.delta)}"
+        elif claim.delta * published.n_users > _LARGE_DELTA:
+            yield (
+                f"delta is more than a tenth of one over the {published.n_users:,} users; a "
+                f"smaller one (--delta) guarantees more."
+            )
+        if large := of_large_epsilon(claim.epsilon):
+            yield f"Warning: {large}"
+    if omitted > 0:
+        noun = "likes" if published.scale.unary else "ratings"
+        yield (
+            f"{omitted:.1%} of a user's {noun}, on average, are of omitted items with too few "
+            f"raters."
+            if claim.epsilon is None
+            else f"About {omitted:.1%} of a user's {noun} (a noisy mean) are of omitted items, "
+            f"whose counts are below the noise threshold."
+        )
+    above = "" if claim.epsilon is None else " above the noise"
+    yield (
+        f"The model has {describe_count(n_factors, 'factor')}{above}: directions in which users "
+        f"differ."
+    )
+    is_hidden = n_factors < _FEW_FACTORS or omitted > _LARGE_OMITTED_SHARE
+    if claim.epsilon is not None and is_hidden:
+        yield (
+            "Warning: the noise hides most differences between users, so recommenders may learn "
+            "only item popularity. More users or a larger epsilon retain more; recveil evaluate "
+            "measures it."
+        )
+
+
+def _of_levels(made: Anonymized) -> Iterator[str]:
+    """Warn of users who have a row of their own."""
+    n_alone = made.verification.alone
+    if not made.verification.has_levels:
+        return
+    has = "has" if n_alone == 1 else "have"
+    yield (
+        f"{describe_count(n_alone, 'user')} with privacy level 1 {has} a row alone, with their "
+        f"ratings published unchanged."
+    )
+
+
+def describe_estimate(expected: Expected, *, timed: bool = True) -> str:
+    """Describe the estimated size and time of a release, as in "Expected: about 290 values"."""
+    return f"Expected: {expected.sentence(timed=timed)}"
+
+
+def _of_dry_run(dry: DryRun) -> Iterator[str]:
+    if dry.foreseen is None:
+        yield f"The method {dry.method.name} has no estimate before the work."
+    else:
+        yield _of_size(dry, dry.foreseen)
+    for name in dry.leftovers:
+        yield (
+            f"An interrupted run left {name}; the run first completes or reverts that, or reports "
+            f"why it cannot."
+        )
+    if dry.foreseen is None:
+        return
+    if dry.foreseen.expected is not None:
+        yield f"{describe_estimate(dry.foreseen.expected)}, on two cores."
+    limit = machine_memory()
+    beyond = "; use a larger machine, or fewer ratings" if dry.foreseen.memory > limit else ""
+    yield (
+        f"Memory: about {format_bytes(dry.foreseen.memory)} of the {format_bytes(limit)} that this "
+        f"process may use{beyond}."
+    )
+    yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
+    if dry.rejection:
+        yield f"With this estimate, the run would fail: {dry.rejection}."
+
+
+def _of_size(dry: DryRun, foreseen: Foreseen) -> str:
+    if foreseen.groups is None:
+        return (
+            f"Would publish about {describe_count(foreseen.n_users, 'synthetic user')}, and no "
+            f"user's row ({dry.method.name}); no noise was drawn, and no epsilon is spent."
+        )
+    least = f" of at least {dry.k}" if dry.k is not None else ""
+    return (
+        f"Would publish {describe_count(foreseen.n_users, 'user')} in at most "
+        f"{describe_count(foreseen.groups, 'group')}{least} ({dry.method.name})."
+    )
+
+
+_BASIS = {
+    "groups-of-k": "groups as if each had k users",
+    "groups-of-levels": "groups as if each had as many users as its highest level",
+    "padded-rows": "values exactly, for so many groups; bytes as for earlier padded columns",
+    "random-groups": "values and bytes as if groups were random: users of one group share more "
+    "items than that, so mostly an upper bound",
+    "without-diversity": "without the values that diversity adds (l, --l)",
+    "frequent-items": "values from the ratings of items with at least k raters",
+    "n-users-given": "the requested number of users",
+    "n-users-noisy": "users of the table; the run counts them with noise, if epsilon is a number",
+    "mean-ratings": "values from the mean number of ratings, to which the run adds noise",
+    "rare-items-omitted": "the run omits rare items, so it is an upper bound",
+    "many-factors": "time as if the model had many factors",
+}
+
+
+def describe_basis(foreseen: Foreseen) -> list[str]:
+    """Describe the basis of an estimate, one clause each."""
+    return [_BASIS[each] for each in foreseen.basis]
