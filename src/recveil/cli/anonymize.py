@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, echo
+from recveil.cli.options import Force, Json
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.methods import Anonymized
@@ -120,9 +121,11 @@ def anonymize(
     if dry_run:
         _run_dry(source, output, json, keywords)
         return
-    from recveil.cli.show import write_json
-    from recveil.cli.show_release import show_release
+    from recveil.cli.outputs import write_json
     from recveil.methods import anonymize
+    from recveil.methods.registry import describe_to_publisher
+    from recveil.report.release import show_release
+    from recveil.report.terminal import show_reading
 
     estimates: list[Expected] = []
 
@@ -131,11 +134,20 @@ def anonymize(
         _report(expected)
 
     made = anonymize(source, output, on_estimate=report, **keywords)
-    _warn(made.warnings(output))
+    warnings = made.warnings(output)
+    _warn(warnings)
     if warning := made.item_warning():
         echo(f"warning: {warning}", err=True)
-    if write_json(_as_json(made, output, estimates[0] if estimates else None), json):
-        show_release(made, output, is_explained=explain)
+    if write_json(_to_dict(made, output, warnings, estimates[0] if estimates else None), json):
+        show_reading(made.reading)
+        show_release(
+            made.release,
+            made.verification,
+            output,
+            statements=describe_to_publisher(made.release, made.ratings),
+            earlier=made.earlier,
+            is_explained=explain,
+        )
 
 
 def _report(expected: "Expected", *, timed: bool = True) -> None:
@@ -151,35 +163,71 @@ def _run_by_spark(
     *,
     explain: bool,
 ) -> None:
-    from recveil.cli.show import write_json
-    from recveil.cli.show_released import as_json, show_released
+    from recveil.cli.outputs import write_json
+    from recveil.report.release import release_to_dict, show_release
+    from recveil.runtime.errors import describe_count, printable
     from recveil.spark import anonymize
 
     estimate = partial(_report, timed=False)
     made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
-    _warn(made.warnings(output))
-    if write_json(as_json(made, output), json):
-        show_released(made, output, is_explained=explain)
+    warnings = made.warnings(output)
+    _warn(warnings)
+    data = {
+        "users": made.n_users,
+        "items": made.n_items,
+        "ratings": made.n_ratings,
+        "density": made.n_ratings / (made.n_users * made.n_items),
+        "scale": str(made.scale),
+        "notes": list(made.notes),
+    }
+    document = release_to_dict(
+        made.release,
+        made.verification,
+        output,
+        data=data,
+        earlier=made.earlier,
+        warnings=warnings,
+    )
+    if not write_json({"engine": "spark", **document}, json):
+        return
+    likes = made.scale.unary
+    echo(
+        f"Read {describe_count(made.n_ratings, 'like' if likes else 'rating')} of "
+        f"{describe_count(made.n_items, 'item')} by {describe_count(made.n_users, 'user')}; "
+        f"{'no ratings: read as likes' if likes else f'scale {made.scale}'}; by Spark."
+    )
+    for note in made.notes:
+        echo(printable(note))
+    show_release(
+        made.release,
+        made.verification,
+        output,
+        statements=made.statements,
+        earlier=made.earlier,
+        is_explained=explain,
+    )
 
 
 def _run_dry(source: str, output: Path, json: Path | None, keywords: "AnonymizeOptions") -> None:
-    from recveil.cli.show import describe, show_read, write_json
+    from recveil.cli.outputs import write_json
     from recveil.methods import dry_run
     from recveil.release.manifest import twin_name
+    from recveil.report import data_to_dict
+    from recveil.report.terminal import show_reading
 
     estimate = dry_run(source, output, **keywords)
-    as_json = {
+    document = {
         **estimate.to_dict(),
         "output": str(output),
         "private": twin_name(str(output)),
-        "data": describe(estimate.reading.ratings, estimate.reading),
+        "data": data_to_dict(estimate.reading.ratings, estimate.reading),
         "earlier": [
             {"release": str(earlier.folder), "people": earlier.people}
             for earlier in estimate.earlier
         ],
     }
-    if write_json(as_json, json):
-        show_read(estimate.reading)
+    if write_json(document, json):
+        show_reading(estimate.reading)
         for sentence in estimate.sentences():
             echo(sentence)
         for earlier in estimate.earlier:
@@ -201,29 +249,27 @@ def _warn(warnings: list[str]) -> None:
         )
 
 
-def _as_json(made: "Anonymized", output: Path, expected: "Expected | None") -> dict[str, Any]:
+def _to_dict(
+    made: "Anonymized", output: Path, warnings: list[str], expected: "Expected | None"
+) -> dict[str, Any]:
     """Return the result for JSON, with the private figures that the publisher needs."""
-    from recveil.cli.show import describe
-    from recveil.release.manifest import twin_name
+    from recveil.report import data_to_dict
+    from recveil.report.release import release_to_dict
 
-    public, private = made.release.published, made.release.private
+    private = made.release.private
     lone, cost = private.lone_ratings, private.diversity_cost
+    document = release_to_dict(
+        made.release,
+        made.verification,
+        output,
+        data=data_to_dict(made.ratings, made.reading),
+        earlier=made.earlier,
+        warnings=warnings,
+    )
     return {
-        "output": str(output),
-        "private": twin_name(str(output)),
-        "data": describe(made.ratings, made.reading),
+        **document,
         "expected": expected and expected.to_dict(),
-        "settings": public.settings,
         "filled_cells": private.settings.get("filled_cells"),
         "lone_ratings": lone and lone._asdict(),
         "diversity_cost": cost and cost._asdict(),
-        "verification": made.verification.to_dict(),
-        "earlier": [
-            {
-                "release": str(earlier.folder),
-                "people": earlier.people,
-                "warning": warning,
-            }
-            for earlier, warning in zip(made.earlier, made.warnings(output), strict=True)
-        ],
     }

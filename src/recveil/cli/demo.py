@@ -33,13 +33,14 @@ def demo(
 
     Example: `recveil demo`
     """
-    from recveil.cli.show import describe, write_json
+    from recveil.cli.outputs import write_json
     from recveil.demo import KNOWN, demo, release_synthetic
+    from recveil.report import data_to_dict
 
     shown = demo(output, k=k, epsilon=epsilon, seed=seed, force=force)
     result = {
         "output": str(output),
-        "data": describe(shown.ratings),
+        "data": data_to_dict(shown.ratings),
         "known_ratings": KNOWN,
         "unique_before": shown.before.unique_share,
         "different_rows_before": shown.row_sizes.size,

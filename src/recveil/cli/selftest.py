@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, echo
+from recveil.cli.options import Json
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.io.options import ReadingOptions
@@ -24,9 +25,11 @@ def selftest(
     Example: `recveil selftest ratings.csv`
     """
     from recveil.auditing import selftest
-    from recveil.cli.show import describe, show_read, write_json
+    from recveil.cli.outputs import write_json
     from recveil.io import understand
+    from recveil.report import data_to_dict
     from recveil.report.audit import check_to_dict
+    from recveil.report.terminal import show_reading
     from recveil.runtime.progress import THE_REST, parts
 
     with parts("Checking the attacks", {"Reading ratings": 1, THE_REST: 3}) as begin:
@@ -37,11 +40,11 @@ def selftest(
     holds = all(check.holds for check in checks)
     result: dict[str, Any] = {
         "holds": holds,
-        "data": describe(read.ratings, read),
+        "data": data_to_dict(read.ratings, read),
         "checks": [check_to_dict(check) for check in checks],
     }
     if write_json(result, json):
-        show_read(read)
+        show_reading(read)
         for check in result["checks"]:
             verdict = "holds" if check["holds"] else "FAILS"
             echo(f"{verdict}  {check['name']}: {check['measured']}")

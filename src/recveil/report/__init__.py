@@ -9,11 +9,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recveil.io import Reading
+    from recveil.ratings import Ratings
     from recveil.report.audit.page import audit_page, write_audit_page
 
 __all__ = [
     "audit_page",
     "chart",
+    "data_to_dict",
     "facts",
     "tables",
     "to_dict",
@@ -22,12 +25,25 @@ __all__ = [
     "write_html",
 ]
 
-_SUBPACKAGES = {"auditing": "audit", "evaluation": "evaluation", "comparison": "comparison"}
+_SUBPACKAGES = {"auditing": "audit"}
 
 
 def _subpackage_of(result: object) -> ModuleType:
     package = type(result).__module__.split(".")[1]
-    return import_module(f"recveil.report.{_SUBPACKAGES[package]}")
+    return import_module(f"recveil.report.{_SUBPACKAGES.get(package, package)}")
+
+
+def data_to_dict(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, Any]:
+    """Return the size of a table, and how it was read, as plain data for JSON."""
+    return {
+        **({} if reading is None else reading.to_dict()),
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": ratings.n_ratings,
+        "density": ratings.density,
+        "scale": str(ratings.scale),
+        **ratings.scale.words_told(),
+    }
 
 
 def to_dict(result: object) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from recveil.io.columns.ids import describe_user_ids
 from recveil.release.manifest import (
     CLASSES,
     MANIFEST,
@@ -29,9 +28,8 @@ from recveil.spark.input import address_of
 from recveil.spark.session import spark_session
 from recveil.verification import Verification
 from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
-from recveil.verification.not_covered import not_covered_of_release
+from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
-    describe_formulas,
     foreign_files,
     has_clusters,
     wrong_card,
@@ -45,11 +43,11 @@ from recveil.verification.private_data import (
     PrivateSide,
     PublishedNames,
     found_values,
-    not_looked_for,
+    limits_of_search,
 )
 from recveil.verification.published_file import Block, Pseudonyms, PublishedFile
 from recveil.verification.release_folder import check_published
-from recveil.verification.results import MOST_KEPT, Violation, Violations
+from recveil.verification.results import MOST_KEPT, Limit, Violation, Violations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -113,7 +111,7 @@ def merge_parts(
             )
         if row["unread"]:
             what = row["unread"].removeprefix(f"{name}: ")
-            violations.append(Violation(name, None, None, f"what stands there now: {what}"))
+            violations.append(Violation(name, None, None, f"changed, and {what}"))
         elif (row["prefix"], row["first"]) != (prefix, expected):
             problem = "its user ids do not continue those of the part before"
             violations.append(Violation(name, 1, None, problem))
@@ -140,7 +138,7 @@ class ClassesCounted(NamedTuple):
     # Users, classes, classes of a single user, and the size of the smallest class
     users: int
     classes: int
-    alone: int
+    singletons: int
     smallest: int
 
 
@@ -169,10 +167,10 @@ def count_classes(frame: "DataFrame") -> ClassesCounted:
     result = frame.agg(
         sql.sum("people").alias("users"),
         sql.count(sql.lit(1)).alias("classes"),
-        sql.sum((sql.col("people") == 1).cast("long")).alias("alone"),
+        sql.sum((sql.col("people") == 1).cast("long")).alias("singletons"),
         sql.min("people").alias("smallest"),
     ).first()
-    names = ("users", "classes", "alone", "smallest")
+    names = ("users", "classes", "singletons", "smallest")
     return ClassesCounted(*(int((result and result[name]) or 0) for name in names))
 
 
@@ -187,7 +185,7 @@ def note_small(
     names = manifest.ratings_files
     for row in small.orderBy("first").limit(MOST_KEPT).drop("row").collect():
         n_users, first = row["people"], row["first"]
-        size = "1 person" if n_users == 1 else f"{n_users} people"
+        size = "1 user" if n_users == 1 else f"{n_users} users"
         problem = f"its {what} are shared by {size}; at least {row['needed']} required"
         name = names[first["part"]]
         is_text = name.endswith(".csv")
@@ -409,7 +407,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             note_list(readers.spark, frame, folder, violations)
         finally:
             frame.unpersist()
-        counts |= {"users": counted.users, "classes": counted.classes, "alone": counted.alone}
+        counts |= {"users": counted.users, "classes": counted.classes, "alone": counted.singletons}
         violations += wrong_counts(manifest, counts)
         values = _most_values(readers.spark, folder, manifest) if has_clusters(manifest) else 0
         violations += wrong_settings(manifest, {**counts, "values": values})
@@ -427,11 +425,11 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         compared=[*claim.about.compared, *(["k"] * claim.levels)] if readers.all_read else [],
         violations=violations.to_list(),
         checksums=checksums,
-        alone=counted.alone,
+        singletons=counted.singletons,
         has_levels=claim.levels,
         not_covered=[
-            *not_covered_of_release(manifest, ratings_name),
-            *([*describe_formulas(items), *describe_user_ids(items)] if readers.all_read else []),
+            *limits_of_release(manifest, ratings_name),
+            *(limits_of_items(items) if readers.all_read else []),
         ],
     )
 
@@ -478,22 +476,19 @@ class _Executors:
         return {**counts, "users": counts["records"]}, self.items
 
 
-def _merge_scans(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[str]]:
-    """Combine the results of all pieces: violations, and values that were not searched."""
+def _merge_scans(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[Limit]]:
+    """Combine the violations of all pieces, and what was not searched."""
     result = {tuple(each): None for row in rows for each in json.loads(row["violations"])}
     met = IdsInItems("", sum(row["unknown"] for row in rows), sum(row["met"] for row in rows))
-    unsearched = not_looked_for(sum(row["users"] for row in rows), met)
+    limits = limits_of_search(sum(row["users"] for row in rows), met)
     if len(rows) > 1:
-        unsearched.append(
-            f"Ids of users were searched in {len(rows):,} separate pieces: patterns across pieces "
-            f"were not searched."
-        )
-    return [Violation(*each) for each in result], unsearched
+        limits.append(Limit("pieces", (len(rows),)))
+    return [Violation(*each) for each in result], limits
 
 
 def _private_values(
     spark: "SparkSession", folder: Path, private: Path, items: list[Any], *, has_users: bool
-) -> tuple[list[Violation], list[str]]:
+) -> tuple[list[Violation], list[Limit]]:
     """Search a release for private values: of the users of each part, or of pieces of all users."""
     private_info = _read_private_info(folder, private)
     files = assignment_files(private_info)

@@ -140,7 +140,7 @@ class IdsInItems(NamedTuple):
     n_matched: int
 
     def _facts(self) -> dict[str, object]:
-        return {"untold": self.n_undecided, "met": self.n_matched}
+        return {"undecided": self.n_undecided, "matched": self.n_matched}
 
 
 def ids_in_items(
@@ -162,12 +162,12 @@ def ids_in_items(
     repeated = find_repeated_rows(texts, users, texts, LIKES if is_unrated else None)
     if n_rows := len({*rows, *repeated}):
         problem = (
-            f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
+            f"{n_rows:,} item ids contain rows of the original table; read that table "
             f"again: a stray quote may have swallowed them"
         )
     elif found := found_within(clear, text):
         which = "a user id" if len(found) == 1 else f"{len(found):,} user ids"
-        problem = f"ids of items contain {which}; {remedy}"
+        problem = f"item ids contain {which}; {remedy}"
     else:
         problem = (
             _whole(users, texts)
@@ -248,8 +248,8 @@ def _whole(users: Sequence[Any], item_ids: list[str]) -> str:
     if len(both) < max(_MANY, _MOST * len(words)):
         return ""
     return (
-        f"{len(both):,} of {len(words):,} user ids are ids of items, too; if the item column "
-        f"holds users, name the columns"
+        f"{len(both):,} of {len(words):,} user ids are also item ids; if the item column "
+        f"contains users, name the columns"
     )
 
 
@@ -260,7 +260,7 @@ def _as_words(users: Sequence[Any], met: set[str], item_ids: list[str]) -> str:
     if not (_are_many(len(both), len(words)) and _are_systematic(both, item_ids, len(words))):
         return ""
     how_many = f"all {len(both):,}" if both == words else f"{len(both):,} of {len(words):,}"
-    return f"{how_many} user ids are words in the ids of items"
+    return f"{how_many} user ids are words of item ids"
 
 
 def _are_many(n: int, of: int) -> bool:
@@ -299,8 +299,8 @@ def _as_numbers(users: Sequence[Any], met: set[str], item_ids: list[Any]) -> str
     if len(adjacent) < _MANY or len(adjacent & of_items) > _MOST_ADJACENT * len(adjacent):
         return ""
     return (
-        f"ids of items contain {len(both):,} of {len(numbers):,} user numbers, but not the numbers "
-        f"next to them"
+        f"item ids contain {len(both):,} of {len(numbers):,} numeric user ids, but not the "
+        f"adjacent numbers"
     )
 
 

@@ -500,8 +500,8 @@ def make_release(job: Assignment) -> dict[str, Any]:
     """Make a release, and verify the files that were written."""
     from recveil.methods import anonymize
     from recveil.methods.registry import describe_to_publisher
+    from recveil.report.verification import describe_formulas
     from recveil.verification import verify
-    from recveil.verification.other_files import describe_formulas
     from recveil.workbench.preview import preview
 
     settings = job.settings

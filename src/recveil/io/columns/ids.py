@@ -449,20 +449,3 @@ def reject_people(items: Iterable[Any], *, can_hide: bool = True) -> None:
             f"rename them{hide}",
             code="id.personal",
         )
-
-
-def describe_user_ids(items: Iterable[Any]) -> list[str]:
-    """Say of a release how many ids of its items look like those of people.
-
-    Examples
-    --------
-    >>> describe_user_ids(["Heat", "ann@example.org"])
-    ['1 of the ids of items looks like e-mail addresses: perhaps people were published as items.']
-    """
-    if (found := user_ids_among(items)) is None:
-        return []
-    kind, times = found
-    look = "looks" if times == 1 else "look"
-    return [
-        f"{times:,} of the ids of items {look} like {kind}: perhaps people were published as items."
-    ]

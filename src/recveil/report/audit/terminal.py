@@ -10,6 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from recveil.release.claim import claim_kind
+from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
 
 # The rate among all targets would be 0, which would look like safety.
@@ -29,11 +30,6 @@ _FIGURES = (
     *("TPR at 5 % FPR", "attributes", "points by membership", "nonmembers"),
     "control",
 )
-
-
-def _table(*heads: str) -> Table:
-    """Return a table without a frame."""
-    return Table(*heads, show_edge=False, pad_edge=False)
 
 
 def _fitting(console: Console, make: Callable[[str], Table]) -> Table:
@@ -84,7 +80,7 @@ def _adversary_rows(release: dict[str, Any], head: str, between: str) -> Table:
     names = release["columns"]
     requested = release["attacks"][0]["targets_requested"]
     rates = (names["class_reidentified"], names["reidentified"], names["bound"])
-    table = _table(head, f"attacked\nof {requested:,}", *rates)
+    table = table_of(head, f"attacked\nof {requested:,}", *rates)
     # Nothing is proven about users whose records share their items alone.
     is_proven = claim_kind(release["claim"]).is_bound
     for attack in release["attacks"]:
@@ -105,7 +101,7 @@ def _adversary_rows(release: dict[str, Any], head: str, between: str) -> Table:
 def show_disclosure(console: Console, release: dict[str, Any]) -> None:
     """Print the other figures of a release in a table, and below it what they leave out."""
     if release["rows"]:
-        table = _table("other disclosure", "measured", "to compare")
+        table = table_of("other disclosure", "measured", "to compare")
         for row in release["rows"]:
             table.add_row(*(escape(row[cell]) for cell in ("figure", "value", "baseline")))
         console.print(table)
@@ -164,7 +160,7 @@ def _show_attacks(console: Console, attacks: list[dict[str, Any]]) -> None:
 
 
 def _of_adversaries(attacks: list[dict[str, Any]], between: str) -> Table:
-    table = _table("adversary", *_COLUMNS)
+    table = table_of("adversary", *_COLUMNS)
     for attack in attacks:
         if not attack["targets_attacked"]:
             table.add_row(escape(attack["name"]), NO_USER)
@@ -276,7 +272,7 @@ def _show_release(console: Console, release: dict[str, Any]) -> None:
 
 
 def _linkage_table(linkage: dict[str, Any], between: str) -> Table:
-    table = _table(f"together with {escape(linkage['name'])}", *_OF_BOTH, "control")
+    table = table_of(f"together with {escape(linkage['name'])}", *_OF_BOTH, "control")
     rates = ("both", "reidentified_by_one", "reidentified_by_both", "control")
     for attack in linkage["attacks"]:
         table.add_row(escape(attack["name"]), *(_share(attack[rate], between) for rate in rates))

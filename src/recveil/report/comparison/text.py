@@ -17,6 +17,7 @@ from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares,
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_words
 from recveil.release.registry import undone_of, variant_of
+from recveil.report import data_to_dict
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import describe_count
 from recveil.runtime.safe_repr import Grid
@@ -94,19 +95,10 @@ _WEAK = {
 
 def to_dict(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain data for JSON."""
-    ratings, reading = comparison.ratings, comparison.reading
+    reading = comparison.reading
     variants = {row.method: variant_of(row.method) for row in comparison.rows}
     return {
-        "data": {
-            "source": reading.name,
-            "users": ratings.n_users,
-            "items": ratings.n_items,
-            "ratings": ratings.n_ratings,
-            "density": ratings.density,
-            "scale": str(ratings.scale),
-            **ratings.scale.words_told(),
-            **reading.to_dict(),
-        },
+        "data": {"source": reading.name, **data_to_dict(comparison.ratings, reading)},
         "settings": {
             "split": comparison.split,
             "seed": comparison.seed,

@@ -1,0 +1,11 @@
+"""Documents, sentences and tables of verdicts."""
+
+from recveil.report.verification.text import (
+    describe_formulas,
+    describe_limit,
+    facts,
+    tables,
+    to_dict,
+)
+
+__all__ = ["describe_formulas", "describe_limit", "facts", "tables", "to_dict"]
