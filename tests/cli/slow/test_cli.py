@@ -24,5 +24,5 @@ def test_demo_leaves_a_release(run):
     assert 0.9 < result["unique_before"] < 1
     assert result["targets"] == 2000
     assert result["verification"]["k_achieved"] == 5
-    assert result["drawn"]["verification"]["epsilon"] == 3
-    assert result["membership"]["auc"]["rate"] > 0.9 > result["drawn"]["most_auc"]
+    assert result["synthetic"]["verification"]["epsilon"] == 3
+    assert result["membership"]["auc"]["rate"] > 0.9 > result["synthetic"]["auc_bound"]

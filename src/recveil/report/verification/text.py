@@ -154,7 +154,7 @@ def _croissant(file: str, *texts: str) -> str:
 _LIMITS: dict[str, str | Callable[..., str]] = {
     "method": "{}",
     # What is the publisher's word.
-    "real-users": "That each {} belongs to another real user is the publisher's word.",
+    "real-users": "That each {} belongs to a different real user is the publisher's word.",
     "group-sizes": "The number of users of a row (group_size) is the publisher's word.",
     "synthetic-records": "That no record contains {} of a real user, and that all were sampled, is "
     "the publisher's word.",
@@ -180,7 +180,7 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     # What is not compared.
     "item-ids": "What the ids of items reveal is not checked.",
     "parquet-encoding": "How values are encoded and compressed within the pages of the Parquet "
-    "file is not compared, as there are many valid ways; nor is the named version of its writer.",
+    "file is not compared, as there are many valid forms; nor is the named version of its writer.",
     "parts": "After which record a part of the ratings ends is not compared.",
     "formulas": _formulas,
     "user-ids": _user_ids,
@@ -205,14 +205,14 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     # What the search for private values leaves open.
     "private-values": "The search for private values has limits. Ids of fewer than {} characters, "
     "numbers of few digits, and words cannot be distinguished from ratings, counts and titles; "
-    "they were searched among pseudonyms, in free text, and as words of item ids, where many of "
-    "them occur. Encoded values are not found, nor is what values reveal about users.",
+    "they were searched for among pseudonyms, in free text, and as words of item ids, where many "
+    "of them must occur. Encoded values are not found, nor is what values reveal about users.",
     "undecided-ids": _undecided_ids,
     "private-order": "The order of records was compared with that of the ids by two tests, which "
-    "take one random order in {:,} for a leak. For fewer than {} records they decide nothing, and "
-    "other orders were not searched.",
-    "machine": "Names and paths were searched of this machine and its user, not of another one on "
-    "which the release may have been made.",
+    "take one random order in {:,} for a leak. For fewer than {} records they decide nothing. "
+    "Other orders were not searched for.",
+    "machine": "Names and paths of this machine and its user were searched for, not those of "
+    "another machine on which the release may have been made.",
     "pieces": "Ids of users were searched in {:,} separate pieces: patterns across pieces were not "
     "searched.",
     # Why there are no link probabilities.
