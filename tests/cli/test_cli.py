@@ -33,7 +33,7 @@ def test_from_generate_to_verify(run, tmp_path):
     code, out, _ = run("anonymize", "made.parquet", "-o", "out", "--k", 5)
     assert code == 0
     assert "scale 1:5:1 (inferred" in out
-    assert "shared by at least 5 people" in out
+    assert "shared by at least 5 users" in out
     code, out, _ = run("verify", "out")
     assert code == 0
     assert "holds" in out

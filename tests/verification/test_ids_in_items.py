@@ -60,7 +60,7 @@ class TestPlanted:
     def test_people_s_numbers_in_the_column_of_items(self):
         """Item ids are the numbers of people: somebody took one column for the other."""
         people = SPARSE.tolist()
-        assert "not the numbers next to them" in ids_in_items(people, people[:80]).problem
+        assert "not the adjacent numbers" in ids_in_items(people, people[:80]).problem
 
     def test_no_id_is_repeated(self):
         for people in (NAMES, SPARSE.tolist()):
@@ -134,7 +134,7 @@ class TestItSays:
         assert not stop.value.code
         said = " ".join(capsys.readouterr().out.split())
         n_matched = sum(name in " ".join(ratings.items) for name in NAMES[:60])
-        told = "60 are short, words or numbers, and may occur in the ids of items by chance"
+        told = "60 are short, words or numbers, and may occur in item ids by chance"
         assert f"{told}: {n_matched} do" in said
 
     def test_addresses_are_told_from_numbers(self):

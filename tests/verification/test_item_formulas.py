@@ -162,7 +162,7 @@ def test_later_ones_must_tell(out, monkeypatch):
     sign(out, manifest)
     monkeypatch.setattr(other_files, "FORMULAS_SINCE", manifest_number(manifest))
     (violation,) = verify(out).violations
-    assert violation.problem.startswith("tells of 0 ids of items that begin as a formula does")
+    assert violation.problem.startswith("states 0 item ids that begin like a formula")
 
 
 def manifest_number(manifest):

@@ -123,7 +123,7 @@ def test_a_crowd_of_more_people_than_there_are_is_found_by_both(forged, crowd):
         told["settings"]["crowd"] = crowd
 
     ours, theirs = forged("sparse-users-csv", change)
-    assert f"settings: crowd is {crowd} people, but the ratings hold 60" in ours
+    assert f"settings: crowd is {crowd} users, but the ratings contain 60" in ours
     assert theirs
 
 
