@@ -225,7 +225,7 @@ def test_the_first_format_does_not_know_it(folder):
 
 def test_the_private_file_must_not_be_published(folder):
     (private_twin(folder) / "items.parquet").rename(folder / "items.parquet")
-    assert named_problem(verify(folder), "tells which item is which")
+    assert named_problem(verify(folder), "re-identifies items")
 
 
 def test_the_manifest_in_memory_says_so(release):

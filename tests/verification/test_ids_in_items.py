@@ -16,7 +16,7 @@ from recveil.verification import verify
 from recveil.verification.ids_in_items import (
     ids_in_items,
     line_breaks_in_items,
-    met_as_words,
+    match_words,
     words_of,
 )
 
@@ -65,7 +65,7 @@ class TestPlanted:
     def test_no_id_is_repeated(self):
         for people in (NAMES, SPARSE.tolist()):
             problem = ids_in_items(people, [f"by {each}" for each in people]).problem
-            assert not met_as_words(people, [problem])
+            assert not match_words(people, [problem])
 
     @pytest.mark.parametrize("people", [NAMES, SPARSE.tolist()], ids=["names", "numbers"])
     def test_people_in_few_items_that_are_else_the_same(self, people):
@@ -163,7 +163,7 @@ text = st.text(alphabet="ab1_ -é", max_size=6)
 
 @given(st.lists(text), st.lists(text))
 def test_words_are_met_as_the_simplest_way_meets_them(values, labels):
-    assert met_as_words(values, labels) == simplest(values, labels)
+    assert match_words(values, labels) == simplest(values, labels)
 
 
 def test_rows_of_likes_inside_an_item_id_are_found():

@@ -42,7 +42,7 @@ from recveil.verification.other_files import (
 from recveil.verification.private_data import (
     PrivateSide,
     PublishedNames,
-    found_values,
+    find_values,
     limits_of_search,
 )
 from recveil.verification.published_file import Block, Pseudonyms, PublishedFile
@@ -543,7 +543,7 @@ def _scan(
             users = table["user_id"].to_pylist()
             side = _side(users, [None] * len(users), private_info)
             published = PublishedNames([], [], items)
-            yield _as_row(*found_values(Path(folder), published, side), len(users))
+            yield _as_row(*find_values(Path(folder), published, side), len(users))
 
 
 def _scan_part(
@@ -575,7 +575,7 @@ def _scan_part(
                     code="internal.fault",
                 )
             side = _side(users, records, private_info)
-            yield _as_row(*found_values(Path(folder), published, side), len(users))
+            yield _as_row(*find_values(Path(folder), published, side), len(users))
 
 
 def _side(users: list[Any], records: list[str | None], private_info: dict[str, Any]) -> PrivateSide:

@@ -38,8 +38,8 @@ from recveil.verification.ids_in_items import (
     SHORTEST,
     IdsInItems,
     distinctive_values,
-    found_as_words,
-    found_within,
+    find_as_words,
+    find_within,
     ids_in_items,
 )
 from recveil.verification.results import Limit, Violation
@@ -227,11 +227,11 @@ def private_values(
     order of records and pseudonyms; the seed; this machine's name, its user's name and paths; and
     times of day. The result repeats no value.
     """
-    violations, in_items = found_values(folder, names, side)
+    violations, in_items = find_values(folder, names, side)
     return violations, limits_of_search(len(side.users), in_items)
 
 
-def found_values(
+def find_values(
     folder: Path, names: PublishedNames, side: PrivateSide
 ) -> tuple[list[Violation], IdsInItems]:
     """Search as `private_values` does, and also return the user ids within item ids."""
@@ -291,11 +291,11 @@ def _in_free_text(
         if not text:
             continue
         ids = [*side.users, *side.items]
-        found = found_as_words(ids, text) | found_within(distinctive_values(ids, len(text)), text)
+        found = find_as_words(ids, text) | find_within(distinctive_values(ids, len(text)), text)
         if found:
             yield where, f"contains a private id{_times(found)}"
         for what, values in machine.items():
-            if found_as_words(values, text):
+            if find_as_words(values, text):
                 yield where, f"contains {what}"
         if _TIME.search(text):
             yield where, "contains a time of day"
