@@ -199,7 +199,7 @@ def test_other_names_do_not_pass(folder):
     prefix = anonymize_hidden(RATINGS, METHODS["simple"], seed=1).published.items[0][:6]
     file.write_text(file.read_text().replace(f'"{prefix}24"', '"z-heat"'))
     sign(folder)
-    assert named_problem(verify(folder), "are not the pseudonyms of a release that hides them")
+    assert named_problem(verify(folder), "are not the pseudonyms of hidden items")
 
 
 def test_a_gap_in_the_numbers_does_not_pass(folder):

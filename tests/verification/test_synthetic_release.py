@@ -204,7 +204,7 @@ MODEL_WAYS = {
     "numbers of twice the length": lambda table: table.set_column(
         1, "offset", table["offset"].cast(pa.float64())
     ),
-    "what is no number": lambda table: table.set_column(
+    "not numbers": lambda table: table.set_column(
         1, "offset", pa.array(np.full(table.num_rows, np.nan, np.float32))
     ),
     "items in another order": lambda table: table.take(list(range(table.num_rows))[::-1]),
