@@ -76,8 +76,9 @@ def facts(result: object) -> dict[str, object]:
 
 
 def tables(result: object) -> list[Any]:
-    """Return the grids that a notebook shows of a result."""
-    return list(_subpackage_of(result).tables(result))
+    """Return the grids that a notebook shows of a result; none for results without tables."""
+    subpackage = _subpackage_of(result)
+    return list(subpackage.tables(result)) if hasattr(subpackage, "tables") else []
 
 
 def __getattr__(name: str) -> Any:

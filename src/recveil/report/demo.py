@@ -37,11 +37,6 @@ def facts(result: Demo) -> dict[str, object]:
     return result.verification._facts()
 
 
-def tables(_: Demo) -> list[Any]:
-    """Return no grids: a notebook shows the facts alone."""
-    return []
-
-
 def show_demo(result: Demo) -> None:
     """Print the raw table and both releases next to each other."""
     ratings, shared, synthetic = result.ratings, result.verification, result.synthetic

@@ -1,5 +1,5 @@
 """Documents, sentences and bars of inspections."""
 
-from recveil.report.inspection.text import facts, tables, to_dict
+from recveil.report.inspection.text import facts, to_dict
 
-__all__ = ["facts", "tables", "to_dict"]
+__all__ = ["facts", "to_dict"]

@@ -84,11 +84,6 @@ def facts(result: Inspection) -> dict[str, object]:
     return {"users": ratings.n_users, "items": ratings.n_items, "ratings": ratings.n_ratings}
 
 
-def tables(_: Inspection) -> list[Any]:
-    """Return no grids: a notebook shows the facts alone."""
-    return []
-
-
 def describe_signs(result: Inspection) -> list[str]:
     """Describe the evidence for or against swapped columns, one sentence each."""
     return [_describe_sign(sign, result) for sign in result.column_order.signs]

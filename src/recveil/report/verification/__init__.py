@@ -4,8 +4,7 @@ from recveil.report.verification.text import (
     describe_formulas,
     describe_limit,
     facts,
-    tables,
     to_dict,
 )
 
-__all__ = ["describe_formulas", "describe_limit", "facts", "tables", "to_dict"]
+__all__ = ["describe_formulas", "describe_limit", "facts", "to_dict"]

@@ -69,11 +69,6 @@ def facts(result: Verification) -> dict[str, object]:
     }
 
 
-def tables(_: Verification) -> list[Any]:
-    """Return no grids: a notebook shows the facts alone."""
-    return []
-
-
 def describe_limit(limit: Limit) -> str:
     """Describe something that a verdict does not cover.
 
