@@ -7,6 +7,7 @@ the tables end, and writes those whose rows differ to fuzz/findings.
 import argparse
 import csv
 import io
+import math
 import random
 import re
 import sys
@@ -109,7 +110,8 @@ def _compare(reading: Reading, data: bytes, mark: str | None) -> str:
     dropped = reading.duplicates_dropped + reading.off_scale_dropped + reading.unrated_dropped
     if reading.ratings.n_ratings + dropped != len(rows):
         raise FoundError(f"{reading.ratings.n_ratings} rows, {dropped} dropped, of {len(rows)}")
-    spans = _compare_counts(reading, content, mark, records)
+    rating = at[2] if len(at) > 2 else None
+    spans = _compare_counts(reading, content, mark, records, rating)
     return f"{ending}; fields span lines" * spans or ending
 
 
@@ -122,13 +124,15 @@ def _place(name: str | int, header: Sequence[str], has_header: bool) -> int:
     return header.index(str(name)) if has_header else int(name) - 1
 
 
-def _compare_counts(reading: Reading, content: str, mark: str, records: Records) -> bool:
+def _compare_counts(
+    reading: Reading, content: str, mark: str, records: Records, rating: int | None
+) -> bool:
     """Return whether fields span lines; require that these are counted, and lines add up."""
     n_spanning = sum(bool(_LINE_END.search(each)) for _, fields in records for each in fields)
     told = next(filter(None, map(_SPANNING.search, reading.notes)), None)
     if bool(n_spanning) != bool(told):
         raise FoundError(f"{n_spanning} fields span lines, but the notes are {reading.notes!a}")
-    if told and has_rows_in_fields(content, mark, records):
+    if told and has_rows_in_fields(content, mark, records, rating):
         raise FoundError("fields hold lines that could all be rows")
     if told:
         lines = _LINE_END.split(content)
@@ -145,10 +149,13 @@ def _compare_counts(reading: Reading, content: str, mark: str, records: Records)
     return bool(told)
 
 
-def has_rows_in_fields(content: str, mark: str, records: Records) -> bool:
-    """Return whether all lines have as many columns as the records, whatever quotes say."""
-    widths = {len(line.split(mark)) for line in _LINE_END.split(content) if line}
-    return widths == {len(fields) for _, fields in records}
+def has_rows_in_fields(content: str, mark: str, records: Records, rating: int | None) -> bool:
+    """Return whether all lines are rows with a rating, whatever quotes say."""
+    lines = [line.split(mark) for line in _LINE_END.split(content) if line]
+    if {len(fields) for fields in lines} != {len(fields) for _, fields in records}:
+        return False
+    ratings = [] if rating is None else [number_of(fields[rating].strip('"')) for fields in lines]
+    return not any(map(math.isnan, ratings[1:]))  # the first line may be a header
 
 
 def _is_within(records: Records, line: int) -> bool:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from independent_drawn import kind_of, problems_of_model, problems_of_people, problems_of_promise
-from independent_form import problems_of_form
+from independent_form import in_names_of_8, problems_of_form
 from independent_parquet import problems_of_parquet
 from independent_text import columns_of, problems_of_text
 
@@ -72,7 +72,8 @@ def problems(folder):
     folder = Path(folder)
     content = (folder / "release.json").read_bytes()
     try:
-        told = json.loads(content.decode(), parse_constant=refuse)
+        written = json.loads(content.decode(), parse_constant=refuse)
+        told = in_names_of_8(written)
         kind = kind_of(told["claim"])
     except (ValueError, KeyError, TypeError, RecursionError):
         yield "release.json describes nothing"
@@ -80,14 +81,14 @@ def problems(folder):
     if kind is None:
         yield "nobody knows what is claimed"
         return
-    found = list(problems_of_form(content, told))
+    found = list(problems_of_form(content, told, written))
     # What is told in another form can mean anything: nothing else is asked then.
     yield from found or problems_of_release(
-        folder, told, is_drawn=kind not in ("identical-rows", "co-rated")
+        folder, told, written, is_drawn=kind not in ("identical-rows", "co-rated")
     )
 
 
-def problems_of_release(folder, told, *, is_drawn):
+def problems_of_release(folder, told, written, *, is_drawn):
     """Say what in the files is not as release.json, which is in form, says that it is."""
     yield from problems_of_files(folder, told)
     names = ["model.parquet"] if told["layout"] == "model" else ["ratings.parquet", "ratings.csv"]
@@ -96,7 +97,7 @@ def problems_of_release(folder, told, *, is_drawn):
     if set(told["files"]) != {name, *beside} or not (folder / name).is_file():
         yield "other files than such a release has"
         return
-    yield from problems_of_card(folder, told)
+    yield from problems_of_card(folder, written)
     if name.endswith(".parquet"):
         yield from problems_of_parquet(folder / name)
     if is_drawn:
@@ -271,4 +272,5 @@ def described(records, told):
         "classes": len(people),
         "alone": sum(n == 1 for n in people.values()),
     }
-    return "\n".join(["digest,people", *lines, ""]), found
+    name = "users" if told["format"][-1] == "9" else "people"
+    return "\n".join([f"digest,{name}", *lines, ""]), found

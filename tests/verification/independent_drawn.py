@@ -41,7 +41,7 @@ def problems_of_promise(told):
         return
     if told["k"] != 1 or told["claim"].get("unit") != "person":
         yield "the claim has another form"
-    if (told["format"] == "recveil-release-8") != ("neighbours" in told["claim"]):
+    if (told["format"][-1] in "89") != ("neighbours" in told["claim"]):
         yield "the neighbouring relation is of another format"
     if told["claim"].get("neighbours", RELATION) != RELATION:
         yield "another neighbouring relation"
@@ -109,7 +109,8 @@ def problems_of_model(rows, told):
     if not all(type(item) is kind for item in items):
         yield "items of another type"
     if are_likes(told):
-        tastes = [f"taste_{place}" for place in range(told["settings"]["directions"] + 1)]
+        name = "factor" if told["format"][-1] == "9" else "taste"
+        tastes = [f"{name}_{place}" for place in range(told["settings"]["directions"] + 1)]
         if any(list(row) != ["item_id", "offset", *tastes] for row in rows):
             yield "the model of likes has other columns"
     numbers = [number for row in rows for name, number in row.items() if name != "item_id"]

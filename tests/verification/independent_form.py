@@ -8,7 +8,7 @@ import json
 import math
 import re
 
-FORMATS = [f"recveil-release-{number}" for number in range(1, 9)]
+FORMATS = [f"recveil-release-{number}" for number in range(1, 10)]
 KEYS = [
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type", "scale"),
     *("settings", "counts", "formulas", "files"),
@@ -55,6 +55,108 @@ QUERIES_OF_LIKES = [
     ),
     ("moments", "for each two items, how much people who like the one like the other", 6),
 ]
+
+
+# The ninth format has other names and words for the same; these are hand-typed, too.
+SETTINGS = {
+    "cluster_size": "crowd",
+    "items_below_k": "rare_items",
+    "value_step": "label_step",
+    "values": "labels",
+    "values_below_k": "rare_labels",
+    "feedback": "ratings",
+    "item_catalog": "catalogue",
+    "n_users": "people",
+    "omitted_share": "pooled_share",
+    "user_counts": "activity",
+    "cutpoints": "cuts",
+    "slopes": "tilts",
+    "slope_spreads": "likings",
+    "factors": "directions",
+}
+VALUES = {
+    ("method", "synthetic users"): "synthetic people",
+    ("method", "nominal labels"): "words by shares",
+    ("items_below_k", "omitted"): "left out",
+    ("values", "predicted"): "model",
+    ("feedback", "implicit"): "likes",
+    ("item_catalog", "rated items"): "as rated",
+    ("item_catalog", "selected"): "chosen",
+    ("n_users", "requested"): "asked for",
+    ("trust", "inferred"): "worked out",
+}
+COUNTED = {"values": "labels", "singletons": "alone"}
+CLAIMED = {
+    ("unit", "user"): "person",
+    ("neighbours", "add or remove one user"): "add or remove one person",
+}
+ASKED = {
+    ("users by user count", "the number of users by number of ratings"): QUERIES[0][:2],
+    ("rating levels", "users' shares of ratings at each level"): QUERIES[1][:2],
+    ("user means", "users' mean ratings and their squares"): QUERIES[2][:2],
+    ("item sums", "for each item, its ratings and their deviations from the mean"): QUERIES[3][:2],
+    (
+        "item kinds",
+        "users' shares of ratings on items with factors, on other published items, and on the rest",
+    ): QUERIES[4][:2],
+    (
+        "moments",
+        "for each pair of items, the weighted number of users with both",
+    ): QUERIES[5][:2],
+    (
+        "ratings by factor",
+        "for each factor, the slope of ratings along it, and the agreement of both halves of a "
+        "user's ratings",
+    ): QUERIES[6][:2],
+    (
+        "users by user count",
+        "the number of users by number of interactions",
+    ): QUERIES_OF_LIKES[0][:2],
+    ("item sums", "for each item, its interactions"): QUERIES_OF_LIKES[1][:2],
+    (
+        "item kinds",
+        "users' shares of interactions on items with factors, on other published items, and on "
+        "the rest",
+    ): QUERIES_OF_LIKES[2][:2],
+}
+
+
+def in_names_of_8(written):
+    """A release of the ninth format in the names of those before; old names are none there."""
+    if written["format"] != "recveil-release-9":
+        return written
+    told = dict(written)
+    told["settings"] = {
+        SETTINGS.get(name, name + "?" * (name in SETTINGS.values())): word(VALUES, name, value)
+        for name, value in written["settings"].items()
+    }
+    told["counts"] = {
+        COUNTED.get(name, name + "?" * (name in COUNTED.values())): value
+        for name, value in written["counts"].items()
+    }
+    if isinstance(written["claim"], dict):
+        told["claim"] = {
+            name: word(CLAIMED, name, value) for name, value in written["claim"].items()
+        }
+        ledger = dict(written["claim"]["ledger"])
+        ledger["queries"] = [
+            query | dict(zip(("name", "what"), asked(query), strict=True))
+            for query in ledger["queries"]
+        ]
+        told["claim"]["ledger"] = ledger
+    return told
+
+
+def word(known, name, value):
+    """The word of before; a word of before is none in the ninth format."""
+    old = [before for (of, _), before in known.items() if of == name]
+    if not isinstance(value, str):
+        return value
+    return known.get((name, value), value + "?" * (value in old))
+
+
+def asked(query):
+    return ASKED.get((query["name"], query["what"]), (query["name"] + "?", query["what"]))
 
 
 def one_of(*allowed):
@@ -145,7 +247,7 @@ def settings_of(told, number):
     given = told["settings"]
     method, rest = given.get("method"), {}
     if number == 6 or (
-        number == 8 and "ratings" in told["settings"]
+        number >= 8 and "ratings" in told["settings"]
     ):  # of likes: nothing stands there that is about ratings
         rest = {"k-coRating": {"grouping": one_of(*BY_FILL)}}
         rest |= {"sparse rows": {"crowd": crowd} | left_out(given)}
@@ -177,7 +279,7 @@ def settings_of(told, number):
         }
         rest |= {"trust": one_of("worked out", "stated")} if given.get("fill") == "trust" else {}
         rest |= {"label_step": step} if given.get("protect") == "mean" else {}
-    elif method == "words by shares" and number == 7:
+    elif method == "words by shares" and number in (7, 9):
         rest = {"homogenize": one_of("commonest", "shares"), "grouping": class_of(*GROUPINGS)}
     elif method == "sparse rows" and number >= 3:
         rest = {"crowd": crowd}
@@ -201,11 +303,11 @@ def settings_of(told, number):
     return {"method": one_of(method)} | rest if rest else {}
 
 
-def problems_of_form(content, told):
+def problems_of_form(content, told, written):
     """Say what in release.json no release says so, or writes so; stop at the first."""
     try:
         yield from first(
-            problems_of_writing(content, told),
+            problems_of_writing(content, written),
             problems_of_keys(told),
             problems_of_kinds(told),
             problems_of_settings(told),
@@ -223,8 +325,8 @@ def first(*parts):
     return []
 
 
-def problems_of_writing(content, told):
-    if (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode() != content:
+def problems_of_writing(content, written):
+    if (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode() != content:
         yield "release.json is not written in the one way"
 
 
@@ -239,7 +341,7 @@ def problems_of_keys(told):
         return
     keys = [key for key in KEYS if key != "formulas" or (number >= 5 and key in told)]
     counts = COUNTS[: 6 if number == 1 else 7]
-    is_worded = number == 7 or (number == 8 and "words" in told["scale"])
+    is_worded = number == 7 or (number >= 8 and "words" in told["scale"])
     if told["layout"] == "model":
         counts = ["items"]
     elif "classes.csv" not in told["files"]:
@@ -255,7 +357,7 @@ def problems_of_keys(told):
     if isinstance(told["claim"], dict):
         ledger = told["claim"]["ledger"]
         queries = ["name", "what", "sensitivity", "sigma", "values"]
-        neighbours = ["neighbours"] if number == 8 else []
+        neighbours = ["neighbours"] if number >= 8 else []
         promise = ["kind", "epsilon", "delta", "unit", *neighbours, "ledger"]
         expected.append((told["claim"], promise))
         expected.append((ledger, ["queries", "threshold_delta"]))

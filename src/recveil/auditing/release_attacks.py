@@ -407,7 +407,7 @@ def _attack_by_all_ratings(
     everything = Adversary(known=1, name="all ratings")
     known = know_everything(ratings, few)
     attack = attack_release(ratings, table, everything, few, known=known)
-    size = manifest.settings.get("crowd")
+    size = manifest.settings.get("cluster_size")
     smallest = max(size, manifest.claim.k or 0) if type(size) is int else None
     clusters = find_clusters(table, smallest)
     if clusters is None:

@@ -114,7 +114,7 @@ def _of_half(manifest: Manifest, n_users: int) -> Manifest:
     half = n_users // 2
     if manifest.layout == "model":
         return of_model(manifest, half)
-    if manifest.settings.get("people") == "asked for" and "users" in manifest.counts:
+    if manifest.settings.get("n_users") == "requested" and "users" in manifest.counts:
         drawn = max(1, round(manifest.counts["users"] / n_users * half))
         return _asking_for(manifest, drawn)
     return manifest
@@ -126,7 +126,7 @@ def of_model(manifest: Manifest, n_users: int) -> Manifest:
 
 
 def _asking_for(manifest: Manifest, drawn: int) -> Manifest:
-    settings = {**manifest.settings, "people": "asked for"}
+    settings = {**manifest.settings, "n_users": "requested"}
     return replace(manifest, settings=settings, counts={**manifest.counts, "users": drawn})
 
 

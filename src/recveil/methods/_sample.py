@@ -107,8 +107,8 @@ def _draw(
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     _reject_beyond_disk(manifest, items, n_users, output, file_format)
     settings: dict[str, Any] = dict(manifest.settings)
-    if "people" in settings:
-        settings["people"] = "asked for"
+    if "n_users" in settings:
+        settings["n_users"] = "requested"
     return Published(
         claim=manifest.claim,
         items=items,
@@ -127,7 +127,7 @@ def _reject_beyond_disk(
     manifest: Manifest, items: NDArray[Any], n_users: int, output: Path, file_format: str
 ) -> None:
     """Raise a RecveilError if the estimated release does not fit on the disk."""
-    activity, step = manifest.settings.get("activity"), manifest.settings.get("label_step")
+    activity, step = manifest.settings.get("user_counts"), manifest.settings.get("value_step")
     if not activity or not step:
         return
     each = float(np.mean(activity))

@@ -83,7 +83,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
     predictor, grouping = settings["predictor"], settings["grouping"]
     if predictor not in predictors or grouping not in groupings:
         return None
-    step = settings["label_step"]
+    step = settings["value_step"]
     return PredictiveAnonymizer(
         claim.k,
         settings["homogenize"],
@@ -92,7 +92,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         round_labels="none" if step is None else step,
         b=claim.b,
         l=claim.l,
-        labels=settings.get("labels", "rated"),
+        labels="model" if "values" in settings else "rated",
         seed=seed,
     )
 
@@ -121,16 +121,16 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
     has a requested number of users, so do these.
     """
     claim, scale = manifest.claim, manifest.scale
-    asked = manifest.settings["people"] == "asked for"
+    asked = manifest.settings["n_users"] == "requested"
     grid: Literal["tenths", "whole"] | None = None
     if not scale.unary:
-        is_whole = scale.step is not None and manifest.settings["label_step"] == scale.step
+        is_whole = scale.step is not None and manifest.settings["value_step"] == scale.step
         grid = "whole" if is_whole else "tenths"
     return Synthesizer(
         claim.epsilon,
         1e-6 if claim.delta is None else claim.delta,
         people=manifest.counts.get("users") if asked else None,
-        catalogue=None if manifest.settings["catalogue"] == "chosen" else AS_RATED,
+        catalogue=None if manifest.settings["item_catalog"] == "selected" else AS_RATED,
         rating_grid=grid,
         seed=seed,
     )
@@ -138,7 +138,7 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
 
 def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
     """Return an anonymizer for sparse rows."""
-    return SparseRows(manifest.claim.k, manifest.settings["crowd"], seed=seed)
+    return SparseRows(manifest.claim.k, manifest.settings["cluster_size"], seed=seed)
 
 
 def words_again(manifest: Manifest, seed: int) -> SharedWords | None:

@@ -69,7 +69,7 @@ def _could_be_sparse(release: Sides, n_users: int, most_raters: int) -> bool:
     claim, settings = release.published.claim, release.published.settings
     return (
         settings["homogenize"] == "padded"
-        and settings.get("labels") != "model"
+        and settings.get("values") != "predicted"
         and not claim.levels
         and claim.l == 1
         and n_users >= MIN_CLUSTER
@@ -161,8 +161,8 @@ def drawn_as_json(release: Sides) -> list[str]:
             )
         if large := of_large_epsilon(claim.epsilon):
             lines.append(f"Warning: {large}")
-    if public.settings["pooled_share"] > 0:
-        lines.append(_pooled(public.settings["pooled_share"], claim, likes=likes))
+    if public.settings["omitted_share"] > 0:
+        lines.append(_pooled(public.settings["omitted_share"], claim, likes=likes))
     n_factors = release.private.settings["tastes"]
     lines.append(
         f"{n_factors:,} {'taste' if n_factors == 1 else 'tastes'} of people (directions in which "
@@ -170,7 +170,7 @@ def drawn_as_json(release: Sides) -> list[str]:
         if claim.epsilon is not None
         else f"{n_factors:,} tastes of people (directions in which they differ) are kept."
     )
-    is_hidden = n_factors < _FEW_FACTORS or public.settings["pooled_share"] > _MUCH_LEFT_OUT
+    is_hidden = n_factors < _FEW_FACTORS or public.settings["omitted_share"] > _MUCH_LEFT_OUT
     if claim.epsilon is not None and is_hidden:
         lines.append(
             "Warning: little of what people like, and others do not, stands out of the noise, and "

@@ -404,7 +404,7 @@ def _write_ratings(
     """Write the records, and the list of their classes if any; return all counts, and the items."""
     contains_users = published.claim.about.contains_users
     user_counts: Counter[bytes] = Counter()
-    counts = {"users": published.n_users, "records": 0, "labels": 0}
+    counts = {"users": published.n_users, "records": 0, "values": 0}
     keys = item_keys(published.items)
     is_written = np.zeros(published.items.size, bool)
 
@@ -428,14 +428,14 @@ def _write_ratings(
     def pieces() -> Iterator[pa.Table]:
         for table, n_records in tables(published, counted(), in_groups=in_groups):
             counts["records"] += n_records
-            counts["labels"] += table.num_rows
+            counts["values"] += table.num_rows
             yield table
 
     with rating_writer(ratings_file, file_format, published, in_groups=in_groups) as writer:
         for table in prefetch(evenly(pieces())):
             writer.write_table(table)
     counts |= {"items": int(is_written.sum()), "classes": len(user_counts)}
-    counts["alone"] = sum(n_users == 1 for n_users in user_counts.values())
+    counts["singletons"] = sum(n_users == 1 for n_users in user_counts.values())
     counts["duplicates_dropped"] = published.duplicates_dropped
     if contains_users:
         (ratings_file.parent / CLASSES).write_bytes(class_list(user_counts))

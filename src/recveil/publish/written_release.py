@@ -207,7 +207,7 @@ class WrittenRelease:
             "k": claim.k,
             "people": counts.get("users"),
             "rows": counts.get("records"),
-            "labels": counts.get("labels"),
+            "labels": counts.get("values"),
             "items": counts.get("items"),
             "scale": str(self.manifest.scale),
             "layout": self.manifest.layout,

@@ -3,8 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -37,7 +35,6 @@ class ClaimKind:
     unpromised: str = ""
     caution: str = ""
     card: str = ""
-    frame: str = "card.md.jinja"
     contains_users: bool = True
     is_differential: bool = False
     is_published: bool = True
@@ -65,12 +62,6 @@ class ClaimKind:
         return {"": self.name}
 
 
-@cache
-def card_text(name: str) -> str:
-    """Return a template from the package folder `cards`."""
-    return files("recveil.release").joinpath("cards", name).read_text(encoding="utf-8")
-
-
 _KINDS: dict[str, ClaimKind] = {
     kind.name: kind
     for kind in (
@@ -84,7 +75,6 @@ _KINDS: dict[str, ClaimKind] = {
             shared_parts="labels",
             class_of="identical records",
             is_bound=True,
-            card=card_text("identical_rows.md.jinja"),
         ),
         ClaimKind(
             name="co-rated",
@@ -106,7 +96,6 @@ _KINDS: dict[str, ClaimKind] = {
             unpromised="nothing is promised against those who know ratings",
             caution="The ratings themselves are not compared: whoever knows some of a person's "
             "ratings may find them all the same. recveil audit --release tells how often.",
-            card=card_text("co_rated.md.jinja"),
         ),
         ClaimKind(
             name="differentially-private",
@@ -124,8 +113,6 @@ _KINDS: dict[str, ClaimKind] = {
             "promised is about being in the data at all",
             caution="That the noise was drawn as the ledger says is the publisher's word: no file "
             "can prove it.",
-            card=card_text("differentially_private.md.jinja"),
-            frame="drawn.md.jinja",
             contains_users=False,
             is_differential=True,
         ),
@@ -143,8 +130,6 @@ _KINDS: dict[str, ClaimKind] = {
             unpromised="no record is anybody's, so that nobody can be found in one; nothing is "
             "promised about being in the data, and exact sums tell it",
             caution="Exact sums tell who is in the data; recveil audit --release says how well.",
-            card=card_text("aggregates.md.jinja"),
-            frame="drawn.md.jinja",
             contains_users=False,
         ),
         ClaimKind(
@@ -296,7 +281,7 @@ class Claim:
         return self.about.bound(self.k)
 
 
-UNIT = "person"
+UNIT = "user"
 _LARGEST_EXPONENT = 700.0  # beyond it, exp() overflows
 # From this probability on, the part of delta is stated.
 LOUD_DELTA = 1e-4
@@ -304,7 +289,7 @@ LOUD_DELTA = 1e-4
 _WEAK, _NO_PROMISE = 10.0, 20.0
 # Neighbouring tables: add or remove one user with all their ratings. The first format of
 # differentially private releases that states the relation.
-NEIGHBOURS, NEIGHBOURS_SINCE = "add or remove one person", 8
+NEIGHBOURS, NEIGHBOURS_SINCE = "add or remove one user", 8
 
 
 def stated_kind(stated: Any) -> Any:
@@ -421,15 +406,15 @@ def problems_of_claim(manifest: Mapping[str, Any], format_number: int) -> Iterat
             yield f"claim: the neighbouring relation is not {NEIGHBOURS!r}"
         if stated.get("unit") != UNIT:
             yield f"claim: the unit is not {UNIT!r}"
-    if format_number >= NEIGHBOURS_SINCE and not kind.is_differential:
-        yield f"claim: only those with an epsilon are of format {format_number}"
+    if format_number == NEIGHBOURS_SINCE and not kind.is_differential:
+        yield f"claim: format {format_number} is of differentially private releases alone"
     if kind.is_differential and manifest["k"] != 1:
-        yield "k is not 1, though nothing is shared by people"
+        yield "k is not 1, although no users share a record"
     if not kind.contains_users:
         if manifest["levels"]:
-            yield "levels are no part of a release in which no record is anybody's"
+            yield "a synthetic release has no privacy levels"
         if manifest["diversity"] != {"b": 1, "l": 1}:
-            yield "diversity is no part of a release in which no record is anybody's"
+            yield "a synthetic release has no diversity"
 
 
 def _is_between(number: Any, low: float, high: float) -> bool:

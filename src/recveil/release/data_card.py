@@ -2,92 +2,62 @@
 
 import json
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
 from recveil.io.columns.feedback import count_levels
-from recveil.release.claim import bounds_of, card_text
+from recveil.release.claim import bounds_of, claim_of_json
+from recveil.release.earlier_formats import RENAMED_SINCE, template_of
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.method import publishes_likes
-
-# Older formats keep their wording, because their cards are rendered again for comparison. Each
-# template has the text of the methods that the first format knew; the other methods bring theirs.
-_OF_OLD_FORMATS = {
-    "recveil-release-1": "card_1.md.jinja",
-    "recveil-release-2": "card_2.md.jinja",
-}
-_WORDS_CHANGED = ("recveil-release-1", "recveil-release-2")
-# Older formats used these templates for synthetic users, and today's for all else.
-_DRAWN_BEFORE = {
-    "recveil-release-3": {
-        "card": "drawn_3.md.jinja",
-        "method": "synthetic_3.md.jinja",
-        "differentially-private": "private_3.md.jinja",
-        "aggregates": "aggregates_3.md.jinja",
-    },
-    "recveil-release-4": {
-        "method": "synthetic_4.md.jinja",
-        "differentially-private": "private_7.md.jinja",
-    },
-    # These formats state the bound for one given user as if it were for two.
-    "recveil-release-5": {"differentially-private": "private_7.md.jinja"},
-    "recveil-release-6": {"differentially-private": "private_7.md.jinja"},
-    "recveil-release-7": {"differentially-private": "private_7.md.jinja"},
-}
-# Up to the third format, the stated bounds of synthetic releases were too low.
-_DRAWN_TOO_LOW = (*_WORDS_CHANGED, "recveil-release-3")
 
 # Characters that could end the quotes around an example or be taken for markup.
 _NOT_SHOWN = re.compile(r"[`<>&\x7f]")
 _NOT_IN_CELLS = re.compile(r"[`<>&|\x7f]")
-# Cards of these formats do not repeat a digest of release.json.
-_WITHOUT_DIGEST = ("recveil-release-1", "recveil-release-2", "recveil-release-3")
+# Cards of earlier formats do not repeat a digest of release.json.
+_DIGEST_SINCE = 4
 
 
 def has_old_words(manifest: Manifest) -> bool:
-    """Return whether a release's card has another wording than today's."""
-    changed = _WORDS_CHANGED if manifest.claim.about.contains_users else _DRAWN_TOO_LOW
-    return manifest.format in changed
+    """Return whether a release's card understates the attacks that are known today."""
+    return manifest.number < (3 if manifest.claim.about.contains_users else 4)
 
 
 def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
-    """Return all valid cards of such a release: today's first, then that of version 1.0."""
-    ways = (False, True) if manifest.claim.about.contains_users else (False,)
-    return [data_card(manifest, ratings_file, of_1_0=of_1_0) for of_1_0 in ways]
+    """Return all valid cards of such a release; version 1.0 had a sentence of its own."""
+    cards = [data_card(manifest, ratings_file)]
+    if manifest.claim.about.contains_users and manifest.number < RENAMED_SINCE:
+        cards.append(data_card(manifest, ratings_file, of_1_0=True))
+    return cards
 
 
 def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) -> str:
     """Return the README.md of a published folder."""
-    method, settings = manifest.method, manifest.settings
-    old = _OF_OLD_FORMATS.get(manifest.format)
-    cards = {
-        "card": card_text(old or manifest.claim.about.frame),
-        "claim": manifest.claim.about.card,
-        "method": method.card,
-    }
-    if not manifest.claim.about.contains_users:
-        before = _DRAWN_BEFORE.get(manifest.format, {})
-        names = {"card": "card", "claim": manifest.claim.kind, "method": "method"}
-        cards |= {part: card_text(before[name]) for part, name in names.items() if name in before}
+    method, settings, about = manifest.method, manifest.settings, manifest.claim.about
     likes = publishes_likes(settings)
-    if likes and manifest.claim.about.contains_users:
-        cards["card"] = card_text("likes.md.jinja")
-    if likes:
-        cards["method"] = method.card_of_likes
-    holds_all = old is not None and method.first_format == 1
+    template = partial(
+        template_of, number=manifest.number, likes=likes, contains_users=about.contains_users
+    )
+    cards = {
+        "card": template("rows" if about.contains_users else "synthetic_users"),
+        "claim": template(about.name) or about.card,
+        "method": template(method.name) or method.card,
+    }
+    content = manifest.to_json()  # in the names of its format
+    holds_all = manifest.number < 3 and method.first_format == 1
     text = (
         _environment(**cards)
         .get_template("card" if holds_all else "method")
         .render(
-            **manifest.to_json(),
-            promise=manifest.claim,
+            **content,
+            promise=claim_of_json(content),
             of_1_0=of_1_0,
             of_likes=likes,
             **bounds_of(manifest.claim),
             ratings_file=ratings_file,
             is_parts=ratings_file == ALL_PARTS,
-            class_of=manifest.claim.about.class_of,
+            class_of=about.class_of,
             one_person_each=method.one_person_each,
             beside_real_ratings=method.other_items_clause(settings),
             n_formulas=manifest.formulas.items if manifest.formulas else 0,
@@ -96,9 +66,10 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
             example=in_quotes(manifest.formulas.example) if manifest.formulas else "",
         )
     )
+    if manifest.number < _DIGEST_SINCE:
+        return f"{text}\n"
     # It binds the card to every number of release.json, including those it does not show.
-    digest = f"\nSHA-256 of `release.json` without its list of files: `{manifest.digest}`.\n"
-    return f"{text}\n{'' if manifest.format in _WITHOUT_DIGEST else digest}"
+    return f"{text}\n\nSHA-256 of `release.json` without its list of files: `{manifest.digest}`.\n"
 
 
 def in_quotes(text: str) -> str:

@@ -13,29 +13,29 @@ import pyarrow as pa
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.claim import (
-    NEIGHBOURS_SINCE,
     Claim,
     ClaimKind,
     claim_of_json,
     claim_to_json,
 )
+from recveil.release.earlier_formats import class_list_header, with_names_of
 from recveil.release.method import Method, publishes_likes
 from recveil.release.registry import find_method, method_of
-from recveil.release.settings import NEWEST, OF_LIKES, OF_WORDS, value_grid
+from recveil.release.settings import NEWEST, value_grid
 from recveil.release.sides import Published
 from recveil.runtime.safe_repr import brief
 
 
-def class_list(user_counts: Mapping[bytes, int]) -> bytes:
-    r"""Return the content of classes.csv.
+def class_list(user_counts: Mapping[bytes, int], number: int = NEWEST) -> bytes:
+    r"""Return the content of classes.csv in the format of this number.
 
     Examples
     --------
     >>> class_list({b"\xb0": 5, b"\x0a": 7})
-    b'digest,people\n0a,7\nb0,5\n'
+    b'digest,users\n0a,7\nb0,5\n'
     """
     lines = [f"{digest.hex()},{n_users}\n" for digest, n_users in sorted(user_counts.items())]
-    return ("digest,people\n" + "".join(lines)).encode()
+    return class_list_header(number) + "".join(lines).encode()
 
 
 # File names in the folder; docs/reference/release-format.md describes each.
@@ -50,23 +50,14 @@ PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk
 HIDDEN_ITEMS_FILE = "items.parquet"  # only if items have pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"
-FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEIGHBOURS_SINCE + 1))
+FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEWEST + 1))
 
-_COUNTS = ("users", "records", "labels", "items", "classes", "alone")
+_COUNTS = ("users", "records", "values", "items", "classes", "singletons")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
 # The first format that reports ids that a spreadsheet runs as formulas.
 FORMULAS_SINCE = 5
 # If no record belongs to a user, only synthetic users are counted.
-_DRAWN = {"users": ("users", "labels", "items"), "model": ("items",)}
-
-
-def _format_for(scale: RatingScale, claim: Claim) -> int:
-    """Return the number of the format for values on a scale with a claim."""
-    if claim.about.is_differential:
-        return NEIGHBOURS_SINCE
-    if scale.words:
-        return OF_WORDS
-    return OF_LIKES if scale.unary else NEWEST
+_SYNTHETIC = {"users": ("users", "values", "items"), "model": ("items",)}
 
 
 def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
@@ -76,9 +67,9 @@ def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
     --------
     >>> from recveil.release.claim import claim_kind
     >>> counts_of(FORMAT, claim_kind("aggregates"), "users")
-    ('users', 'labels', 'items')
+    ('users', 'values', 'items')
     """
-    return COUNTS[format] if about.contains_users else _DRAWN[layout]
+    return COUNTS[format] if about.contains_users else _SYNTHETIC[layout]
 
 
 def file_next_to_ratings(about: ClaimKind) -> tuple[str, ...]:
@@ -201,11 +192,8 @@ class Manifest:
     @classmethod
     def of(cls, published: Published, layout: str | None = None) -> Self:
         """Describe a release that is still in memory."""
-        number = published.format_number
-        if number is None:
-            number = _format_for(published.scale, published.claim)
         return cls(
-            format=FORMATS[number - 1],
+            format=FORMATS[(published.format_number or NEWEST) - 1],
             claim=published.claim,
             layout=published.default_layout if layout is None else layout,
             settings=published.settings,
@@ -215,7 +203,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Read the content of release.json; `read_manifest` reports its other errors."""
+        """Read the content of release.json, in today's names; `read_manifest` reports errors."""
         formulas = content.get("formulas")
         of_likes = publishes_likes(content["settings"])
         return cls(
@@ -235,8 +223,8 @@ class Manifest:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the content of release.json."""
-        return {
+        """Return the content of release.json, in the names of its format."""
+        content = {
             "format": self.format,
             "recveil": self.recveil,
             "claim": claim_to_json(self.claim, self.number),
@@ -255,6 +243,7 @@ class Manifest:
                 for name, entry in self.files.items()
             },
         }
+        return with_names_of(self.number, content)
 
     @property
     def digest(self) -> str:

@@ -16,6 +16,7 @@ from recveil.release.claim import (
     published_claims,
     stated_kind,
 )
+from recveil.release.earlier_formats import with_names_of, with_todays_names
 from recveil.release.manifest import (
     FORMATS,
     FORMULAS_SINCE,
@@ -61,9 +62,10 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
 
     try:
         content = read_whole(file)
-        manifest = json.loads(
+        original = json.loads(
             content.decode(), object_pairs_hook=once, parse_constant=_reject_constant
         )
+        manifest = _todays(original)
         _check_essentials(manifest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         code = _code(error)
@@ -72,9 +74,11 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
             f"fetch or write the release again",
             code=code,
         ) from error
-    problems = [f"the key {repr_start(name)} stands twice" for name in twice]
+    problems = [f"the key {repr_start(name)} occurs twice" for name in twice]
     problems += _problems(manifest)
-    if not problems and not _is_canonical(manifest, content):
+    if with_names_of(_number(manifest), manifest) != original:
+        problems.append("it has names of a later format")
+    if not problems and not _is_canonical(original, content):
         problems.append(
             "it is not written as recveil writes it: spaces, line ends, numbers or escapes differ"
         )
@@ -95,7 +99,7 @@ def known_manifest(folder: Path) -> Manifest:
     file = folder / MANIFEST
     try:
         content = read_whole(file)
-        manifest = json.loads(content.decode())
+        manifest = _todays(json.loads(content.decode()))
         _check_essentials(manifest)
         problems = list(problems_of_settings(manifest))
     except KeyError as error:
@@ -148,14 +152,23 @@ def _is_canonical(manifest: dict[str, Any], content: bytes) -> bool:
         return False
 
 
-def _check_essentials(manifest: Any) -> None:
-    """Raise unless all that checking needs is present and valid."""
+def _todays(manifest: Any) -> dict[str, Any]:
+    """Return the content of release.json in today's names."""
     if manifest["format"] not in FORMATS:
-        known = " and ".join(map(repr, FORMATS))
         raise RecveilError(
-            f"format {repr_start(manifest['format'])}; this recveil reads {known}",
+            f"format {repr_start(manifest['format'])}; this recveil reads {FORMATS[0]!r} to "
+            f"{FORMATS[-1]!r}",
             code="release.unknown-format",
         )
+    return with_todays_names(manifest, _number(manifest))
+
+
+def _number(manifest: dict[str, Any]) -> int:
+    return FORMATS.index(manifest["format"]) + 1
+
+
+def _check_essentials(manifest: dict[str, Any]) -> None:
+    """Raise unless all that checking needs is present and valid."""
     kind = stated_kind(manifest["claim"])
     if kind not in published_claims():
         claims = published_claims()
@@ -204,7 +217,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         if type(number) is not float or abs(number) > _LARGEST_RATING:
             yield f"scale: {name} is {repr_start(number)}; expected a number such as 5.0"
     yield from problems_of_settings(manifest)
-    yield from problems_of_claim(manifest, FORMATS.index(manifest["format"]) + 1)
+    yield from problems_of_claim(manifest, _number(manifest))
     counts, about = manifest["counts"], claim_kind(stated_kind(manifest["claim"]))
     expected = counts_of(manifest["format"], about, manifest["layout"])
     yield from _key_problems("counts", counts, expected)
@@ -225,7 +238,7 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
 
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
     """Return the expected keys of a release.json, with `formulas` only where there are some."""
-    may = FORMATS.index(manifest["format"]) + 1 >= FORMULAS_SINCE
+    may = _number(manifest) >= FORMULAS_SINCE
     formulas = ("formulas",) if may and "formulas" in manifest else ()
     return (*_KEYS[:-1], *formulas, _KEYS[-1])
 

@@ -38,10 +38,10 @@ def publishes_likes(settings: Settings) -> bool:
 
     Examples
     --------
-    >>> publishes_likes({"method": "sparse rows", "ratings": "likes"})
+    >>> publishes_likes({"method": "sparse rows", "feedback": "implicit"})
     True
     """
-    return settings.get("ratings") == "likes"
+    return settings.get("feedback") == "implicit"
 
 
 def publishes_ratings(settings: Settings) -> bool:
@@ -51,7 +51,7 @@ def publishes_ratings(settings: Settings) -> bool:
 
 # Settings of releases made of likes, in place of all settings about ratings.
 OF_LIKES = PublicSetting(
-    "ratings", ("likes",), when=lambda settings: "ratings" in settings, first_format=6
+    "feedback", ("implicit",), when=lambda settings: "feedback" in settings, first_format=6
 )
 # Additional settings of any method whose values are levels of counts.
 OF_COUNTS = PublicSetting(
@@ -121,14 +121,14 @@ def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]
 
     Examples
     --------
-    >>> list(problems_of_full_rows("padded", {"records": 2, "labels": 5, "items": 3}))
-    ['settings: rows are padded, so that each holds all 3 items, but 2 rows hold 5 labels in all']
+    >>> list(problems_of_full_rows("padded", {"records": 2, "values": 5, "items": 3}))
+    ['settings: rows are padded, so that each holds all 3 items, but 2 rows hold 5 values in all']
     """
-    if counts["labels"] != counts["records"] * counts["items"]:
+    if counts["values"] != counts["records"] * counts["items"]:
         yield (
             f"settings: rows are {name}, so that each holds all "
             f"{describe_count(counts['items'], 'item')}, but "
-            f"{counts['records']:,} rows hold {counts['labels']:,} labels in all"
+            f"{counts['records']:,} rows hold {counts['values']:,} values in all"
         )
 
 
@@ -146,7 +146,7 @@ class Method:
     options: tuple[Option, ...] = ()
     variants: tuple[Variant, ...] = ()
     first_format: int = 2
-    card_of_likes: str = ""
+    takes_likes: bool = False
     takes_unordered: bool = False
     takes_k: bool = True
     model_columns: Callable[[int, Settings], tuple[str, ...]] | None = None
@@ -170,11 +170,6 @@ class Method:
     about_exact: str = ""
     no_links: str = ""
     why_not_again: str = "its settings do not say how"
-
-    @property
-    def takes_likes(self) -> bool:
-        """Whether its releases can be made of likes, which have no ratings."""
-        return bool(self.card_of_likes)
 
     def expected(self, settings: Settings) -> list[PublicSetting]:
         """Return the settings that a release with these values publishes, in order."""

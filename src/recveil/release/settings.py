@@ -7,6 +7,7 @@ from typing import Any
 
 from recveil.io.columns.feedback import COUNT_SCALE
 from recveil.release.claim import NEIGHBOURS_SINCE, claim_kind, stated_kind
+from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings, publishes_likes
 from recveil.release.pseudonyms import hides_items
 from recveil.release.registry import all_methods, find_method
@@ -14,8 +15,10 @@ from recveil.release.registry import all_methods, find_method
 # Suffix to the name of a built-in class with non-default parameters.
 CUSTOM_SUFFIX = ", with parameters of its own"
 _LARGEST_STEP = 1e12
-# Format numbers for writing: of all releases, of releases of likes, and of words.
-NEWEST, OF_LIKES, OF_WORDS = 5, 6, 7
+# The format that is written. Before, differentially private releases had a format of their own
+# since `NEIGHBOURS_SINCE`, and so had others of implicit feedback and of word ratings.
+NEWEST = RENAMED_SINCE
+_OF_LIKES, _OF_WORDS = 6, 7
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -39,44 +42,50 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     expected = {setting.name: setting for setting in known}
     for name in settings:
         if name not in expected:
-            yield f"settings carry {repr_start(name)}, which this method does not publish"
+            yield f"settings have {repr_start(name)}, which this method does not publish"
     for name, setting in expected.items():
         if name not in settings:
             yield f"settings lack {name!r}"
         elif not _is_allowed(settings[name], setting, manifest["scale"]):
-            yield f"settings: {name} is {repr_start(settings[name])}, which is none of its values"
+            yield f"settings: {name} is {repr_start(settings[name])}, which is not an allowed value"
     if set(settings) == set(expected) and list(settings) != list(expected):
-        yield "settings have their keys in another order than recveil writes them"
+        yield "the keys of settings are not in the order of recveil"
     yield from _contradictions(method, manifest)
     yield from method.problems(manifest, _format_of(manifest))
 
 
 def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Report contradictions in a release of likes."""
+    """Report contradictions in a release of implicit feedback."""
     likes = publishes_likes(manifest["settings"])
     number = _format_of(manifest)
-    if number < NEIGHBOURS_SINCE and likes != (number == OF_LIKES):
-        yield f"settings: only releases of format {OF_LIKES} are of likes, and all of them are"
+    if number < NEIGHBOURS_SINCE and likes != (number == _OF_LIKES):
+        yield (
+            f"settings: before format {NEIGHBOURS_SINCE}, the format of implicit feedback is "
+            f"{_OF_LIKES}, and of nothing else"
+        )
     scale = manifest["scale"]
     if likes and [scale["low"], scale["high"], scale["step"]] != [1, 1, 1]:
-        yield "scale: likes have no ratings, so that each label is 1; expected 1.0, 1.0 and 1.0"
+        yield "scale: implicit feedback has the value 1 alone; expected 1.0, 1.0 and 1.0"
 
 
 def _problems_of_words(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Report contradictions in a release of words."""
+    """Report contradictions in a release of word ratings."""
     settings, words = manifest["settings"], "words" in manifest["scale"]
     number = _format_of(manifest)
-    if number < NEIGHBOURS_SINCE and words != (number == OF_WORDS):
-        yield f"scale: only releases of format {OF_WORDS} are of words, and all of them are"
+    if number < NEIGHBOURS_SINCE and words != (number == _OF_WORDS):
+        yield (
+            f"scale: before format {NEIGHBOURS_SINCE}, the format of word ratings is "
+            f"{_OF_WORDS}, and of nothing else"
+        )
     if not words:
         return
-    if settings.get("label_step", 1.0) != 1.0:
-        yield "settings: label_step is not 1, but labels are words, and nothing lies between two"
+    if settings.get("value_step", 1.0) != 1.0:
+        yield "settings: value_step is not 1, but there is nothing between two words"
     method = find_method(settings)
     if method is not None and method.takes_unordered == (manifest["scale"]["ordered"] is True):
-        yield "scale: words of this method have another order, or none"
+        yield "scale: this method needs words with another order, or without one"
     if settings.get("round_fills", True) is not True:
-        yield "settings: round_fills is not true, but labels are words"
+        yield "settings: round_fills is not true, but values are words"
 
 
 def _problems_of_counts(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -120,7 +129,7 @@ def value_grid(settings: Settings, scale_step: float | None) -> float | None:
 
     Examples
     --------
-    >>> value_grid({"method": "predictive anonymization", "label_step": 0.1}, 1.0)
+    >>> value_grid({"method": "predictive anonymization", "value_step": 0.1}, 1.0)
     0.1
     """
     method = find_method(settings)
@@ -158,15 +167,15 @@ def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str
         yield f"the claim {kind!r:.60} is not the one of a release with such settings"
     if hides_items(manifest["settings"]):
         if not claim_kind(kind).contains_users:
-            yield "items bear pseudonyms, which no release does whose records are nobody's"
+            yield "items have pseudonyms, which synthetic releases do not have"
         if manifest["item_type"] != "text":
-            yield "item_type is not 'text', as it is where items bear pseudonyms"
+            yield "item_type is not 'text', although items have pseudonyms"
         if manifest["format"] == "recveil-release-1":
-            yield "items bear pseudonyms, which this format does not know"
+            yield "items have pseudonyms, which this format does not have"
     if manifest["levels"] and not method.takes_levels:
-        yield f"levels are no part of {method.title}"
+        yield f"{method.title} has no privacy levels"
     if manifest["diversity"] != {"b": 1, "l": 1} and not method.takes_diversity:
-        yield f"diversity is no part of {method.title}"
+        yield f"{method.title} has no diversity"
 
 
 def repr_start(value: Any) -> str:

@@ -40,30 +40,30 @@ class LedgerQuery(NamedTuple):
 
 # In order of execution. The sensitivity of each is 1.
 QUERIES = (
-    LedgerQuery("people by activity", "how many people have how many ratings", 0.01),
-    LedgerQuery("labels", "people's shares of ratings at each label", 0.004),
-    LedgerQuery("means of people", "people's mean ratings, and the squares of these", 0.004),
+    LedgerQuery("users by user count", "the number of users by number of ratings", 0.01),
+    LedgerQuery("rating levels", "users' shares of ratings at each level", 0.004),
+    LedgerQuery("user means", "users' mean ratings and their squares", 0.004),
     LedgerQuery(
         "item sums",
-        "for each item, how much it was rated, and how its ratings differ from the mean",
+        "for each item, its ratings and their deviations from the mean",
         0.232,
     ),
     LedgerQuery(
-        "kinds of items",
-        "people's shares of ratings on items with tastes, other told ones, and the rest",
+        "item kinds",
+        "users' shares of ratings on items with factors, on other published items, and on the rest",
         0.004,
         first_format=4,
     ),
     LedgerQuery(
         "moments",
-        "for each two items, how much people who like the one like the other",
+        "for each pair of items, the weighted number of users with both",
         0.736,
         shares_before=((3, 0.75), (4, 0.746)),
     ),
     LedgerQuery(
-        "ratings by taste",
-        "for each direction of taste, whether people rate higher what they lean to, and whether "
-        "half of their ratings agrees with the other half",
+        "ratings by factor",
+        "for each factor, the slope of ratings along it, and the agreement of both halves of a "
+        "user's ratings",
         0.01,
         first_format=5,
     ),
@@ -71,16 +71,17 @@ QUERIES = (
 
 # The same for likes, which have no rating queries: the others share the whole budget.
 QUERIES_OF_LIKES = (
-    LedgerQuery("people by activity", "how many people have how many likes", 0.01, 6),
-    LedgerQuery("item sums", "for each item, how much it was liked", 0.06, 6),
+    LedgerQuery("users by user count", "the number of users by number of interactions", 0.01, 6),
+    LedgerQuery("item sums", "for each item, its interactions", 0.06, 6),
     LedgerQuery(
-        "kinds of items",
-        "people's shares of likes on items with tastes, other told ones, and the rest",
+        "item kinds",
+        "users' shares of interactions on items with factors, on other published items, and on the "
+        "rest",
         0.004,
         6,
     ),
     LedgerQuery(
-        "moments", "for each two items, how much people who like the one like the other", 0.926, 6
+        "moments", "for each pair of items, the weighted number of users with both", 0.926, 6
     ),
 )
 
@@ -91,7 +92,7 @@ def queries_of(number: int, *, likes: bool) -> list[LedgerQuery]:
     Examples
     --------
     >>> [query.name for query in queries_of(6, likes=True)]
-    ['people by activity', 'item sums', 'kinds of items', 'moments']
+    ['users by user count', 'item sums', 'item kinds', 'moments']
     """
     queries = QUERIES_OF_LIKES if likes else QUERIES
     return [query for query in queries if query.first_format <= number]
@@ -204,11 +205,11 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
 def _problems_of_claim(claim: Claim) -> Iterator[str]:
     if claim.delta is not None and claim.delta > MOST_DELTA:
         yield (
-            f"claim: delta is {claim.delta:g}; with that probability nothing is promised at all, "
-            f"and no release has more than {MOST_DELTA:g}"
+            f"claim: delta is {claim.delta:g}; it is the probability without any guarantee, and no "
+            f"release has more than {MOST_DELTA:g}"
         )
     if claim.ledger is None and claim.k < FEWEST_SUMMED:
-        yield f"k is {claim.k}; sums without noise are of at least {FEWEST_SUMMED} people"
+        yield f"k is {claim.k}; sums without noise have at least {FEWEST_SUMMED} users"
 
 
 def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Iterator[str]:
@@ -217,11 +218,11 @@ def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Ite
         return  # reported before
     spent = [query.mu**2 / share for query, share in zip(ledger.queries, shares, strict=True)]
     if max(spent) > min(spent) * (1 + _SPLIT_WITHIN):
-        yield "claim: the noise of its ledger is not split between the queries as recveil splits it"
+        yield "claim: recveil splits the noise of a ledger between the queries in another way"
     part = THRESHOLD_SHARE * claim.delta
     if ledger.threshold_delta and not math.isclose(ledger.threshold_delta, part, rel_tol=1e-9):
         yield (
-            f"claim: of its delta, choosing items takes {ledger.threshold_delta:g}, expected "
+            f"claim: of its delta, item selection takes {ledger.threshold_delta:g}, expected "
             f"{part:g}"
         )
     try:
@@ -237,9 +238,9 @@ def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Ite
 
 def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) -> Iterator[str]:
     """Report invalid numbers in the distribution of user counts."""
-    activity = _numbers_of(manifest["settings"], "activity")
+    activity = _numbers_of(manifest["settings"], "user_counts")
     if activity is None:
-        yield _no_numbers("activity")
+        yield _no_numbers("user_counts")
         return
     most = _most_items(manifest, ledger)
     is_rising = (
@@ -247,24 +248,24 @@ def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) ->
     )
     if activity.size != ACTIVITIES or not is_rising:
         yield (
-            f"settings: activity is not {ACTIVITIES} ascending numbers, from 1 to as many as there "
-            f"are items"
+            f"settings: user_counts are not {ACTIVITIES} ascending numbers, from 1 to the "
+            f"number of items"
         )
 
 
 def _problems_of_levels(settings: Mapping[str, Any], scale: "RatingScale") -> Iterator[str]:
     """Report invalid numbers in the distribution of ratings."""
-    cuts, spreads = (_numbers_of(settings, name) for name in ("cuts", "spreads"))
+    cuts, spreads = (_numbers_of(settings, name) for name in ("cutpoints", "spreads"))
     if cuts is None or spreads is None:
-        yield _no_numbers("cuts" if cuts is None else "spreads")
+        yield _no_numbers("cutpoints" if cuts is None else "spreads")
         return
     n_cuts = rating_levels(scale).size - 1
     if cuts.size != n_cuts or not (np.diff(cuts) > 0).all():
-        yield f"settings: cuts are not {n_cuts} rising numbers, one between two levels of {scale}"
+        yield f"settings: cutpoints are not {n_cuts} ascending numbers, between levels of {scale}"
     if spreads.size != 2 or not ((spreads > 0) & (spreads <= 1)).all():
         yield "settings: spreads are not two numbers above 0, and at most 1"
-    if settings.get("label_step") not in (tenths_of(scale), scale.step):
-        yield f"settings: label_step is neither the step of the scale {scale} nor a tenth of it"
+    if settings.get("value_step") not in (tenths_of(scale), scale.step):
+        yield f"settings: value_step is neither the step of the scale {scale} nor a tenth of it"
 
 
 def _numbers_of(settings: Mapping[str, Any], name: str) -> NDArray[np.float64] | None:
@@ -280,9 +281,9 @@ def _no_numbers(name: str) -> str:
 
 def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
     """Report missing or invalid slopes of ratings along the factors."""
-    values = {name: settings.get(name) for name in ("tilts", "likings")}
+    values = {name: settings.get(name) for name in ("slopes", "slope_spreads")}
     for name, numbers in values.items():
-        least = 0.0 if name == "likings" else -MOST_TILT
+        least = 0.0 if name == "slope_spreads" else -MOST_TILT
         if not isinstance(numbers, list) or not all(
             _is_number(number)
             and least <= number <= MOST_TILT
@@ -297,8 +298,8 @@ def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
     sizes = {len(numbers) for numbers in values.values() if numbers is not None}
     if len(sizes) > 1 or max(sizes) > MOST_DIRECTIONS:
         yield (
-            f"settings: tilts and likings are not as many numbers, one for each of at most "
-            f"{MOST_DIRECTIONS} directions of tastes"
+            f"settings: slopes and slope_spreads differ in length, or have more than "
+            f"{MOST_DIRECTIONS} numbers, one per factor"
         )
 
 
@@ -326,44 +327,48 @@ def _problems_of_ledger(
     ledger: Ledger, queries: list[LedgerQuery], manifest: Mapping[str, Any], scale: "RatingScale"
 ) -> Iterator[str]:
     """Report queries of a ledger that differ from the required ones."""
-    expected, catalogue = [query.name for query in queries], manifest["settings"].get("catalogue")
+    expected, catalogue = (
+        [query.name for query in queries],
+        manifest["settings"].get("item_catalog"),
+    )
     if [query.name for query in ledger.queries] != expected:
         yield f"claim: its ledger must hold the queries {', '.join(expected)}, once each, no others"
         return
     likes = publishes_likes(manifest["settings"])
-    n_items, is_chosen = _queried_items(ledger, likes=likes), catalogue == "chosen"
+    n_items, is_chosen = _queried_items(ledger, likes=likes), catalogue == "selected"
     side = _side_of_moments(ledger, min(n_items, _most_items(manifest, ledger)))
     values = {
-        "people by activity": activity_edges(MOST_ITEMS if is_chosen else n_items).size - 1,
-        "labels": rating_levels(scale).size,
-        "means of people": _MEANS,
+        "users by user count": activity_edges(MOST_ITEMS if is_chosen else n_items).size - 1,
+        "rating levels": rating_levels(scale).size,
+        "user means": _MEANS,
         "item sums": sums_of_item(likes=likes) * n_items,
-        "kinds of items": _KINDS,
+        "item kinds": _KINDS,
         # The cells of the matching triangle of moments; of the largest one if none matches.
         "moments": side * (side + 1) // 2,
-        "ratings by taste": 2 * MOST_DIRECTIONS,
+        "ratings by factor": 2 * MOST_DIRECTIONS,
     }
     for query, form in zip(ledger.queries, queries, strict=True):
         yield from _problems_of_query(query, form, values[query.name])
     n_directions = _n_directions(manifest["settings"])
     if n_directions >= _side_of_moments(ledger, n_items):
         yield (
-            f"settings: {'directions are' if likes else 'tilts tell of'} {n_directions} directions "
-            f"of tastes, and its moments are of no more items"
+            f"settings: {'factors are' if likes else 'slopes have'} {n_directions} factors, "
+            f"but its moments are of no more items"
         )
     if (ledger.threshold_delta > 0) != is_chosen:
         yield (
             f"claim: threshold_delta of its ledger is {ledger.threshold_delta:g}, but the "
-            f"catalogue is {catalogue!r:.40}; above 0 where items are chosen, 0 elsewhere"
+            f"item_catalog is {catalogue!r:.40}; expected a number above 0 where items are "
+            f"selected, and 0 elsewhere"
         )
     counted = manifest["counts"].get("items")
     if type(counted) is int and counted > n_items:
-        yield f"claim: its ledger asks of {n_items:,} items, but {counted:,} are published"
+        yield f"claim: its ledger has {n_items:,} items, but {counted:,} are published"
 
 
 def _n_directions(settings: Mapping[str, Any]) -> int:
     """Return the number of factors in the settings; 0 if there are none."""
-    directions, tilts = settings.get("directions"), settings.get("tilts")
+    directions, tilts = settings.get("factors"), settings.get("slopes")
     if type(directions) is int:
         return directions
     return len(tilts) if isinstance(tilts, list) else 0
@@ -383,4 +388,4 @@ def _problems_of_query(query: Query, queries: LedgerQuery, values: int) -> Itera
     if query.sensitivity != 1.0:
         yield f"{where} has the sensitivity {query.sensitivity:g}, expected 1"
     if query.values != values:
-        yield f"{where} tells {query.values:,} values, expected {values:,}"
+        yield f"{where} has {query.values:,} values, expected {values:,}"

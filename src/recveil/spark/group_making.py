@@ -96,7 +96,7 @@ class GroupMaking:
                 "homogenize": self._homogenize,
                 "predictor": SPARK_PREDICTOR,
                 "grouping": SPARK_GROUPING,
-                "label_step": step,
+                "value_step": step,
             },
             n_users=users.n_users,
             prefix=prefix_of(users, rng),

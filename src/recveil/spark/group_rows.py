@@ -442,7 +442,7 @@ def _write_classes(records: "DataFrame", folder: Path) -> dict[str, int]:
     classes = records.groupBy("digest").agg(sql.sum("people").alias("people"))
     counted = classes.agg(
         sql.count(sql.lit(1)).alias("classes"),
-        sql.sum((sql.col("people") == 1).cast("long")).alias("alone"),
+        sql.sum((sql.col("people") == 1).cast("long")).alias("singletons"),
     ).first()
     listed = classes.select(sql.lower(sql.hex("digest")).alias("digest"), "people")
     work = partial(_write_piece, folder=str(folder))
@@ -452,7 +452,7 @@ def _write_classes(records: "DataFrame", folder: Path) -> dict[str, int]:
         for piece in sorted(written["piece"].to_pylist()):
             with (folder / _piece_name(piece)).open("rb") as part:
                 shutil.copyfileobj(part, whole)
-    return {name: int((counted and counted[name]) or 0) for name in ("classes", "alone")}
+    return {name: int((counted and counted[name]) or 0) for name in ("classes", "singletons")}
 
 
 def _piece_name(number: int) -> str:

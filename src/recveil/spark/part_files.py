@@ -138,7 +138,7 @@ def describe_written(
     return Written(
         files={part_name(row["part"]): FileEntry(row["sha256"], row["bytes"]) for row in reports},
         counts={
-            "labels": sum(row["labels"] for row in reports),
+            "values": sum(row["labels"] for row in reports),
             "items": int(present.sum()),
             **counts,
         },

@@ -725,7 +725,7 @@ class SparseMaking:
         secret = numbered.secret(self._seed)
         split = split_items(items.support, k)
         settings = self._maker.public_settings(lake.scale)
-        step = settings.get("label_step", 1.0)
+        step = settings.get("value_step", 1.0)
 
         expect = partial(
             expect_groups,

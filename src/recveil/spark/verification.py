@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from recveil.release.earlier_formats import class_list_header
 from recveil.release.manifest import (
     CLASSES,
     MANIFEST,
@@ -119,14 +120,13 @@ def merge_parts(
         items.update(json.loads(row["items"]))
     counts = {
         "records": sum(row["records"] for row in rows),
-        "labels": sum(row["labels"] for row in rows),
+        "values": sum(row["labels"] for row in rows),
         "items": len(items),
     }
     return counts, sorted(items, key=str)
 
 
 _ROWS = "digest binary, row binary, people long, promised long, part long, at long, user string"
-_HEADER = b"digest,people\n"
 _LINES = re.compile(rb"(?:[0-9a-f]{32},[1-9][0-9]*\n)*")
 _AT_ONCE = 1 << 24
 
@@ -207,7 +207,7 @@ def note_list(
     if twice:
         problem = f"{twice:,} digests belong to different records; each must belong to one class"
         violations.append(Violation(CLASSES, None, None, problem))
-    right = is_written_in_order(file)
+    right = is_written_in_order(file, read_manifest(folder / MANIFEST)[0].number)
     if right:
         schema = "digest string, people long"
         listed = spark.read.csv(address_of(file), header=True, schema=schema)
@@ -220,11 +220,11 @@ def note_list(
         violations.append(Violation(CLASSES, None, None, problem))
 
 
-def is_written_in_order(file: Path) -> bool:
-    """Check whether a list of classes has recveil's format, with ascending digests."""
-    last = b""
+def is_written_in_order(file: Path, number: int) -> bool:
+    """Check whether a list of classes has a format of recveil, with ascending digests."""
+    last, header = b"", class_list_header(number)
     with file.open("rb") as stream:
-        if stream.read(len(_HEADER)) != _HEADER:
+        if stream.read(len(header)) != header:
             return False
         while lines := stream.readlines(_AT_ONCE):
             if not _LINES.fullmatch(b"".join(lines)):
@@ -407,10 +407,14 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             note_list(readers.spark, frame, folder, violations)
         finally:
             frame.unpersist()
-        counts |= {"users": counted.users, "classes": counted.classes, "alone": counted.singletons}
+        counts |= {
+            "users": counted.users,
+            "classes": counted.classes,
+            "singletons": counted.singletons,
+        }
         violations += wrong_counts(manifest, counts)
         values = _most_values(readers.spark, folder, manifest) if has_clusters(manifest) else 0
-        violations += wrong_settings(manifest, {**counts, "values": values})
+        violations += wrong_settings(manifest, {**counts, "values_per_item": values})
         violations += wrong_items(manifest, items, ratings_name)
         violations += wrong_formulas(manifest, items)
         violations += line_breaks_in_items(items, ratings_name)

@@ -90,12 +90,14 @@ def _holds_just(file: Path, content: bytes) -> bool:
         return stream.read(len(content) + 1) == content
 
 
-def wrong_classes(folder: Path, classes: Classes, file: PublishedFile) -> Iterator[Violation]:
+def wrong_classes(
+    folder: Path, number: int, classes: Classes, file: PublishedFile
+) -> Iterator[Violation]:
     """Compare classes.csv byte for byte with the classes of the ratings, in both directions."""
     listing = folder / CLASSES
     if not listing.is_file():
         return
-    right = class_list(classes.user_counts)
+    right = class_list(classes.user_counts, number)
     if _holds_just(listing, right):
         return
     # A list of other classes is reported line by line; a far longer file is not such a list.
@@ -140,10 +142,10 @@ def counts_of_ratings(classes: Classes, file: PublishedFile) -> dict[str, int]:
     return {
         "users": classes.users,
         "records": len(classes.records),
-        "labels": file.n_values,
+        "values": file.n_values,
         "items": len(file.items),
         "classes": len(classes.user_counts),
-        "alone": classes.singletons,
+        "singletons": classes.singletons,
     }
 
 
@@ -158,7 +160,7 @@ def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Viola
 
 def has_clusters(manifest: Manifest) -> bool:
     """Return whether the settings name clusters of users, whose rows share the values of items."""
-    return "crowd" in manifest.settings
+    return "cluster_size" in manifest.settings
 
 
 def wrong_settings(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Violation]:

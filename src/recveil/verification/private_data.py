@@ -192,7 +192,7 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
     return side
 
 
-_CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?people\"?\n")
+_CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?(?:people|users)\"?\n")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b")
 _DIGITS = re.compile(r"\d[\d,_]*")
 # Shorter seeds are numbers that occur anywhere.

@@ -267,7 +267,7 @@ class PublishedFile:
         self.scale = manifest.scale
         self._ends = RatingScale(self.scale.low, self.scale.high)  # values may be between levels
         self.has_levels = manifest.claim.levels
-        expected = manifest.counts.get("labels")
+        expected = manifest.counts.get("values")
         self.n_expected = (
             expected if isinstance(expected, int) else None
         )  # for the progress bar only

@@ -128,10 +128,10 @@ def check_published(
     if wanted[1] > 1:
         diversity = check_diversity(supports.rows(), *wanted, supports.n_groups)
         violations += _rare_sets(diversity, file)
-    violations += wrong_classes(folder, stated, file)
+    violations += wrong_classes(folder, manifest.number, stated, file)
     violations += wrong_counts(manifest, counts_of_ratings(stated, file))
     violations += wrong_settings(
-        manifest, {**counts_of_ratings(stated, file), "values": values.most}
+        manifest, {**counts_of_ratings(stated, file), "values_per_item": values.most}
     )
     violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)

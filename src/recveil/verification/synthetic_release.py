@@ -1,6 +1,6 @@
 """Verification of synthetic releases: their files, and epsilon from the ledger."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from recveil.release.claim import Claim
+from recveil.release.earlier_formats import model_column
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError
@@ -167,24 +168,28 @@ def _verification(
 def _read_users(paths: list[Path], manifest: Manifest, violations: Violations) -> _Found:
     file = PublishedFile(paths, manifest, manifest.claim.about)
     users = sum(len(block.user_ids) for block in file.blocks(violations))
-    counts = {"users": users, "labels": file.n_values, "items": len(file.items)}
+    counts = {"users": users, "values": file.n_values, "items": len(file.items)}
     return counts, tuple(file.schema.names), file.items
 
 
 def _read_model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -> _Found:
     (path,) = paths
     method = manifest.known_method
-    names = None if method is None else method.model_columns
-    if names is None:
+    if method is None or method.model_columns is None:
         raise RecveilError(
             f"{path.name}: this method has no model of users",
             code="release.damaged",
         )
     id_type = pa.string() if manifest.item_type == "text" else pa.int64()
 
+    columns = method.model_columns
+
+    def names(n_columns: int, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(model_column(name, manifest.number) for name in columns(n_columns, settings))
+
     # The number of factors is the number of columns; it is compared with the stated one below.
-    kind = {"ratings": "likes"} if manifest.scale.unary else {}
-    table = model_table(path, lambda number: names(number, kind), id_type, violations)
+    kind = {"feedback": "implicit"} if manifest.scale.unary else {}
+    table = model_table(path, lambda n_columns: names(n_columns, kind), id_type, violations)
     if tuple(table.column_names) != names(table.num_columns, manifest.settings):
         problem = "its number of factors is not that of the settings"
         violations.append(Violation.of_file(path.name, problem))

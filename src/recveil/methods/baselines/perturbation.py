@@ -124,7 +124,7 @@ class GlobalItemMeans(Baseline):
         return groups, blocks
 
     def _settings(self, scale: RatingScale) -> dict[str, Any]:
-        return {"label_step": label_step(self.round_labels, scale)}
+        return {"value_step": label_step(self.round_labels, scale)}
 
 
 class SameCells(Baseline):

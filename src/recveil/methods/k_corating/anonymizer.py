@@ -207,7 +207,7 @@ class KCoRater:
     def public_settings(self, scale: RatingScale) -> dict[str, Any]:
         """Return the settings that are published."""
         if scale.unary:
-            return {"method": K_CORATING.title, "grouping": self.grouping, "ratings": "likes"}
+            return {"method": K_CORATING.title, "grouping": self.grouping, "feedback": "implicit"}
         settings: dict[str, Any] = {
             "method": K_CORATING.title,
             "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
@@ -217,9 +217,9 @@ class KCoRater:
             "protect": "mean" if self._averages else self.protect,
         }
         if self.fill == "trust":
-            settings["trust"] = "worked out" if self.trust is None else "stated"
+            settings["trust"] = "inferred" if self.trust is None else "stated"
         if self._averages:
-            settings["label_step"] = label_step("usual", scale)
+            settings["value_step"] = label_step("usual", scale)
         return settings
 
     def check(self, ratings: Ratings) -> None:

@@ -186,9 +186,13 @@ class PredictiveAnonymizer:
                 "homogenize": self.homogenize,
                 "predictor": component_name(predictor),
                 "grouping": component_name(grouping),
-                "label_step": step,
+                "value_step": step,
             }
-            | ({"labels": "model", "rare_labels": "pooled"} if self.labels == "model" else {}),
+            | (
+                {"values": "predicted", "values_below_k": "pooled"}
+                if self.labels == "model"
+                else {}
+            ),
             groups=groups,
             blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
             default_layout="groups" if self.homogenize == "padded" else "users",

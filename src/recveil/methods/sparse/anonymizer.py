@@ -116,7 +116,7 @@ class SparseRows:
         order = rng.permutation(classes.sizes.size)
         groups = Groups.from_labels(classes.class_of, order)
         settings = self.public_settings(ratings.scale)
-        step = settings.get("label_step", 1.0)
+        step = settings.get("value_step", 1.0)
         if ratings.is_unary:
             labels = ClusterValues.of_likes(int(cluster_of.max()) + 1, ratings.n_items)
         else:
@@ -178,10 +178,10 @@ class SparseRows:
 
     def public_settings(self, scale: RatingScale) -> dict[str, Any]:
         """Return the settings that are published."""
-        settings = {"method": SPARSE.title, "crowd": self.crowd, "rare_items": "left out"}
+        settings = {"method": SPARSE.title, "cluster_size": self.crowd, "items_below_k": "omitted"}
         if scale.unary:
-            return {**settings, "ratings": "likes"}
-        return {**settings, "label_step": label_step("usual", scale)}
+            return {**settings, "feedback": "implicit"}
+        return {**settings, "value_step": label_step("usual", scale)}
 
 
 @brief

@@ -159,7 +159,7 @@ def _model(
     )
 
 
-QUERY = "ratings by taste"
+QUERY = "ratings by factor"
 # Size of the simulated sample, its minimum, and its maximum number of cells.
 _CROWD, _FEWEST, _CELLS = 2_000, 300, 40_000_000
 # Number of adjustments.

@@ -272,7 +272,7 @@ class WithoutNoise:
 
     Examples
     --------
-    >>> WithoutNoise().measure("people by activity", "", np.array([310, 402]), grid=1.0)
+    >>> WithoutNoise().measure("users by user count", "", np.array([310, 402]), grid=1.0)
     array([310., 402.])
     """
 

@@ -37,17 +37,21 @@ def model_settings(model: UserModel | LikesModel) -> dict[str, Any]:
     --------
     >>> one = LikesModel(np.zeros(2, np.float32), np.zeros((2, 3), np.float32), np.ones(2))
     >>> model_settings(one)
-    {'activity': [1.0, 1.0], 'directions': 2, 'ratings': 'likes'}
+    {'user_counts': [1.0, 1.0], 'factors': 2, 'feedback': 'implicit'}
     """
     if isinstance(model, LikesModel):
         directions = model.tastes.shape[1] - 1
-        return {"activity": _rounded(model.activity), "directions": directions, "ratings": "likes"}
+        return {
+            "user_counts": _rounded(model.activity),
+            "factors": directions,
+            "feedback": "implicit",
+        }
     return {
-        "activity": _rounded(model.activity),
-        "cuts": _rounded(model.cuts),
+        "user_counts": _rounded(model.activity),
+        "cutpoints": _rounded(model.cuts),
         "spreads": _rounded(np.array([model.strictness, model.chance])),
-        "tilts": _rounded(model.tilts),
-        "likings": _rounded(model.likings),
+        "slopes": _rounded(model.tilts),
+        "slope_spreads": _rounded(model.likings),
     }
 
 
@@ -65,9 +69,9 @@ def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale)
     return UserModel(
         offsets=columns[0].astype(np.float32),
         tastes=embeddings,
-        activity=np.asarray(settings["activity"], np.float64),
+        activity=np.asarray(settings["user_counts"], np.float64),
         worth=columns[1].astype(np.float64),
-        cuts=np.asarray(settings["cuts"], np.float64),
+        cuts=np.asarray(settings["cutpoints"], np.float64),
         strictness=float(strictness),
         chance=float(chance),
         tilts=tilts,
@@ -78,10 +82,10 @@ def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale)
 
 def _by_direction(settings: Mapping[str, Any], n_directions: int) -> NDArray[np.float64]:
     """Return tilts and likings per direction."""
-    if "tilts" not in settings:  # a model of an older format
+    if "slopes" not in settings:  # a model of an older format
         before = (_TILTS_BEFORE[settings["noise"]], _LIKING_BEFORE)
         return np.repeat(np.array(before)[:, None], n_directions, axis=1)
-    strengths = np.array([settings["tilts"], settings["likings"]], np.float64)
+    strengths = np.array([settings["slopes"], settings["slope_spreads"]], np.float64)
     if strengths.shape[1] != n_directions:
         raise _other_directions(n_directions, strengths.shape[1])
     return strengths
@@ -91,9 +95,9 @@ def read_likes(table: pa.Table, settings: Mapping[str, Any]) -> LikesModel:
     """Return the implicit-feedback model of a table and settings."""
     columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
     embeddings = np.column_stack(columns[1:]).astype(np.float32)
-    if embeddings.shape[1] != 1 + settings["directions"]:
-        raise _other_directions(embeddings.shape[1] - 1, settings["directions"])
-    activity = np.asarray(settings["activity"], np.float64)
+    if embeddings.shape[1] != 1 + settings["factors"]:
+        raise _other_directions(embeddings.shape[1] - 1, settings["factors"])
+    activity = np.asarray(settings["user_counts"], np.float64)
     return LikesModel(columns[0].astype(np.float32), embeddings, activity)
 
 
@@ -112,5 +116,5 @@ def sample_users(
     if manifest.scale.unary:
         return read_likes(table, manifest.settings).draw(n_people, rng)
     model = read_model(table, manifest.settings, manifest.scale)
-    grid, step = manifest.settings["label_step"], manifest.scale.step
+    grid, step = manifest.settings["value_step"], manifest.scale.step
     return model.draw(n_people, rng, whole=step is not None and grid == step)

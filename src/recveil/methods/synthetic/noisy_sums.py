@@ -256,7 +256,7 @@ def ask_activity(
 ) -> tuple[float, Numbers]:
     """Return the noisy number of users, and equally likely quantiles of activity."""
     edges = activity_edges(public.most_items)
-    name = "people by activity"
+    name = "users by user count"
     noisy = mechanism.measure(name, words[name], added_up(ratings, users_by_activity, edges), 1.0)
     counts = np.where(_are_sums_of_users(noisy, sigmas[name]), noisy, 0.0)
     if not counts.any():
@@ -311,7 +311,7 @@ def ask_kinds(
     kind_of = np.full(ratings.n_items, 2)
     kind_of[picked.told] = 1
     kind_of[picked.chosen] = 0
-    name = "kinds of items"
+    name = "item kinds"
     grid = sum_grid(sigmas[name])
     exact = added_up(ratings, kind_sums, kind_of, 3, grid)
     noisy = mechanism.measure(name, words[name], exact, grid)
@@ -402,10 +402,10 @@ def measure(
     """Make all queries on ratings but the one on fitted embeddings, once each."""
     n_people, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
     levels = rating_levels(ratings.scale)
-    what, grid = WHAT["labels"], sum_grid(sigmas["labels"])
+    what, grid = WHAT["rating levels"], sum_grid(sigmas["rating levels"])
     exact = added_up(ratings, level_sums, levels, grid)
-    shares = mechanism.measure("labels", what, exact, grid)
-    spread_of_users = _spread_of_users(ratings, mechanism, n_people, sigmas["means of people"])
+    shares = mechanism.measure("rating levels", what, exact, grid)
+    spread_of_users = _spread_of_users(ratings, mechanism, n_people, sigmas["user means"])
     centre, spread = _centre(shares, levels, ratings.scale)
     items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
     picked = pick_released(
@@ -434,9 +434,9 @@ def measure(
 def _spread_of_users(
     ratings: People, mechanism: QueriedItems, n_people: float, sigma: float
 ) -> float:
-    what, grid = WHAT["means of people"], sum_grid(sigma)
+    what, grid = WHAT["user means"], sum_grid(sigma)
     exact = added_up(ratings, spread_sums, grid)
-    noisy = mechanism.measure("means of people", what, exact, grid)
+    noisy = mechanism.measure("user means", what, exact, grid)
     mean, square = noisy / SPREAD_SHARE / n_people
     return float(max(square - mean**2, 0.0))
 

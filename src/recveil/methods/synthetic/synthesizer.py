@@ -354,10 +354,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
         settings = {
             "method": SYNTHETIC.title,
             "noise": "none" if self.epsilon is None else "gaussian",
-            "catalogue": _catalogue_word(self.catalogue),
-            "people": "counted" if self.people is None else "asked for",
-            **({} if scale.unary else {"label_step": grid}),
-            "pooled_share": round(1 - measured.share_as_json, 4),
+            "item_catalog": _catalogue_word(self.catalogue),
+            "n_users": "counted" if self.people is None else "requested",
+            **({} if scale.unary else {"value_step": grid}),
+            "omitted_share": round(1 - measured.share_as_json, 4),
             **model_settings(model),
         }
         return Published(
@@ -429,5 +429,5 @@ def reject_few(n_people: int) -> None:
 
 def _catalogue_word(catalogue: Any) -> str:
     if catalogue is None:
-        return "chosen"
-    return "as rated" if isinstance(catalogue, str) and catalogue == AS_RATED else "given"
+        return "selected"
+    return "rated items" if isinstance(catalogue, str) and catalogue == AS_RATED else "given"

@@ -50,7 +50,7 @@ BASELINES = (
     _baseline(
         "global-item-means",
         "global item means",
-        ("label_step",),
+        ("value_step",),
         _variant("item-means", "Everybody gets the mean rating of each item, in one row."),
     ),
     _baseline(

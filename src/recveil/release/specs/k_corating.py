@@ -1,6 +1,6 @@
 """Public description of k-coRating (Zhang et al.)."""
 
-from recveil.release.claim import card_text
+from recveil.release.earlier_formats import template_of
 from recveil.release.method import (
     OF_LIKES,
     Method,
@@ -39,7 +39,7 @@ def _value_grid(settings: Settings, step: float | None) -> float | None:
         return step
     if settings.get("protect") in ("none", "shuffle"):
         return step if settings.get("round_fills") is True else None
-    return settings.get("label_step")
+    return settings.get("value_step")
 
 
 def _unpromised(settings: Settings, k: int) -> str:
@@ -81,19 +81,19 @@ K_CORATING = Method(
         PublicSetting("round_fills", (True, False), when=publishes_ratings),
         PublicSetting("protect", ("none", "shuffle", "mean"), when=publishes_ratings),
         PublicSetting(
-            "trust", ("worked out", "stated"), when=lambda settings: settings.get("fill") == "trust"
+            "trust", ("inferred", "stated"), when=lambda settings: settings.get("fill") == "trust"
         ),
         PublicSetting(
-            "label_step", any_step=True, when=lambda settings: settings.get("protect") == "mean"
+            "value_step", any_step=True, when=lambda settings: settings.get("protect") == "mean"
         ),
         OF_LIKES,
     ),
-    card_of_likes=card_text("k_corating_likes.md.jinja"),
+    takes_likes=True,
     # Likes have no values that could differ: users with the same items have the same row.
     claim_of=lambda settings: (
         "identical-rows" if _averages(settings) or publishes_likes(settings) else "co-rated"
     ),
-    card=card_text("k_corating.md.jinja"),
+    card=template_of("k_corating"),
     options=(
         Option(
             name="grouping",

@@ -1,6 +1,6 @@
 """Public description of releases of nominal words."""
 
-from recveil.release.claim import card_text
+from recveil.release.earlier_formats import template_of
 from recveil.release.method import Method, Option, PublicSetting, Variant, problems_of_full_rows
 from recveil.release.specs.predictive import GROUPING_NAMES, GROUPINGS
 
@@ -30,16 +30,16 @@ def _variant(name: str, description: str, **options: object) -> Variant:
 
 WORDS = Method(
     name="words",
-    title="words by shares",
+    title="nominal labels",
     description="groups share one row of words that have no order",
     family="identical rows",
     settings=(
-        PublicSetting("method", ("words by shares",)),
+        PublicSetting("method", ("nominal labels",)),
         PublicSetting("homogenize", ("commonest", "shares")),
         PublicSetting("grouping", GROUPINGS, any_class=True),
     ),
     claim_of=lambda _: "identical-rows",
-    card=card_text("words.md.jinja"),
+    card=template_of("words"),
     options=(
         Option(
             name="homogenize",

@@ -1,6 +1,6 @@
 """Public description of predictive anonymization (Chang et al.)."""
 
-from recveil.release.claim import card_text
+from recveil.release.earlier_formats import template_of
 from recveil.release.method import (
     Method,
     Option,
@@ -65,19 +65,24 @@ MODEL_LONE_UNDONE = (
 _PROMISE = "Promise"
 
 
+def _is_predicted(settings: Settings) -> bool:
+    """Return whether all values are predicted; `settings` may be the options of a variant."""
+    return settings.get("values") == "predicted" or settings.get("labels") == "model"
+
+
 def _is_padded(settings: Settings) -> bool:
     return settings.get("homogenize") == "padded"
 
 
 def _made_before(settings: Settings) -> tuple[str, ...]:
-    is_old = "method" in settings and "rare_labels" not in settings
-    return (MODEL_LONE_UNDONE,) if is_old and settings.get("labels") == "model" else ()
+    is_old = "method" in settings and "values_below_k" not in settings
+    return (MODEL_LONE_UNDONE,) if is_old and _is_predicted(settings) else ()
 
 
 def _undone_by(settings: Settings) -> tuple[str, ...]:
     if not _is_padded(settings):
         return ()
-    if settings.get("labels") != "model":
+    if not _is_predicted(settings):
         return (PADDED_UNDONE,)
     return (MODEL_UNDONE, *_made_before(settings))
 
@@ -115,17 +120,17 @@ PREDICTIVE = Method(
         PublicSetting("homogenize", ("padded", "simple")),
         PublicSetting("predictor", (*PREDICTORS, SPARK_PREDICTOR), any_class=True),
         PublicSetting("grouping", (*GROUPINGS, SPARK_GROUPING), any_class=True),
-        PublicSetting("label_step", (None,), any_step=True),
-        PublicSetting("labels", ("model",), when=lambda settings: "labels" in settings),
+        PublicSetting("value_step", (None,), any_step=True),
+        PublicSetting("values", ("predicted",), when=lambda settings: "values" in settings),
         PublicSetting(
-            "rare_labels",
+            "values_below_k",
             ("pooled",),
-            when=lambda settings: "rare_labels" in settings and "labels" in settings,
+            when=lambda settings: "values_below_k" in settings and "values" in settings,
             first_format=5,
         ),
     ),
     claim_of=lambda _: "identical-rows",
-    card=card_text("predictive.md.jinja"),
+    card=template_of("predictive"),
     options=(
         Option(
             name="homogenize",
@@ -210,7 +215,7 @@ PREDICTIVE = Method(
     problems_of_rows=lambda settings, _, counts: (
         problems_of_full_rows("padded", counts) if _is_padded(settings) else iter(())
     ),
-    value_grid=lambda settings, _: settings.get("label_step"),
+    value_grid=lambda settings, _: settings.get("value_step"),
     other_items_clause=lambda settings: (
         ", with predictions for all other items" if _is_padded(settings) else ""
     ),

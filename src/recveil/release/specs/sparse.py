@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from recveil.release.claim import card_text
+from recveil.release.earlier_formats import template_of
 from recveil.release.method import (
     OF_LIKES,
     Method,
@@ -51,7 +51,7 @@ SPARSE_LONE_UNDONE = (
 
 
 def _made_before(settings: Settings) -> tuple[str, ...]:
-    if "rare_items" in settings or "method" not in settings:  # a variant, which is made now
+    if "items_below_k" in settings or "method" not in settings:  # a variant, which is made now
         return ()
     return (SPARSE_RARE_UNDONE, *([SPARSE_LONE_UNDONE] if publishes_ratings(settings) else []))
 
@@ -63,15 +63,15 @@ def _undone(settings: Settings) -> tuple[str, ...]:
 
 def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> Iterator[str]:
     """Report an item with more values than clusters: the users of a cluster share its values."""
-    cluster_size = settings.get("crowd")
+    cluster_size = settings.get("cluster_size")
     if type(cluster_size) is not int:
         return
     most = counts["users"] // max(k, cluster_size)
-    if counts["values"] > most:
+    if counts["values_per_item"] > most:
         yield (
-            f"settings: crowd is {cluster_size:,} people, so that {counts['users']:,} people form "
-            f"{most:,} at most, each with one value of an item, but an item has "
-            f"{counts['values']:,} values"
+            f"settings: cluster_size is {cluster_size:,}, so that {counts['users']:,} users form "
+            f"at most {most:,} clusters, each with one value per item, but an item has "
+            f"{counts['values_per_item']:,} values"
         )
 
 
@@ -82,19 +82,21 @@ SPARSE = Method(
     family="identical rows",
     settings=(
         PublicSetting("method", ("sparse rows",)),
-        PublicSetting("crowd", tuple(range(MIN_CLUSTER, MAX_CLUSTER + 1)), counts_users=True),
         PublicSetting(
-            "rare_items",
-            ("left out",),
-            when=lambda settings: "rare_items" in settings,
+            "cluster_size", tuple(range(MIN_CLUSTER, MAX_CLUSTER + 1)), counts_users=True
+        ),
+        PublicSetting(
+            "items_below_k",
+            ("omitted",),
+            when=lambda settings: "items_below_k" in settings,
             first_format=5,
         ),
-        PublicSetting("label_step", any_step=True, when=publishes_ratings),
+        PublicSetting("value_step", any_step=True, when=publishes_ratings),
         OF_LIKES,
     ),
-    card_of_likes=card_text("sparse_likes.md.jinja"),
+    takes_likes=True,
     claim_of=lambda _: "identical-rows",
-    card=card_text("sparse.md.jinja"),
+    card=template_of("sparse"),
     options=(
         Option(
             name="crowd",
@@ -120,7 +122,7 @@ SPARSE = Method(
     first_format=3,
     problems_of_rows=_problems_of_rows,
     value_grid=lambda settings, step: (
-        settings.get("label_step") if publishes_ratings(settings) else step
+        settings.get("value_step") if publishes_ratings(settings) else step
     ),
     publishers_word=lambda settings: (
         "That rows were drawn from the tastes of at least 20 people"

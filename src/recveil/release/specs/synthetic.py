@@ -1,6 +1,6 @@
 """Public description of synthetic releases."""
 
-from recveil.release.claim import card_text
+from recveil.release.earlier_formats import template_of
 from recveil.release.method import (
     OF_LIKES,
     Method,
@@ -34,15 +34,17 @@ def _model_columns(columns: int, settings: Settings) -> tuple[str, ...]:
     Before the fifth format the settings had no factors: all remaining columns up to the maximum
     are.
     """
-    first = ("item_id", "offset") if publishes_likes(settings) else ("item_id", "offset", "worth")
+    first = (
+        ("item_id", "offset") if publishes_likes(settings) else ("item_id", "offset", "rating_mean")
+    )
     # The first factor is the user count: there is no model without it.
     n_factors = min(max(1, columns - len(first)), 1 + MOST_DIRECTIONS)
-    tilts, directions = settings.get("tilts"), settings.get("directions")
-    if isinstance(tilts, list):  # any other type is reported with the settings
-        n_factors = 1 + len(tilts)
+    slopes, directions = settings.get("slopes"), settings.get("factors")
+    if isinstance(slopes, list):  # any other type is reported with the settings
+        n_factors = 1 + len(slopes)
     elif type(directions) is int:
         n_factors = 1 + directions
-    return (*first, *(f"taste_{place}" for place in range(n_factors)))
+    return (*first, *(f"factor_{place}" for place in range(n_factors)))
 
 
 def _publishers_word(settings: Settings) -> tuple[str, ...]:
@@ -55,7 +57,7 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
             "That the noise of the ledger was drawn, and that nothing else was asked of the data, "
             "is the publisher's word."
         )
-    if settings.get("catalogue") != "chosen":
+    if settings.get("item_catalog") != "selected":
         sentences.append("That everybody may know the list of items is the publisher's word.")
     return tuple(sentences)
 
@@ -90,29 +92,29 @@ def _variant(epsilon: float | None) -> Variant:
 
 SYNTHETIC = Method(
     name="synthetic",
-    title="synthetic people",
+    title="synthetic users",
     description="people drawn from noisy sums; nobody's row is published",
     family="other",
     settings=(
-        PublicSetting("method", ("synthetic people",)),
+        PublicSetting("method", ("synthetic users",)),
         PublicSetting("noise", ("gaussian", "none")),
-        PublicSetting("catalogue", ("given", "as rated", "chosen")),
-        PublicSetting("people", ("asked for", "counted")),
-        PublicSetting("label_step", (None,), any_step=True, when=publishes_ratings),
-        PublicSetting("pooled_share", any_share=True),
-        PublicSetting("activity", any_numbers=True),
-        PublicSetting("cuts", any_numbers=True, when=publishes_ratings),
+        PublicSetting("item_catalog", ("given", "rated items", "selected")),
+        PublicSetting("n_users", ("requested", "counted")),
+        PublicSetting("value_step", (None,), any_step=True, when=publishes_ratings),
+        PublicSetting("omitted_share", any_share=True),
+        PublicSetting("user_counts", any_numbers=True),
+        PublicSetting("cutpoints", any_numbers=True, when=publishes_ratings),
         PublicSetting("spreads", any_numbers=True, when=publishes_ratings),
-        PublicSetting("tilts", any_numbers=True, when=publishes_ratings, first_format=5),
-        PublicSetting("likings", any_numbers=True, when=publishes_ratings, first_format=5),
+        PublicSetting("slopes", any_numbers=True, when=publishes_ratings, first_format=5),
+        PublicSetting("slope_spreads", any_numbers=True, when=publishes_ratings, first_format=5),
         PublicSetting(
-            "directions", tuple(range(MOST_DIRECTIONS + 1)), when=publishes_likes, first_format=6
+            "factors", tuple(range(MOST_DIRECTIONS + 1)), when=publishes_likes, first_format=6
         ),
         OF_LIKES,
     ),
-    card_of_likes=card_text("synthetic_likes.md.jinja"),
+    takes_likes=True,
     claim_of=_claim,
-    card=card_text("synthetic.md.jinja"),
+    card=template_of("synthetic"),
     options=(
         Option(
             name="epsilon",
@@ -162,7 +164,7 @@ SYNTHETIC = Method(
     model_columns=_model_columns,
     problems=problems_of_synthetic,
     value_grid=lambda settings, step: (
-        settings.get("label_step") if publishes_ratings(settings) else step
+        settings.get("value_step") if publishes_ratings(settings) else step
     ),
     publishers_word=_publishers_word,
     undone_by=_undone_by,

@@ -1,0 +1,231 @@
+"""Names and cards of the formats 1 to 8 of a release.
+
+All other code uses today's names: the release.json of an earlier format is renamed when it is read,
+and renamed back where its digest or its card is computed.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+# The first format with today's names.
+RENAMED_SINCE = 9
+
+_Names = Mapping[str, str]
+_SETTINGS: _Names = {
+    "crowd": "cluster_size",
+    "rare_items": "items_below_k",
+    "label_step": "value_step",
+    "labels": "values",
+    "rare_labels": "values_below_k",
+    "ratings": "feedback",
+    "catalogue": "item_catalog",
+    "people": "n_users",
+    "pooled_share": "omitted_share",
+    "activity": "user_counts",
+    "cuts": "cutpoints",
+    "tilts": "slopes",
+    "likings": "slope_spreads",
+    "directions": "factors",
+}
+# Renamed values, by today's name of their setting.
+_VALUES: Mapping[str, _Names] = {
+    "method": {
+        "synthetic people": "synthetic users",
+        "words by shares": "nominal labels",
+    },
+    "items_below_k": {"left out": "omitted"},
+    "values": {"model": "predicted"},
+    "feedback": {"likes": "implicit"},
+    "item_catalog": {"as rated": "rated items", "chosen": "selected"},
+    "n_users": {"asked for": "requested"},
+    "trust": {"worked out": "inferred"},
+}
+_COUNTS: _Names = {"labels": "values", "alone": "singletons"}
+_CLAIM: Mapping[str, _Names] = {
+    "unit": {"person": "user"},
+    "neighbours": {"add or remove one person": "add or remove one user"},
+}
+_QUERIES: _Names = {
+    "people by activity": "users by user count",
+    "labels": "rating levels",
+    "means of people": "user means",
+    "kinds of items": "item kinds",
+    "ratings by taste": "ratings by factor",
+}
+# What the queries sum up.
+_SUMS: _Names = {
+    "how many people have how many ratings": "the number of users by number of ratings",
+    "how many people have how many likes": "the number of users by number of interactions",
+    "people's shares of ratings at each label": "users' shares of ratings at each level",
+    "people's mean ratings, and the squares of these": "users' mean ratings and their squares",
+    "for each item, how much it was rated, and how its ratings differ from the mean": (
+        "for each item, its ratings and their deviations from the mean"
+    ),
+    "for each item, how much it was liked": "for each item, its interactions",
+    "people's shares of ratings on items with tastes, other told ones, and the rest": (
+        "users' shares of ratings on items with factors, on other published items, and on the rest"
+    ),
+    "people's shares of likes on items with tastes, other told ones, and the rest": (
+        "users' shares of interactions on items with factors, on other published items, and on "
+        "the rest"
+    ),
+    "for each two items, how much people who like the one like the other": (
+        "for each pair of items, the weighted number of users with both"
+    ),
+    "for each direction of taste, whether people rate higher what they lean to, and whether "
+    "half of their ratings agrees with the other half": (
+        "for each factor, the slope of ratings along it, and the agreement of both halves of a "
+        "user's ratings"
+    ),
+}
+
+# The cards of earlier formats where they have other names than today's.
+_CARDS: _Names = {"rows": "card", "synthetic_users": "drawn"}
+_LIKES_CARDS: _Names = {
+    "rows": "likes",
+    "sparse": "sparse_likes",
+    "k_corating": "k_corating_likes",
+    "synthetic": "synthetic_likes",
+}
+# Each template of these has the text of the methods that the first format knew; the other methods
+# bring theirs.
+_FIRST_CARDS = {1: "card_1", 2: "card_2"}
+# The wording of synthetic releases changed more often. Formats 4 to 7 state the bound for one given
+# user as if it were for two.
+_SYNTHETIC_CARDS: Mapping[int, _Names] = {
+    3: {
+        "synthetic_users": "drawn_3",
+        "synthetic": "synthetic_3",
+        "differentially_private": "private_3",
+        "aggregates": "aggregates_3",
+    },
+    4: {
+        "synthetic": "synthetic_4",
+        "differentially_private": "private_7",
+    },
+    **{number: {"differentially_private": "private_7"} for number in (5, 6, 7)},
+}
+
+
+def class_list_header(number: int) -> bytes:
+    """Return the first line of classes.csv in a format."""
+    return b"digest,people\n" if number < RENAMED_SINCE else b"digest,users\n"
+
+
+def model_column(name: str, number: int) -> str:
+    """Return the name of a column of model.parquet in a format.
+
+    Examples
+    --------
+    >>> model_column("rating_mean", 9), model_column("factor_3", 8)
+    ('rating_mean', 'taste_3')
+    """
+    if number >= RENAMED_SINCE:
+        return name
+    return "worth" if name == "rating_mean" else name.replace("factor_", "taste_")
+
+
+@cache
+def _template(name: str) -> str:
+    file = files("recveil.release").joinpath("cards", f"{name}.md.jinja")
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def template_of(
+    name: str, number: int = RENAMED_SINCE, *, likes: bool = False, contains_users: bool = True
+) -> str:
+    """Return the card's template of this name in a format; "" if recveil has none.
+
+    The name is that of a method, of a kind of claim, "rows" or "synthetic_users".
+
+    Examples
+    --------
+    >>> template_of("co-rated", 5, likes=False, contains_users=True)[:14]
+    'At least **{{ '
+    """
+    name = name.replace("-", "_")
+    if number >= RENAMED_SINCE:
+        return _template(name)
+    if contains_users and name == "rows" and number in _FIRST_CARDS:
+        return _template(f"until_8/{_FIRST_CARDS[number]}")
+    before = {
+        **_CARDS,
+        **(_LIKES_CARDS if likes else {}),
+        **({} if contains_users else _SYNTHETIC_CARDS.get(number, {})),
+    }
+    return _template(f"until_8/{before.get(name, name)}")
+
+
+def with_todays_names(content: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return the content of a release.json of a format with today's names and values.
+
+    Examples
+    --------
+    >>> with_todays_names({"settings": {"method": "sparse rows", "crowd": 20}}, 5)
+    {'settings': {'method': 'sparse rows', 'cluster_size': 20}}
+    """
+    return content if number >= RENAMED_SINCE else _renamed(content, dict)
+
+
+def with_names_of(number: int, content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a release.json with the names and values of a format.
+
+    Examples
+    --------
+    >>> with_names_of(5, {"settings": {"method": "sparse rows", "cluster_size": 20}})
+    {'settings': {'method': 'sparse rows', 'crowd': 20}}
+    """
+    return content if number >= RENAMED_SINCE else _renamed(content, _inverse)
+
+
+def _inverse(names: _Names) -> dict[str, str]:
+    return {today: before for before, today in names.items()}
+
+
+def _renamed(content: dict[str, Any], direction: Callable[[_Names], _Names]) -> dict[str, Any]:
+    """Rename what is where recveil writes it, and leave everything else for the checks."""
+    settings, values = direction(_SETTINGS), {n: direction(v) for n, v in _VALUES.items()}
+    values |= {before: values[today] for before, today in _SETTINGS.items() if today in values}
+    changed = {
+        "settings": {
+            settings.get(name, name): _replaced(value, values.get(name, {}))
+            for name, value in _items(content.get("settings"))
+        },
+        "counts": {
+            direction(_COUNTS).get(name, name): value
+            for name, value in _items(content.get("counts"))
+        },
+        "claim": {
+            name: _ledger(value, direction)
+            if name == "ledger"
+            else _replaced(value, direction(_CLAIM.get(name, {})))
+            for name, value in _items(content.get("claim"))
+        },
+    }
+    return {
+        name: changed[name] if name in changed and isinstance(part, dict) else part
+        for name, part in content.items()
+    }
+
+
+def _ledger(ledger: Any, direction: Callable[[_Names], _Names]) -> Any:
+    if not isinstance(ledger, dict) or not isinstance(ledger.get("queries"), list):
+        return ledger
+    names = {"name": direction(_QUERIES), "what": direction(_SUMS)}
+    queries = [
+        {name: _replaced(value, names.get(name, {})) for name, value in query.items()}
+        if isinstance(query, dict)
+        else query
+        for query in ledger["queries"]
+    ]
+    return {**ledger, "queries": queries}
+
+
+def _replaced(value: Any, names: _Names) -> Any:
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def _items(part: Any) -> list[tuple[str, Any]]:
+    return list(part.items()) if isinstance(part, dict) else []
