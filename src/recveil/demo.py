@@ -1,9 +1,9 @@
 """Demonstration of the main workflow on generated users."""
 
 from collections import Counter
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,37 +15,55 @@ from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.release.claim import bounds_of
 from recveil.runtime.progress import parts
+from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
 
 KNOWN = 8
-_GENERATING, _GROUPING, _SAMPLING = "Generating users", "Grouping users", "Sampling users"
-_WRITING, _ATTACKING = "Writing and verifying", "Inferring membership"
+# Phases and their costs.
+_PHASES = {
+    "Generating users": 1,
+    "Making shared rows": 2,
+    "Sampling synthetic users": 4,
+    "Writing and verifying": 2,
+    "Inferring membership": 2,
+}
 
 
 @brief
-class Demo(NamedTuple):
-    """Results of the demo."""
+@dataclass(frozen=True, eq=False)
+class Demo(Reportable):
+    """Results of the demo.
 
-    # 2,000 generated users
+    Parameters
+    ----------
+    output : Path
+        The folder of the shared rows; `release_synthetic` returns that of the synthetic users.
+    ratings : Ratings
+        2,000 generated users.
+    matches : Matches
+        Number of users who match `KNOWN` ratings of each user in the raw data.
+    row_sizes : ndarray of int64
+        Number of users of each distinct row of the raw data.
+    verification, synthetic : Verification
+        Verification of the release of shared rows, and of that of synthetic users.
+    membership : Membership
+        Membership inference on the shared rows by eight exact ratings.
+    auc_bound : float
+        Upper bound of the AUC of membership inference on the synthetic users.
+    accuracy_of_two_bound : float
+        Upper bound of the probability of naming which of two given users is a member.
+    """
+
+    output: Path
     ratings: Ratings
-    # Number of users who match `KNOWN` ratings of each user in the raw data
-    before: Matches
-    # Number of users of each distinct row of the raw data
+    matches: Matches
     row_sizes: NDArray[np.int64]
-    # Verification of the release of shared rows
     verification: Verification
-    # Verification of the release of synthetic users
     synthetic: Verification
-    # Membership inference on the shared rows by eight exact ratings
-    members: Membership
-    # Upper bound of the AUC of membership inference on the synthetic users
-    most_auc: float
-    # Upper bound of the probability of naming which of two given users is a member
-    most_accuracy_of_two: float
-
-    def _facts(self) -> dict[str, object]:
-        return self.verification._facts()
+    membership: Membership
+    auc_bound: float
+    accuracy_of_two_bound: float
 
 
 def release_synthetic(output: str | PathLike[str]) -> Path:
@@ -75,27 +93,31 @@ def demo(
     synthetic_output = release_synthetic(output)
     for target in (output, synthetic_output):
         check_target(target, force=force)
-    with parts(
-        "Demo", {_GENERATING: 1, _GROUPING: 2, _SAMPLING: 4, _WRITING: 2, _ATTACKING: 2}
-    ) as begin:
-        begin(_GENERATING)
+    generating, sharing, sampling, writing, inferring = _PHASES
+    with parts("Demo", _PHASES) as begin:
+        begin(generating)
         ratings = make_ratings(n_users=2_000, n_items=1_000, n_ratings=100_000, seed=seed)
-        begin(_GROUPING)
-        grouping = PredictiveAnonymizer(k, seed=seed)
-        release = grouping.anonymize(ratings)
-        begin(_SAMPLING)
+        begin(sharing)
+        anonymizer = PredictiveAnonymizer(k, seed=seed)
+        release = anonymizer.anonymize(ratings)
+        begin(sampling)
         synthesizer = Synthesizer(epsilon, item_catalog="as-rated", n_users=ratings.n_users)
         synthetic = synthesizer.anonymize(ratings)
-        begin(_WRITING)
-        before = match_known_ratings(ratings, KNOWN, seed=seed)
-        shared = release.write(output, force=force)
-        verified = synthetic.write(synthetic_output, force=force)
-        begin(_ATTACKING)
+        begin(writing)
+        matches = match_known_ratings(ratings, KNOWN, seed=seed)
+        verifications = (
+            release.write(output, force=force),
+            synthetic.write(synthetic_output, force=force),
+        )
+        begin(inferring)
         adversary = Adversary(known=KNOWN, rating_error=0)
-        members = infer_membership(ratings, grouping, adversary, seed=seed)
+        membership = infer_membership(ratings, anonymizer, adversary, seed=seed)
     bounds = bounds_of(synthetic.published.claim)
-    most = bounds["most_auc"], bounds["most_accuracy_of_two"]
-    return Demo(ratings, before, _row_sizes(ratings), shared, verified, members, *most)
+    return Demo(
+        *(Path(output), ratings, matches, _row_sizes(ratings), *verifications, membership),
+        auc_bound=bounds["most_auc"],
+        accuracy_of_two_bound=bounds["most_accuracy_of_two"],
+    )
 
 
 def _row_sizes(ratings: Ratings) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ class TestTaken:
         told = 'recveil.toml sets output = "out", k = 4, homogenize = "simple"; typed options '
         told += "take precedence."
         assert sorted(err.splitlines()[0].split()) == sorted(told.split())
-        assert "shared by at least 4 people" in out
+        assert "shared by at least 4 users" in out
         assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 4
 
     @pytest.mark.parametrize("said", [("--counts", "log"), ("--scale", "1:9:1")])

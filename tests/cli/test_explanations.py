@@ -8,7 +8,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.cli import main
-from recveil.cli.explanations import MEANINGS, explain
+from recveil.report.glossary import MEANINGS, explain
 from shared.cli_explanations import AUDIT, folder, here, printed  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")

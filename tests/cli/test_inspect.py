@@ -7,9 +7,9 @@ import stat
 import pytest
 
 from recveil.cli import main
-from recveil.cli.show import bars
-from recveil.cli.show_inspection import show_inspection
 from recveil.inspection import inspect
+from recveil.report.inspection.terminal import show_inspection
+from recveil.report.terminal import bars
 
 LONG = "x" * 300
 
@@ -50,12 +50,11 @@ def test_who_named_the_columns_rightly_may_go_on(capsys, tmp_path, monkeypatch):
         f"u{u},i{i},{1 + i % 5}" for u in range(40) for i in range(40) if i < 1600 / (u + 1) ** 2
     ]
     (tmp_path / "named.csv").write_text("\n".join(["user,item,rating", *lines]))
-    assert "Nothing tells" in shown(capsys, tmp_path / "named.csv", 200, monkeypatch)
+    assert "undecided" in shown(capsys, tmp_path / "named.csv", 200, monkeypatch)
     (tmp_path / "ratings.csv").write_text("\n".join(["left,right,rating", *lines]))
     said = {"user": "left", "item": "right"}
     out = shown(capsys, tmp_path / "ratings.csv", 200, monkeypatch, **said)
-    assert "The columns of users and items look swapped: look at the first rows." in out
-    assert "if not, go on" in out
+    assert "The columns of users and items look swapped; this is no proof." in out
 
 
 def test_a_pipe_gets_no_rows_unless_asked(capsys, tmp_path, monkeypatch):
@@ -79,7 +78,7 @@ def test_json_is_for_its_owner_and_the_only_thing_written(capsys, ugly, monkeypa
     assert [*plain] == [
         "schema_version",
         *("input", "format", "data", "scale", "dates", "dropped", "duplicates_chosen"),
-        *("activity", "popularity", "order_seen", "identifiers"),
+        *("user_counts", "item_counts", "column_order", "identifiers"),
     ]
     assert LONG not in (tmp_path / "found.json").read_text()
 
@@ -120,7 +119,7 @@ def test_likes_are_no_ratings_beside_their_dates(tmp_path, capsys, monkeypatch):
     path = tmp_path / "likes.csv"
     path.write_text("user,item,date\nann,1,2020-01-01\nben,1,2020-01-01\nben,2,2020-01-03\n")
     told = shown(capsys, path, 200, monkeypatch)
-    assert "the commonest stands at 2 likes; 33.3% of the likes share theirs" in told
+    assert "the most frequent one has 2 likes; 33.3% of the likes have a unique time" in told
 
 
 def test_one_of_a_kind_is_counted_in_the_singular(capsys, tmp_path, monkeypatch):

@@ -45,7 +45,7 @@ def test_fills_that_give_themselves_away_are_warned_of(run):
 def test_labels_can_be_protected_by_the_mean(run, protect):
     code, out, _ = run(*ANONYMIZE, "--protect", protect)
     assert code == 0
-    assert "every row is shared by at least 4 people" in out
+    assert "every row is shared by at least 4 users" in out
     assert "real ratings stand" not in out
     assert run("verify", "out", "--claim", "identical-rows")[0] == 0
     assert run("verify", "out", "--claim", "co-rated")[0] == 0

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from recveil.cli.options import echo
+from recveil.report.terminal import echo
 
 
 class Terminal(io.StringIO):

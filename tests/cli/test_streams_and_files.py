@@ -104,12 +104,12 @@ def test_a_stream_that_takes_no_unicode_gets_escapes(monkeypatch, encoding):
 
 
 def test_ctrl_c_after_the_file_stands_there_says_so(capfd, monkeypatch):
-    from recveil.cli import show
+    from recveil.report import terminal
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(show, "show_read", interrupt)
+    monkeypatch.setattr(terminal, "show_reading", interrupt)
     code, _, err = ended(capfd, "convert", "ratings.csv", "out.csv")
     assert (code, err) == (
         130,
@@ -138,7 +138,7 @@ def count(n):
 
 
 def test_ctrl_c_in_a_compiled_kernel_is_no_fault(capfd, monkeypatch):
-    from recveil.cli import show
+    from recveil.cli import outputs
 
     count(1)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
@@ -147,7 +147,7 @@ def test_ctrl_c_in_a_compiled_kernel_is_no_fault(capfd, monkeypatch):
         timer.start()
         count(300_000)
 
-    monkeypatch.setattr(show, "write_json", work)
+    monkeypatch.setattr(outputs, "write_json", work)
     # A shell's background asks not to hear it.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     code, _, err = ended(capfd, "verify", "ratings.csv", "--k", "2")

@@ -5,12 +5,13 @@ import pytest
 
 from recveil.datasets import make_ratings
 from recveil.inspection.column_roles import detect_order
-from recveil.inspection.statistics import spread_of
+from recveil.inspection.statistics import distribution_of
 from recveil.ratings import Ratings
 
 
 def seen(ratings):
-    return detect_order(ratings, spread_of(ratings.activity), spread_of(ratings.support))
+    counts = map(distribution_of, (ratings.activity, ratings.support))
+    return detect_order(ratings, *counts)
 
 
 def swapped(ratings):

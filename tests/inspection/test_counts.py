@@ -6,26 +6,26 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.inspection.statistics import spread_of
+from recveil.inspection.statistics import distribution_of
 
 COUNTS = st.lists(st.integers(0, 30_000), min_size=1, max_size=60).map(np.array)
 
 
 @given(COUNTS)
-def test_steps_hold_everybody_once_and_leave_no_gap(counts):
-    steps = spread_of(counts).steps
-    assert sum(step.n for step in steps) == counts.size
-    assert (steps[0].low, steps[-1].high) == (counts.min(), counts.max())
-    for one, other in pairwise(steps):
+def test_bins_hold_everybody_once_and_leave_no_gap(counts):
+    bins = distribution_of(counts).bins
+    assert sum(each.n for each in bins) == counts.size
+    assert (bins[0].low, bins[-1].high) == (counts.min(), counts.max())
+    for one, other in pairwise(bins):
         assert other.low == one.high + 1
-    for step in steps:
-        assert step.n == ((counts >= step.low) & (counts <= step.high)).sum()
-    assert len(steps) <= 16
+    for each in bins:
+        assert each.n == ((counts >= each.low) & (counts <= each.high)).sum()
+    assert len(bins) <= 16
 
 
 @given(COUNTS)
 def test_gini_is_the_mean_difference_of_two(counts):
-    found = spread_of(counts).gini
+    found = distribution_of(counts).gini
     if counts.sum() == 0:
         assert found == 0
         return
@@ -34,15 +34,15 @@ def test_gini_is_the_mean_difference_of_two(counts):
 
 
 def test_one_person():
-    spread = spread_of(np.array([7]))
-    assert (spread.least, spread.median, spread.most, spread.gini) == (7, 7, 7, 0)
-    assert [tuple(step) for step in spread.steps] == [(7, 7, 1)]
+    spread = distribution_of(np.array([7]))
+    assert (spread.minimum, spread.median, spread.maximum, spread.gini) == (7, 7, 7, 0)
+    assert [tuple(each) for each in spread.bins] == [(7, 7, 1)]
 
 
 def test_a_hand_worked_table():
     """Ten people: the tenth with most is one of them, with 55 of 100 ratings."""
-    spread = spread_of(np.array([5] * 9 + [55]))
-    assert spread.top_tenth == 0.55
-    assert [tuple(step) for step in spread.steps] == [
+    spread = distribution_of(np.array([5] * 9 + [55]))
+    assert spread.top_tenth_share == 0.55
+    assert [tuple(each) for each in spread.bins] == [
         *((5, 9, 9), (10, 19, 0), (20, 49, 0), (50, 55, 1)),
     ]

@@ -39,7 +39,7 @@ def test_each_kind_shows_its_first_rows(folder, name, format):
     plain = found.to_dict()
     assert (plain["data"]["users"], plain["data"]["items"]) == (7, 11)
     assert plain["dates"]["granularity"] == "day"
-    assert plain["activity"]["steps"][0]["low"] == plain["activity"]["least"]
+    assert plain["user_counts"]["bins"][0]["low"] == plain["user_counts"]["minimum"]
 
 
 def test_frames_and_finished_ratings(folder):
@@ -144,8 +144,8 @@ def test_all_columns_of_a_database_are_looked_at(tmp_path):
     found = inspect(tmp_path / "shop.db", table="votes")
     assert [*found.rows.names] == ["user", "item", "rating", "mail", "phone"]
     told = {each.column: each.kind for each in found.identifiers}
-    assert told["mail"] == "e-mail addresses"
-    assert told["phone"] == "called like something that tells of people"
+    assert told["mail"] == "email"
+    assert told["phone"] == "name"
     query = "SELECT user, item, rating FROM votes"
     assert {each.column for each in inspect(tmp_path / "shop.db", query=query).identifiers} == {
         "user"

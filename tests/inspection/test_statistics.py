@@ -86,7 +86,7 @@ def test_two_granularities_in_one_column(fine, coarse):
 
 def test_equal_times_are_counted():
     dates = found(["2020-01-15 10:00:00"] * 3 + ["2020-01-15 11:30:00"])
-    assert (dates.different, dates.alone, dates.most_equal) == (2, 0.25, 3)
+    assert (dates.distinct, dates.unique_share, dates.most_frequent) == (2, 0.25, 3)
     assert (dates.first, dates.last) == ("2020-01-15", "2020-01-15")
 
 

@@ -27,7 +27,7 @@ class TestInspect:
             ("like", 2, 1),
             ("love", 0, 0),
         ]
-        assert found.to_dict()["scale"]["words"][2] == {"word": "like", "ratings": 2, "people": 1}
+        assert found.to_dict()["scale"]["words"][2] == {"word": "like", "ratings": 2, "users": 1}
 
     def test_words_are_no_markup_of_the_terminal(self, tmp_path, capsys):
         text = "user,item,rating\n1,7,[bold]\n2,7,[/bold]\n"

@@ -106,9 +106,7 @@ def test_no_ratings(tmp_path: Path) -> None:
 
 def test_verify_says_how_the_text_is_written_is_not_compared(tmp_path):
     (tmp_path / "mv_0000001.txt").write_text("1:\n1,3,2005-09-06\n2,3,2005-09-06\n")
-    told = verify(tmp_path, k=2).not_covered[-1]
-    for way in ("line ends", "empty lines", "spaces", "zeros before a number"):
-        assert way in told
+    assert verify(tmp_path, k=2).not_covered[-1].code == "netflix-text"
 
 
 @pytest.mark.parametrize("name", ["mv_0000003.txt", "combined_data_1.txt"])

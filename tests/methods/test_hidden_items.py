@@ -200,7 +200,7 @@ def test_other_names_do_not_pass(folder):
     prefix = anonymize_hidden(RATINGS, METHODS["simple"], seed=1).published.items[0][:6]
     file.write_text(file.read_text().replace(f'"{prefix}24"', '"z-heat"'))
     sign(folder)
-    assert named_problem(verify(folder), "are not the pseudonyms of a release that hides them")
+    assert named_problem(verify(folder), "are not the pseudonyms of hidden items")
 
 
 def test_a_gap_in_the_numbers_does_not_pass(folder):
@@ -226,7 +226,7 @@ def test_the_first_format_does_not_know_it(folder):
 
 def test_the_private_file_must_not_be_published(folder):
     (private_twin(folder) / "items.parquet").rename(folder / "items.parquet")
-    assert named_problem(verify(folder), "tells which item is which")
+    assert named_problem(verify(folder), "re-identifies items")
 
 
 def test_the_manifest_in_memory_says_so(release):

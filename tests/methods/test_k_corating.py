@@ -158,7 +158,7 @@ def test_one_cell_less_and_the_claim_fails(layout, invented, tmp_path):
         assert not result.holds
         named = [found for found in result.violations if found.user_id is not None]
         assert table["user_id"][row].as_py() in {found.user_id for found in named}
-        assert any("its items are shared by 1 person" in found.problem for found in named)
+        assert any("its items are shared by 1 user" in found.problem for found in named)
 
 
 def test_a_foreign_file_is_checked_for_its_items_alone(tmp_path):

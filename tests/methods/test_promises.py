@@ -64,9 +64,9 @@ class TestLevels:
         assert result.has_levels
         assert result.k_achieved == 1
         sizes = people_of(release, invented)
-        assert result.alone == (sizes == 1).sum() > 0
+        assert result.singletons == (sizes == 1).sum() > 0
         card = (tmp_path / "out" / "README.md").read_text()
-        assert f"**{result.alone} people stand alone**" in card
+        assert f"**{result.singletons} people stand alone**" in card
         private = pq.read_table(tmp_path / "out.private" / "assignment.parquet")
         levels = dict(zip(*(private[name].to_pylist() for name in ("user_id", "k")), strict=True))
         for user, activity in zip(invented.users.tolist(), invented.activity, strict=True):
@@ -91,9 +91,9 @@ class TestLevels:
         file.write_text("\n".join([header, *kept]) + "\n")
         result = verify(tmp_path / "out")
         assert not result.holds
-        named = {v.user_id for v in result.violations if "shared by 5 people" in v.problem}
+        named = {v.user_id for v in result.violations if "shared by 5 users" in v.problem}
         assert named == set(group[:5])
-        problem = "its labels are shared by 5 people; at least 6 required"
+        problem = "its labels are shared by 5 users; at least 6 required"
         assert sum(problem in violation.problem for violation in result.violations) == 5
 
     def test_a_lowered_promise_is_seen(self, invented, tmp_path):
@@ -214,7 +214,7 @@ class TestDiversity:
         kept = [line for at, line in enumerate(lines) if at <= first or line.split(",")[1] != rare]
         file.write_text("\n".join(kept) + "\n")
         problems = " ".join(violation.problem for violation in verify(tmp_path / "out").violations)
-        assert f"item {rare} stands in 1" in problems
+        assert f"item {rare} occurs in 1" in problems
 
     def test_more_can_be_asked_than_is_claimed(self, invented, tmp_path):
         PredictiveAnonymizer(5, "simple", seed=1).anonymize(invented).write(tmp_path / "out")

@@ -424,7 +424,7 @@ class TestADescriptionThatVerifyChecks:
 
         assert "description" not in describe_uncovered()
         file.write_text(json.dumps(told | {"description": "Nobody is found.", "license": "none"}))
-        assert "words (name, description, license) and" in describe_uncovered()
+        assert "texts (name, description, license) and" in describe_uncovered()
 
     def test_its_remedy_is_a_command_that_works(self, padded, verified):
         code, problems = verified(lambda told: told["distribution"].pop())

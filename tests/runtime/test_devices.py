@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from error_assertions import raises
-from recveil.cli.show import write_json
+from recveil.cli.outputs import write_json
 from recveil.comparison.cells import open_folder
 from recveil.io.write import write_ratings
 from recveil.publish.staging import check_target

@@ -103,6 +103,7 @@ def shown(ratings, folder):
         "figures": [Figure("4", "title", "x", "y", [{"series": "exact", "x": "2", "y": 0.5}] * 99)],
         "rows": list(compared.rows),
         "demo": Demo(
+            folder,
             ratings,
             matches,
             np.ones(3),

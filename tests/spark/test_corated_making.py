@@ -218,5 +218,5 @@ def test_the_command_line_fills_rows(frame, tmp_path, monkeypatch, capsys):
     assert not ended.value.code
     said = capsys.readouterr().out
     assert "Filled " in said
-    assert "tells who is who" in said
+    assert "it maps rows to users" in said
     assert verify_here(tmp_path / "out", private=tmp_path / "out.private").holds

@@ -203,6 +203,6 @@ def test_the_command_line_makes_groups(spark, frame, tmp_path, monkeypatch, caps
         main(["anonymize", "ratings", "-o", "out", *options])
     assert not ended.value.code
     said = capsys.readouterr().out
-    assert "tells who is who" in said
+    assert "it maps rows to users" in said
     assert "do not hide who rated what" in said
     assert verify_here(tmp_path / "out", private=tmp_path / "out.private").holds

@@ -74,4 +74,4 @@ def test_a_part_that_cannot_be_read_though_it_is_right_is_no_verdict():
 def test_a_part_that_was_changed_and_cannot_be_read_is_told():
     broken = row(0, 0, right=False, unread="ratings-00001.parquet: broken", prefix="")
     _, _, found = problems([row(0, 4), broken, row(8, 9)])
-    assert found[0] == "ratings-00001.parquet: what stands there now: broken"
+    assert found[0] == "ratings-00001.parquet: changed, and broken"

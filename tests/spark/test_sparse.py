@@ -142,7 +142,7 @@ def test_likes_become_sets_of_items(likes, folder, ratings):
     settings = read(folder / "likes", "release.json")["settings"]
     assert (settings["ratings"], settings["crowd"]) == ("likes", 30)
     assert "Nobody's likes are published" in likes
-    assert "tells who is who" in likes
+    assert "it maps rows to users" in likes
     liked = Ratings.from_columns(
         ratings.users[ratings.user_positions()], ratings.items[ratings.indices]
     )

@@ -78,7 +78,7 @@ def test_a_changed_label_is_found_though_checksums_are_right(spark, simple):
     resigned(simple, name)
     here, there = verify_here(simple), verify(simple)
     assert there.k_achieved == here.k_achieved == 1
-    assert any("labels are shared by 1 person" in each.problem for each in there.violations)
+    assert any("labels are shared by 1 user" in each.problem for each in there.violations)
 
 
 @pytest.mark.parametrize(

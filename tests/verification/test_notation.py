@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recveil.io.formats.delimited import DIALECTS
 from recveil.verification import not_covered
-from recveil.verification.not_covered import irregularities
+from recveil.verification.not_covered import find_irregularities
 
 REGULAR = [
     b"user,item,rating\na,1,4\nb,1,4\n",
@@ -28,18 +28,18 @@ REGULAR = [
     b'user,item,rating,note\na,1,4,\nb,1,4,"x"\n',
 ]
 IRREGULAR = [
-    (b"user,item,rating\r\na,1,4\nb,1,4\n", "lines end in CR LF"),
-    (b"user,item,rating\na,1,4\nb,1,4\r\n", "lines end in CR LF"),
-    (b"user,item,rating\na,1,4\rb,1,4\n", "lines end in CR,"),
-    (b"user,item,rating\na,1,4\n\nb,1,4\n", "lines are empty"),
-    (b"\nuser,item,rating\na,1,4\nb,1,4\n", "lines are empty"),
-    (b"user,item,rating\na,1,4\nb,1,4\n\n", "lines are empty"),
-    (b"user,item,rating\r\na,1,4\r\n\r\nb,1,4\r\n", "lines are empty"),
-    (b'user,item,rating\n"a",1,4\nb,1,4\n', "quoted without need"),
-    (b'user,item,rating\na,1,"4"\nb,1,4\n', "quoted without need"),
-    (b'user,item,rating\na,1,4\nb,1,"4"', "quoted without need"),
-    (b'user,item,rating\na"a,1,4\nb,1,4\n', "within fields"),
-    (b'user,item,rating\n"a"a,1,4\n"b",1,4\n', "within fields"),
+    (b"user,item,rating\r\na,1,4\nb,1,4\n", "mixed-cr-lf"),
+    (b"user,item,rating\na,1,4\nb,1,4\r\n", "mixed-cr-lf"),
+    (b"user,item,rating\na,1,4\rb,1,4\n", "mixed-cr"),
+    (b"user,item,rating\na,1,4\n\nb,1,4\n", "empty-lines"),
+    (b"\nuser,item,rating\na,1,4\nb,1,4\n", "empty-lines"),
+    (b"user,item,rating\na,1,4\nb,1,4\n\n", "empty-lines"),
+    (b"user,item,rating\r\na,1,4\r\n\r\nb,1,4\r\n", "empty-lines"),
+    (b'user,item,rating\n"a",1,4\nb,1,4\n', "needless-quotes"),
+    (b'user,item,rating\na,1,"4"\nb,1,4\n', "needless-quotes"),
+    (b'user,item,rating\na,1,4\nb,1,"4"', "needless-quotes"),
+    (b'user,item,rating\na"a,1,4\nb,1,4\n', "stray-quotes"),
+    (b'user,item,rating\n"a"a,1,4\n"b",1,4\n', "stray-quotes"),
 ]
 
 
@@ -48,9 +48,9 @@ IRREGULAR = [
 def test_one_way_throughout(tmp_path, monkeypatch, content, piece):
     monkeypatch.setattr(not_covered, "_PIECE", piece)
     (tmp_path / "some.csv").write_bytes(content)
-    assert irregularities(tmp_path / "some.csv", DIALECTS["csv"]) == []
+    assert find_irregularities(tmp_path / "some.csv", DIALECTS["csv"]) == []
     (tmp_path / "some.csv.gz").write_bytes(gzip.compress(content))
-    assert irregularities(tmp_path / "some.csv.gz", DIALECTS["csv"]) == []
+    assert find_irregularities(tmp_path / "some.csv.gz", DIALECTS["csv"]) == []
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1 << 20])
@@ -58,13 +58,13 @@ def test_one_way_throughout(tmp_path, monkeypatch, content, piece):
 def test_several_ways_are_told(tmp_path, monkeypatch, content, told, piece):
     monkeypatch.setattr(not_covered, "_PIECE", piece)
     (tmp_path / "some.csv").write_bytes(content)
-    found = irregularities(tmp_path / "some.csv", DIALECTS["csv"])
-    assert any(told in way for way in found)
+    found = find_irregularities(tmp_path / "some.csv", DIALECTS["csv"])
+    assert told in found
 
 
 def test_where_quotes_are_letters_they_are_no_matter(tmp_path):
     (tmp_path / "u.data").write_bytes(b'"a"\t1\t4\nb\t1\t4\n')
-    assert irregularities(tmp_path / "u.data", DIALECTS["movielens-tab"]) == []
+    assert find_irregularities(tmp_path / "u.data", DIALECTS["movielens-tab"]) == []
 
 
 @settings(deadline=None)
@@ -79,4 +79,4 @@ def test_what_a_writer_writes_is_one_way(rows, quoting, end, tmp_path_factory):
     writer.writerows([["user", "item", "rating"], *rows])
     file = tmp_path_factory.mktemp("some") / "some.csv"
     file.write_bytes(sink.getvalue().encode())
-    assert irregularities(file, DIALECTS["csv"]) == []
+    assert find_irregularities(file, DIALECTS["csv"]) == []

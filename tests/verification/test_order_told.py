@@ -14,13 +14,13 @@ ORDERED = np.arange(float(N))
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        (ORDERED, "they rise with it"),
-        (ORDERED[::-1], "they fall with it"),
-        (np.roll(ORDERED, N // 4), "neighbours in it are neighbours there"),
-        (np.concatenate([ORDERED[::2], ORDERED[::-1][::2]]), "neighbours in it are neighbours"),
+        (ORDERED, "it rises"),
+        (ORDERED[::-1], "it falls"),
+        (np.roll(ORDERED, N // 4), "neighbours are similar"),
+        (np.concatenate([ORDERED[::2], ORDERED[::-1][::2]]), "neighbours are similar"),
         (np.concatenate([ORDERED[first::7] for first in (3, 0, 6, 1, 5, 2, 4)]), "neighbours"),
-        (np.ravel([ORDERED[:100], ORDERED[100:]], order="F"), "they "),
-        (np.arange(float(FEWEST)), "they rise with it"),
+        (np.ravel([ORDERED[:100], ORDERED[100:]], order="F"), "it rises"),
+        (np.arange(float(FEWEST)), "it rises"),
     ],
 )
 def test_planted_orders_are_found(values, told):
@@ -30,7 +30,7 @@ def test_planted_orders_are_found(values, told):
 def test_half_an_order_is_found():
     rng = np.random.default_rng(1)
     values = ORDERED + rng.normal(0, N / 4, N)
-    assert find_private_order(values) == "they rise with it"
+    assert find_private_order(values) == "it rises"
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, FEWEST - 1])
@@ -52,7 +52,7 @@ def test_rising_is_spearmans_correlation(monkeypatch):
     monkeypatch.setattr(private_data, "_FAR", abs(told) * 1.001)
     assert not find_private_order(values).startswith("they r")
     monkeypatch.setattr(private_data, "_FAR", abs(told) * 0.999)
-    assert find_private_order(values) == ("they rise with it" if told > 0 else "they fall with it")
+    assert find_private_order(values) == ("it rises" if told > 0 else "it falls")
 
 
 def test_within_groups_an_order_is_found_that_is_none_over_all():
@@ -61,8 +61,8 @@ def test_within_groups_an_order_is_found_that_is_none_over_all():
     values = np.concatenate(
         [np.sort(group) for group in rng.permutation(np.arange(300.0)).reshape(60, 5)]
     )
-    assert order_within(groups, values) == "they rise with it"
-    assert order_within(groups, -values) == "they fall with it"
+    assert order_within(groups, values) == "it rises"
+    assert order_within(groups, -values) == "it falls"
     assert order_within(np.arange(300), values) == ""
 
 

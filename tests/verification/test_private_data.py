@@ -150,16 +150,16 @@ class TestPlanted:
     @pytest.mark.parametrize(
         ("planted", "told"),
         [
-            (USERS[7], "README.md: a private id stands here once"),
-            (f"made by {USERS[7].upper()}!", "README.md: a private id stands here once"),
+            (USERS[7], "README.md: contains a private id"),
+            (f"made by {USERS[7].upper()}!", "README.md: contains a private id"),
             (
                 f"{USERS[7]} and {USERS[8]}",
-                "README.md: a private id stands here (2 of them at least)",
+                "README.md: contains a private id (at least 2 of them)",
             ),
-            (f"seed {SEED}", "README.md: the seed stands here"),
-            ("seed 918,273,645", "README.md: the seed stands here"),
-            ("written 2026-03-01T12:30:00", "README.md: a time of day stands here"),
-            ("at 12:30:07", "README.md: a time of day stands here"),
+            (f"seed {SEED}", "README.md: contains the seed"),
+            ("seed 918,273,645", "README.md: contains the seed"),
+            ("written 2026-03-01T12:30:00", "README.md: contains a time of day"),
+            ("at 12:30:07", "README.md: contains a time of day"),
         ],
     )
     def test_in_the_card(self, out, planted, told):
@@ -172,13 +172,11 @@ class TestPlanted:
         monkeypatch.setattr(getpass, "getuser", lambda: "annika")
         with (out / "README.md").open("a") as card:
             card.write(f"by annika, on lab-seven, in {out.parent}")
-        self.tell(
-            out, "this machine's user stands", "name of this machine stands", "a path of this"
-        )
+        self.tell(out, "name of this machine's user", "the name of this machine", "a path of this")
 
     def test_in_release_json(self, out):
         changed(out, predictor=f"for {USERS[3]}", seed=SEED)
-        self.tell(out, "release.json: a private id stands here once", "release.json: the seed")
+        self.tell(out, "release.json: contains a private id", "release.json: contains the seed")
 
     def test_as_the_name_of_somebodys_own_class(self, tmp_path):
         """The one place in a release that verifies where words are free."""
@@ -194,13 +192,13 @@ class TestPlanted:
     def test_in_the_list_of_classes(self, out):
         with (out / "classes.csv").open("a") as classes:
             classes.write(f"{USERS[0]},3\n")
-        self.tell(out, "classes.csv: a private id stands here once")
+        self.tell(out, "classes.csv: contains a private id")
 
     def test_in_another_file_and_its_name(self, out):
         (out / f"{USERS[0]}.txt").write_text("")
         (out / "notes.txt").write_text(USERS[1])
         text = self.tell(out)
-        assert text.count("another file, or its name: a private id stands here once") == 2
+        assert text.count("another file, or its name: contains a private id") == 2
 
     @pytest.mark.parametrize("where", ["metadata", "column"])
     def test_beside_the_values_of_a_parquet_file(self, out, where):
@@ -210,7 +208,7 @@ class TestPlanted:
         else:
             ratings = ratings.append_column(USERS[0], pa.array([1] * ratings.num_rows))
         pq.write_table(ratings, out / "ratings.parquet")
-        self.tell(out, "ratings.parquet: a private id")
+        self.tell(out, "ratings.parquet: contains a private id")
 
     @pytest.mark.parametrize("form", ["{}", "p0000-{}"])
     def test_in_the_stand_of_pseudonyms(self, out, form):
@@ -257,7 +255,7 @@ class TestOrder:
         swapped = replace(private, groups=Groups(members, groups.starts))
         with raises("release.refused") as error:
             Release(made.published, swapped).write(tmp_path / "out")
-        assert f"they {told}" in str(error.value)
+        assert f"it {told}s" in str(error.value)
 
     def test_an_order_of_the_members_of_each_group_is_not_written(self, tmp_path):
         """Records of k-coRating differ, so that the order within a group tells who is who."""
@@ -273,7 +271,7 @@ class TestOrder:
         swapped = replace(made.private, groups=Groups(np.concatenate(members), groups.starts))
         with raises("release.refused") as error:
             Release(made.published, swapped).write(tmp_path / "out", layout="users")
-        assert "they rise" in str(error.value)
+        assert "it rises" in str(error.value)
 
     def test_pseudonyms_of_items_in_the_order_of_their_ids_are_not_written(self, tmp_path):
         hidden = anonymize_hidden(table(), PredictiveAnonymizer(3, seed=1), 1)
@@ -300,15 +298,14 @@ class TestAsking:
         code, text = run("--private", f"{out}.private", "--json", "-")
         assert (code, json.loads(text)["private_found"]) == (
             1,
-            ["README.md: a private id stands here once"],
+            ["README.md: contains a private id"],
         )
         assert json.loads(run("--json", "-")[1])["private_found"] is None
 
     def test_what_it_cannot_see_is_said(self, out):
-        told = " ".join(verify(out, private=f"{out}.private").not_covered)
-        for words in ("cannot be told from ratings", "coded anew", "in a million", "this machine"):
-            assert words.replace("in a million", "1,000,000") in told
-        assert "this machine" not in " ".join(verify(out).not_covered)
+        limits = {limit.code for limit in verify(out, private=f"{out}.private").not_covered}
+        assert {"private-values", "private-order", "machine"} <= limits
+        assert "machine" not in {limit.code for limit in verify(out).not_covered}
 
     def test_another_release_s_private_folder_is_refused(self, out, release, tmp_path):
         release.write(tmp_path / "other", file_format="csv")
@@ -341,10 +338,11 @@ def test_ids_of_items_that_a_spreadsheet_runs_are_told(tmp_path):
     PredictiveAnonymizer(3, seed=1).anonymize(ratings).write(tmp_path / "out")
     n = sum(item.startswith("=") for item in ratings.items)
     assert n > 1
-    told = " ".join(verify(tmp_path / "out").not_covered)
-    assert f"{n} of the ids of items begin as a formula does" in told
+    limits = {limit.code: limit.values for limit in verify(tmp_path / "out").not_covered}
+    assert limits["formulas"] == (n,)
     PredictiveAnonymizer(3, seed=1).anonymize(table()).write(tmp_path / "plain")
-    assert "formula" not in " ".join(verify(tmp_path / "plain").not_covered)
+    limits = {limit.code for limit in verify(tmp_path / "plain").not_covered}
+    assert "formulas" not in limits
 
 
 def test_anonymize_tells_them_too(tmp_path, capsys):
@@ -353,4 +351,4 @@ def test_anonymize_tells_them_too(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["anonymize", str(tmp_path / "ratings.csv"), "-o", str(tmp_path / "out"), "--k", "3"])
     assert not stop.value.code
-    assert "of the ids of items begin as a formula does" in capsys.readouterr().out
+    assert "begin like a formula" in capsys.readouterr().out

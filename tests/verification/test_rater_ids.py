@@ -60,14 +60,14 @@ REVIEWS = {
 def test_keys_of_reviews_contain_their_users(way):
     ratings = table(*REVIEWS[way])
     problem = search_ratings(ratings, ratings.items)
-    assert problem.startswith("ids of items contain 40 user ids, of users who rated these items; ")
+    assert problem.startswith("item ids contain the ids of 40 users who rated these items; ")
 
 
 @pytest.mark.parametrize("user_id", [int, "ann{}".format, "b_{}".format], ids=["1", "ann1", "b_1"])
 def test_lists_of_a_few_users_contain_their_owners(user_id):
     ratings = with_lists(user_id, owner=lambda number: number)
     problem = search_ratings(ratings, ratings.items)
-    assert problem.startswith("ids of items contain 15 user ids"), "and the films none"
+    assert problem.startswith("item ids contain the ids of 15 users"), "and the films none"
     published = [item for item in ratings.items.tolist() if not item.startswith("Playlist")]
     assert not search_ratings(ratings, published), "what is not published leaks nothing"
 
@@ -133,7 +133,7 @@ def test_such_a_release_is_not_written_unless_its_items_are_hidden(anonymizer, t
     ratings = table(*REVIEWS["words"])
     with raises("release.refused") as error:
         anonymizer.anonymize(ratings).write(tmp_path / "out")
-    assert "item_id: ids of items contain 40 user ids" in str(error.value)
+    assert "item_id: item ids contain the ids of 40 users" in str(error.value)
     assert "--hide-items" in str(error.value)
     assert list(tmp_path.iterdir()) == []
     hidden = anonymize_hidden(ratings, anonymizer, 1)

@@ -71,7 +71,9 @@ def test_nobody_is_counted_who_shares_a_row(made):
     assert (verdict.users, verdict.epsilon, verdict.delta) == (40, 20.0, 1e-6)
     assert verdict.ledger_epsilon == pytest.approx(20, rel=0.02)
     told = verdict.to_dict()
-    assert [told[name] for name in ("k_required", "k_achieved", "classes", "alone")] == [None] * 4
+    assert [told[name] for name in ("k_required", "k_achieved", "classes", "singletons")] == [
+        None
+    ] * 4
     assert not (made / "noisy-users" / "classes.csv").exists()
     assert "epsilon" not in verify(made / "exact-users").claim
 
@@ -202,7 +204,7 @@ MODEL_WAYS = {
     "numbers of twice the length": lambda table: table.set_column(
         1, "offset", table["offset"].cast(pa.float64())
     ),
-    "what is no number": lambda table: table.set_column(
+    "not numbers": lambda table: table.set_column(
         1, "offset", pa.array(np.full(table.num_rows, np.nan, np.float32))
     ),
     "items in another order": lambda table: table.take(list(range(table.num_rows))[::-1]),
@@ -226,7 +228,7 @@ def test_metadata_of_a_model_is_refused(copy_of):
         writer.write_table(table)
         writer.add_key_value_metadata({"who": "p1 is alice"})
     sign(folder, manifest_of(folder))
-    assert "it carries metadata beside the model" in problems(folder)
+    assert "it contains metadata in addition to the model" in problems(folder)
 
 
 def test_every_byte_of_a_model_is_accounted_for(copy_of):
@@ -259,7 +261,7 @@ def test_a_label_beyond_the_scale_is_refused(copy_of):
     pq.write_table(table.set_column(2, "rating", pa.array(labels)), file)
     sign(folder, manifest_of(folder))
     assert "outside the scale" in problems(folder)
-    assert "not lie on the grid of 0.1" in problems(folder)
+    assert "not on the grid of 0.1" in problems(folder)
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,7 @@ def test_what_stays_the_publishers_word_is_named(copy_of, form):
             _sign_with_new_card(folder, manifest)
             verdict = verify(folder)
             assert verdict.holds
-            assert any(told in sentence for sentence in verdict.not_covered)
-            assert verdict.to_dict()["not_covered"] == list(verdict.not_covered)
+            assert any(told in sentence for sentence in verdict.to_dict()["not_covered"])
         shutil.rmtree(folder)
 
 
@@ -415,7 +414,7 @@ OF_EACH_METHOD = ["predictive-padded", "predictive-simple-csv", "k-corating"]
 def test_releases_of_every_format_hold_for_ever(form, name):
     verdict = verify(Path(__file__).parent / form / name)
     assert verdict.holds, verdict.violations
-    has_old_words = any("words of its time" in told for told in verdict.not_covered)
+    has_old_words = "old-card" in {limit.code for limit in verdict.not_covered}
     assert has_old_words == (form in ("format_1", "format_2"))
 
 
@@ -428,7 +427,7 @@ def test_sparse_rows_of_the_fourth_format_hold_for_ever():
 def test_drawn_people_of_older_formats_hold_for_ever(form, name):
     verdict = verify(Path(__file__).parent / form / f"synthetic-{name}")
     assert verdict.holds, verdict.violations
-    is_too_low = any("what it says of odds" in told for told in verdict.not_covered)
+    is_too_low = "old-synthetic-card" in {limit.code for limit in verdict.not_covered}
     assert is_too_low == (form == "format_3")
 
 

@@ -12,7 +12,7 @@ __all__ = ["app", "main"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Load the verbs when somebody asks: `main` must be able to speak before."""
+        """Load the verbs on access, since `main` must report errors before."""
         if name != "app":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from recveil.cli.entry import app

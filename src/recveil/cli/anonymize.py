@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, echo
+from recveil.cli.options import Force, Json
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.methods.request import AnonymizeOptions, ReleaseOptions
@@ -117,9 +118,9 @@ def anonymize(
     if dry_run:
         _run_dry(source, output, json, keywords)
         return
-    from recveil.cli.show import write_json
-    from recveil.cli.show_release import release_to_dict, show_release
+    from recveil.cli.outputs import write_json
     from recveil.methods import anonymize
+    from recveil.report.release.terminal import release_to_dict, show_release
 
     estimates: list[Expected] = []
 
@@ -149,9 +150,9 @@ def _run_by_spark(
     *,
     explain: bool,
 ) -> None:
-    from recveil.cli.show import write_json
-    from recveil.cli.show_release import released_to_dict, show_released
+    from recveil.cli.outputs import write_json
     from recveil.report.release import first_warnings
+    from recveil.report.release.terminal import released_to_dict, show_released
     from recveil.spark import anonymize
 
     estimate = partial(_report, timed=False)
@@ -163,9 +164,9 @@ def _run_by_spark(
 
 
 def _run_dry(source: str, output: Path, json: Path | None, keywords: "AnonymizeOptions") -> None:
-    from recveil.cli.show import write_json
-    from recveil.cli.show_release import dry_run_to_dict, show_dry_run
+    from recveil.cli.outputs import write_json
     from recveil.methods import dry_run
+    from recveil.report.release.terminal import dry_run_to_dict, show_dry_run
 
     estimate = dry_run(source, output, **keywords)
     if write_json(dry_run_to_dict(estimate), json):

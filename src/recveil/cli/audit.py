@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, echo, number_error, read_number
+from recveil.cli.options import Json, number_error, read_number
 from recveil.cli.outputs import is_stdout
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.auditing import Audit
@@ -137,10 +138,10 @@ def _hand_out(
     result: "Audit", *, html: Path | None, risk: Path | None, json: Path | None, explain: bool
 ) -> None:
     """Write the page, the risk of each user and the JSON object, and print all as text."""
-    from recveil.cli.explanations import explain as explain_terms
-    from recveil.cli.outputs import write_risk_file
-    from recveil.cli.show import show_read, write_json
+    from recveil.cli.outputs import write_json, write_risk_file
     from recveil.report.audit.terminal import show_adversaries, show_audit, terms_of
+    from recveil.report.glossary import explain as explain_terms
+    from recveil.report.terminal import show_reading
 
     if html is not None and is_stdout(html):
         print(result.to_html())
@@ -149,7 +150,7 @@ def _hand_out(
     if risk is not None and result.risk is not None:
         write_risk_file(result.ratings.users, result.risk, risk)
     if write_json(result.to_dict(), json) and not (is_stdout(html) or is_stdout(risk)):
-        show_read(result.reading)
+        show_reading(result.reading)
         show_audit(result)
         if explain:
             show_adversaries(result)

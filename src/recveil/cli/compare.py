@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, compared_methods, echo, one_of, some_of
+from recveil.cli.options import Json, compared_methods, one_of, some_of
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.comparison import Comparison
@@ -121,12 +122,13 @@ def compare(
 
     Example: `recveil compare ratings.csv --k 2,5,10,50 --max-risk 0.1 -o comparison`
     """
-    from recveil.cli.explanations import explain as explain_words
-    from recveil.cli.show import show_read, write_json
+    from recveil.cli.outputs import write_json
     from recveil.comparison import compare
     from recveil.comparison._compare import usual_methods
     from recveil.comparison.cells import PAGE
     from recveil.report.comparison import terminal
+    from recveil.report.glossary import explain as explain_words
+    from recveil.report.terminal import show_reading
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if "all" in names:
@@ -164,7 +166,7 @@ def compare(
     )
     comparison.write_html(output / PAGE)
     if write_json({"output": str(output), **comparison.to_dict()}, json):
-        show_read(comparison.reading)
+        show_reading(comparison.reading)
         terminal.show_comparison(comparison)
         if explain:
             explain_words(terminal.words_of(comparison))

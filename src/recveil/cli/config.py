@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recveil.cli.options import Force, echo
+from recveil.cli.options import Force
 from recveil.cli.outputs import is_stdout
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, echo, one_of, target_formats
+from recveil.cli.options import Force, Json, one_of, target_formats
 from recveil.cli.outputs import is_stdout
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.io.options import ReadingOptions
@@ -36,8 +37,10 @@ def convert(
 
     Example: `recveil convert ratings.dat ratings.parquet`
     """
-    from recveil.cli.show import describe, show_read, write_json
+    from recveil.cli.outputs import write_json
     from recveil.publish import convert
+    from recveil.report import data_to_dict
+    from recveil.report.terminal import show_reading
 
     result = convert(
         source,
@@ -47,7 +50,7 @@ def convert(
         force=force,
         **reading,
     )
-    if write_json({"output": str(target), "data": describe(result.ratings, result)}, json):
+    if write_json({"output": str(target), "data": data_to_dict(result.ratings, result)}, json):
         to_stdout = is_stdout(target)
-        show_read(result, err=to_stdout)
+        show_reading(result, err=to_stdout)
         echo(f"Wrote {'to standard output' if to_stdout else target}.", err=to_stdout)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from recveil.cli.options import Force, Json, echo
+from recveil.cli.options import Force, Json
+from recveil.report.terminal import echo
 
 
 def describe(
@@ -53,7 +54,7 @@ def describe(
 
     Example: `recveil describe out croissant.json --card card.toml`
     """
-    from recveil.cli.show import write_json
+    from recveil.cli.outputs import write_json
     from recveil.publish import describe
 
     verification = describe(

@@ -19,13 +19,14 @@ from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.inspect import inspect
 from recveil.cli.interruptions import code_of, orderly_signals, patient_streams
-from recveil.cli.options import ADVERSARY, METHOD, READING, OptionGroup, echo, rename_options
+from recveil.cli.options import ADVERSARY, METHOD, READING, OptionGroup, rename_options
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.settings_file import KnownOption, options_of
 from recveil.cli.verb import Verb
 from recveil.cli.verify import verify
 from recveil.cli.workbench import workbench
+from recveil.report.terminal import echo
 from recveil.runtime.errors import (
     RecveilError,
     UnknownOrderError,

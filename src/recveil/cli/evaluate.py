@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from recveil.cli import options
-from recveil.cli.options import Json, echo
+from recveil.cli.options import Json
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.io.options import ReadingOptions
@@ -89,12 +90,14 @@ def evaluate(
 
     Example: `recveil evaluate --train train.csv --test test.csv --release out`
     """
-    from recveil.cli.explanations import explain as explain_words
-    from recveil.cli.show import describe, show_read, write_json
+    from recveil.cli.outputs import write_json
     from recveil.evaluation import evaluate
+    from recveil.report import data_to_dict
     from recveil.report.audit.terminal import show_disclosure, show_rates, terms_of_release
     from recveil.report.audit.text import headline_of
     from recveil.report.evaluation import terminal
+    from recveil.report.glossary import explain as explain_words
+    from recveil.report.terminal import show_reading
 
     if release is None:
         raise typer.BadParameter("expected --release DIR, the folder of a release")
@@ -112,11 +115,11 @@ def evaluate(
         liked=liked,
         **reading,
     )
-    plain = {"data": describe(result.train), **result.to_dict()}
+    plain = {"data": data_to_dict(result.train), **result.to_dict()}
     if not write_json(plain, json):
         return
     for read in result.readings:
-        show_read(read)
+        show_reading(read)
     console, disclosure = Console(), result.evaluation.disclosure
     terminal.show_utility(console, result, is_whole=whole)
     if disclosure is not None:

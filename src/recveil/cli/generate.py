@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Force, Json, echo, one_of, target_formats
+from recveil.cli.options import Force, Json, one_of, target_formats
 from recveil.cli.outputs import is_stdout
+from recveil.report.terminal import echo
 from recveil.runtime.errors import describe_count
 
 
@@ -39,8 +40,9 @@ def generate(
 
     Example: `recveil generate ratings.parquet --users 6000 --items 4000 --ratings 1000000`
     """
-    from recveil.cli.show import describe, write_json
+    from recveil.cli.outputs import write_json
     from recveil.datasets import generate
+    from recveil.report import data_to_dict
 
     made = generate(
         output,
@@ -53,7 +55,7 @@ def generate(
         force=force,
     )
     to_stdout = is_stdout(output)
-    if write_json({"output": str(output), "data": describe(made)}, json):
+    if write_json({"output": str(output), "data": data_to_dict(made)}, json):
         echo(
             f"Wrote {describe_count(made.n_ratings, 'generated rating')} of "
             f"{describe_count(made.n_items, 'item')} by {describe_count(made.n_users, 'user')} to "

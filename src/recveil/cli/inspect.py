@@ -31,10 +31,10 @@ def inspect(
 
     Example: `recveil inspect ratings.csv`
     """
-    from recveil.cli.show import write_json
-    from recveil.cli.show_inspection import show_inspection
+    from recveil.cli.outputs import write_json
     from recveil.inspection import inspect
+    from recveil.report.inspection.terminal import show_inspection
 
-    inspection = inspect(source, **reading)
-    if write_json(inspection.to_dict(), json):
-        show_inspection(inspection, rows)
+    result = inspect(source, **reading)
+    if write_json(result.to_dict(), json):
+        show_inspection(result, rows)

@@ -12,7 +12,7 @@ from typing import IO, Any, TextIO, cast
 
 import typer
 
-from recveil.cli.options import echo
+from recveil.report.terminal import echo
 from recveil.runtime.atomic_writes import placed_since
 from recveil.runtime.errors import RecveilError, reject_interruption
 

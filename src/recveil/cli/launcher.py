@@ -37,8 +37,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
     Some libraries abort without memory. The parent process then reports the reason.
     """
-    # Outputs, compiled code included, are writable for their owner alone, and readable for the
-    # owner in any case: some umasks remove that, too.
+    # Outputs, compiled code included, are writable for their creator alone, and readable for the
+    # creator in any case: some umasks remove that, too.
     os.umask((os.umask(0o077) | 0o022) & 0o077)
     _replace_closed_streams()
     addresses, data = address_space(), data_size()

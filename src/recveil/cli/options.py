@@ -1,8 +1,5 @@
 """Options that several verbs share."""
 
-import shutil
-import sys
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,37 +9,11 @@ import typer
 
 from recveil.release.method import Method, Option
 from recveil.release.registry import all_methods
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.attacks import Adversary
     from recveil.ratings import RatingScale
-
-
-def echo(text: str, *, err: bool = False) -> None:
-    r"""Print text to standard output or standard error.
-
-    On a terminal, lines are wrapped between words; names are never broken, so that they can be
-    copied. Files and pipes get the text unchanged.
-
-    Examples
-    --------
-    >>> echo("Publish out; keep out.private secret.")
-    Publish out; keep out.private secret.
-    """
-    stream = sys.stderr if err else sys.stdout
-    if stream is None:  # closed
-        return
-    lines = text.split("\n")
-    if stream.isatty():
-        width = shutil.get_terminal_size().columns
-        lines = [part for line in lines for part in _broken(line, width)]
-    print("\n".join(lines), file=stream)
-
-
-def _broken(line: str, width: int) -> list[str]:
-    if len(line) <= width or line.startswith(" "):
-        return [line]
-    return textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
 
 
 Names = Callable[[], Iterable[str]]

@@ -1,11 +1,12 @@
-"""Checks of output paths before the work begins."""
+"""Outputs: checks of their paths before the work begins, and JSON."""
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import typer
 
@@ -289,3 +290,39 @@ def write_risk_file(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
         sys.stdout.write(risk_table(users, risk))
     else:
         write_risk(users, risk, path)
+
+
+# Of all JSON results; it changes when a key changes its name or meaning.
+SCHEMA_VERSION = 2
+
+
+def write_json(result: dict[str, Any], target: Path | None) -> bool:
+    """Write JSON to a file, or to standard output for "-"; return whether text may follow.
+
+    The file is readable for its creator alone, since some results contain user ids.
+    """
+    if target is None:
+        return True
+    from recveil.runtime.atomic_writes import write_atomically
+    from recveil.runtime.devices import write_to_device
+
+    # Bytes that are not Unicode become \udcff, as in the name of a file that is not UTF-8.
+    is_ascii = is_stdout(target) and not _takes_unicode(sys.stdout)
+    document = {"schema_version": SCHEMA_VERSION, **result}
+    text = json.dumps(document, indent=2, ensure_ascii=is_ascii)
+    text = text.encode("utf-8", "backslashreplace").decode() + "\n"
+    if is_stdout(target):
+        from recveil.io.pipes import reject_closed
+
+        reject_closed("stdout")
+        print(text, end="")
+        return False
+    if is_device(target):
+        write_to_device(target, text)
+    else:  # a full disk leaves the old file
+        write_atomically(target, lambda staged: staged.write_text(text, "utf-8", "replace"))
+    return True
+
+
+def _takes_unicode(stream: TextIO) -> bool:
+    return (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"

@@ -29,8 +29,9 @@ def sample(
 
     Example: `recveil sample model --n-users 10000 -o drawn`
     """
-    from recveil.cli.show import show_verification, write_json
+    from recveil.cli.outputs import write_json
     from recveil.methods import sample
+    from recveil.report.verification.terminal import show_verification
 
     verification = sample(
         release, output, n_users=n_users, file_format=file_format, seed=seed, force=force

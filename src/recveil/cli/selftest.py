@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, echo
+from recveil.cli.options import Json
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.io.options import ReadingOptions
@@ -24,10 +25,11 @@ def selftest(
     Example: `recveil selftest ratings.csv`
     """
     from recveil.auditing import selftest
-    from recveil.cli.show import describe, show_read, write_json
+    from recveil.cli.outputs import write_json
     from recveil.io import understand
-    from recveil.report import to_dict
+    from recveil.report import data_to_dict, to_dict
     from recveil.report.audit.text import describe_check, name_check
+    from recveil.report.terminal import show_reading
     from recveil.runtime.progress import THE_REST, parts
 
     with parts("Checking the attacks", {"Reading ratings": 1, THE_REST: 3}) as begin:
@@ -36,10 +38,10 @@ def selftest(
         begin(THE_REST)
         checks = selftest(read.ratings, seed=seed)
     holds = all(check.holds for check in checks)
-    data = describe(read.ratings, read)
+    data = data_to_dict(read.ratings, read)
     results = [to_dict(check) for check in checks]
     if write_json({"holds": holds, "data": data, "checks": results}, json):
-        show_read(read)
+        show_reading(read)
         for check in checks:
             verdict = "holds" if check.holds else "FAILS"
             echo(f"{verdict}  {name_check(check)}: {describe_check(check)}")

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import typer
 from typer.models import OptionInfo
 
-from recveil.cli.options import RENAMED, echo, rename_value
+from recveil.cli.options import RENAMED, rename_value
+from recveil.report.terminal import echo
 from recveil.runtime.atomic_writes import reject_in_release, write_atomically
 from recveil.runtime.devices import (
     IsTooLargeError,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recveil.cli import options
-from recveil.cli.options import Json, claims, echo, one_of
+from recveil.cli.options import Json, claims, one_of
+from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.verification import Verification
@@ -86,15 +87,10 @@ def verify(
 
     Example: `recveil verify out`, or `recveil verify other.csv --k 5`
     """
-    from recveil.cli import explanations
-    from recveil.cli.show import (
-        show_links,
-        show_not_covered,
-        show_verification,
-        words_of,
-        write_json,
-    )
+    from recveil.cli.outputs import write_json
     from recveil.io.inputs import path_of
+    from recveil.report import glossary
+    from recveil.report.verification import terminal
     from recveil.runtime.compiled import HAS_COMPILER
     from recveil.verification import verify
 
@@ -104,15 +100,8 @@ def verify(
             err=True,
         )
 
-    checked: dict[str, Any] = {
-        "k": k,
-        "b": b,
-        "l": l,
-        "claim": claim,
-        "links": links,
-        "private": private,
-    }
-    checked |= {"user": user, "item": item, "rating": rating, "time": time}
+    checked: dict[str, Any] = {"k": k, "b": b, "l": l, "claim": claim, "links": links}
+    checked |= {"private": private, "user": user, "item": item, "rating": rating, "time": time}
     checked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.reject_idle_master(engine, master)
     place = path_of(path)
@@ -120,25 +109,25 @@ def verify(
     if croissant is not None:
         result = _with_croissant(result, place, croissant)
     if write_json(result.to_dict(), json):
-        show_verification(result, str(place))
+        terminal.show_verification(result, str(place))
         if result.private_found is not None and not result.private_found:
             echo("The release contains nothing of the private folder.")
         if links:
-            show_links(result)
-        show_not_covered(result)
+            terminal.show_links(result)
+        terminal.show_not_covered(result)
         if explain:
-            explanations.explain(words_of(result))
+            glossary.explain(terminal.terms_of(result))
     raise typer.Exit(0 if result.holds else 1)
 
 
 def _with_croissant(result: "Verification", path: Path, croissant: Path) -> "Verification":
-    """Add what contradicts a Croissant description of the release."""
-    from recveil.publish._describe import check_croissant, unchecked_in_croissant
+    """Add the contradictions of a Croissant description to the release."""
+    from recveil.publish._describe import check_croissant, limit_of_croissant
 
     return replace(
         result,
         violations=[*result.violations, *check_croissant(path, croissant)],
-        not_covered=[*result.not_covered, unchecked_in_croissant(path, croissant)],
+        not_covered=[*result.not_covered, limit_of_croissant(path, croissant)],
     )
 
 

@@ -1,4 +1,4 @@
-"""Inspection of a table before anything is done with it."""
+"""Inspection of a table."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import pyarrow as pa
 
-from recveil.inspection.column_roles import detect_order, identifiers_of
+from recveil.inspection.column_roles import detect_order, find_identifiers
 from recveil.inspection.first_rows import (
     FirstRows,
     rows_as_read,
@@ -18,7 +18,7 @@ from recveil.inspection.first_rows import (
     rows_of_frame,
 )
 from recveil.inspection.results import Inspection
-from recveil.inspection.statistics import Dates, dates_of, spread_of
+from recveil.inspection.statistics import Dates, dates_of, distribution_of
 from recveil.inspection.swallowed_rows import describe_swallowed_rows
 from recveil.io import Reading, understand
 from recveil.io.columns.columns import USUAL_NAMES, plain_name
@@ -64,10 +64,10 @@ def inspect(
     ...     path = Path(folder, "ratings.csv")
     ...     _ = path.write_text("user,item,rating,email\nann,7,4,ann@example.org\nben,7,2,\n")
     ...     found = inspect(path)
-    >>> found.ratings.n_users, found.ends[0].people, found.dates
+    >>> found.ratings.n_users, found.ends[0].users, found.dates
     (2, 1, None)
     >>> [(each.column, each.kind) for each in found.identifiers]
-    [('user', 'ids as text'), ('email', 'e-mail addresses')]
+    [('user', 'text-ids'), ('email', 'email')]
     """
     reject_unknown_keywords("inspect", reading, "k", "user_files", "times")
     is_chosen = reading.get("duplicates", "error") != "error"
@@ -81,15 +81,15 @@ def inspect(
         found = _without_choice(found)
     ratings = found.ratings
     found = replace(found, notes=(*found.notes, *describe_swallowed_rows(rows, ratings)))
-    activity, popularity = spread_of(ratings.activity), spread_of(ratings.support)
+    user_counts, item_counts = distribution_of(ratings.activity), distribution_of(ratings.support)
     return Inspection(
         reading=found,
         rows=rows,
-        activity=activity,
-        popularity=popularity,
+        user_counts=user_counts,
+        item_counts=item_counts,
         dates=_dates(raw, ratings, reading.get("time_format")),
-        order=detect_order(ratings, activity, popularity, is_named=_is_named(found)),
-        identifiers=tuple(identifiers_of(ratings, rows)),
+        column_order=detect_order(ratings, user_counts, item_counts, is_named=_is_named(found)),
+        identifiers=tuple(find_identifiers(ratings, rows)),
         duplicates_chosen=is_chosen,
     )
 
@@ -128,7 +128,7 @@ def _rows(source: Any, found: Reading, raw: _RawColumns, reading: Mapping[str, A
     rows = None
     if isinstance(source, str | PathLike):
         layout = {name: reading[name] for name in _LAYOUT_OPTIONS if name in reading}
-        with suppress(RecveilError):  # it was read already; `raw` has what is needed
+        with suppress(RecveilError):  # `raw` has the columns that were read
             rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**layout))
     else:
         rows = rows_of_frame(source, found)

@@ -3,13 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.inspection.first_rows import FirstRows
-from recveil.inspection.statistics import Spread
+from recveil.inspection.statistics import Distribution
 from recveil.io.columns.ids import user_ids_among
 from recveil.ratings import Ratings
 from recveil.runtime.safe_repr import brief
@@ -24,21 +24,45 @@ _APART_DAYS = 0.2
 _APART_GINI = 0.09
 
 
+class Sign(NamedTuple):
+    """Evidence for or against swapped columns.
+
+    Attributes
+    ----------
+    code : str
+        "ids": ids of one column look like those of users; "days": the median number of different
+        days per rating; "concentration": the Gini coefficients of the counts; "too-few": there are
+        too few users or items for the last two.
+    of_users, of_items : float
+        The figures of the two columns.
+    kind : str
+        What the ids look like.
+    """
+
+    code: Literal["ids", "days", "concentration", "too-few"]
+    of_users: float
+    of_items: float
+    kind: str = ""
+
+
 class ColumnOrder(NamedTuple):
     """Whether the columns of users and items look swapped."""
 
     # None if undecided
     looks_swapped: bool | None
-    # Evidence for or against it, one sentence each
-    signs: tuple[str, ...]
+    signs: tuple[Sign, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
-        return {"looks_swapped": self.looks_swapped, "signs": list(self.signs)}
+
+# A verdict, and the evidence for it.
+_Finding = tuple[bool, Sign]
 
 
 def detect_order(
-    ratings: Ratings, activity: Spread, popularity: Spread, *, is_named: bool = False
+    ratings: Ratings,
+    user_counts: Distribution,
+    item_counts: Distribution,
+    *,
+    is_named: bool = False,
 ) -> ColumnOrder:
     """Detect whether the columns of users and items look swapped.
 
@@ -46,42 +70,42 @@ def detect_order(
     ids that look like those of users; users rate many items in one session, so their ratings are
     from fewer days than those of an item; and ratings concentrate on items more than on users.
     """
+    n_users, n_items = ratings.n_users, ratings.n_items
     by_ids = _by_ids(ratings)
-    if min(ratings.n_users, ratings.n_items) < _FEWEST:
-        is_swapped, sign = by_ids
-        return ColumnOrder(is_swapped, (sign or "There are too few users or items to tell.",))
-    what = "likes" if ratings.is_unary else "ratings"
-    by_spread = _by_spread(activity, popularity, what)
-    by_spread = (None, "") if is_named and by_spread[0] else by_spread
-    conclusive = [each for each in (by_ids, _by_days(ratings), by_spread) if each[0] is not None]
-    return ColumnOrder(
-        conclusive[0][0] if conclusive else None, tuple(sign for _, sign in conclusive)
-    )
+    if min(n_users, n_items) < _FEWEST:
+        is_swapped, sign = by_ids or (None, Sign("too-few", n_users, n_items))
+        return ColumnOrder(is_swapped, (sign,))
+    by_gini = _by_concentration(user_counts, item_counts)
+    if is_named and by_gini and by_gini[0]:
+        by_gini = None
+    found = [each for each in (by_ids, _by_days(ratings), by_gini) if each]
+    return ColumnOrder(found[0][0] if found else None, tuple(sign for _, sign in found))
 
 
-def _by_ids(ratings: Ratings) -> tuple[bool | None, str]:
+def _by_ids(ratings: Ratings) -> _Finding | None:
     """Compare which column has ids that look like those of users."""
     users, items = (user_ids_among(ids) for ids in (ratings.users, ratings.items))
     if (users is None) == (items is None):
-        return None, ""
-    kind, times = users or items or ("", 0)
-    whose = "items" if users is None else "users"
-    of = f"id of {whose} looks" if times == 1 else f"ids of {whose} look"
-    return users is None, f"{times:,} {of} like {kind}."
+        return None
+    kind, count = users or items or ("", 0)
+    return users is None, Sign("ids", 0 if users is None else count, 0 if users else count, kind)
 
 
-def _by_days(ratings: Ratings) -> tuple[bool | None, str]:
+def _by_days(ratings: Ratings) -> _Finding | None:
     if ratings.days is None:
-        return None, ""
+        return None
     user_share = _share_of_days(ratings.user_positions(), ratings.days, ratings.activity)
     item_share = _share_of_days(ratings.indices, ratings.days, ratings.support)
     if user_share is None or item_share is None or abs(user_share - item_share) < _APART_DAYS:
-        return None, ""
-    what, do = ("likes", "like") if ratings.is_unary else ("ratings", "rate")
-    return user_share > item_share, (
-        f"Of ten {what}, those of one user are of {10 * user_share:.1f} different days, and "
-        f"those of one item of {10 * item_share:.1f} (medians); people {do} several things a day."
-    )
+        return None
+    return user_share > item_share, Sign("days", user_share, item_share)
+
+
+def _by_concentration(user_counts: Distribution, item_counts: Distribution) -> _Finding | None:
+    if abs(item_counts.gini - user_counts.gini) < _APART_GINI:
+        return None
+    sign = Sign("concentration", user_counts.gini, item_counts.gini)
+    return item_counts.gini < user_counts.gini, sign
 
 
 def _share_of_days(
@@ -97,31 +121,20 @@ def _share_of_days(
     return float(np.median(different[enough] / counts[enough]))
 
 
-def _by_spread(activity: Spread, popularity: Spread, what: str) -> tuple[bool | None, str]:
-    apart = popularity.gini - activity.gini
-    if abs(apart) < _APART_GINI:
-        return None, ""
-    return apart < 0, (
-        f"A tenth of the users gave {activity.top_tenth:.0%} of the {what}, and a tenth of the "
-        f"items got {popularity.top_tenth:.0%} (Gini {activity.gini:.2f} and "
-        f"{popularity.gini:.2f}); they mostly gather on items more."
-    )
-
-
-# What a whole value looks like; the first that fits most values names the column.
+# Patterns of whole values; the first that most values match is the kind of the column.
 _KINDS = {
-    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"),
-    "network (IP) addresses": re.compile(
+    "email": re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"),
+    "ip-address": re.compile(
         r"\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4}){7}|[0-9a-fA-F:]*::[0-9a-fA-F:]*"
     ),
-    "telephone numbers": re.compile(r"(\+|00)\d[\d ()/.-]{6,18}\d"),
-    "UUIDs": re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
-    "hashes": re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}"),
-    "bank account numbers (IBAN)": re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"),
-    "web addresses": re.compile(r"https?://\S+"),
+    "phone": re.compile(r"(\+|00)\d[\d ()/.-]{6,18}\d"),
+    "uuid": re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+    "hash": re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}"),
+    "iban": re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"),
+    "url": re.compile(r"https?://\S+"),
 }
-# Of these, one is too many: the others may be an item's.
-_PERSONAL = ("e-mail addresses", "telephone numbers", "network (IP) addresses")
+# One match of these is enough; values of the other kinds may be an item's.
+_PERSONAL = ("email", "phone", "ip-address")
 # Names of columns that hold personal data; other data may have them, too.
 _NAMES = re.compile(
     r"\b(e?mail|phone|tel|mobile|fax|(user|first|last|full|real|nick|sur|given|family)name|surname"
@@ -138,31 +151,34 @@ _ENOUGH_ROWS, _ENOUGH_USERS = 50, 10
 _LONG, _WORDS = 40, 6
 _SAME_IDS = 0.1
 
-_LEFT_OUT = "recveil reads no such column and publishes none of it; do not join it to a release"
-_HIDDEN = "recveil publishes pseudonyms in their place; keep OUTPUT.private secret"
-_PUBLISHED_IDS = (
-    "items' ids are published as they stand: rename the items first, or publish pseudonyms "
-    "(hide_items, --hide-items)"
-)
-
 
 @brief
 class Identifier(NamedTuple):
-    """A column that probably identifies users."""
+    """A column that probably identifies users.
 
-    # Its name, or its position from 1 on
+    Attributes
+    ----------
+    column : str or int
+        Its name, or its position from 1 on.
+    role : str
+        Its role; empty for a column that is not read.
+    kind : str
+        "email", "ip-address", "phone", "uuid", "hash", "iban" and "url" are matched by the values;
+        "integer-ids" and "text-ids" are other ids of users, and "user-ids" are items whose ids
+        are users', too. "name" is matched by the name of the column; "free-text", "unique-values"
+        and "one-per-user" by the distribution of the values.
+    matches, inspected : int
+        Numbers of matching and of inspected values.
+    """
+
     column: str | int
-    # Its role; empty for a column that is not read
     role: str
-    # Kind of the identifier
     kind: str
-    # Numbers of matching and of inspected values
-    found: int
-    looked_at: int
-    advice: str
+    matches: int
+    inspected: int
 
 
-def identifiers_of(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
+def find_identifiers(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
     """Find probable identifiers in the ids, and in the first rows of all other columns.
 
     It matches values and column names. Other columns may identify users as well.
@@ -170,19 +186,17 @@ def identifiers_of(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
     names = dict(zip(rows.roles, rows.names, strict=True))
     found = [_of_users(names.get("user", "user"), ratings)]
     found += _of_items(names.get("item", "item"), ratings)
-    for at, role in enumerate(rows.roles):
-        if not role and (other := _of_other(rows, at)) is not None:
-            found.append(other)
-    return found
+    others = (_of_other(rows, at) for at, role in enumerate(rows.roles) if not role)
+    return [*found, *filter(None, others)]
 
 
 def _of_users(column: str | int, ratings: Ratings) -> Identifier:
     ids = _texts(ratings.users.tolist())
-    kind, times = _kind_of(ids)
+    kind, matches = _kind_of(ids)
     if not kind:
-        whole = ratings.users.dtype != object
-        kind, times = "whole numbers" if whole else "ids as text", len(ids)
-    return Identifier(column, "user", kind, times, len(ids), _HIDDEN)
+        kind = "text-ids" if ratings.users.dtype == object else "integer-ids"
+        matches = len(ids)
+    return Identifier(column, "user", kind, matches, len(ids))
 
 
 def _of_items(column: str | int, ratings: Ratings) -> list[Identifier]:
@@ -191,11 +205,11 @@ def _of_items(column: str | int, ratings: Ratings) -> list[Identifier]:
     if ratings.users.dtype == object and ratings.items.dtype == object:
         both = len(set(ids) & set(_texts(ratings.users.tolist())))
         if both >= _SAME_IDS * min(len(ids), ratings.n_users):
-            counts["ids that are people's, too"] = both
+            counts["user-ids"] = both
     return [
-        Identifier(column, "item", kind, times, len(ids), _PUBLISHED_IDS)
-        for kind, times in counts.items()
-        if times
+        Identifier(column, "item", kind, matches, len(ids))
+        for kind, matches in counts.items()
+        if matches
     ]
 
 
@@ -204,27 +218,29 @@ def _of_other(rows: FirstRows, at: int) -> Identifier | None:
     name = rows.names[at]
     column = [row[at] for row in rows.rows]
     texts = [text for text in column if text]
-    kind, times = _kind_of(texts) if texts else ("", 0)
-    if not kind and isinstance(name, str) and _NAMES.search(_words(name)):
-        kind, times = "called like something that tells of people", len(texts)
-    if not kind and texts:
-        kind, times = _by_values(rows, column, texts)
-    return Identifier(name, "", kind, times, len(texts), _LEFT_OUT) if kind else None
+    kind, matches = _kind_of(texts) if texts else ("", 0)
+    if not kind:
+        is_named = isinstance(name, str) and _NAMES.search(_words(name))
+        kind = "name" if is_named else _by_values(rows, column, texts)
+        matches = len(texts)
+    return Identifier(name, "", kind, matches, len(texts)) if kind else None
 
 
-def _by_values(rows: FirstRows, column: Sequence[str], texts: Sequence[str]) -> tuple[str, int]:
-    """Classify a column by how its values relate to rows and users; None if inconclusive."""
+def _by_values(rows: FirstRows, column: Sequence[str], texts: Sequence[str]) -> str:
+    """Classify a column by how its values relate to rows and users; "" if inconclusive."""
     different = len(set(texts))
+    if different < 2:
+        return ""
     words = sum(len(text.split()) for text in texts) / len(texts)
-    if sum(map(len, texts)) / len(texts) >= _LONG and words >= _WORDS and different > 1:
-        return "free text, in which people may be named", len(texts)
+    if sum(map(len, texts)) / len(texts) >= _LONG and words >= _WORDS:
+        return "free-text"
     if len(texts) >= _ENOUGH_ROWS and different == len(texts) and not _are_decimals(texts):
-        return "another value in each row, such as the id of a review", len(texts)
+        return "unique-values"
     if "user" in rows.roles:
         users = [row[rows.roles.index("user")] for row in rows.rows]
-        if _one_each(users, column) and different > 1:
-            return "the same value in all rows of a person: it tells of them", len(texts)
-    return "", 0
+        if _one_each(users, column):
+            return "one-per-user"
+    return ""
 
 
 def _one_each(users: Sequence[str], column: Sequence[str]) -> bool:
@@ -239,11 +255,11 @@ def _are_decimals(texts: Iterable[str]) -> bool:
 
 
 def _kind_of(texts: Sequence[str]) -> tuple[str, int]:
-    """Return the most frequent kind of the values and its count; personal kinds come first."""
+    """Return the first kind that most values match, or any value if it is personal; its count."""
     for kind, pattern in _KINDS.items():
-        times = sum(bool(pattern.fullmatch(text)) for text in texts)
-        if times >= _MOST * len(texts) or (times and kind in _PERSONAL):
-            return kind, times
+        matches = sum(bool(pattern.fullmatch(text)) for text in texts)
+        if matches >= _MOST * len(texts) or (matches and kind in _PERSONAL):
+            return kind, matches
     return "", 0
 
 

@@ -1,26 +1,27 @@
-"""Results of an inspection, for the publisher."""
+"""The result of an inspection, for the publisher."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from recveil.inspection.column_roles import ColumnOrder, Identifier
 from recveil.inspection.first_rows import FirstRows
-from recveil.inspection.statistics import Dates, Spread
+from recveil.inspection.statistics import Dates, Distribution
 from recveil.io import Reading
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import distinct
-from recveil.ratings.ratings import count_users, doubts_of
+from recveil.ratings.ratings import Doubt, count_users, doubts_of
+from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 
-# More levels than these are no picture.
+# Maximum number of levels that are counted one by one.
 MOST_LEVELS = 20
-# An end of the scale that fewer users used is reported, as by the other commands that publish
-# nothing.
-_FEW = 5
+# An end of the scale that fewer users gave is doubtful.
+FEW = 5
 
 
+@brief
 class End(NamedTuple):
     """An end of the scale."""
 
@@ -28,21 +29,22 @@ class End(NamedTuple):
     # Numbers of ratings at this end and of users who gave one; of a continuous scale, in its outer
     # tenth
     ratings: int
-    people: int
+    users: int
 
 
+@brief
 class WordUse(NamedTuple):
-    """Use of a word as a rating."""
+    """Use of an ordinal or nominal label as a rating."""
 
     word: str
-    # Numbers of ratings and of users with this word
+    # Numbers of ratings and of users with this label
     ratings: int
-    people: int
+    users: int
 
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Inspection:
+class Inspection(Reportable):
     """The contents of a table.
 
     Parameters
@@ -51,11 +53,11 @@ class Inspection:
         The ratings, and what was understood of the table.
     rows : FirstRows
         Its first rows: private, for the publisher only, and never part of the JSON.
-    activity, popularity : Spread
-        Distributions of the ratings per user and per item.
+    user_counts, item_counts : Distribution
+        Distributions of the numbers of ratings per user and per item.
     dates : Dates or None
         None where no times were recognized.
-    order : ColumnOrder
+    column_order : ColumnOrder
         Whether the columns of users and items look swapped.
     identifiers : tuple of Identifier
         Columns that probably identify users.
@@ -66,10 +68,10 @@ class Inspection:
 
     reading: Reading
     rows: FirstRows
-    activity: Spread
-    popularity: Spread
+    user_counts: Distribution
+    item_counts: Distribution
     dates: Dates | None
-    order: ColumnOrder
+    column_order: ColumnOrder
     identifiers: tuple[Identifier, ...]
     duplicates_chosen: bool = True
 
@@ -80,12 +82,12 @@ class Inspection:
 
     @property
     def ends(self) -> tuple[End, End]:
-        """The low and the high end of the scale, and how much they are used."""
+        """The low and the high end of the scale, and their counts."""
         return _end(self.ratings, "low"), _end(self.ratings, "high")
 
     @property
     def levels(self) -> list[tuple[float, int]]:
-        """Each different rating, and how many there are of it; empty if there are many."""
+        """Each distinct rating and its count; empty if there are many."""
         levels = distinct(self.ratings.values)
         if levels.size > MOST_LEVELS:
             return []
@@ -97,7 +99,7 @@ class Inspection:
 
     @property
     def words(self) -> list[WordUse]:
-        """Each word of the scale, and how much it is used; empty if ratings are numbers."""
+        """Each label of the scale and its counts; empty if ratings are numbers."""
         ratings = self.ratings
         users = ratings.user_positions()
         return [
@@ -107,13 +109,13 @@ class Inspection:
         ]
 
     @property
-    def doubts(self) -> list[str]:
-        """Doubts about a scale that was not given, one clause each."""
-        return [doubt.describe(_FEW) for doubt in doubts_of(self.ratings, _FEW)]
+    def doubts(self) -> list[Doubt]:
+        """Doubts about a scale that was not given."""
+        return doubts_of(self.ratings, FEW)
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many rows are not among the ratings, by the reason."""
+        """Numbers of rows that were not read, by reason."""
         rows = {
             "duplicate": self.reading.duplicates_dropped,
             "off scale": self.reading.off_scale_dropped,
@@ -121,57 +123,11 @@ class Inspection:
         }
         return {why: n for why, n in rows.items() if n}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON: no value of the table but ends and levels."""
-        reading, scale = self.reading, self.ratings.scale
-        low, high = self.ends
-        return {
-            "input": reading.name,
-            "format": reading.format,
-            "data": {
-                **reading.to_dict(),
-                "users": self.ratings.n_users,
-                "items": self.ratings.n_items,
-                "ratings": self.ratings.n_ratings,
-                "density": self.ratings.density,
-                "scale": str(scale),
-            },
-            "scale": {
-                "low": scale.low,
-                "high": scale.high,
-                "step": scale.step,
-                "inferred": not reading.scale_given,
-                "low_end": low._asdict(),
-                "high_end": high._asdict(),
-                "levels": [{"value": value, "ratings": n} for value, n in self.levels],
-                "doubts": self.doubts,
-                **(
-                    {"ordered": scale.ordered, "words": [each._asdict() for each in self.words]}
-                    if scale.words
-                    else {}
-                ),
-            },
-            "dates": self.dates and self.dates._asdict(),
-            "dropped": self.dropped,
-            "duplicates_chosen": self.duplicates_chosen,
-            "activity": self.activity.to_dict(),
-            "popularity": self.popularity.to_dict(),
-            "order_seen": self.order.to_dict(),
-            "identifiers": [each._asdict() for each in self.identifiers],
-        }
-
-    def _facts(self) -> dict[str, object]:
-        return {
-            "people": self.ratings.n_users,
-            "items": self.ratings.n_items,
-            "ratings": self.ratings.n_ratings,
-        }
-
 
 def _end(ratings: Ratings, side: str) -> End:
     scale, values = ratings.scale, ratings.values
     width = scale.step / 2 if scale.step else 0.1 * scale.range
-    # The ends of a named scale may be beyond what ratings can be.
+    # The ends of a named scale may exceed single precision.
     low, high = np.float64(scale.low + width), np.float64(scale.high - width)
     at_end = values <= low if side == "low" else values >= high
     value = scale.low if side == "low" else scale.high

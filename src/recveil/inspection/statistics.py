@@ -1,6 +1,6 @@
 """Distributions of ratings and dates."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from recveil.ratings.arrow_columns import missing_rows
 from recveil.runtime.safe_repr import brief
 
 
-class Step(NamedTuple):
+class Bin(NamedTuple):
     """Number of users or items in a range of rating counts."""
 
     # Both ends belong to it
@@ -23,29 +23,24 @@ class Step(NamedTuple):
 
 
 @brief
-class Spread(NamedTuple):
-    """Distribution of ratings over users or items."""
+class Distribution(NamedTuple):
+    """Distribution of rating counts over users or items."""
 
-    # Of the numbers of ratings: so many have this or fewer
-    least: float
-    quarter: float
+    minimum: float
+    first_quartile: float
     median: float
-    three_quarters: float
-    most: float
-    # The share of all ratings that a tenth has, those who have most
-    top_tenth: float
-    # 0 if all have the same number, near 1 if one has nearly all (Gini's coefficient)
+    third_quartile: float
+    maximum: float
+    # Share of all ratings of the tenth with most ratings
+    top_tenth_share: float
+    # Gini coefficient: 0 if all have the same count, near 1 if one has nearly all ratings
     gini: float
-    # From few ratings to many, each step two or two and a half times as wide as the one before
-    steps: tuple[Step, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
-        return {**self._asdict(), "steps": [step._asdict() for step in self.steps]}
+    # From low to high counts, each two or two and a half times as wide as the one before
+    bins: tuple[Bin, ...]
 
 
-def spread_of(counts: NDArray[np.int64]) -> Spread:
-    """Return the distribution of ratings.
+def distribution_of(counts: NDArray[np.int64]) -> Distribution:
+    """Return the distribution of rating counts.
 
     Parameters
     ----------
@@ -54,33 +49,35 @@ def spread_of(counts: NDArray[np.int64]) -> Spread:
     """
     in_order = np.sort(counts)
     n, total = in_order.size, max(1, int(in_order.sum()))
-    places = 2 * np.arange(1, n + 1) - n - 1
-    least, quarter, median, three_quarters, most = np.quantile(in_order, np.arange(5) / 4).tolist()
-    return Spread(
-        *(least, quarter, median, three_quarters, most),
+    minimum, first_quartile, median, third_quartile, maximum = np.quantile(
+        in_order, np.arange(5) / 4
+    ).tolist()
+    weights = 2 * np.arange(1, n + 1) - n - 1
+    return Distribution(
+        *(minimum, first_quartile, median, third_quartile, maximum),
         float(in_order[-max(1, n // 10) :].sum() / total),
-        float(places @ in_order / (n * total)),
-        tuple(_steps(in_order)),
+        float(weights @ in_order / (n * total)),
+        tuple(_bins(in_order)),
     )
 
 
-def _steps(in_order: NDArray[np.int64]) -> list[Step]:
-    """Cut at 1, 2, 5, 10, 20, 50 and so on; the first and last step end where the numbers do."""
+def _bins(in_order: NDArray[np.int64]) -> list[Bin]:
+    """Cut at 1, 2, 5, 10, 20, 50 and so on, between the lowest and the highest count."""
     low, high = int(in_order[0]), int(in_order[-1])
     starts = [digit * 10**zeros for zeros in range(len(str(high))) for digit in (1, 2, 5)]
     starts = [low, *(start for start in starts if low < start <= high)]
     ends = [start - 1 for start in starts[1:]] + [high]
     below = np.searchsorted(in_order, [*starts, high + 1])
     return [
-        Step(*each) for each in zip(starts, ends, np.diff(below).astype(int).tolist(), strict=True)
+        Bin(*each) for each in zip(starts, ends, np.diff(below).astype(int).tolist(), strict=True)
     ]
 
 
 _A_DAY, _AN_HOUR, _A_MINUTE = 86_400, 3_600, 60
 # Up to these magnitudes, numbers count seconds, milliseconds, microseconds, nanoseconds.
 _UNITS = ((1e11, 1), (1e14, 10**3), (1e17, 10**6), (np.inf, 10**9))
-# How many of the times would fall on a whole day, month or year by chance; ten times as many, and
-# one in a hundred at least, are no chance. There are but 24 hours and 30 days to choose from.
+# The share of times that are whole days, months or years by chance. Ten times that share, and at
+# least one in a hundred, is no chance.
 _OF_A_DAY = {"hour": 1 / 24, "minute": 1 / 1_440}
 _OF_A_MONTH, _OF_A_YEAR, _MONTH_OF_A_YEAR = 12 / 365.25, 1 / 365.25, 1 / 12
 _TIMES_CHANCE, _LEAST_SHARE, _MOST_NEEDED = 10, 0.01, 0.25
@@ -93,19 +90,19 @@ class Dates(NamedTuple):
     # ISO dates, UTC
     first: str
     last: str
-    # The coarsest one that all times are whole numbers of
+    # The coarsest unit of which all times are multiples
     granularity: str
-    # "day", "month" or "year", if many more of the times than by chance are whole ones, though not
-    # all are: two granularities in one table. Else empty.
+    # "day", "month" or "year" if many more of the times than by chance, but not all, are whole
+    # ones: two granularities in one table. Otherwise empty.
     coarser: str
     # The share of the times that are
     coarser_share: float
     # Number of distinct times
-    different: int
+    distinct: int
     # The share of the ratings whose time is unique
-    alone: float
+    unique_share: float
     # Number of ratings with the most frequent time
-    most_equal: int
+    most_frequent: int
 
 
 def dates_of(
@@ -137,9 +134,9 @@ def dates_of(
         granularity=granularity,
         coarser=coarser,
         coarser_share=share,
-        different=int(times_each.size),
-        alone=float((times_each == 1).sum() / times.size),
-        most_equal=int(times_each.max()),
+        distinct=int(times_each.size),
+        unique_share=float((times_each == 1).sum() / times.size),
+        most_frequent=int(times_each.max()),
     )
 
 

@@ -19,7 +19,7 @@ from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, named_twice, quoted, reason_of
 from recveil.verification import Verification, verify
-from recveil.verification.results import Violation
+from recveil.verification.results import Limit, Violation
 
 
 def describe(
@@ -139,15 +139,10 @@ def check_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> 
     return [Violation(Path(file).name, None, None, problem) for problem in problems]
 
 
-def unchecked_in_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> str:
-    """Return a sentence on the parts of a description that nothing checks."""
+def limit_of_croissant(release: str | PathLike[str], file: str | PathLike[str]) -> Limit:
+    """Return the parts of a description that nothing checks."""
     content, _, manifest, files = _read(release, file)
-    names = texts_of_publisher(content, manifest, files)
-    texts = f" ({', '.join(names)})" if names else ""
-    return (
-        f"In {Path(file).name}, the publisher's own words{texts} and measurements: no file of the "
-        f"release can contradict them."
-    )
+    return Limit("croissant", (Path(file).name, *texts_of_publisher(content, manifest, files)))
 
 
 def _read(

@@ -48,7 +48,7 @@ from recveil.runtime.progress import parts, track
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import prefetch
 from recveil.verification import Verification, verify
-from recveil.verification.other_files import formulas_of
+from recveil.verification.not_covered import formulas_of
 
 # Rows of the published file that are laid out at a time.
 _ROWS_AT_ONCE = 1 << 22

@@ -6,21 +6,43 @@ Each subpackage describes the results of one package. It is imported when it is 
 from importlib import import_module
 from os import PathLike
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["chart", "facts", "sentences", "tables", "to_dict", "to_html", "warnings", "write_html"]
+if TYPE_CHECKING:
+    from recveil.io import Reading
+    from recveil.ratings import Ratings
 
-_SUBPACKAGES = {
-    "auditing": "audit",
-    "comparison": "comparison",
-    "evaluation": "evaluation",
-    "methods": "release",
-}
+__all__ = [
+    "chart",
+    "data_to_dict",
+    "facts",
+    "sentences",
+    "tables",
+    "to_dict",
+    "to_html",
+    "warnings",
+    "write_html",
+]
+
+_SUBPACKAGES = {"auditing": "audit", "methods": "release"}
 
 
 def _subpackage_of(result: object) -> ModuleType:
     package = type(result).__module__.split(".")[1]
-    return import_module(f"recveil.report.{_SUBPACKAGES[package]}")
+    return import_module(f"recveil.report.{_SUBPACKAGES.get(package, package)}")
+
+
+def data_to_dict(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, Any]:
+    """Return the size of a table, and how it was read, as plain data for JSON."""
+    return {
+        **({} if reading is None else reading.to_dict()),
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": ratings.n_ratings,
+        "density": ratings.density,
+        "scale": str(ratings.scale),
+        **ratings.scale.words_to_json(),
+    }
 
 
 def to_dict(result: object) -> dict[str, Any]:
@@ -66,5 +88,6 @@ def facts(result: object) -> dict[str, object]:
 
 
 def tables(result: object) -> list[Any]:
-    """Return the grids that a notebook shows of a result."""
-    return list(_subpackage_of(result).tables(result))
+    """Return the grids that a notebook shows of a result; none for results without tables."""
+    subpackage = _subpackage_of(result)
+    return list(subpackage.tables(result)) if hasattr(subpackage, "tables") else []

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import pyarrow as pa
 
-from recveil.io.columns.ids import describe_user_ids
 from recveil.release.earlier_formats import class_list_header
 from recveil.release.manifest import (
     CLASSES,
@@ -30,9 +29,8 @@ from recveil.spark.input import address_of
 from recveil.spark.session import spark_session
 from recveil.verification import Verification
 from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
-from recveil.verification.not_covered import not_covered_of_release
+from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
-    describe_formulas,
     foreign_files,
     has_clusters,
     wrong_card,
@@ -45,12 +43,12 @@ from recveil.verification.other_files import (
 from recveil.verification.private_data import (
     PrivateSide,
     PublishedNames,
-    found_values,
-    not_looked_for,
+    find_values,
+    limits_of_search,
 )
 from recveil.verification.published_file import Block, Pseudonyms, PublishedFile
 from recveil.verification.release_folder import check_published
-from recveil.verification.results import MOST_KEPT, Violation, Violations
+from recveil.verification.results import MOST_KEPT, Limit, Violation, Violations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -130,7 +128,7 @@ def merge_parts(
             )
         if row["unread"]:
             what = row["unread"].removeprefix(f"{name}: ")
-            violations.append(Violation(name, None, None, f"what stands there now: {what}"))
+            violations.append(Violation(name, None, None, f"changed, and {what}"))
         elif (row["prefix"], row["first"]) != (prefix, expected):
             problem = "its user ids do not continue those of the part before"
             violations.append(Violation(name, 1, None, problem))
@@ -156,7 +154,7 @@ class ClassesCounted(NamedTuple):
     # Users, classes, classes of a single user, and the size of the smallest class
     users: int
     classes: int
-    alone: int
+    singletons: int
     smallest: int
 
 
@@ -185,10 +183,10 @@ def count_classes(frame: "DataFrame") -> ClassesCounted:
     result = frame.agg(
         sql.sum("people").alias("users"),
         sql.count(sql.lit(1)).alias("classes"),
-        sql.sum((sql.col("people") == 1).cast("long")).alias("alone"),
+        sql.sum((sql.col("people") == 1).cast("long")).alias("singletons"),
         sql.min("people").alias("smallest"),
     ).first()
-    names = ("users", "classes", "alone", "smallest")
+    names = ("users", "classes", "singletons", "smallest")
     return ClassesCounted(*(int((result and result[name]) or 0) for name in names))
 
 
@@ -203,7 +201,7 @@ def note_small(
     names = manifest.ratings_files
     for row in small.orderBy("first").limit(MOST_KEPT).drop("row").collect():
         n_users, first = row["people"], row["first"]
-        size = "1 person" if n_users == 1 else f"{n_users} people"
+        size = "1 user" if n_users == 1 else f"{n_users} users"
         problem = f"its {what} are shared by {size}; at least {row['needed']} required"
         name = names[first["part"]]
         is_text = name.endswith(".csv")
@@ -425,7 +423,11 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             note_list(readers.spark, frame, folder, violations)
         finally:
             frame.unpersist()
-        counts |= {"users": counted.users, "classes": counted.classes, "singletons": counted.alone}
+        counts |= {
+            "users": counted.users,
+            "classes": counted.classes,
+            "singletons": counted.singletons,
+        }
         violations += wrong_counts(manifest, counts)
         values = _most_values(readers.spark, folder, manifest) if has_clusters(manifest) else 0
         violations += wrong_settings(manifest, {**counts, "values_per_item": values})
@@ -443,11 +445,11 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         compared=[*claim.about.compared, *(["k"] * claim.levels)] if readers.all_read else [],
         violations=violations.to_list(),
         checksums=checksums,
-        alone=counted.alone,
+        singletons=counted.singletons,
         has_levels=claim.levels,
         not_covered=[
-            *not_covered_of_release(manifest, ratings_name),
-            *([*describe_formulas(items), *describe_user_ids(items)] if readers.all_read else []),
+            *limits_of_release(manifest, ratings_name),
+            *(limits_of_items(items) if readers.all_read else []),
         ],
     )
 
@@ -494,22 +496,19 @@ class _Executors:
         return {**counts, "users": counts["records"]}, self.items
 
 
-def _merge_scans(rows: list[Mapping[str, Any]]) -> tuple[list[Violation], list[str]]:
-    """Combine the results of all pieces: violations, and values that were not searched."""
+def _merge_scans(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[Limit]]:
+    """Combine the violations of all pieces, and what was not searched."""
     result = {tuple(each): None for row in rows for each in json.loads(row["violations"])}
     met = IdsInItems("", sum(row["unknown"] for row in rows), sum(row["met"] for row in rows))
-    unsearched = not_looked_for(sum(row["users"] for row in rows), met)
+    limits = limits_of_search(sum(row["users"] for row in rows), met)
     if len(rows) > 1:
-        unsearched.append(
-            f"Ids of users were searched in {len(rows):,} separate pieces: patterns across pieces "
-            f"were not searched."
-        )
-    return [Violation(*each) for each in result], unsearched
+        limits.append(Limit("pieces", (len(rows),)))
+    return [Violation(*each) for each in result], limits
 
 
 def _private_values(
     spark: "SparkSession", folder: Path, private: Path, items: list[Any], *, has_users: bool
-) -> tuple[list[Violation], list[str]]:
+) -> tuple[list[Violation], list[Limit]]:
     """Search a release for private values: of the users of each part, or of pieces of all users."""
     private_info = _read_private_info(folder, private)
     files = assignment_files(private_info)
@@ -564,7 +563,7 @@ def _scan(
             users = table["user_id"].to_pylist()
             side = _side(users, [None] * len(users), private_info.get("seed"))
             published = PublishedNames([], [], items)
-            yield _as_row(*found_values(Path(folder), published, side), len(users))
+            yield _as_row(*find_values(Path(folder), published, side), len(users))
 
 
 def _scan_part(
@@ -595,8 +594,8 @@ def _scan_part(
                     f"fault in recveil, please report it",
                     code="internal.fault",
                 )
-            side = _side(users, records, private_info.get("seed"))
-            yield _as_row(*found_values(Path(folder), published, side), len(users))
+            side = _side(users, records, private_info)
+            yield _as_row(*find_values(Path(folder), published, side), len(users))
 
 
 def _side(users: list[Any], records: list[str | None], seed: object) -> PrivateSide:

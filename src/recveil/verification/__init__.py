@@ -1,6 +1,6 @@
 """Verification of published files, independent of the anonymizers."""
 
 from recveil.verification._verify import verify
-from recveil.verification.results import Verification, Violation
+from recveil.verification.results import Limit, Verification, Violation
 
-__all__ = ["Verification", "Violation", "verify"]
+__all__ = ["Limit", "Verification", "Violation", "verify"]

@@ -47,7 +47,7 @@ def verify(
     path : path, Ratings, or data frame
         A release folder, whose own claim, counts and checksums are checked; or any file of
         ratings that `recveil.io` can read, also as ``file:///data/release``, but no database; a
-        pipe, or "-" for standard input; or a table in memory that is to be published as it is.
+        pipe, or "-" for standard input; or a table in memory, checked as if it were published.
     k : int, optional
         Minimum number of users per row. A release states its own; a file needs it. In a release
         with privacy levels, each row also states its own minimum.
@@ -137,7 +137,7 @@ def verify(
             if named := [name for name, column in columns.items() if column is not None]:
                 raise RecveilError(
                     f"{', '.join(named)}: given for a release, whose columns have fixed names; "
-                    f"leave that out",
+                    f"leave it out",
                     code="option.unsupported",
                 )
             reject_given(written, "a release")
@@ -166,8 +166,8 @@ def _verify_frame(
         )
     if k is None or links:
         raise RecveilError(
-            "a table in memory has no claim: expected k, and no links; write a release to have "
-            "more of it checked",
+            "a table in memory has no claim: expected k, and no links; write a release to check "
+            "more of it",
             code="option.required" if k is None else "option.unsupported",
         )
     table = frame.to_arrow() if isinstance(frame, Ratings) else frame
@@ -178,7 +178,8 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
     """Raise unless this is a file of ratings and every option applies to files; return k."""
     if links:
         raise RecveilError(
-            f"{path}: links (--links) need a release; this is none", code="option.unsupported"
+            f"{path}: links (--links) need a release; name a release folder",
+            code="option.unsupported",
         )
     if not path.exists():
         raise RecveilError(
@@ -187,13 +188,13 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
         )
     if path.is_dir() and not any(path.glob("mv_*.txt*")):  # a folder of the Netflix Prize
         raise RecveilError(
-            f"{path}: a folder without release.json is no release; name another",
+            f"{path}: a folder without release.json is not a release; name another",
             code="release.not-found",
         )
     if k is None:
         raise RecveilError(
-            f"{path}: a file, and no folder of a release, so it claims nothing; unpack a release "
-            f"and name its folder, or say what a table should keep with k (--k)",
+            f"{path}: a file states no claim; name the k to check (--k), or the unpacked folder of "
+            f"a release",
             code="option.required",
         )
     return k

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.runtime.compiled import compiled, count_bits
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
 
 
@@ -164,6 +164,14 @@ def check_diversity(
         sets=sets,
         below=below,
         example=tuple(sorted(int(item) for item in example)) if below else None,
+    )
+
+
+def describe_rare_sets(diversity: Diversity) -> str:
+    """Describe how many sets of items occur in fewer than l rows."""
+    return (
+        f"{diversity.below:,} of {describe_count(diversity.sets, 'set')} of b = {diversity.b} "
+        f"items occur in fewer than l = {diversity.l} different rows"
     )
 
 

@@ -68,8 +68,13 @@ class Classes:
         """Return the user count of all classes."""
         return self.user_counts.total()
 
+    @property
+    def singletons(self) -> int:
+        """Return the number of classes of a single user."""
+        return sum(n_users == 1 for n_users in self.user_counts.values())
+
     def below(
-        self, k: int, locate: Callable[[int], str], what: str = "labels"
+        self, k: int, locate: Callable[[int], str], what: str = "values"
     ) -> Iterator[Violation]:
         """Yield every record whose class has fewer than `k` users, or fewer than it promises.
 
@@ -77,8 +82,8 @@ class Classes:
         """
         for digest, user_id, row in self.records:
             required = max(k, self.promised.get(digest, k))
-            if (user_counts := self.user_counts[digest]) < required:
-                sharing = "1 person" if user_counts == 1 else f"{user_counts} people"
+            if (n_users := self.user_counts[digest]) < required:
+                sharing = "1 user" if n_users == 1 else f"{n_users} users"
                 problem = f"its {what} are shared by {sharing}; at least {required} required"
                 yield Violation(locate(row), row, user_id, problem)
 
@@ -124,7 +129,7 @@ class Supports:
         digests : sequence of bytes
             One per record; equal if and only if all ratings of the records are.
         indptr : array-like of int, shape (n_records + 1,)
-        items : array-like of int, shape (n_labels,)
+        items : array-like of int, shape (n_values,)
             Numbers of items, the same in all blocks.
         """
         bounds = np.asarray(indptr).tolist()

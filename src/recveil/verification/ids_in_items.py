@@ -60,12 +60,12 @@ def _numbers(text: str) -> int:
     return 10 ** len(digits) if _HEXADECIMAL.fullmatch(digits) else 0
 
 
-def found_within(values: Iterable[str], text: str) -> set[str]:
+def find_within(values: Iterable[str], text: str) -> set[str]:
     """Return the values that occur anywhere in a text, ignoring case.
 
     Examples
     --------
-    >>> sorted(found_within(["ann.b@example.org", "ben@example.org"], "by Ann.B@example.org, 1999"))
+    >>> sorted(find_within(["ann.b@example.org", "ben@example.org"], "by Ann.B@example.org, 1999"))
     ['ann.b@example.org']
     """
     beginning_with: dict[str, list[tuple[str, str]]] = {}
@@ -92,12 +92,12 @@ def words_of(text: str) -> Iterator[str]:
     return (word.casefold() for word in _WORD.findall(text))
 
 
-def found_as_words(values: Iterable[Any], text: str) -> set[str]:
+def find_as_words(values: Iterable[Any], text: str) -> set[str]:
     """Return the values that are words of a text, or several consecutive words.
 
     Examples
     --------
-    >>> sorted(found_as_words(["ann", "nn", "ann.b", 7], "made by ann.b in 7 days"))
+    >>> sorted(find_as_words(["ann", "nn", "ann.b", 7], "made by ann.b in 7 days"))
     ['7', 'ann', 'ann.b']
     """
     words = set(words_of(text))
@@ -140,7 +140,7 @@ class IdsInItems(NamedTuple):
     n_matched: int
 
     def _facts(self) -> dict[str, object]:
-        return {"untold": self.n_undecided, "met": self.n_matched}
+        return {"undecided": self.n_undecided, "matched": self.n_matched}
 
 
 def ids_in_items(
@@ -156,18 +156,18 @@ def ids_in_items(
     text = "\n".join(texts)
     # Any number may occur among numbers; an address may not.
     clear = distinctive_values(users, len(text) if texts else _ENDLESS)
-    met = met_as_words(users, map(str, item_ids)).difference(clear)
+    met = match_words(users, map(str, item_ids)).difference(clear)
     remedy = advise(can_hide)
     rows = find_rows_within(texts, users, texts, is_unrated=is_unrated)
     repeated = find_repeated_rows(texts, users, texts, LIKES if is_unrated else None)
     if n_rows := len({*rows, *repeated}):
         problem = (
-            f"{n_rows:,} of the ids of items contain rows of the original table; read that table "
+            f"{n_rows:,} item ids contain rows of the original table; read that table "
             f"again: a stray quote may have swallowed them"
         )
-    elif found := found_within(clear, text) or find_in_other_notation(users, texts):
+    elif found := find_within(clear, text) or find_in_other_notation(users, texts):
         which = "a user id" if len(found) == 1 else f"{len(found):,} user ids"
-        problem = f"ids of items contain {which}; {remedy}"
+        problem = f"item ids contain {which}; {remedy}"
     else:
         problem = (
             _whole(users, texts)
@@ -201,14 +201,14 @@ def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation
 _HIDE = "hide the items (recveil anonymize --hide-items)"
 
 
-def met_as_words(values: Iterable[Any], item_ids: Iterable[str]) -> set[str]:
+def match_words(values: Iterable[Any], item_ids: Iterable[str]) -> set[str]:
     """Return the values that are an item id, a word of one, or several consecutive words.
 
     Words end where letters and digits do, and where the id ends.
 
     Examples
     --------
-    >>> sorted(met_as_words(["ann", "a_7", 17, "list", "of ann"], ["list-of a_7", "ann", "x17"]))
+    >>> sorted(match_words(["ann", "a_7", 17, "list", "of ann"], ["list-of a_7", "ann", "x17"]))
     ['a_7', 'ann', 'list']
     """
     wanted = {str(value): tuple(words_of(str(value))) for value in values}
@@ -248,8 +248,8 @@ def _whole(users: Sequence[Any], item_ids: list[str]) -> str:
     if len(both) < max(_MANY, _MOST * len(words)):
         return ""
     return (
-        f"{len(both):,} of {len(words):,} user ids are ids of items, too; if the item column "
-        f"holds users, name the columns"
+        f"{len(both):,} of {len(words):,} user ids are also item ids; if the item column "
+        f"contains users, name the columns"
     )
 
 
@@ -260,7 +260,7 @@ def _as_words(users: Sequence[Any], met: set[str], item_ids: list[str]) -> str:
     if not (_are_many(len(both), len(words)) and _are_systematic(both, item_ids, len(words))):
         return ""
     how_many = f"all {len(both):,}" if both == words else f"{len(both):,} of {len(words):,}"
-    return f"{how_many} user ids are words in the ids of items"
+    return f"{how_many} user ids are words of item ids"
 
 
 def _are_many(n: int, of: int) -> bool:
@@ -299,8 +299,8 @@ def _as_numbers(users: Sequence[Any], met: set[str], item_ids: list[Any]) -> str
     if len(adjacent) < _MANY or len(adjacent & of_items) > _MOST_ADJACENT * len(adjacent):
         return ""
     return (
-        f"ids of items contain {len(both):,} of {len(numbers):,} user numbers, but not the numbers "
-        f"next to them"
+        f"item ids contain {len(both):,} of {len(numbers):,} numeric user ids, but not the "
+        f"adjacent numbers"
     )
 
 

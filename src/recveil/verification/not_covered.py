@@ -1,6 +1,6 @@
 """Properties of published files that a verdict does not cover."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io import Source
+from recveil.io.columns.ids import user_ids_among
 from recveil.io.files import naming, opened_text
 from recveil.io.formats.delimited import Dialect
 from recveil.io.worker import PACKINGS, decoding, packing_of
+from recveil.io.write import is_formula
 from recveil.release.claim import (
     LOUD_DELTA,
     NEIGHBOURS_SINCE,
+    Claim,
     bounds_of,
-    of_large_delta,
     of_large_epsilon,
 )
 from recveil.release.data_card import has_old_words
-from recveil.release.manifest import ALL_PARTS, Manifest
+from recveil.release.manifest import ALL_PARTS, ItemFormulas, Manifest
+from recveil.release.manifest_reader import MOST_OF_EXAMPLE
 from recveil.release.pseudonyms import hides_items
 from recveil.release.settings import foreign_names
 from recveil.runtime.compiled import compiled
+from recveil.verification.results import Limit
 
 _PIECE = 1 << 24
 _MOST_COLUMNS = 256
@@ -36,8 +40,14 @@ _LF, _CRLF, _CR, _EMPTY, _ODD_QUOTES = range(5)
 _QUOTED_NEEDLESSLY, _UNQUOTED = range(2)
 
 
-def irregularities(path: Path, dialect: Dialect) -> list[str]:
-    r"""Describe inconsistencies in how a delimited file is written that its values do not show."""
+def find_irregularities(path: Path, dialect: Dialect) -> list[str]:
+    r"""Find inconsistencies in how a delimited file is written that its values do not show.
+
+    Returns
+    -------
+    list of str
+        Of "mixed-cr-lf", "mixed-cr", "empty-lines", "needless-quotes" and "stray-quotes".
+    """
     state = np.array([_START, 0, 0, 1, 0, int(dialect.header)])
     counts, columns = np.zeros(5, np.int64), np.zeros((_MOST_COLUMNS, 2), np.int64)
     rules = ord(dialect.character), dialect.quotes
@@ -46,17 +56,16 @@ def irregularities(path: Path, dialect: Dialect) -> list[str]:
             _walk(np.frombuffer(piece, np.uint8), *rules, state, counts, columns)
     if not state[_LINE_EMPTY]:  # the last line need not end
         _walk(np.frombuffer(b"\n", np.uint8), *rules, state, np.zeros(5, np.int64), columns)
-    notes = []
     ends = counts[[_LF, _CRLF, _CR]] > 0
-    if ends.sum() > 1:
-        notes.append(f"some lines end in {'CR LF' if ends[1] else 'CR'}, others do not")
-    if counts[_EMPTY]:
-        notes.append("some lines are empty")
-    if (columns > 0).all(axis=1).any():
-        notes.append("some fields of a column are quoted without need, others are not")
-    if counts[_ODD_QUOTES]:
-        notes.append("quotes stand within fields")
-    return notes
+    is_mixed = ends.sum() > 1
+    found = {
+        "mixed-cr-lf": is_mixed and ends[1],
+        "mixed-cr": is_mixed and not ends[1],
+        "empty-lines": counts[_EMPTY],
+        "needless-quotes": (columns > 0).all(axis=1).any(),
+        "stray-quotes": counts[_ODD_QUOTES],
+    }
+    return [name for name, is_there in found.items() if is_there]
 
 
 @compiled()
@@ -125,128 +134,79 @@ def _within_field(is_quote: bool, state: NDArray[Any], counts: NDArray[Any]) -> 
     state[_AT] = _PLAIN if state[_AT] == _PLAIN else _QUOTED
 
 
-_SHOWN = 5
-
-
-def not_covered_of_release(manifest: Manifest, ratings_name: str) -> list[str]:
-    """Describe what a release states that no file can prove, and what is not compared."""
+def limits_of_release(manifest: Manifest, ratings_name: str) -> list[Limit]:
+    """Return what a release states that no file can prove, and what is not compared."""
     settings, method = manifest.settings, manifest.known_method
-    dropped = manifest.counts.get("duplicates_dropped")
-    notes = ["That another real person stands behind each record is the publisher's word."]
     if not manifest.contains_users:
-        what = "likes" if manifest.scale.unary else "ratings"
-        notes = [
-            f"That nobody's {what} stand in a record, and all were drawn, is the publisher's word."
-        ]
+        limits = [Limit("synthetic-records", ("likes" if manifest.scale.unary else "ratings",))]
     elif manifest.in_groups and not manifest.is_one_user_each:
-        notes = ["How many people stand behind a row (group_size) is the publisher's word."]
-    notes.append(
-        "How the release was made (recveil's version, method, settings, scale), and that its "
-        "records stand in a random order, is the publisher's word."
-    )
-    notes.append(
-        "That nobody changed these files since they were published: whoever does can make all "
-        "checksums anew. Compare the SHA-256 of release.json with what the publisher tells of it."
-    )
-    if manifest.claim.delta is not None and manifest.claim.delta > LOUD_DELTA:
-        notes.append(of_large_delta(manifest.claim.delta))
-    if manifest.claim.epsilon is not None and (large := of_large_epsilon(manifest.claim.epsilon)):
-        notes.append(large)
-    notes += [] if method is None else method.publishers_word(settings)
-    notes += [
-        f"The {name} {given!r:.60} is none of recveil's: its name is the publisher's word."
-        for name, given in foreign_names(settings)
-    ]
-    notes += [] if method is None else method.made_before(settings)
-    if has_old_words(manifest):
-        notes.append(
-            "The card has the words of its time: its figures of what attacks find are lower than "
-            "those that are known now, and it does not name all that is not promised."
-            if manifest.contains_users
-            else "The card has the words of its time: what it says of odds, of two people and of "
-            "ratings that were left out is too low."
-        )
-    elif manifest.claim.about.is_differential and manifest.number < NEIGHBOURS_SINCE:
-        notes.append(
-            "The card has the wording of its version: it states the bound for one given user as if "
-            "it were about two. An adversary names which of two users is in the data with a "
-            f"probability of at most {bounds_of(manifest.claim)['most_accuracy_of_two']:.3f}."
-        )
-    if dropped:
-        rows = "1 row was" if dropped == 1 else f"{dropped!r:.40} rows were"
-        notes.append(f"That {rows} left out is the publisher's word.")
-    notes.append(
-        "Which item stands behind which pseudonym, and that their order was drawn at random, is "
-        "the publisher's word."
-        if hides_items(settings)
-        else "What the ids of items say is not looked at."
-    )
+        limits = [Limit("group-sizes")]
+    else:
+        limits = [Limit("real-users", ("record",))]
+    limits += [Limit("making"), Limit("changed-files"), *_limits_of_budget(manifest.claim)]
+    if method is not None:
+        limits += [Limit("method", (text,)) for text in method.publishers_word(settings)]
+    limits += [Limit("foreign-class", each) for each in foreign_names(settings)]
+    if method is not None:
+        limits += [Limit("method", (text,)) for text in method.made_before(settings)]
+    limits += _limits_of_card(manifest)
+    if dropped := manifest.counts.get("duplicates_dropped"):
+        limits.append(Limit("dropped-rows", (dropped,)))
+    limits.append(Limit("hidden-items" if hides_items(settings) else "item-ids"))
     if ratings_name.endswith(".parquet"):
-        notes.append(
-            "How values are encoded and compressed within the pages of the Parquet file is not "
-            "compared, as there are many right ways; nor is which version of its writer it names."
-        )
+        limits.append(Limit("parquet-encoding"))
     if ratings_name == ALL_PARTS:
-        notes.append("After which record one part of the ratings ends is not compared.")
-    return notes
+        limits.append(Limit("parts"))
+    return limits
 
 
-def not_covered_of_table(path: Path | Any, source: Source, *, same_order: bool) -> list[str]:
-    """Describe what is not compared in a plain file."""
-    notes = [
-        "What the ids of users and items and the names of columns say is not looked at: they may "
-        "be people's own."
+def _limits_of_budget(claim: Claim) -> Iterator[Limit]:
+    if claim.delta is not None and claim.delta > LOUD_DELTA:
+        yield Limit("large-delta", (claim.delta,))
+    if claim.epsilon is not None and of_large_epsilon(claim.epsilon):
+        yield Limit("large-epsilon", (claim.epsilon,))
+
+
+def _limits_of_card(manifest: Manifest) -> Iterator[Limit]:
+    """Yield what a card of an earlier version states too low."""
+    if has_old_words(manifest):
+        yield Limit("old-card" if manifest.contains_users else "old-synthetic-card")
+    elif manifest.claim.about.is_differential and manifest.number < NEIGHBOURS_SINCE:
+        yield Limit("old-bound", (bounds_of(manifest.claim)["most_accuracy_of_two"],))
+
+
+def limits_of_items(items: Iterable[Any]) -> list[Limit]:
+    """Return whether ids of items may run as formulas, or look like ids of users."""
+    items = list(items)
+    formulas, user_ids = formulas_of(items), user_ids_among(items)
+    limits = [] if formulas is None else [Limit("formulas", (formulas.items,))]
+    return limits if user_ids is None else [*limits, Limit("user-ids", user_ids)]
+
+
+def formulas_of(items: Iterable[Any]) -> ItemFormulas | None:
+    """Return the ids that a spreadsheet may run as formulas; None if there are none."""
+    found = [item for item in items if is_formula(item)]
+    return ItemFormulas(len(found), min(found)[:MOST_OF_EXAMPLE]) if found else None
+
+
+def limits_of_table(path: Path | Any, source: Source, *, same_order: bool) -> list[Limit]:
+    """Return what is not compared in a plain file."""
+    has_sizes = "group_size" in source.table.column_names
+    limits = [
+        Limit("ids-and-names"),
+        Limit("group-sizes") if has_sizes else Limit("real-users", ("user id",)),
+        Limit("user-order" if same_order else "line-order"),
     ]
-    if "group_size" in source.table.column_names:
-        notes.append(
-            "How many people stand behind a row (group_size) is the publisher's word, and not "
-            "compared."
-        )
-    else:
-        notes.append("That another real person stands behind each user id is the publisher's word.")
-    if same_order:
-        notes.append("The order in which the users stand is not compared.")
-    else:
-        notes.append(
-            "The order of the lines is not compared: those of a person may stand in an order, or "
-            "apart from each other, as nobody else's do."
-        )
     if not isinstance(path, Path):
-        notes.append("Whatever a data frame carries beside its columns is not looked at.")
-        return notes
-    return [*notes, *_not_covered_of_file(path, source)]
-
-
-def _not_covered_of_file(path: Path, source: Source) -> Iterator[str]:
-    """Yield what is not compared in a file: its compression and the details of its text."""
+        return [*limits, Limit("frame-attributes")]
     packing = packing_of(path) if path.is_file() else None
-    if packing == "gzip":
-        yield "How the file was zipped, and what its gzip header says, is not looked at."
-    elif packing is not None:
-        yield f"How the {packing} file was packed, and what else it holds, is not checked."
+    if packing is not None:
+        limits.append(Limit("gzip-header") if packing == "gzip" else Limit("packing", (packing,)))
     if source.dialect is not None:
-        if ways := irregularities(path, source.dialect):
-            yield f"How the text is written may tell people apart: {'; '.join(ways)}."
-        if source.dialect.runs:
-            yield "How many spaces separate columns is not compared."
-    elif source.format == "json":
-        yield "How the JSON is written (spaces, line ends, escapes) is not compared."
-    elif source.format == "netflix":
-        yield (
-            "How the text is written (line ends, empty lines, spaces, zeros before a number) is "
-            "not compared."
-        )
-    else:
-        yield _other_columns(path, source.format)
-
-
-def _other_columns(path: Path, format: str) -> str:
-    """Describe what a Parquet or Arrow file may hold in addition to its values."""
-    with naming(path), decoding(path, format, packings=PACKINGS) as found:
-        keys = [repr(key) for key in found.metadata]
-    shown = ", ".join(f"{key:.40}" for key in keys[:_SHOWN]) + (", …" if len(keys) > _SHOWN else "")
-    here = f" (here: {shown})" if keys else ""
-    return (
-        f"What the file holds beside its values is not looked at: metadata{here}, statistics, "
-        f"unused entries of dictionaries, bytes between parts, and where the parts begin."
-    )
+        if irregularities := find_irregularities(path, source.dialect):
+            limits.append(Limit("irregular-text", tuple(irregularities)))
+        return [*limits, *([Limit("space-runs")] if source.dialect.runs else [])]
+    if source.format in ("json", "netflix"):
+        return [*limits, Limit(f"{source.format}-text")]
+    with naming(path), decoding(path, source.format, packings=PACKINGS) as found:
+        return [*limits, Limit("file-metadata", tuple(found.metadata))]

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recveil.io.write import is_formula
 from recveil.release.data_card import data_cards
 from recveil.release.manifest import (
     ASSIGNMENT,
@@ -15,42 +14,17 @@ from recveil.release.manifest import (
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
-    ItemFormulas,
     Manifest,
     class_list,
     file_next_to_ratings,
     is_part,
 )
-from recveil.release.manifest_reader import MOST_OF_EXAMPLE
 from recveil.release.pseudonyms import ITEM_PREFIX, hides_items, pseudonyms
 from recveil.runtime.errors import describe_count
 from recveil.verification.equivalence_classes import Classes
+from recveil.verification.not_covered import formulas_of
 from recveil.verification.published_file import PublishedFile
 from recveil.verification.results import Violation
-
-
-def formulas_of(items: Iterable[Any]) -> ItemFormulas | None:
-    """Return the ids that a spreadsheet may run as formulas; None if there are none."""
-    found = [item for item in items if is_formula(item)]
-    return ItemFormulas(len(found), min(found)[:MOST_OF_EXAMPLE]) if found else None
-
-
-def describe_formulas(items: Iterable[Any]) -> list[str]:
-    """Describe how many item ids a spreadsheet may run as formulas.
-
-    Examples
-    --------
-    >>> describe_formulas(["=1+1", "Heat"])[0].partition(":")[0]
-    '1 of the ids of items begins as a formula does (with =, +, - or @)'
-    """
-    stated = formulas_of(items)
-    if stated is None:
-        return []
-    begin = "of the ids of items begins" if stated.items == 1 else "of the ids of items begin"
-    return [
-        f"{stated.items:,} {begin} as a formula does (with =, +, - or @): a spreadsheet may run "
-        f"them, so read the ratings there as text."
-    ]
 
 
 def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violation]:
@@ -63,8 +37,8 @@ def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violati
         return
     n_stated, n_found = (formulas.items if formulas else 0 for formulas in (stated, found))
     problem = (
-        f"tells of {n_stated:,} ids of items that begin as a formula does, but the files hold "
-        f"{n_found:,}{', or another first' if n_stated and n_found else ''}"
+        f"states {n_stated:,} item ids that begin like a formula, but the files contain "
+        f"{n_found:,}{', or another first one' if n_stated and n_found else ''}"
     )
     yield Violation.of_file(MANIFEST, problem)
 
@@ -84,7 +58,7 @@ def wrong_files(
             what = "not the file that was written (SHA-256)" if there else "the file is missing"
             yield Violation.of_file(name, what)
         elif manifest.files[name].bytes != (size := file.stat().st_size):
-            problem = f"files: {name} has {size} bytes, and not as many as it says"
+            problem = f"files: {name} has {size} bytes, not as many as stated"
             yield Violation.of_file(MANIFEST, problem)
 
 
@@ -93,11 +67,11 @@ def foreign_files(folder: Path, manifest: Manifest) -> Iterator[Violation]:
     expected = {MANIFEST, *file_next_to_ratings(manifest.claim.about), *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
         if file.name in _PRIVATE or is_part(file.name, "assignment"):
-            who = "which item is which" if file.name == HIDDEN_ITEMS_FILE else "who is who"
-            problem = f"this file tells {who}; take it out of the folder, and out of the world"
+            what = "items" if file.name == HIDDEN_ITEMS_FILE else "users"
+            problem = f"a private file that re-identifies {what}; remove it, and do not publish it"
             yield Violation.of_file(file.name, problem)
         elif file.name not in expected or file.is_symlink():
-            problem = "the file is no part of the release; nobody has checked what it tells"
+            problem = "not a part of a release, so its content was not checked"
             yield Violation.of_file(file.name, problem)
 
 
@@ -106,7 +80,7 @@ def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[
     file = folder / CARD
     cards = [card.encode() for card in data_cards(manifest, ratings_name)]
     if file.is_file() and not any(_holds_just(file, card) for card in cards):
-        problem = "not the data card of this release: words were changed, added or taken out"
+        problem = "not the data card of this release: its text was changed"
         yield Violation.of_file(CARD, problem)
 
 
@@ -171,7 +145,7 @@ def counts_of_ratings(classes: Classes, file: PublishedFile) -> dict[str, int]:
         "values": file.n_values,
         "items": len(file.items),
         "classes": len(classes.user_counts),
-        "singletons": sum(n_users == 1 for n_users in classes.user_counts.values()),
+        "singletons": classes.singletons,
     }
 
 
@@ -180,7 +154,7 @@ def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Viola
     for name in COUNTS[manifest.format]:
         stated = manifest.counts.get(name)
         if name in found and stated != found[name]:
-            problem = f"counts {stated!r:.40} {name}, but the ratings hold {found[name]}"
+            problem = f"counts {stated!r:.40} {name}, but the ratings contain {found[name]}"
             yield Violation.of_file(MANIFEST, problem)
 
 
@@ -198,7 +172,7 @@ def wrong_settings(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Vi
         stated = settings.get(setting.name)
         if setting.counts_users and isinstance(stated, int) and stated > users:
             problem = (
-                f"settings: {setting.name} is {stated:,} people, but the ratings hold {users:,}"
+                f"settings: {setting.name} is {stated:,} users, but the ratings contain {users:,}"
             )
             yield Violation.of_file(MANIFEST, problem)
             return
@@ -218,7 +192,7 @@ def wrong_items(manifest: Manifest, items: Sequence[Any], where: str) -> Iterato
     prefix = found.group() if found else ""
     if not prefix or sorted(names) != pseudonyms(prefix, len(names), 0, len(names)):
         problem = (
-            f"its {len(names)} items are not the pseudonyms of a release that hides them, such as "
+            f"its {len(names)} item ids are not the pseudonyms of hidden items, such as "
             f"'i4773-07', numbered from 0 on without a gap"
         )
         yield Violation.of_file(where, problem)

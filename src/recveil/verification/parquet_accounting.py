@@ -49,11 +49,9 @@ class ThriftReader:
             step, kind = head >> 4, head & 0xF
             number = last + step if step else self._zigzag()
             if number <= last or (not step and number - last < 16):
-                raise ThriftError("its fields are not written in the usual way")
+                raise ThriftError("its fields are not in canonical form")
             if number not in form:
-                raise ThriftError(
-                    f"a field (number {number}) of another program, which has written this file"
-                )
+                raise ThriftError(f"a field (number {number}) that only other programs write")
             last = number
             if form[number] == BOOL and kind in (1, 2):
                 fields[number] = kind == 1
@@ -81,11 +79,11 @@ class ThriftReader:
         head = self._byte()
         size, kind = head >> 4, head & 0xF
         if size == 15 and (size := self._varint()) < 15:
-            raise ThriftError("a list is not written in the usual way")
+            raise ThriftError("a list is not in canonical form")
         if kind != (_STRUCTURE if isinstance(form, dict) else form):
-            raise ThriftError("a list holds another kind of values than expected")
+            raise ThriftError("a list contains another kind of values than expected")
         if size > len(self.data) - self.at:
-            raise ThriftError("a list is cut short")
+            raise ThriftError("a list is truncated")
         return [self._value(kind, form) for _ in range(size)]
 
     def _zigzag(self) -> int:
@@ -104,18 +102,18 @@ class ThriftReader:
             if byte < 0x80:
                 break
         if byte == 0 or number >> 64:
-            raise ThriftError("a number is not written in the usual way")
+            raise ThriftError("a number is not in canonical form")
         return number
 
     def _byte(self) -> int:
         if self.at >= len(self.data):
-            raise ThriftError("it is cut short")
+            raise ThriftError("it is truncated")
         self.at += 1
         return self.data[self.at - 1]
 
     def _take(self, size: int) -> bytes:
         if size > len(self.data) - self.at:
-            raise ThriftError("it is cut short")
+            raise ThriftError("it is truncated")
         self.at += size
         return bytes(self.data[self.at - size : self.at])
 
@@ -333,11 +331,11 @@ class ParquetBytes:
         except ThriftError as error:
             _reject(f"its footer: {error}")
         if reader.at != length:
-            _reject("there are bytes behind its footer")
+            _reject("there are bytes after its footer")
         try:
             self._check_footer()
         except (KeyError, TypeError, AttributeError):
-            _reject("its footer lacks something")
+            _reject("its footer lacks a field")
         self.at, self.group = 4, 0
 
     def _read(self, at: int, size: int) -> bytes:
@@ -359,14 +357,14 @@ class ParquetBytes:
             for field in self.schema
         ]
         if not _WRITER.fullmatch(footer[6]):
-            _reject("created_by is none that recveil's releases have")
+            _reject("created_by is not a value that recveil writes")
         _equal(footer[1], 2, "version")
         _equal(footer[2], [root, *leaves], "columns")
         _equal(footer[7], [{1: {}} for _ in leaves], "orders of columns")
         rows = [group[3] for group in footer[4]]
         _equal(footer[3], sum(rows), "number of rows")
         if rows and not (set(rows[:-1]) <= {rows[0]} and 0 < rows[-1] <= rows[0] <= MOST_ROWS):
-            _reject("its row groups are not of one length, as recveil cuts them")
+            _reject("its row groups differ in length")
 
     def check_group(self, table: pa.Table) -> None:
         """Account for the next row group, whose values are known."""
@@ -387,9 +385,9 @@ class ParquetBytes:
             _equal(group[2], plain, "bytes of a row group")
             _equal(group[6], self.at - start, "stored bytes of a row group")
         except ThriftError as error:
-            _reject(f"in the head of a page: {error}")
+            _reject(f"in the header of a page: {error}")
         except (KeyError, TypeError, AttributeError):
-            _reject("the description of a row group or page is broken")
+            _reject("the metadata of a row group or page is malformed")
         self.group += 1
 
     def check_end(self) -> None:
@@ -430,7 +428,7 @@ class ParquetBytes:
             _check_statistics(about.get(5), part, "statistics of a page")
             plain_size = part.plain_size() if about[2] == PLAIN else 0
             if not holds_nothing_else(content, about[2], about[1], plain_size):
-                _reject(f"a page of {name!r} holds more than its values")
+                _reject(f"a page of {name!r} contains more than its values")
             n_read += about[1]
         _equal(n_read, n, f"values in the pages of {name!r}")
         _equal(meta[9], first_data, f"place of the first page of {name!r}")
@@ -457,7 +455,7 @@ class ParquetBytes:
         self._head_size = reader.at
         start = self.at + reader.at
         if not 0 <= page[3] <= self.end - start or not page[2] >= 0:
-            _reject(f"a page of {name!r} is cut short")
+            _reject(f"a page of {name!r} is truncated")
         if page[2] > most:
             _reject(f"a page of {name!r} is larger than its values")
         content = unpack(self._read(start, page[3]), page[2])
@@ -576,13 +574,12 @@ def _check_dictionary(page: dict[int, Any], content: bytes, values: _Values, nam
     _only(about, {1, 2}, {3}, "dictionary")
     _equal((about[2], about.get(3, False)), (PLAIN, False), f"dictionary of {name!r}")
     if values.distinct(about[1]) != (about[1], content):
-        _reject(f"the dictionary of {name!r} is not that of its values")
+        _reject(f"the dictionary of {name!r} does not match its values")
 
 
 def _only(found: dict[int, Any], needed: set[int], allowed: set[int], what: str) -> None:
     if more := sorted(set(found) - needed - allowed):
-        whose = "of another program, which has written this file"
-        _reject(f"its {what} has a field (number {more[0]}) {whose}")
+        _reject(f"its {what} has a field (number {more[0]}) that only other programs write")
     if missing := sorted(needed - set(found)):
         _reject(f"its {what} lacks a field (number {missing[0]})")
 
@@ -590,7 +587,7 @@ def _only(found: dict[int, Any], needed: set[int], allowed: set[int], what: str)
 def _equal(found: Any, expected: Any, what: str) -> None:
     # True equals 1 but is encoded differently.
     if found != expected or repr(found) != repr(expected):
-        _reject(f"it does not say what is so: {what}")
+        _reject(f"a wrong value: {what}")
 
 
 def _reject(problem: str) -> NoReturn:

@@ -32,17 +32,17 @@ from recveil.release.private_folder import assignment_files, read_assignment
 from recveil.release.pseudonyms import PREFIX
 from recveil.release.settings import foreign_names
 from recveil.runtime.devices import read_whole
-from recveil.runtime.errors import RecveilError, describe_count, reason_of
+from recveil.runtime.errors import RecveilError, reason_of
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import (
     SHORTEST,
     IdsInItems,
     distinctive_values,
-    found_as_words,
-    found_within,
+    find_as_words,
+    find_within,
     ids_in_items,
 )
-from recveil.verification.results import Violation
+from recveil.verification.results import Limit, Violation
 
 # Significance level of all tests together: a random order is reported this rarely.
 FALSE_ALARMS = 1e-6
@@ -53,7 +53,7 @@ FEWEST = math.ceil(_FAR**2) + 1
 
 
 def ranks_of(ids: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the rank of each label, numeric if all are numbers (also as text), else alphabetic.
+    """Return the rank of each id, numeric if all are numbers (also as text), else alphabetic.
 
     Examples
     --------
@@ -94,10 +94,10 @@ def find_private_order(values: NDArray[np.float64]) -> str:
     places = np.arange(n) - (n - 1) / 2
     rising = float(places @ ranks) / math.sqrt(spread * float((places**2).sum()))
     if abs(rising) * math.sqrt(n - 1) > _FAR:
-        return "they rise with it" if rising > 0 else "they fall with it"
+        return "it rises" if rising > 0 else "it falls"
     together = float(ranks[1:] @ ranks[:-1]) / spread + 1 / n
     if abs(together) * math.sqrt(n) > _FAR:
-        return "neighbours in it are neighbours there" if together > 0 else "they alternate with it"
+        return "neighbours are similar" if together > 0 else "neighbours alternate"
     return ""
 
 
@@ -114,7 +114,7 @@ def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str
     --------
     >>> groups = np.repeat(np.arange(40), 5)
     >>> order_within(groups, np.tile(np.arange(5.0), 40))
-    'they rise with it'
+    'it rises'
     """
     if unit_of.size < FEWEST:
         return ""
@@ -127,7 +127,7 @@ def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str
     spread = float((spreads[sizes > 1] / (sizes[sizes > 1] - 1)).sum())
     if spread == 0 or abs(statistic) <= _FAR * math.sqrt(spread):
         return ""
-    return "they rise with it" if statistic > 0 else "they fall with it"
+    return "it rises" if statistic > 0 else "it falls"
 
 
 def _mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -160,7 +160,7 @@ class PrivateSide(NamedTuple):
     seed: int | None
 
     def _facts(self) -> dict[str, object]:
-        return {"": "for its owner alone", "people": len(self.users)}
+        return {"": "private", "users": len(self.users)}
 
 
 def read_private_side(folder: Path, private: Path) -> PrivateSide:
@@ -168,10 +168,10 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
     try:
         content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
         digest, seed = content["release"]["sha256"], content["seed"]
-        people = read_assignment(private, assignment_files(content))
+        assignment = read_assignment(private, assignment_files(content))
         hidden, names = private / HIDDEN_ITEMS_FILE, ["item_id", "published_id"]
         named = decoded_table(hidden, columns=names) if hidden.is_file() else None
-        columns = [people["user_id"], people["published_id"]]
+        columns = [assignment["user_id"], assignment["published_id"]]
         columns += [] if named is None else [named["item_id"], named["published_id"]]
         users, records, *of_items = (python_values(plain_column(column)) for column in columns)
         items, pseudonyms = of_items or ([], [])
@@ -192,7 +192,7 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
     return side
 
 
-_CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?people\"?\n")
+_CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?(?:people|users)\"?\n")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b")
 _DIGITS = re.compile(r"\d[\d,_]*")
 # Shorter seeds are numbers that occur anywhere.
@@ -220,18 +220,18 @@ class PublishedNames(NamedTuple):
 
 def private_values(
     folder: Path, names: PublishedNames, side: PrivateSide
-) -> tuple[list[Violation], list[str]]:
+) -> tuple[list[Violation], list[Limit]]:
     """Search a release for values of its private folder.
 
     The search covers ids of users and of hidden items, as whole values and within other text; the
     order of records and pseudonyms; the seed; this machine's name, its user's name and paths; and
     times of day. The result repeats no value.
     """
-    violations, in_items = found_values(folder, names, side)
-    return violations, not_looked_for(len(side.users), in_items)
+    violations, in_items = find_values(folder, names, side)
+    return violations, limits_of_search(len(side.users), in_items)
 
 
-def found_values(
+def find_values(
     folder: Path, names: PublishedNames, side: PrivateSide
 ) -> tuple[list[Violation], IdsInItems]:
     """Search as `private_values` does, and also return the user ids within item ids."""
@@ -248,40 +248,22 @@ def found_values(
     return [Violation.of_file(where, problem) for where, problem in found], in_items
 
 
-def not_looked_for(n_users: int, in_items: IdsInItems) -> list[str]:
-    """Describe what the search cannot decide, and for how many ids.
+def limits_of_search(n_users: int, in_items: IdsInItems) -> list[Limit]:
+    """Return what the search cannot decide.
 
     Examples
     --------
-    >>> not_looked_for(2, ids_in_items(["ann", "ben"], ["Annie Hall", "Ben-Hur"]))[1]
-    'Of 2 user ids, 2 are short, words or numbers, and may occur in the ids of items by \
-    chance: 1 does, whole or as words. If that is no chance, hide the items or give them other ids.'
+    >>> limits_of_search(2, ids_in_items(["ann", "ben"], ["Annie Hall", "Ben-Hur"]))[1].values
+    (2, 2, 1)
     """
-    limits, n = [_NOT_LOOKED_FOR, *_OF_ORDER_AND_PLACE], in_items.n_matched
-    if in_items.n_undecided:
-        met = f"{n:,} {'does' if n == 1 else 'do'}, whole or as words. If that is no chance"
-        limits.insert(
-            1,
-            f"Of {describe_count(n_users, 'user id')}, {in_items.n_undecided:,} are short, words "
-            f"or numbers, and may occur in the ids of items by chance: "
-            f"{f'{met}, hide the items or give them other ids.' if n else 'none does.'}",
-        )
-    return limits
+    undecided = (n_users, in_items.n_undecided, in_items.n_matched)
+    return [
+        Limit("private-values", (SHORTEST,)),
+        *([Limit("undecided-ids", undecided)] if in_items.n_undecided else []),
+        Limit("private-order", (round(1 / FALSE_ALARMS), FEWEST)),
+        Limit("machine"),
+    ]
 
-
-_NOT_LOOKED_FOR = (
-    f"The private values that were looked for: ids of fewer than {SHORTEST} characters, numbers of "
-    f"few digits, and words cannot be told from ratings, counts and titles, and were looked for "
-    f"among pseudonyms, in free text, and as words of the ids of items, where many of them are "
-    f"named; values that were coded anew were not found, nor was what labels tell of people."
-)
-_OF_ORDER_AND_PLACE = (
-    f"The order of records was compared with that of the ids, in two ways that take one random "
-    f"order in {round(1 / FALSE_ALARMS):,} for a leak; for fewer than {FEWEST} records nothing can "
-    f"be told, and orders by anything else were not looked for.",
-    "Names and paths are those of this machine and its user, and not of another one on which the "
-    "release may have been made.",
-)
 
 _Found = Iterator[tuple[str, str]]
 
@@ -289,11 +271,11 @@ _Found = Iterator[tuple[str, str]]
 def _among_ids(names: PublishedNames, side: PrivateSide) -> _Found:
     """Search the pseudonyms for original ids."""
     for what, column, private, published in (
-        ("a person", "user_id", side.users, names.user_ids),
+        ("a user", "user_id", side.users, names.user_ids),
         ("an item", "item_id", side.items, names.items if side.items else ()),
     ):
         if both := set(map(str, private)).intersection(map(str, published)):
-            yield column, f"the original id of {what} stands here {_times(both)}"
+            yield column, f"contains the original id of {what}{_times(both)}"
 
 
 def _in_free_text(
@@ -308,17 +290,15 @@ def _in_free_text(
     for where, text in _free_texts(folder, manifest, problems, names):
         if not text:
             continue
-        people = [*side.users, *side.items]
-        found = found_as_words(people, text) | found_within(
-            distinctive_values(people, len(text)), text
-        )
+        ids = [*side.users, *side.items]
+        found = find_as_words(ids, text) | find_within(distinctive_values(ids, len(text)), text)
         if found:
-            yield where, f"a private id stands here {_times(found)}"
+            yield where, f"contains a private id{_times(found)}"
         for what, values in machine.items():
-            if found_as_words(values, text):
-                yield where, f"{what} stands here"
+            if find_as_words(values, text):
+                yield where, f"contains {what}"
         if _TIME.search(text):
-            yield where, "a time of day stands here"
+            yield where, "contains a time of day"
 
 
 def _free_texts(
@@ -375,7 +355,7 @@ def _seed(folder: Path, side: PrivateSide) -> _Found:
     for name in (MANIFEST, CARD):
         numbers = {re.sub("[,_]", "", digits) for digits in _DIGITS.findall(_text(folder / name))}
         if str(side.seed) in numbers:
-            yield name, "the seed stands here, from which all that was drawn follows"
+            yield name, "contains the seed, from which every random choice follows"
 
 
 def _in_order(manifest: Manifest, names: PublishedNames, side: PrivateSide) -> _Found:
@@ -388,19 +368,22 @@ def _in_order(manifest: Manifest, names: PublishedNames, side: PrivateSide) -> _
         # Users who share a record may be similar, and so may their ids; the order of groups counts.
         starts = [one != other for one, other in zip(names.shared[1:], names.shared, strict=False)]
         unit = np.cumsum([False, *starts])[places]
-        people = np.bincount(unit)
-        means = (np.bincount(unit, ranks) / np.maximum(people, 1))[people > 0]
+        n_users = np.bincount(unit)
+        means = (np.bincount(unit, ranks) / np.maximum(n_users, 1))[n_users > 0]
         trend = find_private_order(means)
         if not trend and "rating" not in manifest.claim.about.compared:
             # Their records differ, so the order within the group matters.
             order = np.argsort(places, kind="stable")
             trend = order_within(unit[order], ranks[order])
         if trend:
-            yield "user_id", f"the order of the records goes with that of people's ids: {trend}"
+            yield "user_id", f"the order of the records correlates with that of users' ids: {trend}"
     if side.items:
         order = np.argsort(np.array(side.pseudonyms))
         if trend := find_private_order(ranks_of(side.items)[order]):
-            yield "item_id", f"the order of the pseudonyms goes with that of items' ids: {trend}"
+            yield (
+                "item_id",
+                f"the order of the pseudonyms correlates with that of items' ids: {trend}",
+            )
 
 
 def _of_this_machine(folder: Path) -> dict[str, list[str]]:
@@ -438,5 +421,5 @@ def _text(file: Path) -> str:
 
 
 def _times(found: set[str]) -> str:
-    """Describe how many times of day were found, without repeating them."""
-    return "once" if len(found) == 1 else f"({len(found):,} of them at least)"
+    """Describe how many values were found; empty for one."""
+    return "" if len(found) == 1 else f" (at least {len(found):,} of them)"

@@ -89,7 +89,7 @@ def _compare(
 def _not_as_ours(path: Path, line: int) -> Violation:
     problem = (
         "from here on, the text is not written as recveil writes it (quotes, spaces, line ends, "
-        "empty lines or numbers), which may tell people apart"
+        "empty lines or numbers), which may distinguish users"
     )
     return Violation.of_file(f"{path.name} line {line}", problem)
 
@@ -101,7 +101,7 @@ def _unusual(path: Path, text: pa.Table, table: pa.Table, n_before: int) -> Iter
         differs = pc.fill_null(pc.not_equal(text[name], usual), False)
         for row in np.flatnonzero(differs.to_numpy()).tolist():
             place, user_id = n_before + row + 1, text["user_id"][row].as_py()
-            problem = f"its {name} is written unusually: {text[name][row].as_py()!r:.80}"
+            problem = f"its {name} is not in canonical form: {text[name][row].as_py()!r:.80}"
             yield Violation(f"{path.name} line {place + 1}", place, user_id, problem)
 
 
@@ -117,11 +117,11 @@ def parquet_pieces(
         if stored not in (expected, pa.large_string() if expected == pa.string() else expected):
             # A cast could make different values equal.
             raise RecveilError(
-                f"{path.name}: column {field.name!r} holds {stored}; a release has {expected}",
+                f"{path.name}: column {field.name!r} contains {stored}; a release has {expected}",
                 code="release.damaged",
             )
     if found.metadata or any(found.field(name).metadata for name in schema.names):
-        problem = "it carries metadata beside the ratings; nobody has checked what it tells"
+        problem = "it contains metadata in addition to the ratings, which was not checked"
         violations.append(Violation.of_file(path.name, problem))
     # A user's id occurs in many rows: as a dictionary it is decoded once a page.
     coded = schema.set(0, pa.field("user_id", pa.dictionary(pa.int32(), pa.string())))
@@ -157,7 +157,7 @@ def model_table(
                 f"{path.name}: its columns are not those of a model", code="release.damaged"
             )
         if found.metadata or any(field.metadata for field in found):
-            problem = "it carries metadata beside the model; nobody has checked what it tells"
+            problem = "it contains metadata in addition to the model, which was not checked"
             violations.append(Violation.of_file(path.name, problem))
         account = _Account(path, found, violations)
         tables = [found.empty_table()]
@@ -204,7 +204,7 @@ class _Account:
                 self._stop(error)
 
     def _stop(self, error: UnaccountedError) -> None:
-        problem = f"it is not stored as recveil stores it, which may tell something: {error}"
+        problem = f"it is not stored as recveil stores it, which may reveal private data: {error}"
         self.violations.append(Violation.of_file(self.path.name, problem))
         self.bytes = None
 
@@ -219,7 +219,7 @@ def _check_names(
                 code="release.damaged",
             )
     for name in sorted(set(names) - set(schema.names)):
-        problem = f"column {name!r:.80} is no part of a release and may tell people apart"
+        problem = f"column {name!r:.80} is not a part of a release and may distinguish users"
         violations.append(Violation.of_file(path.name, problem))
 
 
@@ -329,7 +329,7 @@ class PublishedFile:
             for name in self.schema.names:
                 if table[name].null_count:
                     raise RecveilError(
-                        f"{path.name}: column {name!r} has gaps; a release has none",
+                        f"{path.name}: column {name!r} has missing values; a release has none",
                         code="release.damaged",
                     )
             self.n_values += table.num_rows
@@ -373,7 +373,7 @@ class PublishedFile:
         """Yield the errors of rows, and the positions of these rows in the table."""
         starts = records.indptr[:-1]
         again = [self._is_known(user_id) for user_id in user_ids]
-        yield "its record is not in one piece: the user id stands elsewhere too", starts[again]
+        yield "its record is not contiguous: the user id also occurs elsewhere", starts[again]
         falls = np.flatnonzero(np.diff(records.indices) <= 0) + 1
         within = falls[~np.isin(falls, starts)]
         yield "its items are not in ascending order, each once", within
@@ -381,7 +381,7 @@ class PublishedFile:
         yield f"its rating is outside the scale {self.scale}", off_scale
         grid = None if self.scale.words else self._grid  # word ratings have no grid
         if grid is not None and grid >= _FINEST_GRID:
-            problem = f"its rating does not lie on the grid of {grid:g} that settings promise"
+            problem = f"its rating is not on the grid of {grid:g} in the settings"
             yield problem, self._off_grid(records.values, grid)
         odd = starts[self.pseudonyms.odd(user_ids)]
         yield "its user id is not the next pseudonym of a release, such as 'pd9c2-007'", odd
@@ -397,7 +397,7 @@ class PublishedFile:
             sane = (records.sizes >= 1) & (records.sizes <= MOST_USERS)
             yield f"group_size is not from 1 to {MOST_USERS:,}", starts[~sane]
             if self._is_one_user_each:
-                problem = "group_size is not 1, though records of this method are one person's"
+                problem = "group_size is not 1, but each record of this method belongs to one user"
                 yield problem, starts[records.sizes != 1]
 
     def _off_grid(self, ids: NDArray[np.float64], grid: float) -> NDArray[np.int64]:
@@ -472,7 +472,7 @@ def _run_starts(table: pa.Table) -> NDArray[np.int64]:
 
 
 def _ranked(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the distinct labels in ascending order, and each row's position among them."""
+    """Return the distinct ids in ascending order, and each row's position among them."""
     ids, codes = _encoded(column)
     order = np.argsort(ids)
     rank = np.empty(order.size, np.int32)

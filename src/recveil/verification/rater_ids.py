@@ -78,7 +78,7 @@ def rater_ids_in_items(
                 if elsewhere <= _MOST_AT_A_DISTANCE * hits.sum():
                     found.update(own[hits].tolist())
         if found:
-            return f"ids of items contain {len(found):,} user ids, of users who rated these items"
+            return f"item ids contain the ids of {len(found):,} users who rated these items"
     return ""
 
 
@@ -112,7 +112,7 @@ def describe_handles(users: Sequence[Any], items: Sequence[Any], *, can_hide: bo
     if not found:
         return ""
     return (
-        f"The ids of {len(found):,} items differ only in a user id. If they name who made these "
+        f"The ids of {len(found):,} items differ only in a user id. If these users made the "
         f"items, {advise(can_hide)}."
     )
 

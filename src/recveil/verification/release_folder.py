@@ -6,21 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from recveil.io.columns.ids import describe_user_ids
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.release.manifest_reader import read_manifest
-from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError, reject_beyond_limit
-from recveil.verification.diversity import Diversity, check_diversity
+from recveil.verification.diversity import Diversity, check_diversity, describe_rare_sets
 from recveil.verification.equivalence_classes import Classes, ItemValues, Supports
 from recveil.verification.ids_in_items import line_breaks_in_items
 from recveil.verification.link_posterior import LinkPosterior, links_of_rows
-from recveil.verification.not_covered import not_covered_of_release
+from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     counts_of_ratings,
-    describe_formulas,
     foreign_files,
     has_clusters,
     wrong_card,
@@ -33,12 +31,11 @@ from recveil.verification.other_files import (
 )
 from recveil.verification.private_data import PrivateSide, PublishedNames, private_values
 from recveil.verification.published_file import Block, PublishedFile
-from recveil.verification.results import Verification, Violation, Violations
-from recveil.verification.synthetic_release import Readers, check_drawn, checksums_of
+from recveil.verification.results import Limit, Verification, Violation, Violations
+from recveil.verification.synthetic_release import Readers, check_synthetic, checksums_of
 
 # Memory per record: its digest, its pseudonym, its location, and its user count.
 _A_RECORD = 400
-_UNREAD = "Nothing is told of links, as the ratings cannot be read."
 
 
 def check_release(
@@ -78,7 +75,7 @@ def check_published(
     if not manifest.contains_users:
         options = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}
         _reject_for_synthetic(manifest, options)
-        return check_drawn(folder, manifest, problems, names, readers)
+        return check_synthetic(folder, manifest, problems, names, readers)
     if claim is not None and not claim_kind(claim).contains_users:
         raise RecveilError(
             f"claim {claim!r} (--claim): it follows only from the manifest of a synthetic release, "
@@ -89,9 +86,7 @@ def check_published(
     required = claimed.k if k is None else k
     checked = claimed.kind if claim is None else claim
     wanted = (claimed.b if b is None else b, claimed.l if l is None else l)
-    # Fills hide who rated what, and would make links look safer.
-    method = manifest.known_method
-    why_not = "" if method is None else in_likes(method.no_links, manifest.scale.unary)
+    no_links = _no_links(manifest) if links else None
     checksums = checksums_of(folder, manifest)
     violations = Violations()
     violations += (Violation.of_file(MANIFEST, problem) for problem in problems)
@@ -101,7 +96,7 @@ def check_published(
     violations += foreign_files(folder, manifest)
     if not problems:  # otherwise the card cannot be right
         violations += wrong_card(folder, manifest, ratings_name)
-    not_covered = not_covered_of_release(manifest, ratings_name)
+    limits = limits_of_release(manifest, ratings_name)
     paths = [folder / name for name in names_of_files]
     file = PublishedFile(paths, manifest, claim_kind(checked))
     classes, supports, values = Classes(), Supports(), ItemValues()
@@ -118,13 +113,13 @@ def check_published(
             raise RecveilError(
                 f"{error}; fetch or write the release again", code=error.code
             ) from error
-        # The file was certainly changed, whatever it holds now.
-        problem = f"what stands there now: {str(error).removeprefix(f'{ratings_name}: ')}"
+        # The file was certainly changed, whatever it contains now.
+        problem = f"changed, and {str(error).removeprefix(f'{ratings_name}: ')}"
         unread = Violation.of_file(ratings_name, problem)
         nothing = _nothing_shown(
             file, checked, required, [*violations.to_list(), unread], checksums
         )
-        return replace(nothing, no_links=_UNREAD if links else "", not_covered=not_covered)
+        return replace(nothing, no_links=Limit("unread") if links else None, not_covered=limits)
     names.user_ids.extend(user_id for _, user_id, _ in stated.records)
     names.shared.extend(digest for digest, _, _ in stated.records)
     names.items.extend(file.items)
@@ -152,12 +147,12 @@ def check_published(
         compared=[*file.claim.compared, *(["k"] * file.has_levels)],
         violations=violations.to_list(),
         checksums=checksums,
-        alone=sum(n_users == 1 for n_users in classes.user_counts.values()),
+        singletons=classes.singletons,
         has_levels=file.has_levels,
         diversity=diversity,
-        links=_links(supports, classes) if links and not why_not else None,
-        no_links=why_not if links else "",
-        not_covered=[*not_covered, *describe_formulas(file.items), *describe_user_ids(file.items)],
+        links=_links(supports, classes) if links and no_links is None else None,
+        no_links=no_links,
+        not_covered=[*limits, *limits_of_items(file.items)],
     )
 
 
@@ -210,6 +205,14 @@ def _nothing_shown(
     )
 
 
+def _no_links(manifest: Manifest) -> Limit | None:
+    """Return why the method has no links: fills hide who rated what, and links would look safer."""
+    method = manifest.known_method
+    if method is None or not method.no_links:
+        return None
+    return Limit("method", (in_likes(method.no_links, manifest.scale.unary),))
+
+
 def _links(supports: Supports, classes: Classes) -> LinkPosterior | None:
     """Return the link posteriors of the rows; None if all hold the same items."""
     if supports.n_groups.size < 2:
@@ -224,12 +227,8 @@ def _rare_sets(diversity: Diversity, file: PublishedFile) -> Iterator[Violation]
     if diversity.example is None:
         return
     items = ", ".join(str(file.items[number]) for number in diversity.example)
-    items = f"item {items} stands" if diversity.b == 1 else f"items {items} stand"
-    problem = (
-        f"{diversity.below:,} of "
-        f"{describe_count(diversity.sets, 'set')} of b = {diversity.b} items stand in fewer "
-        f"than l = {diversity.l} different rows; {items} in {diversity.smallest}"
-    )
+    items = f"item {items} occurs" if diversity.b == 1 else f"items {items} occur"
+    problem = f"{describe_rare_sets(diversity)}; {items} in {diversity.smallest}"
     yield Violation.of_file(file.name, problem)
 
 

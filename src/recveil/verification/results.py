@@ -1,23 +1,23 @@
-"""Verdicts and the violations they rest on."""
+"""Verdicts, their violations and their limits."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
+from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 from recveil.verification.diversity import Diversity
 from recveil.verification.link_posterior import LinkPosterior
 
 # Limit of listed violations: each takes some hundred bytes, and a small file may hold millions.
 MOST_KEPT = 10_000
-_REPORTED_LINKS = ("mean", "highest", "uncovered_share")
 
 
 @brief
 class Violation(NamedTuple):
-    """One published row (or file) that violates the claim.
+    """A published row or file that violates the claim.
 
-    It repeats no content: a file that is checked before publication may contain real names.
+    It repeats no content, since a file that is checked before publication may contain real names.
 
     Attributes
     ----------
@@ -43,6 +43,26 @@ class Violation(NamedTuple):
 
     def _facts(self) -> dict[str, object]:
         return {"": "one row" if self.row is not None else "a whole file"}
+
+
+@brief
+class Limit(NamedTuple):
+    """What a verdict does not cover: the publisher's word, or what was not compared.
+
+    Attributes
+    ----------
+    code : str
+        Such as "group-sizes" or "parquet-encoding".
+    values : tuple
+        Counts and names of the sentence that `recveil.report` makes of it. Of "method", the
+        sentence of the method itself.
+    """
+
+    code: str
+    values: tuple[object, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.code}
 
 
 class Violations(list[Violation]):
@@ -75,13 +95,13 @@ class Violations(list[Violation]):
         """Return the kept violations, followed by one that counts the rest."""
         if not self.left_out:
             return list(self)
-        problem = f"and {self.left_out:,} more violations, which are not listed"
+        problem = f"{self.left_out:,} more violations, which are not listed"
         return [*self, Violation.of_file("elsewhere", problem)]
 
 
 @brief
 @dataclass(frozen=True)
-class Verification:
+class Verification(Reportable):
     """The verdict over a published file.
 
     Parameters
@@ -101,8 +121,8 @@ class Verification:
         Of more than 10,000, the first ones and one that counts the rest.
     checksums : dict of str to bool
         For each file of a release, whether its checksum matches.
-    alone : int
-        Number of users who share their row with no other user.
+    singletons : int
+        Number of equivalence classes of a single user.
     has_levels : bool
         Whether each record states how many users must share it.
     diversity : Diversity or None
@@ -110,11 +130,10 @@ class Verification:
     links : LinkPosterior or None
         Probability that a member rated an item of the row, if requested and the rows do not all
         hold the same items.
-    no_links : str
+    no_links : Limit or None
         Why `links` is None though requested, where there is another reason.
-    not_covered : sequence of str
-        What the verdict does not cover, in sentences: the publisher's word, and what was not
-        compared.
+    not_covered : sequence of Limit
+        What the verdict does not cover.
     contains_users : bool
         Whether records belong to users in the data. If not, counts of users who share a row are
         meaningless.
@@ -137,12 +156,12 @@ class Verification:
     compared: Sequence[str]
     violations: Sequence[Violation]
     checksums: dict[str, bool] = field(default_factory=dict)
-    alone: int = 0
+    singletons: int = 0
     has_levels: bool = False
     diversity: Diversity | None = None
     links: LinkPosterior | None = None
-    no_links: str = ""
-    not_covered: Sequence[str] = ()
+    no_links: Limit | None = None
+    not_covered: Sequence[Limit] = ()
     contains_users: bool = True
     epsilon: float | None = None
     delta: float | None = None
@@ -151,59 +170,14 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether there are no violations."""
+        """Whether the claim holds: no row or file violates it."""
         return not self.violations and self.k_achieved >= self.k_required
 
-    def with_private(self, found: Sequence[Violation], not_looked_for: Sequence[str]) -> Self:
+    def with_private(self, found: Sequence[Violation], limits: Sequence[Limit]) -> Self:
         """Return the verdict with the result of the search for private data."""
         return replace(
             self,
             violations=[*self.violations, *found],
             private_found=[f"{violation.where}: {violation.problem}" for violation in found],
-            not_covered=[*self.not_covered, *not_looked_for],
+            not_covered=[*self.not_covered, *limits],
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain data for JSON."""
-        return {
-            "holds": self.holds,
-            "claim": self.claim,
-            "k_required": self.k_required if self.contains_users else None,
-            "k_achieved": self.k_achieved if self.contains_users else None,
-            "users": self.users,
-            "records": self.records,
-            "classes": self.classes if self.contains_users else None,
-            "layout": self.layout,
-            "alone": self.alone if self.contains_users else None,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "ledger_epsilon": self.ledger_epsilon,
-            "levels": self.has_levels,
-            "diversity": self.diversity and self.diversity._asdict(),
-            "links": self.links and {name: getattr(self.links, name) for name in _REPORTED_LINKS},
-            "no_links": self.no_links or None,
-            "compared": list(self.compared),
-            "not_covered": list(self.not_covered),
-            "checksums": self.checksums,
-            "private_found": None if self.private_found is None else list(self.private_found),
-            "violations": [violation._asdict() for violation in self.violations],
-        }
-
-    def _facts(self) -> dict[str, object]:
-        verdict = "holds" if self.holds else "does not hold"
-        if not self.contains_users:
-            return {
-                "": f"{self.claim} {verdict}",
-                "epsilon": self.epsilon,
-                "by its ledger": self.ledger_epsilon,
-                "drawn people": self.users,
-                "violations": len(self.violations) or None,
-            }
-        return {
-            "": f"{self.claim} {verdict}",
-            "k": f"{self.k_achieved:,} ({self.k_required:,} required)",
-            "people": self.users,
-            "rows": self.records,
-            "different": self.classes,
-            "violations": len(self.violations) or None,
-        }

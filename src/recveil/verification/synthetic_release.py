@@ -8,16 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from recveil.io.columns.ids import describe_user_ids
 from recveil.release.claim import Claim
 from recveil.release.earlier_formats import model_column
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError
 from recveil.verification.ids_in_items import line_breaks_in_items
-from recveil.verification.not_covered import not_covered_of_release
+from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
-    describe_formulas,
     foreign_files,
     wrong_card,
     wrong_files,
@@ -45,7 +43,7 @@ class Readers(Protocol):
         """Append errors of the rows; return counts and the ids of items."""
 
 
-def check_drawn(
+def check_synthetic(
     folder: Path,
     manifest: Manifest,
     problems: list[str],
@@ -95,7 +93,7 @@ def check_drawn(
             raise RecveilError(
                 f"{error}; fetch or write the release again", code=error.code
             ) from error
-        problem = f"what stands there now: {str(error).removeprefix(f'{name}: ')}"
+        problem = f"changed, and {str(error).removeprefix(f'{name}: ')}"
         violations.append(Violation.of_file(name, problem))
         return replace(result, compared=(), violations=violations.to_list())
     violations += _wrong_counts(manifest, counts)
@@ -107,7 +105,7 @@ def check_drawn(
         users=counts.get("users", 0),
         records=counts.get("users", 0),
         compared=compared,
-        not_covered=[*result.not_covered, *describe_formulas(items), *describe_user_ids(items)],
+        not_covered=[*result.not_covered, *limits_of_items(items)],
         violations=violations.to_list(),
     )
 
@@ -159,7 +157,7 @@ def _verification(
         compared=(),
         violations=violations,
         checksums=checksums,
-        not_covered=not_covered_of_release(manifest, name),
+        not_covered=limits_of_release(manifest, name),
         contains_users=False,
         epsilon=claim.epsilon,
         delta=claim.delta,
@@ -196,7 +194,9 @@ def _read_model(paths: list[Path], manifest: Manifest, violations: list[Violatio
         problem = "its number of factors is not that of the settings"
         violations.append(Violation.of_file(path.name, problem))
     if any(column.null_count for column in table.columns):
-        raise RecveilError(f"{path.name}: it has gaps; a model has none", code="release.damaged")
+        raise RecveilError(
+            f"{path.name}: it has missing values; a model has none", code="release.damaged"
+        )
     violations += (Violation.of_file(path.name, problem) for problem in _odd_rows(table))
     items = table.column(0).to_pylist()
     return {"items": table.num_rows}, tuple(table.column_names), items
@@ -207,16 +207,16 @@ def _odd_rows(table: pa.Table) -> Iterator[str]:
     if not (items[:-1] < items[1:]).all():
         yield "its items are not in ascending order, each once"
     if not table.num_rows:
-        yield "it has no items, so that nobody can be drawn from it"
+        yield "it has no items, so no user can be sampled from it"
     for name in table.column_names[1:]:
         numbers = table[name].to_numpy()
         if not (np.abs(numbers) <= _LARGEST).all():
-            yield f"column {name!r} holds what is no number, or beyond {_LARGEST:g}"
+            yield f"column {name!r} contains values that are not numbers, or above {_LARGEST:g}"
 
 
 def _wrong_counts(manifest: Manifest, found: dict[str, Any]) -> Iterator[Violation]:
     for name in counts_of(manifest.format, manifest.claim.about, manifest.layout):
         stated = manifest.counts.get(name)
         if stated != found[name]:
-            problem = f"counts {stated!r:.40} {name}, but the files hold {found[name]}"
+            problem = f"counts {stated!r:.40} {name}, but the files contain {found[name]}"
             yield Violation.of_file(MANIFEST, problem)

@@ -18,18 +18,13 @@ from recveil.io.options import Layout
 from recveil.ratings.arrow_columns import tidied
 from recveil.release.claim import claim_kind
 from recveil.release.records import Records
-from recveil.runtime.errors import RecveilError, describe_count
-from recveil.verification.diversity import check_diversity
+from recveil.runtime.errors import RecveilError
+from recveil.verification.diversity import check_diversity, describe_rare_sets
 from recveil.verification.equivalence_classes import Classes, Supports
 from recveil.verification.ids_in_items import line_breaks_in_items
-from recveil.verification.not_covered import not_covered_of_table
+from recveil.verification.not_covered import limits_of_table
 from recveil.verification.published_file import MOST_USERS
-from recveil.verification.results import Verification, Violation
-
-_COUNTED_ONCE = (
-    "Equal rows that each say a group_size may be one group that is listed person by person: of "
-    "them, the largest size or their number was counted, whichever is larger, and not their sum."
-)
+from recveil.verification.results import Limit, Verification, Violation
 
 
 def check_table(
@@ -49,7 +44,7 @@ def check_table(
     kind = claim_kind(claim)
     if not kind.compared:
         raise RecveilError(
-            f"claim {claim!r}: what it says is checked of releases only; name a release folder",
+            f"claim {claim!r}: only a release can make this claim; name a release folder",
             code="option.unsupported",
         )
     # Co-rated rows may differ in their ratings only.
@@ -73,11 +68,9 @@ def check_table(
     rows = (first_rows + 1).tolist()
     digests = records.digests(keys)
     classes.add(digests, records.sizes.tolist(), names, rows)
-    not_covered = not_covered_of_table(
-        path, source, same_order=_same_order(records, order, digests)
-    )
+    limits = limits_of_table(path, source, same_order=_same_order(records, order, digests))
     if classes.count_once():
-        not_covered.append(_COUNTED_ONCE)
+        limits.append(Limit("repeated-sizes"))
     ignored = sorted({"item", "rating"} - {*kind.compared})
     what = kind.shared_parts
     if ignored:
@@ -96,12 +89,7 @@ def check_table(
         supports.add(digests, records.indptr, records.indices)
         diversity = check_diversity(supports.rows(), b, l, supports.n_groups)
         if not diversity.holds:
-            problem = (
-                f"{diversity.below:,} of "
-                f"{describe_count(diversity.sets, 'set')} of b = {b} items stand in fewer "
-                f"than l = {l} different rows"
-            )
-            violations.append(Violation.of_file(where, problem))
+            violations.append(Violation.of_file(where, describe_rare_sets(diversity)))
     return Verification(
         claim=claim,
         k_required=k,
@@ -112,9 +100,9 @@ def check_table(
         layout="groups" if has_sizes else "users",
         compared=compared,
         violations=violations,
-        alone=sum(n_users == 1 for n_users in classes.user_counts.values()),
+        singletons=classes.singletons,
         diversity=diversity,
-        not_covered=not_covered,
+        not_covered=limits,
     )
 
 
@@ -195,7 +183,7 @@ def _codes(column: pa.ChunkedArray, name: str) -> tuple[int, NDArray[np.int64]]:
 
 def _group_sizes(source: Source) -> NDArray[np.int64]:
     column = source.table["group_size"]
-    problem = "expected whole numbers; rename the column if it does not count people"
+    problem = "expected whole numbers; rename the column if it does not count users"
     if not (pa.types.is_integer(column.type) or pa.types.is_string(column.type)):
         raise RecveilError(
             f"column 'group_size' holds {column.type}; {problem}", code="column.type"

@@ -12,6 +12,7 @@ from recveil.release.manifest import CLASSES, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import read_blocks, read_rows
 from recveil.release.records import Records, item_keys
+from recveil.report.verification.terminal import describe_singletons
 from recveil.runtime.errors import RecveilError
 
 ROWS = 20
@@ -118,8 +119,8 @@ def describe_verdict(verification: Mapping[str, Any]) -> str:
     if verification["levels"]:
         return (
             f"Each {about.shared} is shared by at least as many users as it states "
-            f"({verification['k_achieved']} or more). {verification['alone']:,} users are alone, "
-            f"with no claim about them."
+            f"({verification['k_achieved']} or more). "
+            f"{describe_singletons(verification['singletons'])}, with no claim about them."
         )
     return (
         f"Each {about.shared} is shared by at least {verification['k_achieved']} users; "

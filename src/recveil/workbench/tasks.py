@@ -494,8 +494,8 @@ def make_release(job: Assignment) -> Mapping[str, object]:
     """Make a release, and verify the files that were written."""
     from recveil.methods import anonymize
     from recveil.report.release import describe_summary, linkage_warnings
+    from recveil.report.verification import describe_formulas
     from recveil.verification import verify
-    from recveil.verification.other_files import describe_formulas
     from recveil.workbench.preview import preview
 
     settings = job.settings

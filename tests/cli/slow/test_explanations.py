@@ -40,7 +40,7 @@ ALWAYS = {
 
 def explained(text: str) -> tuple[str, list[str]]:
     """Return what stands above the meanings, and the words below that have one."""
-    above, _, below = text.partition("What the words mean\n")
+    above, _, below = text.partition("\nTerms\n")
     return above, re.findall(r"^([^:\n]+): ", below, re.MULTILINE)
 
 

@@ -21,11 +21,11 @@ def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
     assert out.count("recveil audit --release") == 1  # a warning that is said twice is read once
     code, out, _ = run("verify", "out")
     assert code == 0
-    assert "every set of rated items is shared by at least 4 people" in out
+    assert "every set of rated items is shared by at least 4 users" in out
     assert "whoever knows some of a person's ratings may find them all the same" in out
     code, out, _ = run("verify", "out", "--claim", "identical-rows")
     assert code == 1
-    assert "4 people must share each row, but some is shared by 1 only" in out
+    assert "4 users must share each row, but the smallest class has 1." in out
 
 
 # What nobody may read about a release that keeps every real rating.

@@ -11,9 +11,9 @@ import pyarrow.csv as pa_csv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.cli.show_inspection import show_inspection
 from recveil.inspection import inspect
 from recveil.io import understand
+from recveil.report.inspection.terminal import show_inspection
 from recveil.runtime.errors import RecveilError
 from shared.inspection_inspect import (
     TABLE,

@@ -130,7 +130,7 @@ class TestBeforeTheFirstAnswer:
     def test_public_ids_that_are_those_of_users(self, few, told, asked):
         names = np.array([OF_A_USER, *NAMES[1:]], object)
         message = told(named(few, names, first_user=OF_A_USER), item_catalog="as-rated")
-        assert "ids of items contain a user id" in message
+        assert "item ids contain a user id" in message
         assert asked == []
 
     def test_chosen_ids_that_look_like_those_of_users_cost(self, few, told):

@@ -110,7 +110,7 @@ def test_no_single_change_of_the_manifest_passes(data, made, tmp_path_factory):
         return
     # What is not on the card, and cannot be told from the ratings, is the publisher's word.
     assert (*way, last) == ("scale", "step")
-    assert any("settings, scale" in sentence for sentence in verify(folder).not_covered)
+    assert "making" in {limit.code for limit in verify(folder).not_covered}
 
 
 @settings(deadline=None, max_examples=300)
@@ -146,4 +146,4 @@ def test_flipped_bits_of_a_parquet_file_are_found(made, tmp_path):
     assert len(survived) <= 5
     file.write_bytes(content)
     _sign(folder)
-    assert any("compressed" in sentence for sentence in verify(folder).not_covered)
+    assert "parquet-encoding" in {limit.code for limit in verify(folder).not_covered}

@@ -580,20 +580,3 @@ def reject_personal_ids(items: Iterable[Any], *, can_hide: bool = True) -> None:
             f"them{hide}",
             code="id.personal",
         )
-
-
-def describe_user_ids(items: Iterable[Any]) -> list[str]:
-    """Report how many ids of a release's items look personal.
-
-    Examples
-    --------
-    >>> describe_user_ids(["Heat", "ann@example.org"])
-    ['1 of the ids of items looks like e-mail addresses: perhaps users were published as items.']
-    """
-    if (found := user_ids_among(items)) is None:
-        return []
-    kind, times = found
-    look = "looks" if times == 1 else "look"
-    return [
-        f"{times:,} of the ids of items {look} like {kind}: perhaps users were published as items."
-    ]

@@ -20,6 +20,7 @@ from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic,
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
+from recveil.report import data_to_dict
 from recveil.report.audit import disclosure, text
 from recveil.report.document import fields_of, parts_of, plain
 from recveil.runtime.safe_repr import Grid, share_in_words
@@ -37,14 +38,8 @@ def _(audit: Audit) -> Mapping[str, object]:
         **released,
         "data": {
             "source": audit.reading.name,
-            "users": ratings.n_users,
-            "items": ratings.n_items,
-            "ratings": ratings.n_ratings,
-            "density": ratings.density,
-            "scale": str(ratings.scale),
-            **ratings.scale.words_to_json(),
+            **data_to_dict(ratings, audit.reading),
             "times": ratings.days is not None,
-            **audit.reading.to_dict(),
         },
         "verdict": text.verdict_of(audit),
         "warnings": text.warnings_of(audit),

@@ -26,6 +26,7 @@ from recveil.report.audit.text import (
     warnings_of,
     warnings_of_release,
 )
+from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
 
 # The rate among all targets would be 0, which would look like safety.
@@ -45,11 +46,6 @@ _FIGURES = (
     *("TPR at 5 % FPR", "attributes", "points by membership", "nonmembers"),
     "control",
 )
-
-
-def _table(*heads: str) -> Table:
-    """Return a table without a frame."""
-    return Table(*heads, show_edge=False, pad_edge=False)
 
 
 def _fitting(console: Console, make: Callable[[str], Table]) -> Table:
@@ -98,7 +94,7 @@ def show_rates(console: Console, release: AttackedRelease, head: str = "adversar
 
 def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
     requested = release.attacks[0][1].requested
-    table = _table(head, f"attacked\nof {requested:,}", *columns_of(release).values())
+    table = table_of(head, f"attacked\nof {requested:,}", *columns_of(release).values())
     for adversary, attack in release.attacks:
         if not attack.attacked:
             table.add_row(escape(adversary.name), NO_USER)
@@ -117,7 +113,7 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
     """Print the other figures of a release in a table, and below it what they leave out."""
     statements, warnings = statements_of(release), warnings_of_release(release)
     if rows := [row for each in statements for row in each.rows]:
-        table = _table("other disclosure", "measured", "to compare")
+        table = table_of("other disclosure", "measured", "to compare")
         for row in rows:
             table.add_row(*map(escape, row))
         console.print(table)
@@ -161,7 +157,7 @@ def _show_attacks(console: Console, attacks: list[Outcome]) -> None:
 
 
 def _of_adversaries(attacks: list[Outcome], between: str) -> Table:
-    table = _table("adversary", *_COLUMNS)
+    table = table_of("adversary", *_COLUMNS)
     for outcome in attacks:
         if not outcome.attacked:
             table.add_row(escape(outcome.adversary.name), NO_USER)
@@ -269,7 +265,7 @@ def _show_release(console: Console, release: AttackedRelease) -> None:
 
 
 def _linkage_table(linkage: Linkage, between: str) -> Table:
-    table = _table(f"together with {escape(linkage.name)}", *_OF_BOTH, "control")
+    table = table_of(f"together with {escape(linkage.name)}", *_OF_BOTH, "control")
     for name, both in linkage.attacks:
         rates = (both.both, both.reidentified_by_one, both.reidentified_by_both, both.control)
         table.add_row(escape(name), *(_share(rate, between) for rate in rates))

@@ -17,7 +17,7 @@ from recveil.report.comparison.text import (
     percent,
     warnings_of,
 )
-from recveil.report.evaluation.terminal import table_of
+from recveil.report.terminal import table_of
 
 # The figure that each retained share is computed from.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}

@@ -15,6 +15,7 @@ from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares,
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_words
 from recveil.release.registry import undone_of, variant_of
+from recveil.report import data_to_dict
 from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
 from recveil.report.document import parts_of
 from recveil.report.evaluation.text import explain_unreliable
@@ -99,13 +100,7 @@ def _(comparison: Comparison) -> Mapping[str, object]:
     return {
         "data": {
             "source": reading.name,
-            "users": ratings.n_users,
-            "items": ratings.n_items,
-            "ratings": ratings.n_ratings,
-            "density": ratings.density,
-            "scale": str(ratings.scale),
-            **ratings.scale.words_to_json(),
-            **reading.to_dict(),
+            **data_to_dict(ratings, reading),
         },
         "settings": {
             "split": comparison.split,

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from recveil.attacks.statistics import Mean
 from recveil.evaluation.fidelity_metrics import Fidelity
@@ -26,6 +25,7 @@ from recveil.report.evaluation.text import (
     notes_of,
     number,
 )
+from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
 from recveil.verification.link_posterior import LinkPosterior
 
@@ -42,11 +42,6 @@ _FIDELITY = {
     "item_mean_correlation": ("item means (correlation)", False),
     "similarity_correlation": ("item-item similarity (correlation)", False),
 }
-
-
-def table_of(*heads: str) -> Table:
-    """Return a table without a frame."""
-    return Table(*heads, show_edge=False, pad_edge=False)
 
 
 def show_utility(console: Console, evaluated: Evaluated, *, is_whole: bool = False) -> None:

@@ -21,9 +21,9 @@ from recveil.release.registry import method_of
 from recveil.release.sides import Published
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.release.linkage import linkage_warnings
+from recveil.report.verification import describe_formulas
 from recveil.runtime.errors import describe_count
 from recveil.runtime.memory import machine_memory
-from recveil.verification.other_files import describe_formulas
 from recveil.verification.rater_ids import describe_handles
 
 # Threshold of delta times the number of users.
@@ -253,7 +253,7 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
 
 def _of_levels(made: Anonymized) -> Iterator[str]:
     """Warn of users who have a row of their own."""
-    n_alone = made.verification.alone
+    n_alone = made.verification.singletons
     if not made.verification.has_levels:
         return
     has = "has" if n_alone == 1 else "have"

@@ -3,19 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recveil.cli.explanations import explain
-from recveil.cli.options import echo
-from recveil.cli.show import describe, show_read, show_verification, words_of
 from recveil.methods import Anonymized, DryRun
 from recveil.publish.size_estimate import Expected
-from recveil.report.release import (
-    describe_publishing,
-    earlier_to_dict,
-    estimate_to_dict,
-    folders_to_dict,
-)
+from recveil.report import data_to_dict
+from recveil.report.glossary import explain
+from recveil.report.release.document import earlier_to_dict, estimate_to_dict, folders_to_dict
+from recveil.report.release.text import describe_publishing
+from recveil.report.terminal import echo, show_reading
+from recveil.report.verification import describe_formulas
+from recveil.report.verification.terminal import show_verification, terms_of
 from recveil.runtime.errors import describe_count, printable
-from recveil.verification.other_files import describe_formulas
 
 if TYPE_CHECKING:
     from recveil.spark import Released
@@ -23,23 +20,23 @@ if TYPE_CHECKING:
 
 def show_release(made: Anonymized, *, is_explained: bool = False) -> None:
     """Print the input, the verdict, the figures of the release, and what to publish."""
-    show_read(made.reading)
+    show_reading(made.reading)
     show_verification(made.verification, str(made.output))
     for sentence in made.sentences():
         echo(sentence)
     if is_explained:
-        explain(words_of(made.verification))
+        explain(terms_of(made.verification))
 
 
 def release_to_dict(made: Anonymized, expected: Expected | None) -> dict[str, Any]:
     """Return a release as plain data, for JSON."""
-    data = describe(made.ratings, made.reading)
+    data = data_to_dict(made.ratings, made.reading)
     return {**made.to_dict(), "data": data, "expected": estimate_to_dict(expected)}
 
 
 def show_dry_run(dry: DryRun) -> None:
     """Print the input and the estimate."""
-    show_read(dry.reading)
+    show_reading(dry.reading)
     for sentence in (*dry.sentences(), *dry.warnings()):
         echo(sentence)
     folders = folders_to_dict(dry.output)
@@ -48,7 +45,7 @@ def show_dry_run(dry: DryRun) -> None:
 
 def dry_run_to_dict(dry: DryRun) -> dict[str, Any]:
     """Return an estimate as plain data, for JSON."""
-    return {**dry.to_dict(), "data": describe(dry.reading.ratings, dry.reading)}
+    return {**dry.to_dict(), "data": data_to_dict(dry.reading.ratings, dry.reading)}
 
 
 def show_released(made: "Released", output: Path, *, is_explained: bool = False) -> None:
@@ -69,7 +66,7 @@ def show_released(made: "Released", output: Path, *, is_explained: bool = False)
     has_earlier = bool(made.earlier)
     echo(describe_publishing(output, contains_users=contains_users, has_earlier=has_earlier))
     if is_explained:
-        explain(words_of(made.verification))
+        explain(terms_of(made.verification))
 
 
 def released_to_dict(made: "Released", output: Path) -> dict[str, Any]:

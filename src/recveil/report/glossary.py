@@ -1,4 +1,4 @@
-"""Meanings: what the words of a result stand for, a sentence each, which --explain shows.
+"""The terms of results and their meanings, which --explain shows.
 
 docs/reference/glossary.md has the same sentences; a test compares them.
 """
@@ -79,21 +79,22 @@ MEANINGS = {
     "points by membership": "by how many percentage points attribute inference is better for "
     "members than for nonmembers",
     "nonmembers": "the control: the same for users who are not in the data",
-    # What is promised.
-    "published rows": "what is published: a row of one person, or of a group",
-    "different rows": "how many rows there are if identical ones count once",
-    "fewest people on a row": "how many people share the row that fewest people share",
-    "different sets of items": "how many sets of items there are if identical ones count once",
-    "fewest people on a set": "how many people share the set of items that fewest people share",
+    # Verification.
+    "published rows": "the rows of a release, each of one user, or of a group with its size",
+    "equivalence classes": "the groups of users who share one published row, or one set of items "
+    "where ratings are not compared",
+    "smallest class": "the number of users of the smallest equivalence class: the k that is "
+    "achieved",
     "compared": "the columns in which the rows were compared",
-    "diversity": "every set of b items that stands in a row stands in at least l different rows",
-    "layout": "what a line of a release is about: a person, a group with its size, or the model",
-    "drawn people": "people who do not exist, drawn by lot from noisy sums over real ones",
-    "epsilon": "how much what is published may depend on any one person; less is safer",
-    "delta": "the small rest that an epsilon leaves over",
-    "ledger": "the list of all that was asked of people for drawn ones, with the noise of each "
-    "answer; epsilon follows from it",
-    # What is kept.
+    "diversity": "every set of b items in a row occurs in at least l different rows",
+    "layout": "what a row of a release represents: a user, a group with its size, or a part of "
+    "the model",
+    "synthetic users": "users who do not exist, sampled from noisy sums over real ones",
+    "epsilon": "the privacy budget: how much a release may depend on any one user; less is safer",
+    "delta": "the probability with which the bound by epsilon may fail",
+    "ledger": "the list of all queries of the private ratings with the noise of each answer; "
+    "epsilon follows from it",
+    # Utility.
     "RMSE": "root of the mean squared error of predicted ratings, in points; lower is better",
     "MAE": "mean absolute error of predicted ratings, in points; lower is better",
     "nDCG": "of lists of ten recommended items: how high the items rank that the user rated well "
@@ -124,19 +125,17 @@ MEANINGS = {
 }
 
 
-def explain(words: Iterable[str]) -> None:
-    """Print what words of a result mean, each once."""
-    told = list(dict.fromkeys(words))
-    if not told:
-        return
-    for word in told:
-        if word not in MEANINGS:
-            raise RecveilError(
-                f"nothing says what {word!r} means; expected a word of recveil.cli.explanations, "
-                f"such as 'control'; write it down there and in the glossary",
-                code="internal.fault",
-            )
-    console = Console(highlight=False)
-    console.print("\n[bold]What the words mean[/]")
-    for word in told:
-        console.print(f"[bold]{escape(word)}[/]: {escape(MEANINGS[word])}.")
+def explain(terms: Iterable[str]) -> None:
+    """Print the meaning of each term of a result."""
+    distinct = list(dict.fromkeys(terms))
+    if unknown := [term for term in distinct if term not in MEANINGS]:
+        raise RecveilError(
+            f"{unknown[0]!r} has no meaning; expected a term of recveil.report.glossary, such as "
+            f"'control'; add it there and to docs/reference/glossary.md",
+            code="internal.fault",
+        )
+    if distinct:
+        console = Console(highlight=False)
+        console.print("\n[bold]Terms[/]")
+        for term in distinct:
+            console.print(f"[bold]{escape(term)}[/]: {escape(MEANINGS[term])}.")

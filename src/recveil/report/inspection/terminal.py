@@ -1,0 +1,212 @@
+"""Inspections as sentences and bars on the terminal, for the publisher."""
+
+import sys
+from collections.abc import Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from recveil.inspection.column_roles import Identifier
+from recveil.inspection.results import End, Inspection
+from recveil.inspection.statistics import Distribution
+from recveil.ratings.rating_scale import format_level
+from recveil.ratings.ratings import in_likes
+from recveil.report.inspection.text import ADVICE, KINDS, describe_signs
+from recveil.report.terminal import bars, show_reading
+from recveil.runtime.errors import describe_count, printable
+
+_ROWS, _MOST_COLUMNS = 3, 20
+_LEAST_CELL, _MOST_CELL, _GAP = 6, 24, 2
+_ORDER = {
+    True: "[bold yellow]The columns of users and items look swapped[/]; this is no proof. Check "
+    "the first rows. If they are swapped, name the columns with --user and --item.",
+    False: "The columns of users and items do not look swapped.",
+    None: "Whether the columns of users and items are swapped is undecided; check the rows.",
+}
+
+
+def show_inspection(result: Inspection, n_rows: int | None) -> None:
+    """Print an inspection with its first rows, which are private.
+
+    By default, rows are printed on a terminal only.
+    """
+    console = Console(highlight=False, soft_wrap=False)
+    if n_rows is None:
+        n_rows = _ROWS if sys.stdout.isatty() else 0
+    show_reading(result.reading, examples=False)  # the rows have them
+    _show_columns(console, result, n_rows)
+    if result.words:
+        _show_labels(console, result)
+    else:
+        _show_scale(console, result)
+    _show_dates(console, result)
+    _show_dropped(console, result)
+    what, rated = ("likes", "liked") if result.ratings.is_unary else ("ratings", "rated")
+    _show_distribution(console, what, "user", result.user_counts)
+    _show_distribution(console, what, "item", result.item_counts)
+    console.print(f"\n{_ORDER[result.column_order.looks_swapped]}")
+    for sentence in describe_signs(result):
+        _print_indented(console, sentence)
+    _show_identifiers(console, result)
+    density = result.ratings.density
+    share = f"{density:.3g}" if density < 0.001 else f"{density:.1%}"
+    console.print(f"\n{share} of all pairs of user and item are {rated}.")
+
+
+def _show_columns(console: Console, result: Inspection, n_rows: int) -> None:
+    """Print a line per column: its name, its role and the first values."""
+    sample = result.rows
+    if not sample.names:
+        return
+    shown = sample.rows[:n_rows]
+    if not n_rows:
+        remark = "; --rows 3 shows the first three rows, which are private"
+    elif len(shown) == 1:
+        remark = ", and the first row, which is private"
+    else:
+        remark = f", and the first {len(shown)} rows, which are private"
+    console.print(f"\n[bold]Columns[/]{remark}")
+    lines = [
+        [_column_name(name), role or "not read", *(row[at] or "(nothing)" for row in shown)]
+        for at, (name, role) in enumerate(zip(sample.names, sample.roles, strict=True))
+    ]
+    for line in _aligned(lines[:_MOST_COLUMNS], console.width):
+        print(line)
+    if (left := len(lines) - _MOST_COLUMNS) > 0:
+        print(f"  and {left:,} more columns")
+
+
+def _column_name(name: str | int) -> str:
+    return f"column {name}" if isinstance(name, int) else name
+
+
+def _aligned(table: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Align cells in columns, each as wide as fits."""
+    n_columns = len(table[0])
+    plain = [[printable(cell) for cell in row] for row in table]
+    widths = [min(_MOST_CELL, max(cell_len(row[at]) for row in plain)) for at in range(n_columns)]
+    while sum(widths) > width - _GAP * n_columns and max(widths) > _LEAST_CELL:
+        widths[widths.index(max(widths))] -= 1
+    return ["  " + "  ".join(map(_fitted, row, widths)).rstrip() for row in plain]
+
+
+def _fitted(text: str, width: int) -> str:
+    """Pad a text to the width, or truncate it with two dots."""
+    if cell_len(text) > width:
+        text = set_cell_size(text, width - 2) + ".."
+    return set_cell_size(text, width)
+
+
+def _show_scale(console: Console, result: Inspection) -> None:
+    low, high = result.ends
+    scale = result.ratings.scale
+    console.print(f"\n[bold]Scale[/] {scale}")
+    if low.value == high.value:
+        kind = "likes" if result.ratings.is_unary else f"all ratings are {format_level(low.value)}"
+        _print_indented(console, f"{kind}: they state who chose what, and nothing more")
+        return
+    for name, end in (("low", low), ("high", high)):
+        _print_indented(console, f"{name} end {_describe_end(end, is_fine=scale.step is None)}")
+    if levels := result.levels:
+        names = [format_level(level) for level, _ in levels]
+        print(*bars(names, [n for _, n in levels], console.width), sep="\n")
+
+
+def _show_labels(console: Console, result: Inspection) -> None:
+    """Print each ordinal or nominal label, and its count."""
+    order = "from the lowest" if result.ratings.scale.ordered else "without an order"
+    console.print(f"\n[bold]Words[/] {order}")
+    names = [printable(each.word) for each in result.words]
+    print(*bars(names, [each.ratings for each in result.words], console.width), sep="\n")
+    rarest = min(result.words, key=lambda each: each.users)
+    users = describe_count(rarest.users, "user")
+    _print_indented(console, f"{rarest.word}: given by {users}, the fewest of all words")
+
+
+def _describe_end(end: End, *, is_fine: bool) -> str:
+    where = " in the outer tenth" if is_fine else ""
+    return (
+        f"{format_level(end.value)}: {describe_count(end.ratings, 'rating')}{where} by "
+        f"{describe_count(end.users, 'user')}"
+    )
+
+
+def _show_dates(console: Console, result: Inspection) -> None:
+    dates = result.dates
+    if dates is None:
+        console.print("\n[bold]Dates[/]: no times were recognized")
+        return
+    console.print(
+        f"\n[bold]Dates[/] {dates.first} to {dates.last}, to the {dates.granularity}"
+        f"{' (UTC)' if dates.granularity not in ('day', 'month', 'year') else ''}"
+    )
+    if dates.coarser:
+        _print_indented(
+            console,
+            f"but {dates.coarser_share:.1%} are whole {dates.coarser}s: two granularities in one "
+            f"column",
+        )
+    counts = (
+        f"{dates.distinct:,} different; the most frequent one has "
+        f"{describe_count(dates.most_frequent, 'rating')}; {dates.unique_share:.1%} of the ratings "
+        f"have a unique time"
+    )
+    _print_indented(console, in_likes(counts, result.ratings.is_unary))
+    _print_indented(console, "recveil keeps the day, and a release contains no times")
+
+
+def _show_dropped(console: Console, result: Inspection) -> None:
+    rated = "liked" if result.ratings.is_unary else "rated"
+    if not result.dropped:
+        console.print(f"\n[bold]Left out[/]: no row; no user {rated} an item twice")
+        return
+    reasons = {
+        "duplicate": f"the same user {rated} the item already",
+        "off scale": "not on the scale",
+        "no rating": "no rating in it",
+    }
+    rows = "; ".join(f"{n:,} ({reasons[reason]})" for reason, n in result.dropped.items())
+    console.print(f"\n[bold]Left out[/] rows: {rows}")
+
+
+def _show_distribution(console: Console, what: str, of: str, counts: Distribution) -> None:
+    console.print(f"\n[bold]{what.capitalize()} per {of}[/], and the number of {of}s")
+    names = [
+        f"{each.low:,}" if each.low == each.high else f"{each.low:,}-{each.high:,}"
+        for each in counts.bins
+    ]
+    print(*bars(names, [each.n for each in counts.bins], console.width), sep="\n")
+    _print_indented(
+        console,
+        f"minimum {counts.minimum:,.0f}, quartiles {counts.first_quartile:,.4g}, "
+        f"{counts.median:,.4g} and {counts.third_quartile:,.4g}, maximum {counts.maximum:,.0f}; "
+        f"the tenth with most has {counts.top_tenth_share:.0%} of the {what}",
+    )
+
+
+def _show_identifiers(console: Console, result: Inspection) -> None:
+    console.print(
+        "\n[bold]Probable identifiers[/], by name and values alone; other columns may identify "
+        "users, too"
+    )
+    for role in dict.fromkeys(each.role for each in result.identifiers):
+        for each in result.identifiers:
+            if each.role == role:
+                _print_indented(console, _describe_identifier(each))
+        _print_indented(console, f"({ADVICE[role]})", 4)
+
+
+def _describe_identifier(identifier: Identifier) -> str:
+    column, role, kind, matches, inspected = identifier
+    share = "" if matches == inspected else f", {matches:,} of {describe_count(inspected, 'value')}"
+    return (
+        f"{_column_name(column)}{f' ({role})' if role not in ('', column) else ''}: "
+        f"{KINDS[kind]}{share}"
+    )
+
+
+def _print_indented(console: Console, text: str, indent: int = 2) -> None:
+    """Print a sentence with each of its lines indented."""
+    for line in Text(printable(text)).wrap(console, console.width - indent):
+        print(" " * indent + line.plain.rstrip())

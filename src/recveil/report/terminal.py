@@ -1,0 +1,146 @@
+"""Text, tables and bars on the terminal, and how a table was read."""
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from recveil.runtime.errors import describe_count, printable
+
+if TYPE_CHECKING:
+    from recveil.io import Reading
+    from recveil.ratings import Ratings
+
+# The length of the longest bar, if the terminal is wide enough.
+_LEAST_BAR, _MOST_BAR = 8, 50
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    r"""Print text to standard output or standard error.
+
+    On a terminal, lines are wrapped between words; names are never broken, so that they can be
+    copied. Files and pipes get the text unchanged.
+
+    Examples
+    --------
+    >>> echo("Publish out; keep out.private secret.")
+    Publish out; keep out.private secret.
+    """
+    stream = sys.stderr if err else sys.stdout
+    if stream is None:  # closed
+        return
+    lines = text.split("\n")
+    if stream.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = [part for line in lines for part in _wrapped(line, width)]
+    print("\n".join(lines), file=stream)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if len(line) <= width or line.startswith(" "):
+        return [line]
+    return textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+
+
+def table_of(*heads: str) -> Table:
+    """Return a table without a frame."""
+    return Table(*heads, show_edge=False, pad_edge=False)
+
+
+def bars(names: Sequence[str], counts: Sequence[int], width: int, indent: int = 2) -> list[str]:
+    r"""Draw a bar for each count; the largest is as long as fits.
+
+    Examples
+    --------
+    >>> print(*bars(["1", "2-4"], [2, 8], 16), sep="\n")
+        1 ##       2
+      2-4 ######## 8
+    """
+    name_width = max(map(len, names), default=0)
+    texts = [f"{count:,}" for count in counts]
+    text_width = max(map(len, texts), default=0)
+    longest = max(_LEAST_BAR, min(_MOST_BAR, width - indent - name_width - text_width - 2))
+    highest, block = max(1, *counts, 0), _block()
+    lines = []
+    for name, count, text in zip(names, counts, texts, strict=True):
+        length = max(1, round(longest * count / highest)) if count else 0
+        bar = (block * length).ljust(longest)
+        lines.append(f"{'':{indent}}{name:>{name_width}} {bar} {text:>{text_width}}")
+    return lines
+
+
+def _block() -> str:
+    """Return the character of a bar that the terminal can write."""
+    try:
+        "█".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#"
+    return "█"
+
+
+def show_reading(reading: "Reading", *, err: bool = False, examples: bool = True) -> None:
+    """Print the size of a table, the roles of its columns, and notes.
+
+    On standard error, if standard output carries the result itself.
+    """
+    from recveil.io.columns.feedback import meaning_of_words
+
+    ratings = reading.ratings
+    console = Console(stderr=err)
+    what, whose, scale = "rating", "by", _describe_scale(reading)
+    if reading.of_release:
+        what, whose = "value", "in the rows of"
+    if ratings.is_unary:
+        what, scale = "like", "; no ratings: read as likes"
+    console.print(
+        f"Read {describe_count(ratings.n_ratings, what)} of "
+        f"{describe_count(ratings.n_items, 'item')} {whose} "
+        f"{describe_count(ratings.n_users, 'user')}{scale}{_describe_dates(ratings)}."
+    )
+    if reading.columns:
+        layout = f"{', '.join(reading.layout)}; " if reading.layout else ""
+        format = f"; format {reading.format}" if reading.format else ""
+        read = f"{reading.name}: {layout}{reading.mapping(examples=examples)}{format}."
+        console.print(escape(printable(read)))
+    for note in (*meaning_of_words(ratings.scale), *reading.notes):
+        console.print(f"[yellow]note[/]  {escape(printable(note))}")
+
+
+def _describe_scale(reading: "Reading") -> str:
+    """Describe the scale, its origin, and how many users gave the ratings at its ends."""
+    scale = reading.ratings.scale
+    name = escape(printable(str(scale)))
+    if reading.of_release:
+        return f"; {'words' if scale.words else 'scale'} {name}"
+    if not scale.words:
+        origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
+        origin = "levels of counts" if reading.counted else origin
+        return f"; scale {name} ({origin}{_describe_ends(reading.ratings)})"
+    if scale.ordered:
+        return f"; words {name} (given{_describe_ends(reading.ratings)})"
+    origin = "given" if reading.scale_given else "those of the table"
+    return f"; words without an order: {name} ({origin})"
+
+
+def _describe_ends(ratings: "Ratings") -> str:
+    """Describe how many users gave each end of the scale; of a continuous one, its outer tenth."""
+    from recveil.ratings.ratings import count_users
+
+    if not ratings.scale.range:
+        return ""
+    low, high = (count_users(ratings, side) for side in ("low", "high"))
+    ends = ("low end", "high end") if ratings.scale.step else ("lowest tenth", "highest tenth")
+    users = describe_count(low, "user")
+    return f"; {users} used its {ends[0]}, {high:,} its {ends[1]}"
+
+
+def _describe_dates(ratings: "Ratings") -> str:
+    if ratings.days is None:
+        return ""
+    first, last = (str(day.astype("M8[D]")) for day in (ratings.days.min(), ratings.days.max()))
+    return f"; {first} to {last}"

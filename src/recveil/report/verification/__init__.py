@@ -1,0 +1,9 @@
+"""Documents, sentences and tables of verdicts."""
+
+from recveil.report.verification.text import (
+    describe_formulas,
+    describe_limit,
+    facts,
+)
+
+__all__ = ["describe_formulas", "describe_limit", "facts"]

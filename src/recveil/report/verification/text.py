@@ -1,0 +1,216 @@
+"""JSON documents and sentences of verdicts."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from recveil.release.claim import of_large_delta, of_large_epsilon
+from recveil.report.document import parts_of
+from recveil.runtime.errors import describe_count
+from recveil.verification.not_covered import formulas_of
+from recveil.verification.results import Limit, Verification
+
+_REPORTED_LINKS = ("mean", "highest", "uncovered_share")
+_MOST_KEYS = 5
+_IRREGULARITIES = {
+    "mixed-cr-lf": "some lines end in CR LF, others do not",
+    "mixed-cr": "some lines end in CR, others do not",
+    "empty-lines": "some lines are empty",
+    "needless-quotes": "some fields of a column are quoted without need, others are not",
+    "stray-quotes": "quotes occur within fields",
+}
+
+
+@parts_of.register
+def _(result: Verification) -> dict[str, object]:
+    is_counted = result.contains_users
+    return {
+        "holds": result.holds,
+        "claim": result.claim,
+        "k_required": result.k_required if is_counted else None,
+        "k_achieved": result.k_achieved if is_counted else None,
+        "users": result.users,
+        "records": result.records,
+        "classes": result.classes if is_counted else None,
+        "layout": result.layout,
+        "singletons": result.singletons if is_counted else None,
+        "epsilon": result.epsilon,
+        "delta": result.delta,
+        "ledger_epsilon": result.ledger_epsilon,
+        "levels": result.has_levels,
+        "diversity": result.diversity and result.diversity._asdict(),
+        "links": result.links and {name: getattr(result.links, name) for name in _REPORTED_LINKS},
+        "no_links": result.no_links and describe_limit(result.no_links),
+        "compared": list(result.compared),
+        "not_covered": [describe_limit(limit) for limit in result.not_covered],
+        "checksums": result.checksums,
+        "private_found": None if result.private_found is None else list(result.private_found),
+        "violations": [violation._asdict() for violation in result.violations],
+    }
+
+
+def facts(result: Verification) -> dict[str, object]:
+    """Return the facts that represent a verdict in a line."""
+    verdict = f"{result.claim} {'holds' if result.holds else 'does not hold'}"
+    n_violations = len(result.violations) or None
+    if not result.contains_users:
+        return {
+            "": verdict,
+            "epsilon": result.epsilon,
+            "by its ledger": result.ledger_epsilon,
+            "synthetic users": result.users,
+            "violations": n_violations,
+        }
+    return {
+        "": verdict,
+        "k": f"{result.k_achieved:,} ({result.k_required:,} required)",
+        "users": result.users,
+        "rows": result.records,
+        "classes": result.classes,
+        "violations": n_violations,
+    }
+
+
+def describe_limit(limit: Limit) -> str:
+    """Describe something that a verdict does not cover.
+
+    Examples
+    --------
+    >>> describe_limit(Limit("group-sizes"))
+    "The number of users of a row (group_size) is the publisher's word."
+    """
+    text = _LIMITS[limit.code]
+    return text.format(*limit.values) if isinstance(text, str) else text(*limit.values)
+
+
+def describe_formulas(items: Iterable[Any]) -> list[str]:
+    """Describe how many item ids a spreadsheet may run as formulas; empty if none.
+
+    Examples
+    --------
+    >>> describe_formulas(["=1+1", "Heat"])[0].partition(":")[0]
+    '1 item id begins like a formula (with =, +, - or @)'
+    """
+    formulas = formulas_of(items)
+    return [] if formulas is None else [_formulas(formulas.items)]
+
+
+def _formulas(n: int) -> str:
+    return (
+        f"{describe_count(n, 'item id begins', 'item ids begin')} like a formula (with =, +, - or "
+        f"@): a spreadsheet may run them, so import the ratings there as text."
+    )
+
+
+def _user_ids(kind: str, n: int) -> str:
+    ids = describe_count(n, "item id looks", "item ids look")
+    return f"{ids} like {kind}: perhaps users were published as items."
+
+
+def _dropped_rows(n: object) -> str:
+    rows = "1 row was" if n == 1 else f"{n!r:.40} rows were"
+    return f"That {rows} left out is the publisher's word."
+
+
+def _irregular_text(*codes: str) -> str:
+    return (
+        f"The notation may distinguish users: {'; '.join(_IRREGULARITIES[code] for code in codes)}."
+    )
+
+
+def _file_metadata(*keys: object) -> str:
+    shown = ", ".join(f"{key!r:.40}" for key in keys[:_MOST_KEYS])
+    more = ", …" if len(keys) > _MOST_KEYS else ""
+    here = f" (here: {shown}{more})" if keys else ""
+    return (
+        f"What the file contains in addition to its values is not checked: metadata{here}, "
+        f"statistics, unused entries of dictionaries, bytes between parts, and where parts begin."
+    )
+
+
+def _undecided_ids(n_users: int, n_undecided: int, n_matched: int) -> str:
+    matches = (
+        f"{describe_count(n_matched, 'does', 'do')}, whole or as words. If that is no chance, hide "
+        f"the items or give them other ids."
+    )
+    return (
+        f"Of {describe_count(n_users, 'user id')}, {n_undecided:,} are short, words or numbers, "
+        f"and may occur in item ids by chance: {matches if n_matched else 'none does.'}"
+    )
+
+
+def _croissant(file: str, *texts: str) -> str:
+    names = f" ({', '.join(texts)})" if texts else ""
+    return (
+        f"In {file}, the publisher's own texts{names} and measurements: no file of the release can "
+        f"contradict them."
+    )
+
+
+# By code: a sentence with places for the values, or a function of them.
+_LIMITS: dict[str, str | Callable[..., str]] = {
+    "method": "{}",
+    # What is the publisher's word.
+    "real-users": "That each {} belongs to a different real user is the publisher's word.",
+    "group-sizes": "The number of users of a row (group_size) is the publisher's word.",
+    "synthetic-records": "That no record contains {} of a real user, and that all were sampled, is "
+    "the publisher's word.",
+    "making": "How the release was made (recveil's version, method, settings, scale), and that its "
+    "records are in a random order, is the publisher's word.",
+    "changed-files": "That these files are as they were published is not proven: whoever changes "
+    "them can recompute all checksums. Compare the SHA-256 of release.json with the one that the "
+    "publisher states.",
+    "foreign-class": "The {} {!r:.60} is not one of recveil's: its name is the publisher's word.",
+    "dropped-rows": _dropped_rows,
+    "hidden-items": "Which item has which pseudonym, and that their order is random, is the "
+    "publisher's word.",
+    # What the claim leaves open.
+    "large-delta": of_large_delta,
+    "large-epsilon": of_large_epsilon,
+    "old-card": "The card has the text of its version: later attacks succeed more often than it "
+    "states, and it does not name everything that is not promised.",
+    "old-synthetic-card": "The card has the text of its version: what it states of odds, of two "
+    "users and of omitted ratings is too low.",
+    "old-bound": "The card has the text of its version: it states the bound for one given user as "
+    "if it were about two. An adversary names which of two users is in the data with a "
+    "probability of at most {:.3f}.",
+    # What is not compared.
+    "item-ids": "What the ids of items reveal is not checked.",
+    "parquet-encoding": "How values are encoded and compressed within the pages of the Parquet "
+    "file is not compared, as there are many valid forms; nor is the named version of its writer.",
+    "parts": "After which record a part of the ratings ends is not compared.",
+    "formulas": _formulas,
+    "user-ids": _user_ids,
+    "croissant": _croissant,
+    # The same of a plain file or a table.
+    "ids-and-names": "What the ids of users and items and the names of columns reveal is not "
+    "checked: they may be real names.",
+    "repeated-sizes": "Equal rows that each have a group_size may be one group that is listed user "
+    "by user. Their number or the largest size was counted, whichever is larger, not the sum.",
+    "user-order": "The order of the users is not compared.",
+    "line-order": "The order of the lines is not compared: a user's lines may be in a unique "
+    "order, or not contiguous.",
+    "frame-attributes": "What a data frame contains in addition to its columns is not checked.",
+    "gzip-header": "How the file was compressed, and its gzip header, is not checked.",
+    "packing": "How the {} file was packed, and what else it contains, is not checked.",
+    "irregular-text": _irregular_text,
+    "space-runs": "How many spaces separate columns is not compared.",
+    "json-text": "How the JSON is written (spaces, line ends, escapes) is not compared.",
+    "netflix-text": "How the text is written (line ends, empty lines, spaces, leading zeros) is "
+    "not compared.",
+    "file-metadata": _file_metadata,
+    # What the search for private values leaves open.
+    "private-values": "The search for private values has limits. Ids of fewer than {} characters, "
+    "numbers of few digits, and words cannot be distinguished from ratings, counts and titles; "
+    "they were searched for among pseudonyms, in free text, and as words of item ids, where many "
+    "of them must occur. Encoded values are not found, nor is what values reveal about users.",
+    "undecided-ids": _undecided_ids,
+    "private-order": "The order of records was compared with that of the ids by two tests, which "
+    "take one random order in {:,} for a leak. For fewer than {} records they decide nothing. "
+    "Other orders were not searched for.",
+    "machine": "Names and paths of this machine and its user were searched for, not those of "
+    "another machine on which the release may have been made.",
+    "pieces": "Ids of users were searched in {:,} separate pieces: patterns across pieces were not "
+    "searched.",
+    # Why there are no link probabilities.
+    "unread": "Links were not measured, since the ratings cannot be read.",
+}
