@@ -1,6 +1,7 @@
 """Releases, audits and verification by Spark, for tables that fit on no machine."""
 
-from recveil.spark._anonymize import Released, anonymize
+from recveil.report.release.linkage import Released
+from recveil.spark._anonymize import anonymize
 from recveil.spark._audit import audit
 from recveil.spark.verification import verify
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from recveil.io import understand
 from recveil.io.columns.ids import reject_personal_ids
@@ -15,23 +15,21 @@ from recveil.methods._anonymize import (
     choose_method,
     reject_within,
 )
-from recveil.methods.earlier_releases import Earlier, find_earlier, others
+from recveil.methods.earlier_releases import find_earlier, others
 from recveil.methods.request import AnonymizeOptions, AnonymizeRequest
 from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import write_release
 from recveil.publish.size_estimate import Expected
 from recveil.publish.staging import check_target
-from recveil.ratings import RatingScale
 from recveil.release.method import Method
 from recveil.release.registry import all_methods
-from recveil.release.sides import Sides
 from recveil.release.specs.k_corating import K_CORATING
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
-from recveil.report.release import describe_summary, linkage_warnings
+from recveil.report.release import describe_summary
+from recveil.report.release.linkage import Released
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.safe_repr import brief
 from recveil.spark.group_making import CoRatedMaking, GroupMaking
 from recveil.spark.input import Lake, address_of, is_for_spark, lake_of, read_frame
 from recveil.spark.maker import Making
@@ -39,51 +37,12 @@ from recveil.spark.session import session_for, spark_errors_translated, spark_se
 from recveil.spark.sparse import SparseMaking
 from recveil.spark.synthetic import SyntheticMaking
 from recveil.spark.users import DistributedUsers
-from recveil.verification import Verification
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 # Reading options that Spark supports.
 _OF_FILES = ("user", "item", "rating", "likes", "scale")
-
-
-@brief
-class Released(NamedTuple):
-    """The result of `anonymize`: size of the table, the release, and its verification.
-
-    Attributes
-    ----------
-    n_users, n_items, n_ratings : int
-        Of the table.
-    scale : RatingScale
-    release : Sides
-        The published and the private side; ids of users are in the private parts alone.
-    verification : Verification
-    statements : list of str
-        Statements for the publisher.
-    earlier : tuple of Earlier
-        Earlier releases of the same users.
-    notes : tuple of str
-        Remarks on how the table was read.
-    """
-
-    n_users: int
-    n_items: int
-    n_ratings: int
-    scale: RatingScale
-    release: Sides
-    verification: Verification
-    statements: list[str]
-    earlier: tuple[Earlier, ...]
-    notes: tuple[str, ...] = ()
-
-    def warnings(self, output: Path) -> list[str]:
-        """Describe what the release at `output` reveals in composition with earlier ones."""
-        return linkage_warnings(self.earlier, output, self.release.published.claim)
-
-    def _facts(self) -> dict[str, object]:
-        return self.verification._facts()
 
 
 def anonymize(

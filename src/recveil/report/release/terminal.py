@@ -1,21 +1,19 @@
 """The result of `recveil anonymize`, printed for the publisher."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recveil.methods import Anonymized, DryRun
 from recveil.publish.size_estimate import Expected
 from recveil.report import data_to_dict
 from recveil.report.glossary import explain
 from recveil.report.release.document import earlier_to_dict, estimate_to_dict, folders_to_dict
+from recveil.report.release.linkage import Released
 from recveil.report.release.text import describe_publishing
 from recveil.report.terminal import echo, show_reading
 from recveil.report.verification import describe_formulas
 from recveil.report.verification.terminal import show_verification, terms_of
 from recveil.runtime.errors import describe_count, printable
-
-if TYPE_CHECKING:
-    from recveil.spark import Released
 
 
 def show_release(made: Anonymized, *, is_explained: bool = False) -> None:
@@ -48,7 +46,7 @@ def dry_run_to_dict(dry: DryRun) -> dict[str, Any]:
     return {**dry.to_dict(), "data": data_to_dict(dry.reading.ratings, dry.reading)}
 
 
-def show_released(made: "Released", output: Path, *, is_explained: bool = False) -> None:
+def show_released(made: Released, output: Path, *, is_explained: bool = False) -> None:
     """Print a release by Spark like one that was made locally."""
     likes = made.scale.unary
     scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
@@ -69,7 +67,7 @@ def show_released(made: "Released", output: Path, *, is_explained: bool = False)
         explain(terms_of(made.verification))
 
 
-def released_to_dict(made: "Released", output: Path) -> dict[str, Any]:
+def released_to_dict(made: Released, output: Path) -> dict[str, Any]:
     """Return a release by Spark as plain data, for JSON."""
     return {
         **folders_to_dict(output),
