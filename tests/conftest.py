@@ -237,15 +237,15 @@ class DrawnByShares:
         settings = {
             "method": SYNTHETIC.title,
             "noise": "none" if ledger is None else "gaussian",
-            "catalogue": "chosen" if self.item_catalog is None else "given",
-            "people": "counted" if self.n_users is None else "asked for",
-            "label_step": step,
-            "pooled_share": 0.0,
-            "activity": [8.0],
-            "cuts": [0.0],
+            "item_catalog": "selected" if self.item_catalog is None else "given",
+            "n_users": "counted" if self.n_users is None else "requested",
+            "value_step": step,
+            "omitted_share": 0.0,
+            "user_counts": [8.0],
+            "cutpoints": [0.0],
             "spreads": [1.0, 1.0],
-            "tilts": [],
-            "likings": [],
+            "slopes": [],
+            "slope_spreads": [],
         }
         drawing = int(rng.integers(1 << 60))
         published = Published(
@@ -291,7 +291,7 @@ def draw_by_shares(manifest, model, n_people, seed):
     for _ in range(n_people):
         items = np.sort(rng.choice(shares.size, size, replace=False, p=shares))
         drawn = model["rating_mean"].to_numpy()[items] + rng.normal(size=size)
-        labels = scale.round(np.clip(drawn, scale.low, scale.high), manifest.settings["label_step"])
+        labels = scale.round(np.clip(drawn, scale.low, scale.high), manifest.settings["value_step"])
         indptr = np.array([0, size], np.int64)
         yield Records(np.ones(1, np.int64), indptr, items.astype(np.int32), labels)
 

@@ -17,7 +17,7 @@ def test_json_says_what_was_filled(run):
     assert (code, err.startswith("Expected: about "), err.count("\n")) == (0, True, 1)
     result = json.loads(out)
     labels = pa_csv.read_csv("ratings.csv").num_rows + result["filled_cells"]
-    assert json.loads(Path("out/release.json").read_text())["counts"]["labels"] == labels
+    assert json.loads(Path("out/release.json").read_text())["counts"]["values"] == labels
     assert result["verification"]["claim"] == "co-rated"
 
 

@@ -146,7 +146,7 @@ class TestRows:
             users[kept], items[kept], rng.random(kept.size), scale=RatingScale(0, 1, None)
         )
         release = SparseRows(4, seed=1).anonymize(ratings)
-        assert release.published.settings["label_step"] == 0.01
+        assert release.published.settings["value_step"] == 0.01
         for _, labels in rows_of(release):
             assert ((labels >= 0) & (labels <= 1)).all()
 
@@ -277,12 +277,12 @@ class TestPaddedOfPredictions:
 
     def test_it_is_told_in_settings_and_made_again(self, invented, tmp_path):
         release = PredictiveAnonymizer(5, values="model", seed=1).anonymize(invented)
-        assert release.published.settings["labels"] == "model"
+        assert release.published.settings["values"] == "predicted"
         release.write(tmp_path / "out")
         assert verify(tmp_path / "out").holds
         assert same_again(Manifest.of(release.published), seed=2).values == "model"
         usual = PredictiveAnonymizer(5, seed=1).anonymize(invented)
-        assert "labels" not in usual.published.settings
+        assert "values" not in usual.published.settings
 
     @pytest.mark.parametrize(
         ("options", "code"),

@@ -306,7 +306,7 @@ class TestFromFiles:
         found = anonymize(many / f"{name}.csv", many / "out", epsilon=30, n_users=40, **more)
         assert found.verification.holds
         told = json.loads((many / "out" / "release.json").read_text())
-        assert told["settings"]["ratings"] == "likes"
+        assert told["settings"]["feedback"] == "implicit"
         # Rows that stood twice are nobody's business: nobody paid for their number.
         assert "duplicates_dropped" not in told["counts"]
 

@@ -32,7 +32,7 @@ def test_what_is_drawn_keeps_the_promise_and_repeats_it(model, tmp_path):
         json.loads((folder / "release.json").read_text()) for folder in (model, tmp_path / "drawn")
     )
     assert after["claim"] == before["claim"]
-    assert (after["layout"], after["settings"]["people"]) == ("users", "asked for")
+    assert (after["layout"], after["settings"]["n_users"]) == ("users", "requested")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn"]  # no private twin
 
 

@@ -75,9 +75,9 @@ def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
     edges = activity_edges(ratings.n_items)
     upper = moments(ratings, chosen, ratings.scale.liked_from, GRID)
     return {
-        "people by activity": (users_by_activity(ratings, edges), 1),
-        "labels": (level_sums(ratings, rating_levels(ratings.scale)), 2**20),
-        "means of people": (spread_sums(ratings), 2**20),
+        "users by user count": (users_by_activity(ratings, edges), 1),
+        "rating levels": (level_sums(ratings, rating_levels(ratings.scale)), 2**20),
+        "user means": (spread_sums(ratings), 2**20),
         "item sums": (item_sums(ratings, centre, spread), 2**20),
         # As a vector: each cell above the diagonal counts twice in its squares.
         "moments": (upper + np.triu(upper, 1).T, round(1 / GRID**2)),

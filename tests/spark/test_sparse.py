@@ -140,7 +140,7 @@ def test_likes_become_sets_of_items(likes, folder, ratings):
     assert here.k_achieved >= 5
     assert verify(folder / "likes").holds
     settings = read(folder / "likes", "release.json")["settings"]
-    assert (settings["ratings"], settings["crowd"]) == ("likes", 30)
+    assert (settings["feedback"], settings["cluster_size"]) == ("implicit", 30)
     assert "Nobody's likes are published" in likes
     assert "it maps rows to users" in likes
     liked = Ratings.from_columns(

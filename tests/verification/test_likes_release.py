@@ -73,7 +73,7 @@ def test_what_the_files_say(made, name):
     told = json.loads((folder / "release.json").read_text())
     assert told["format"] == "recveil-release-9"
     assert told["scale"] == {"low": 1.0, "high": 1.0, "step": 1.0}
-    assert told["settings"]["ratings"] == "likes"
+    assert told["settings"]["feedback"] == "implicit"
     table = pq.read_table(folder / "ratings.parquet")
     assert table.column_names == ["user_id", "item_id", "rating"]
     assert set(table["rating"].to_pylist()) == {1.0}

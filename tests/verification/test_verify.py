@@ -426,7 +426,7 @@ class TestSettingsThatTheRowsRefute:
     def test_crowds_that_are_larger_than_values_allow(self, table, tmp_path, crowd):
         release = SparseRows(5, seed=1).anonymize(table)
         (problem,) = self.forged(release, tmp_path, "cluster_size", crowd)
-        assert f"crowd is {crowd} people" in problem
+        assert f"cluster_size is {crowd}" in problem
 
     def test_padded_rows_that_lack_items(self, table, tmp_path):
         release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(table)

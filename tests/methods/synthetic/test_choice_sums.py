@@ -124,7 +124,7 @@ class TestWhatIsAsked:
         mechanism, sigmas = asked(epsilon=30.0, public=public)
         found = measure_likes(LIKED, mechanism, public, sigmas)
         ledger = mechanism.ledger()
-        names = ["people by activity", "item sums", "kinds of items", "moments"]
+        names = ["users by user count", "item sums", "item kinds", "moments"]
         assert [query.name for query in ledger.queries] == names == list(SHARES_OF_LIKES)
         assert {query.name: query.sigma for query in ledger.queries} == sigmas
         assert all(query.sensitivity == 1 for query in ledger.queries)
@@ -142,7 +142,7 @@ class TestWhatIsAsked:
         """What is not asked of likes is paid to what is."""
         of_likes = Budget.of(3.0, 1e-6).sigmas(SHARES_OF_LIKES)
         of_ratings = Budget.of(3.0, 1e-6).sigmas(SHARES)
-        assert all(of_likes[name] <= of_ratings[name] for name in ("moments", "kinds of items"))
+        assert all(of_likes[name] <= of_ratings[name] for name in ("moments", "item kinds"))
 
     def test_values_have_no_say(self):
         """The oracle: of ratings that are all liked, the same sums, and others beside them."""

@@ -36,7 +36,7 @@ def test_it_is_asked_once_and_paid(heard_by):
     assert (query.name, query.sensitivity, query.values) == (QUERY, 1.0, 128)
     assert release.published.claim.ledger.epsilon(1e-6) == pytest.approx(20, rel=1e-6)
     settings = release.published.settings
-    assert len(settings["tilts"]) == len(settings["likings"])
+    assert len(settings["slopes"]) == len(settings["slope_spreads"])
 
 
 def test_without_a_direction_nothing_follows():
@@ -47,7 +47,7 @@ def test_without_a_direction_nothing_follows():
         *(None, STARS),
     )
     release = Synthesizer(90.0, item_catalog="as-rated", seed=1).anonymize(few)
-    assert release.published.settings["tilts"] == []
+    assert release.published.settings["slopes"] == []
     assert release.published.claim.ledger.queries[-1].values == 128
 
 

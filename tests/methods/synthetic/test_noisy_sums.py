@@ -30,8 +30,8 @@ class TestWhatIsAsked:
         found = measure(RATINGS, mechanism, public, sigmas)
         ledger = mechanism.ledger()
         assert [query.name for query in ledger.queries] == [
-            *("people by activity", "labels", "means of people", "item sums"),
-            *("kinds of items", "moments"),
+            *("users by user count", "rating levels", "user means", "item sums"),
+            *("item kinds", "moments"),
         ]
         assert sigmas.pop(QUERY) > 0  # asked last, of item_embeddings that are learnt from these
         assert {query.name: query.sigma for query in ledger.queries} == sigmas

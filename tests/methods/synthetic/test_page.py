@@ -85,12 +85,12 @@ def test_what_four_releases_keep():
 
 
 def test_what_tries_cost_that_noise_refused():
-    before_items = ("people by activity", "labels", "means of people", "item sums")
-    few, items = SHARES["people by activity"], sum(SHARES[name] for name in before_items)
+    before_items = ("users by user count", "rating levels", "user means", "item sums")
+    few, items = SHARES["users by user count"], sum(SHARES[name] for name in before_items)
     mu = Budget.of(3.0, 1e-6).mu
     five = [f"{epsilon_of(mu * math.sqrt(1 + 4 * share), 1e-6):.2f}" for share in (few, items)]
     until = [f"{3 + epsilon_of(mu * math.sqrt(share), 1e-6):.2f}" for share in (few, items)]
     assert f"five tries keep {five[0]} if people were too few, and {five[1]} if items" in SENTENCES
     assert f"({until[0]} or {until[1]})" in SENTENCES
-    of_likes = SHARES_OF_LIKES["people by activity"] + SHARES_OF_LIKES["item sums"]
+    of_likes = SHARES_OF_LIKES["users by user count"] + SHARES_OF_LIKES["item sums"]
     assert f"({100 * of_likes:.0f} % of likes)" in SENTENCES

@@ -37,7 +37,7 @@ def refused(ratings, epsilon, **options):
 def test_that_people_are_too_few_costs_the_first_answer_alone(few):
     told = refused(few, 0.01, item_catalog="as-rated", seed=1)
     assert "the number of users" in told
-    both = kept_with(0.01, SHARES["people by activity"])
+    both = kept_with(0.01, SHARES["users by user count"])
     assert told.endswith(
         f"queries were answered; this run and the next one together spend epsilon {both:.3g}"
     )
@@ -47,7 +47,7 @@ def test_that_no_item_can_be_named_costs_all_answers_until_then(few, monkeypatch
     monkeypatch.setattr(mechanism, "threshold", lambda *_, **__: 1e9)
     told = refused(few, 20.0, seed=1)
     assert "no noisy item count reaches" in told
-    asked = ("people by activity", "labels", "means of people", "item sums")
+    asked = ("users by user count", "rating levels", "user means", "item sums")
     both = kept_with(20.0, sum(SHARES[name] for name in asked), threshold=1e-7)
     assert told.endswith(f"together spend epsilon {both:.3g}")
 

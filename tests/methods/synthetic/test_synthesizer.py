@@ -160,7 +160,7 @@ class TestPeople:
         counts, _, _ = drawn(release)
         assert counts.size == people
         assert counts.min() >= 1
-        assert release.published.settings["people"] == "asked for"
+        assert release.published.settings["n_users"] == "requested"
 
     def test_nobody_stands_behind_a_record(self):
         assert all((block.sizes == 1).all() for block in made().published.blocks())
@@ -169,7 +169,7 @@ class TestPeople:
     def test_labels(self, grid):
         release = made(rating_grid=grid)
         labels = drawn(release)[2]
-        step = release.published.settings["label_step"]
+        step = release.published.settings["value_step"]
         assert step == {"tenths": 0.1, "whole": 1.0}[grid]
         assert np.abs(labels / step - np.rint(labels / step)).max() < 1e-6
         assert 1 <= labels.min() <= labels.max() <= 5
@@ -184,20 +184,20 @@ class TestItems:
         for seed in range(4):
             release = made(30.0, ratings, item_catalog=None, seed=seed)
             assert release.published.items.max() <= 40
-            assert release.published.settings["catalogue"] == "chosen"
-            assert 0 < release.published.settings["pooled_share"] < 0.8
+            assert release.published.settings["item_catalog"] == "selected"
+            assert 0 < release.published.settings["omitted_share"] < 0.8
 
     def test_of_a_catalogue_items_that_stand_out(self):
         release = made(item_catalog=range(1, 101))
         assert set(release.published.items) <= set(range(1, 101))
-        assert release.published.settings["catalogue"] == "given"
+        assert release.published.settings["item_catalog"] == "given"
         assert set(drawn(release)[1]) <= set(release.published.items)
 
     def test_a_file_of_items(self, tmp_path):
         file = tmp_path / "items.txt"
         file.write_text("".join(f"{item}\n" for item in RATINGS.items))
         release = made(item_catalog=str(file))
-        assert release.published.settings["catalogue"] == "given"
+        assert release.published.settings["item_catalog"] == "given"
         assert same(release, made())
 
     def test_text_ids(self):
