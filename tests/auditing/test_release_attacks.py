@@ -15,8 +15,7 @@ from recveil.auditing.release_attacks import Content, attack_table
 from recveil.clustering import BisectingKGather
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
-from recveil.methods.registry import same_again
-from recveil.methods.registry import summarize
+from recveil.methods.registry import same_again, summarize
 from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim

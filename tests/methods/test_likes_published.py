@@ -267,7 +267,8 @@ class TestFromFiles:
         assert found.ratings.n_ratings == 300
         card = (file / "out" / "README.md").read_text()
         assert (
-            "300 input rows were dropped, because the user had more than one interaction with the item."
+            "300 input rows were dropped, because the user had more than one interaction with the "
+            "item."
             in card
         )
 
