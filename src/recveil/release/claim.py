@@ -56,7 +56,7 @@ class ClaimKind:
 
     def on_page(self) -> str:
         """Return the text of a page on a claim without a bound."""
-        return self.left_open or (f"At least k people share each {self.shared}; {self.unpromised}.")
+        return self.left_open or f"At least k users share each {self.shared}; {self.unpromised}."
 
     def _facts(self) -> dict[str, object]:
         return {"": self.name}
@@ -69,19 +69,19 @@ _KINDS: dict[str, ClaimKind] = {
             name="identical-rows",
             promise="k-anonymity",
             label="k-anonymity",
-            meaning="proven and checked: at least k people share each published row, so that "
-            "nobody is found with a probability above 1/k from the release alone",
+            meaning="proven and verified: at least k users share each published row, so the "
+            "release alone re-identifies no user with a probability above 1/k",
             shared="row",
-            shared_parts="labels",
+            shared_parts="values",
             class_of="identical records",
             is_bound=True,
         ),
         ClaimKind(
             name="co-rated",
             promise="co-rated",
-            label="co-rated: hidden only from who knows no ratings and cannot tell fills apart",
-            meaning="proven and checked: at least k people share each set of rated items; the "
-            "real ratings stand among them, and hide nobody from somebody who knows some of them",
+            label="co-rated: hides users only from adversaries who know neither ratings nor fills",
+            meaning="proven and verified: at least k users share each set of rated items; the rows "
+            "contain the real ratings, so they hide no user from an adversary who knows some",
             shared="set of rated items",
             shared_short=("set", "sets of items"),
             shared_parts="items",
@@ -90,46 +90,47 @@ _KINDS: dict[str, ClaimKind] = {
             digests=lambda records, keys: records.digests(keys, items_only=True),
             one_person_each=True,
             holds_fills=True,
-            left_open="This is about which items stand in a row, and holds only as long as "
-            "invented labels cannot be told from real ones; nothing is promised against those who "
-            "know some of the ratings.",
-            unpromised="nothing is promised against those who know ratings",
-            caution="The ratings themselves are not compared: whoever knows some of a person's "
-            "ratings may find them all the same. recveil audit --release tells how often.",
+            left_open="This concerns the items of a row, and holds only while imputed values "
+            "cannot be distinguished from real ratings; it does not protect against adversaries "
+            "who know some ratings.",
+            unpromised="there is no guarantee against adversaries who know ratings",
+            caution="The ratings are not compared: an adversary who knows some ratings of a user "
+            "may re-identify the user. recveil audit --release measures how often.",
         ),
         ClaimKind(
             name="differentially-private",
             promise="differential privacy",
-            label="differential privacy: nobody's row, and whoever is in the data hardly matters",
-            meaning="nobody's row is published: people are drawn from noisy sums, so that whether "
-            "any one person is in the data changes what is published by a stated factor at most; "
-            "that the noise was drawn is the publisher's word",
-            shared="nothing: no row is anybody's",
+            label="differential privacy: synthetic rows, with a bounded effect of each user",
+            meaning="no user's row is published: synthetic users are sampled from noisy sums, so "
+            "one user changes the probability of any release by a stated factor at most; that the "
+            "noise was drawn is stated by the publisher",
+            shared="nothing: no row belongs to a user",
             class_of="drawn records",
             compared=(),
-            left_open="No row is anybody's. What is promised is about being in the data at all: "
-            "epsilon bounds how well anybody can tell that.",
-            unpromised="no record is anybody's, so that nobody can be found in one; what is "
-            "promised is about being in the data at all",
-            caution="That the noise was drawn as the ledger says is the publisher's word: no file "
-            "can prove it.",
+            left_open="No row belongs to a user. The guarantee concerns membership in the data: "
+            "epsilon bounds how well any adversary infers it.",
+            unpromised="no record belongs to a user, so no record re-identifies one; the guarantee "
+            "concerns membership in the data",
+            caution="That the noise was drawn as the ledger states cannot be verified from files: "
+            "the publisher states it.",
             contains_users=False,
             is_differential=True,
         ),
         ClaimKind(
             name="aggregates",
             promise="aggregates",
-            label="aggregates: nobody's row, and nothing is promised about who is in the data",
-            meaning="nobody's row is published: people are drawn from exact sums over at least k "
-            "people, which promises nothing about who is in the data, and attacks tell it",
-            shared="nothing: no row is anybody's",
+            label="aggregates: synthetic rows, without a guarantee for membership",
+            meaning="no user's row is published: synthetic users are sampled from exact sums over "
+            "at least k users, which does not protect membership; attacks infer it",
+            shared="nothing: no row belongs to a user",
             class_of="drawn records",
             compared=(),
-            left_open="No row is anybody's, and nothing is promised about being in the data: exact "
-            "sums tell it.",
-            unpromised="no record is anybody's, so that nobody can be found in one; nothing is "
-            "promised about being in the data, and exact sums tell it",
-            caution="Exact sums tell who is in the data; recveil audit --release says how well.",
+            left_open="No row belongs to a user, but membership in the data is not protected: "
+            "exact sums reveal it.",
+            unpromised="no record belongs to a user, so no record re-identifies one; membership "
+            "in the data is not protected, and exact sums reveal it",
+            caution="Exact sums reveal who is in the data; recveil audit --release measures how "
+            "well.",
             contains_users=False,
         ),
         ClaimKind(
@@ -144,10 +145,10 @@ _KINDS: dict[str, ClaimKind] = {
         ClaimKind(
             name="unknown",
             promise="unknown",
-            label="nobody knows",
-            meaning="a table of labels of which nobody said what it promises",
+            label="unknown",
+            meaning="a table of values without a stated claim",
             shared="nothing that is known",
-            shared_parts="labels",
+            shared_parts="values",
             unpromised="what is promised is not known",
             is_published=False,
         ),
@@ -376,9 +377,8 @@ def of_large_delta(delta: float) -> str:
     'delta is 0.002: in one of 500 releases, nothing at all may be promised '
     """
     return (
-        f"delta is {delta:g}: in one of {1 / delta:,.0f} releases, nothing at all may be promised "
-        f"to anybody. A delta far below one over the number of people, such as 1e-6, promises what "
-        f"its epsilon says."
+        f"delta is {delta:g}: in one of {1 / delta:,.0f} releases, there may be no guarantee at "
+        f"all. Choose a delta far below one over the number of users, such as 1e-6."
     )
 
 
@@ -390,8 +390,8 @@ def of_large_epsilon(epsilon: float) -> str:
     if epsilon >= _NO_PROMISE:
         what = "promises nothing that deserves the word"
     return (
-        f"An epsilon of {epsilon:.4g} {what}: 1 is strong, and 10 weak. Only what is measured of "
-        f"attacks can speak for it, and that is what somebody tried."
+        f"An epsilon of {epsilon:.4g} {what}: 1 is strong, and 10 weak. Only "
+        f"measured attacks support it, and they are those that were tried."
     )
 
 

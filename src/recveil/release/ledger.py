@@ -34,7 +34,7 @@ class Query:
 
     Examples
     --------
-    >>> Query("people by activity", "how many people have how many ratings", 1.0, 4.0, 12).mu
+    >>> Query("users by user count", "the number of users by number of ratings", 1.0, 4.0, 12).mu
     0.25
     """
 
@@ -52,7 +52,7 @@ class Query:
         if type(self.values) is not int or not 1 <= self.values <= _MOST_VALUES:
             raise RecveilError(
                 f"query {self.name!r}: values is {quoted(self.values)}, but it counts the noisy "
-                f"values that were told; give a whole number of at least 1",
+                f"values that were published; give a whole number of at least 1",
                 code="argument.value",
             )
         if not 0 < self.mu < math.inf:
@@ -119,8 +119,8 @@ class Ledger:
 
         Examples
         --------
-        >>> Ledger((Query("people", "how many there are", 1.0, 4.0, 1),)).to_json()
-        {'queries': [{'name': 'people', 'what': 'how many there are', 'sensitivity': 1.0, \
+        >>> Ledger((Query("users", "the number of users", 1.0, 4.0, 1),)).to_json()
+        {'queries': [{'name': 'users', 'what': 'the number of users', 'sensitivity': 1.0, \
         'sigma': 4.0, 'values': 1}], 'threshold_delta': 0.0}
         """
         return {
@@ -162,8 +162,8 @@ def delta_left(delta: float, threshold_delta: float) -> float:
     """
     if not (isinstance(delta, float) and 0 < delta < 0.5):
         raise RecveilError(
-            f"delta is {quoted(delta)}, but it is the probability with which nothing is promised; "
-            f"give a number far below one over the number of people, such as 1e-6",
+            f"delta is {quoted(delta)}, but it is the probability without a guarantee; "
+            f"give a number far below one over the number of users, such as 1e-6",
             code="option.value",
         )
     if not threshold_delta < delta:
@@ -249,6 +249,6 @@ def _check_positive(query: str, field: str, number: object) -> None:
     if type(number) is not float or not 0 < number < math.inf:
         raise RecveilError(
             f"query {query!r}: {field} is {quoted(number)}, expected a float above 0 and finite; "
-            f"without noise, or without a bound on what one person changes, nothing is promised",
+            f"without noise, or without a bound on one user's contribution, there is no guarantee",
             code="argument.value",
         )

@@ -59,7 +59,7 @@ def reject_missing(private: Path, names: Iterable[str], folder: Path) -> None:
 
 
 OTHER_RATINGS = (
-    "The release was not made from these ratings, as its private twin tells: no figure here says "
+    "The release was not made from these ratings, as its private folder shows: no figure here says "
     "anything about it, and low rates least of all. Give the ratings that it was made from, read "
     "in the same way."
 )

@@ -70,8 +70,8 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
     """Yield the published rows in batches without splitting a record."""
     if manifest.layout == "model":
         raise RecveilError(
-            f"{folder.name}: it holds a model and no people; sample some (recveil sample "
-            f"{folder.name} --people N -o OUT), and take these",
+            f"{folder.name}: it holds a model and no users; sample some (recveil sample "
+            f"{folder.name} --n-users N -o OUT), and take these",
             code="release.kind",
         )
     with reading_release(folder):
@@ -86,7 +86,7 @@ def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
     at = table.schema.get_field_index("rating")
     numbers = numbers_of_values(table["rating"], manifest.scale)
     if np.isnan(numbers).any():
-        raise ValueError("a label is none of the words that release.json names")
+        raise ValueError("a value is none of the words in release.json")
     return table.set_column(at, "rating", pa.array(numbers))
 
 

@@ -59,7 +59,7 @@ class Groups(NamedTuple):
         return cls(np.empty(0, np.int64), np.zeros(1, np.int64))
 
     def _facts(self) -> dict[str, object]:
-        return {"people": self.members.size, "groups": self.starts.size - 1}
+        return {"users": self.members.size, "groups": self.starts.size - 1}
 
     @property
     def sizes(self) -> NDArray[np.int64]:

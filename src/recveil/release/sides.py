@@ -75,7 +75,7 @@ class Published:
             "": self.settings.get("method"),
             "claim": self.claim.kind,
             "k": self.claim.k,
-            "people": self.n_users,
+            "users": self.n_users,
             "items": self.items.size,
             "scale": str(self.scale),
         }
@@ -124,7 +124,7 @@ class Private:
     search_items: Callable[[NDArray[Any]], str] | None = None
 
     def _facts(self) -> dict[str, object]:
-        return {"": "for its owner alone", "people": self.users.size}
+        return {"": "for the publisher alone", "users": self.users.size}
 
 
 @brief

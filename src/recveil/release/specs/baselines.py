@@ -51,13 +51,13 @@ BASELINES = (
         "global-item-means",
         "global item means",
         ("value_step",),
-        _variant("item-means", "Everybody gets the mean rating of each item, in one row."),
+        _variant("item-means", "All users get one row: the mean rating of each item."),
     ),
     _baseline(
         "random",
         "random values",
         (),
-        _variant("random-values", "Who rated what is real, the ratings are drawn at random."),
+        _variant("random-values", "The rated items are real, the ratings are random."),
     ),
     _baseline(
         "additive-noise",

@@ -17,7 +17,7 @@ FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
 # The supported groupings and their names.
 CO_RATED_GROUPINGS = ("gecom", "supports", *GROUPING_NAMES)
 _PANEL = "k-coRating"
-_FILLED = "Real ratings stay; cells are added until k people have the same items, filled with"
+_FILLED = "Real ratings stay; cells are added until k users have the same items, filled with"
 _CO_RATED, _AVERAGED = "#CC79A7", "#009E73"
 
 
@@ -27,10 +27,10 @@ def _averages(settings: Settings) -> bool:
 
 # Measured by an audit of such a release (experiments/likes.py).
 LIKES_UNDONE = (
-    "Rows to which likes were added do not hide who is in the data: all that somebody liked "
-    "stands in one of them. In a release of MovieLens 100K with k = 5, members were told from "
-    "others with an area under the curve of 1.00 by all that they liked, 0.92 by sixteen, and "
-    "0.77 by eight (0.5 is a coin). Better attacks may tell more."
+    "Rows with added items do not hide membership: one row has all items of a user. In a "
+    "release of MovieLens 100K with k = 5, an adversary infers membership with an AUC of "
+    "1.00 from all items of a user, 0.92 from sixteen, and 0.77 from eight (0.5 is a random "
+    "guess). Better attacks may infer more."
 )
 
 
@@ -44,17 +44,18 @@ def _value_grid(settings: Settings, step: float | None) -> float | None:
 
 def _unpromised(settings: Settings, k: int) -> str:
     words = (
-        f"nothing is promised against those who know ratings: only the items of a record are "
-        f"shared by {k} people, which hides nobody from those who can tell invented labels from "
-        f"real ones, and "
+        f"there is no guarantee against adversaries who know ratings: {k} users share only the "
+        f"items of a record, which hides no user from an adversary who can distinguish imputed "
+        f"values from real ratings, and "
     )
     if settings.get("protect") == "shuffle":
         return words + (
-            "the real ratings of a group stand in its records, dealt among them. These attacks "
-            "look at single records: whoever takes those with the same items together finds the "
-            "right ones more often than that."
+            "the records of a group contain its real ratings, permuted. These attacks use single "
+            "records: an adversary who combines those with the same items is right more often."
         )
-    return words + "the real ratings stand in it as they were given. Better attacks may find more."
+    return (
+        words + "the record contains the real ratings. Better attacks may re-identify more users."
+    )
 
 
 def _variant(fill: str, words: str, *, in_all: bool = False) -> Variant:
@@ -72,7 +73,7 @@ def _variant(fill: str, words: str, *, in_all: bool = False) -> Variant:
 K_CORATING = Method(
     name="k-corating",
     title="k-coRating",
-    description="rows are filled up until k people rated the same items, and real ratings stay",
+    description="rows are completed until k users have the same items, and real ratings stay",
     family="co-rated",
     settings=(
         PublicSetting("method", ("k-coRating",)),
@@ -139,7 +140,7 @@ K_CORATING = Method(
         _variant("random", "random values"),
         Variant(
             name="k-corating-mean",
-            description="Groups of at least k people get all the items that any of them rated, "
+            description="Groups of at least k users get all the items that any of them rated, "
             "each with the mean of their ratings and of fills by the item's mean.",
             options={"fill": "item-mean", "protect": "mean"},
             claim="identical-rows",
@@ -149,7 +150,7 @@ K_CORATING = Method(
         ),
         Variant(
             name="k-corating-likes",
-            description="Groups of at least k people get all the items that any of them liked.",
+            description="Groups of at least k users get all the items that any of them has.",
             claim="identical-rows",
             kind="k-corating, likes",
             colour=_AVERAGED,
@@ -162,15 +163,15 @@ K_CORATING = Method(
     keeps_items=lambda settings: not _averages(settings),
     value_grid=_value_grid,
     publishers_word=lambda settings: (
-        ("That labels were dealt anew (protect = shuffle) is the publisher's word.",)
+        ("That values were permuted (protect = shuffle) is stated by the publisher.",)
         if settings.get("protect") == "shuffle"
         else ()
     ),
     unpromised=_unpromised,
     undone_by=lambda settings: (LIKES_UNDONE,) if publishes_likes(settings) else (),
     about_exact=" Of the others many are invented; who works the fill out again sees which.",
-    no_links="How sure a row makes it that a member rated an item is not told of k-coRating: the "
-    "rows were filled up, so that the file does not say how many people rated an item, and what it "
-    "lets one estimate is too low.",
+    no_links="For k-coRating, the probability that a member rated an item is not computed: rows "
+    "were completed, so the file does not show how many users rated an item, and an estimate from "
+    "it is too low.",
     why_not_again="the release's fill, or who trusts whom, is not at hand",
 )

@@ -30,37 +30,37 @@ LEVEL_GROUPING_NAMES = ("level-gather", "one-k-gather")
 # `experiments/residual.py`, for MovieLens 100K and the default settings. An audit measures them for
 # the release at hand.
 PADDED_UNDONE = (
-    "Padded rows do not hide who rated what. Measured on MovieLens 100K with k = 5: an attack that "
-    "fits all rows, and looks at what is left over, marked 63 % of the cells that somebody in the "
-    "group had rated, with 95 % of the marks right; worked out exactly 52 % of the ratings that "
-    "one member alone gave; and found the right group of 24 % of the people by eight items without "
-    "ratings. An audit of a release runs it, and says what it finds there."
+    "Padded rows do not hide who rated what. On MovieLens 100K with k = 5, an attack on the "
+    "residuals of a fit of all rows marked 63 % of the cells that a member of the group had "
+    "rated, with a precision of 95 %; it computed exactly 52 % of the ratings that one "
+    "member alone gave; and it found the right group of 24 % of the users from eight items "
+    "without ratings. An audit of a release runs this attack and states its results."
 )
 # The same for values of predictions alone: by `recveil audit` (seed 1), and with forty releases of
 # 471 of the 943 users, where for each user releases with them were compared with those without.
 MODEL_UNDONE = (
-    "Padded rows of predictions alone leave nothing over that tells who rated what, and still tell "
-    "of their people: on MovieLens 100K, k = 5, the right group of 12 % of the people was found by "
-    "eight exact ratings and of 30 % by sixteen (one of 188 groups). On half of the people, "
-    "somebody who made forty such releases of people whom they knew told members from others with "
-    "an area under the curve of 0.98 by all of somebody's ratings, where exact counts of each item "
-    "tell 0.76, and 0.70 by eight (0.5 is a coin)."
+    "Padded rows of predictions alone leave no residuals that show who rated what, but still "
+    "reveal their users: on MovieLens 100K, k = 5, the right group of 12 % of the users was "
+    "found from eight exact ratings and of 30 % from sixteen (one of 188 groups). On half of "
+    "the users, an adversary with forty shadow releases inferred membership with an AUC of "
+    "0.98 from all ratings of a user, where exact item counts give 0.76, and 0.70 from eight "
+    "(0.5 is a random guess)."
 )
 # What other methods with the same promise retain: five folds of MovieLens 100K, and three for
 # recipients who weight values by the probability of a rating (`experiments/sparse_rows.py`, and
 # docs/explanation/threats.md).
 SPARSE_KEEPS_MORE = (
-    "Sparse rows (method sparse, --method sparse) make the same promise and publish no rating. On "
-    "MovieLens 100K, k = 5, their lists keep 79 % of what raw ratings give; those of padded rows "
-    "51 %, or 72 to 79 % if labels count by how likely somebody rated the item. Predicted ratings "
-    "are slightly worse than with padded rows (RMSE 0.006 above raw's, and 0.005 below). recveil "
-    "compare measures both on yours."
+    "Sparse rows (method sparse, --method sparse) make the same claim and publish no rating. "
+    "On MovieLens 100K, k = 5, their lists keep 79 % of what raw ratings give; those of "
+    "padded rows 51 %, or 72 to 79 % if values are weighted by the probability of a rating. "
+    "Predicted ratings are slightly worse than with padded rows (RMSE 0.006 above raw's, and "
+    "0.005 below). recveil compare measures both on yours."
 )
 # For releases made before rarely rated items were predicted together.
 MODEL_LONE_UNDONE = (
-    "This release was made before recveil predicted items that fewer than k people rated together: "
-    "their labels tell what these people gave. On MovieLens latest-small, whether one person who "
-    "alone rated an item liked it was told with an area under the curve of 0.95. Make it anew."
+    "This release was made before recveil pooled the predictions of items with fewer than k "
+    "raters: their values reveal these ratings. On MovieLens latest-small, whether the only "
+    "rater of an item liked it was inferred with an AUC of 0.95. Make it anew."
 )
 _PROMISE = "Promise"
 
@@ -90,14 +90,13 @@ def _undone_by(settings: Settings) -> tuple[str, ...]:
 def _variant(homogenize: str, grouping: str | None) -> Variant:
     padded = homogenize == "padded"
     what = (
-        "Groups of at least k people get the mean of their rows, empty cells filled by predictions"
+        "Groups of at least k users get the mean of their rows, with predictions in empty cells"
         if padded
-        else "Groups of at least k people get, for each item, the mean of those of them who rated "
-        "it"
+        else "Groups of at least k users get, for each item, the mean of the members who rated it"
     )
-    more = "" if padded else "; where one alone did, or all agree, the rating stands"
+    more = "" if padded else "; the rating of a single rater, or of raters who agree, is unchanged"
     if grouping is not None:
-        more = f"; people grouped by {grouping}"
+        more = f"; users grouped by {grouping}"
     return Variant(
         name=homogenize if grouping is None else f"{homogenize}-{grouping}",
         description=f"{what}{more}.",
@@ -198,8 +197,8 @@ PREDICTIVE = Method(
         *(_variant("simple", name) for name in (None, *GROUPING_NAMES)),
         Variant(
             name="padded-model",
-            description="Groups of at least k people get the mean of their predictions for all "
-            "items; no rating stands in them.",
+            description="Groups of at least k users get the mean of their predictions for all "
+            "items, and no rating.",
             options={"homogenize": "padded", "values": "model"},
             claim="identical-rows",
             kind="padded",

@@ -24,29 +24,30 @@ MOST_COMMON = 20_000
 # compared with those without (`recveil audit --release --shadows 40`, seed 1).
 SPARSE_UNDONE = (
     "Sparse rows carry no noise and do not hide who is in the data. On half of the users of "
-    "MovieLens 100K, k = 5, an adversary with forty shadow releases infers membership with an "
-    "area under the curve of 0.91 from all ratings of a user, where exact item counts give 0.76, "
-    "and of 0.67 from eight ratings, where exact item counts give 0.65 (0.5 is a coin). Better "
-    "attacks may infer more; recveil audit --release --shadows 32 measures this for your release."
+    "MovieLens 100K, k = 5, an adversary with forty shadow releases infers membership with "
+    "an AUC of 0.91 from all ratings of a user, where exact item counts give 0.76, and of "
+    "0.67 from eight ratings, where exact item counts give 0.65 (0.5 is a random guess). "
+    "Better attacks may infer more; recveil audit --release --shadows 32 measures this for "
+    "your release."
 )
 # The same of implicit feedback.
 SPARSE_LIKES_UNDONE = (
     "Sparse rows carry no noise and do not hide who is in the data. On half of the users of "
-    "MovieLens 100K, as likes with k = 5, an adversary with forty shadow releases infers "
-    "membership with an area under the curve of 0.83 from all likes of a user, where exact item "
-    "counts give 0.76, and of 0.63 from eight likes, where exact item counts give 0.65 (0.5 is a "
-    "coin). Better attacks may infer more; recveil audit --release --shadows 32 measures this for "
-    "your release."
+    "MovieLens 100K, as implicit feedback with k = 5, an adversary with forty shadow "
+    "releases infers membership with an AUC of 0.83 from all items of a user, where exact "
+    "item counts give 0.76, and of 0.63 from eight, where exact item counts give 0.65 (0.5 "
+    "is a random guess). Better attacks may infer more; recveil audit --release --shadows 32 "
+    "measures this for your release."
 )
 # For releases made before items with fewer than k raters were omitted.
 SPARSE_RARE_UNDONE = (
-    "This release was made before recveil left out items that fewer than k people rated: that such "
-    "an item stands in it proves that somebody rated it. Make it anew."
+    "This release was made before recveil omitted items with fewer than k raters: such an "
+    "item proves that a user rated it. Make it anew."
 )
 SPARSE_LONE_UNDONE = (
-    "Labels of such items tell what was given: on MovieLens latest-small, of items that one person "
-    "alone rated, whether they liked them more than most was told rightly in 88 % of cases (53 % "
-    "by a guess)."
+    "Values of such items reveal ratings: on MovieLens latest-small, for items with one "
+    "rater, whether the rater liked them more than most was inferred correctly in 88 % of "
+    "cases (53 % by a guess)."
 )
 
 
@@ -78,7 +79,8 @@ def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> 
 SPARSE = Method(
     name="sparse",
     title="sparse rows",
-    description="at least k people share one row, drawn from the tastes of at least 20",
+    description="at least k users share one row, sampled from the items of at least 20 similar "
+    "users",
     family="identical rows",
     settings=(
         PublicSetting("method", ("sparse rows",)),
@@ -110,8 +112,8 @@ SPARSE = Method(
     variants=(
         Variant(
             name="sparse",
-            description="Groups of at least k people share one row of items and predicted labels, "
-            "drawn from what at least 20 people of similar tastes chose.",
+            description="Groups of at least k users share one row of items and predicted values, "
+            "sampled from the items of at least 20 similar users.",
             claim="identical-rows",
             kind="sparse",
             colour="#332288",
@@ -125,13 +127,13 @@ SPARSE = Method(
         settings.get("value_step") if publishes_ratings(settings) else step
     ),
     publishers_word=lambda settings: (
-        "That rows were drawn from the tastes of at least 20 people"
-        + (", and that labels are predictions," if publishes_ratings(settings) else "")
-        + " is the publisher's word; items beyond the 20,000 most popular ones are dealt by their "
-        "counts.",
+        "That rows were sampled from the items of at least 20 similar users"
+        + (", and that values are predictions," if publishes_ratings(settings) else "")
+        + " is stated by the publisher; items beyond the 20,000 most popular ones are sampled by "
+        "their counts.",
     ),
     undone_by=_undone,
     made_before=_made_before,
-    no_links="How sure a row makes it that a member rated an item is not told of sparse rows: its "
-    "items were drawn, and nobody behind it need have rated any of them.",
+    no_links="For sparse rows, the probability that a member rated an item is not computed: items "
+    "were sampled, and no user of a row need have rated any of them.",
 )

@@ -16,9 +16,9 @@ from recveil.release.synthetic_form import MOST_DIRECTIONS, problems_of_syntheti
 _COLOUR = "#009E73"
 # Measured with shadow releases of halves of the users (experiments/likes.py).
 EXACT_LIKES_UNDONE = (
-    "Exact sums tell who is in the data: shadow releases, made with and without a person, tell "
-    "them apart with an area under the curve of 0.84 on 471 people of MovieLens 100K, cut to who "
-    "rated what, if all that somebody likes is known, and of 0.62 if eight of these items are."
+    "Exact sums reveal who is in the data: shadow releases with and without a user are "
+    "distinguished with an AUC of 0.84 on 471 users of MovieLens 100K, as implicit feedback, "
+    "if all items of the user are known, and of 0.62 if eight are."
 )
 # From a weak promise to a strong one: the default budgets of a comparison.
 _COMPARED = (10.0, 3.0, 1.0)
@@ -49,16 +49,16 @@ def _model_columns(columns: int, settings: Settings) -> tuple[str, ...]:
 
 def _publishers_word(settings: Settings) -> tuple[str, ...]:
     sentences = [
-        "That the sums were taken over real people as it is said, one bounded vector of each, is "
-        "the publisher's word."
+        "That the sums were computed over real users as stated, with one bounded vector of each, "
+        "is stated by the publisher."
     ]
     if settings.get("noise") != "none":
         sentences.append(
-            "That the noise of the ledger was drawn, and that nothing else was asked of the data, "
-            "is the publisher's word."
+            "That the noise of the ledger was drawn, and that there were no other queries, is "
+            "stated by the publisher."
         )
     if settings.get("item_catalog") != "selected":
-        sentences.append("That everybody may know the list of items is the publisher's word.")
+        sentences.append("That the list of items is public is stated by the publisher.")
     return tuple(sentences)
 
 
@@ -69,9 +69,9 @@ def _undone_by(settings: Settings) -> tuple[str, ...]:
     if publishes_likes(settings):
         return (EXACT_LIKES_UNDONE,)
     return (
-        "Exact sums tell who is in the data: shadow releases, made with and without a person, tell "
-        "them apart with an area under the curve of 0.90 on 471 people of MovieLens 100K whose "
-        "ratings are all known, and of 0.97 if five times as many people are drawn.",
+        "Exact sums reveal who is in the data: shadow releases with and without a user are "
+        "distinguished with an AUC of 0.90 on 471 users of MovieLens 100K whose ratings are all "
+        "known, and of 0.97 if five times as many users are sampled.",
     )
 
 
@@ -80,7 +80,7 @@ def _variant(epsilon: float | None) -> Variant:
     noise = "exact sums" if epsilon is None else f"sums with noise for epsilon {epsilon:g}"
     return Variant(
         name=name,
-        description=f"People who are drawn from {noise}; no row is anybody's.",
+        description=f"Synthetic users, sampled from {noise}; no row belongs to a user.",
         claim="aggregates" if epsilon is None else "differentially-private",
         kind="synthetic",
         colour=_COLOUR,
@@ -93,7 +93,7 @@ def _variant(epsilon: float | None) -> Variant:
 SYNTHETIC = Method(
     name="synthetic",
     title="synthetic users",
-    description="people drawn from noisy sums; nobody's row is published",
+    description="synthetic users, sampled from noisy sums; no user's row is published",
     family="other",
     settings=(
         PublicSetting("method", ("synthetic users",)),
@@ -158,7 +158,7 @@ SYNTHETIC = Method(
     first_format=3,
     takes_k=False,
     selector="epsilon",
-    promise_in_short="nobody's row is published, and whoever is in the data hardly matters",
+    promise_in_short="no user's row is published, and the effect of each user is bounded",
     model_columns=_model_columns,
     problems=problems_of_synthetic,
     value_grid=lambda settings, step: (
@@ -166,6 +166,6 @@ SYNTHETIC = Method(
     ),
     publishers_word=_publishers_word,
     undone_by=_undone_by,
-    no_links="No row is anybody's, so that no link follows from one.",
-    why_not_again="its settings do not say how many items and people were asked for",
+    no_links="No row belongs to a user, so no link follows from one.",
+    why_not_again="its settings do not state the requested numbers of items and users",
 )
