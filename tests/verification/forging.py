@@ -192,6 +192,11 @@ def _in_order(told: dict, **more: object) -> None:
     told.update(more | own)
 
 
+def _counts_of_users(told: dict) -> list:
+    """Return how many ratings users have, by the setting's name in the format."""
+    return told["settings"]["activity" if told["format"][-1] in "345678" else "user_counts"]
+
+
 # What no release.json says, or not in this way.
 OF_FORM: dict[str, Callable[[dict], object]] = {
     "nobody": lambda told: told.update(k=0),
@@ -204,7 +209,7 @@ OF_FORM: dict[str, Callable[[dict], object]] = {
     "sets that are true": lambda told: told["diversity"].update(b=True),
     "rows with a point": lambda told: told["diversity"].update(l=1.0),
     "diversity with a note": lambda told: told["diversity"].update(note="ann"),
-    "a format to come": lambda told: told.update(format="recveil-release-9"),
+    "a format to come": lambda told: told.update(format="recveil-release-10"),
     "a format with a name": lambda told: told.update(format="ann-release-3"),
     "another format": lambda told: told.update(format="recveil-release-1"),
     "the format of noisy sums": lambda told: told.update(format="recveil-release-8"),
@@ -246,9 +251,7 @@ OF_A_LEDGER: dict[str, Callable[[dict], object]] = {
         sensitivity=True
     ),
     "long numbers": lambda told: told["settings"]["spreads"].__setitem__(0, 0.1234567891234),
-    "numbers more": lambda told: told["settings"]["user_counts"].append(
-        told["settings"]["user_counts"][-1]
-    ),
+    "numbers more": lambda told: _counts_of_users(told).append(_counts_of_users(told)[-1]),
 }
 # The same content, written in another way; each digest fits.
 OF_WRITING: dict[str, Callable[[bytes], bytes]] = {
