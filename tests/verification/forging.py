@@ -192,9 +192,24 @@ def _in_order(told: dict, **more: object) -> None:
     told.update(more | own)
 
 
-def _counts_of_users(told: dict) -> list:
-    """Return how many ratings users have, by the setting's name in the format."""
-    return told["settings"]["activity" if told["format"][-1] in "345678" else "user_counts"]
+def _named(told: dict, name: str) -> str:
+    """Return the name of a setting in the release's format."""
+    before = {"value_step": "label_step", "user_counts": "activity"}
+    return name if told["format"] == "recveil-release-9" else before[name]
+
+
+def _with_step(told: dict, step: object) -> None:
+    told["settings"][_named(told, "value_step")] = step
+
+
+def _step_first(told: dict) -> None:
+    name = _named(told, "value_step")
+    _in_order(told["settings"], **{name: told["settings"].pop(name, 0.1)})
+
+
+def _one_count_more(told: dict) -> None:
+    counts = told["settings"][_named(told, "user_counts")]
+    counts.append(counts[-1])
 
 
 # What no release.json says, or not in this way.
@@ -223,12 +238,10 @@ OF_FORM: dict[str, Callable[[dict], object]] = {
     "a note in settings": lambda told: told["settings"].update(note="ann"),
     "a method": lambda told: told["settings"].update(method="ann's"),
     "no settings": lambda told: told.update(settings={}),
-    "settings in another order": lambda told: _in_order(
-        told["settings"], value_step=told["settings"].pop("value_step", 0.1)
-    ),
-    "a step as text": lambda told: told["settings"].update(value_step="ann"),
-    "a step of nothing": lambda told: told["settings"].update(value_step=0.0),
-    "a step without a point": lambda told: told["settings"].update(value_step=1),
+    "settings in another order": _step_first,
+    "a step as text": lambda told: _with_step(told, "ann"),
+    "a step of nothing": lambda told: _with_step(told, 0.0),
+    "a step without a point": lambda told: _with_step(told, 1),
     "hidden items that stand there": lambda told: told["settings"].update(items="ann"),
     "a scale with a note": lambda told: told["scale"].update(note="ann"),
     "a scale without a point": lambda told: told["scale"].update(low=1),
@@ -251,7 +264,7 @@ OF_A_LEDGER: dict[str, Callable[[dict], object]] = {
         sensitivity=True
     ),
     "long numbers": lambda told: told["settings"]["spreads"].__setitem__(0, 0.1234567891234),
-    "numbers more": lambda told: _counts_of_users(told).append(_counts_of_users(told)[-1]),
+    "numbers more": _one_count_more,
 }
 # The same content, written in another way; each digest fits.
 OF_WRITING: dict[str, Callable[[bytes], bytes]] = {
