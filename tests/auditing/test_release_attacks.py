@@ -15,13 +15,13 @@ from recveil.auditing.release_attacks import Content, attack_table
 from recveil.clustering import BisectingKGather
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
-from recveil.methods.registry import same_again
-from recveil.methods.release_summary import describe_predictive
+from recveil.methods.registry import same_again, summarize
 from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
 from recveil.report.audit.disclosure import of_fit, percent, statements_of_content
+from recveil.report.release import describe_summary
 from shared.auditing_release_attacks import BYSTANDER, audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -61,7 +61,7 @@ class TestLevels:
     def test_nobody_is_promised_an_average(self, found):
         text = " ".join(found.to_dict()["verdict"])
         assert "the guarantee is at most" not in text
-        alone = found.manifest.counts["alone"]
+        alone = found.manifest.counts["singletons"]
         assert alone > 0
         assert f"{alone} users are in classes of one and are not protected" in text
         assert "a probability of at most 1/4 = 25.0%" in text
@@ -174,10 +174,8 @@ class TestLabels:
         release = anonymizer.anonymize(fine)
         given = release.private.lone_ratings
         assert given.exact_share < 0.05 < given.rating_share <= given.near_share
-        told = describe_predictive(release, fine)[0]
-        assert told.startswith(
-            f"Published to within the rounding (0.02): {given.near_share:.1%} of"
-        )
+        told = describe_summary(summarize(release, fine))[0]
+        assert f"{given.near_share:.1%} of the ratings to within the rounding (0.02" in told
         found = audited(anonymizer, fine, tmp_path)
         plain, text = found.to_dict(), " ".join(found.to_dict()["verdict"])
         assert f"{given.near_share:.1%} are in the release to within the rounding (0.02)" in text

@@ -131,7 +131,7 @@ def test_duplicates_are_an_error_first(run, tmp_path):
 
 BAD_INPUT = {
     "empty.csv": ("", "empty"),
-    "header-only.csv": ("user,item,rating\n", "no ratings"),
+    "header-only.csv": ("user,item,rating\n", "has no rows"),
     "nan.csv": ("user,item,rating\n1,1,nan\n2,1,3\n", "line 2: rating nan is not a finite number"),
     "inf.csv": ("user,item,rating\n1,1,3\n2,1,inf\n", "line 3: rating inf is not a finite number"),
     "scale.csv": ("user,item,rating\n1,1,3\n2,1,7.5\n", "line 3: rating 7.5 outside the scale"),

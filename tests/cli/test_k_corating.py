@@ -38,7 +38,7 @@ def test_fills_that_give_themselves_away_are_warned_of(run):
     assert "not rounded to the scale, since 0:9 is continuous" in out
     _, out, _ = run(*ANONYMIZE, "--fill", "similarity", "--round-fills", "--force")
     assert "Warning" not in out
-    assert "whoever works the invented ones out again" in Path("out/README.md").read_text()
+    assert "an adversary who recomputes them" in Path("out/README.md").read_text()
 
 
 @pytest.mark.parametrize("protect", ["labels", "mean"])
@@ -49,7 +49,7 @@ def test_labels_can_be_protected_by_the_mean(run, protect):
     assert "real ratings stand" not in out
     assert run("verify", "out", "--claim", "identical-rows")[0] == 0
     assert run("verify", "out", "--claim", "co-rated")[0] == 0
-    assert "so can the rating; not whose it is" in Path("out/README.md").read_text()
+    assert "so can that rating, but not who gave it" in Path("out/README.md").read_text()
 
 
 def test_dealt_labels_are_the_publishers_word(run):
@@ -57,7 +57,7 @@ def test_dealt_labels_are_the_publishers_word(run):
     assert code == 0
     assert "which no file can prove" in out
     card = " ".join(Path("out/README.md").read_text().split())
-    assert "This is the publisher's word: no file can prove it." in card
+    assert "No file can prove this; the publisher states it." in card
     assert json.loads(Path("out/release.json").read_text())["claim"] == "co-rated"
     assert run("verify", "out", "--claim", "identical-rows")[0] == 1
 

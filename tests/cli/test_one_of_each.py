@@ -16,6 +16,8 @@ def test_a_scale_for_likes_is_refused_with_what_works(tmp_path, said):
     path = tmp_path / "likes.csv"
     path.write_text("user,item\nu1,i1\nu2,i1\n")
     named = said("inspect", path, "--drop-off-scale", "--scale", "1:5:1")
-    assert "error: likes.csv: scale (--scale) is 1:5:1, but there are no ratings; leave" in named
+    assert (
+        "error: likes.csv: scale (--scale) 1:5:1: given, but there are no ratings; leave" in named
+    )
     bare = said("inspect", path, "--drop-off-scale")
-    assert "drop_off_scale (--drop-off-scale) is given, but there are no ratings; leave" in bare
+    assert "drop_off_scale (--drop-off-scale) is given, but no ratings are; leave" in bare

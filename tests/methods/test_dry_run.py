@@ -67,7 +67,7 @@ def test_it_agrees_with_the_run_and_writes_nothing(ratings, tmp_path, name):
     if expected is not None:
         assert really.n_values == pytest.approx(expected.n_values, rel=0.5)
         assert really.kind == expected.kind
-        if really.kind != "drawn":  # what is said of real people there is as noisy as all else
+        if really.kind != "synthetic":  # what is said of real people there is as noisy as all else
             assert really.ratings == expected.ratings
     assert dry.sentences()
     assert dry.to_dict()["method"] == dry.method.name

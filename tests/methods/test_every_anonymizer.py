@@ -139,7 +139,7 @@ class TestEveryAnonymizer:
     def test_labels_lie_on_the_grid_within_the_scale(self, name, invented):
         given = {"round_values": 0.25} if name in PREDICTIVE else {}
         release = ANONYMIZERS[name](5, seed=1, **given).anonymize(invented)
-        per_point = 4 if given else round(1 / release.published.settings.get("label_step", 1))
+        per_point = 4 if given else round(1 / release.published.settings.get("value_step", 1))
         for block in release.published.blocks():
             assert ((block.values >= 1) & (block.values <= 5)).all()
             steps = block.values * per_point

@@ -12,6 +12,7 @@ from recveil.methods.hidden_items import anonymize_hidden
 from recveil.methods.registry import summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.data_card import data_card
+from recveil.release.earlier_formats import with_names_of
 from recveil.release.manifest import FileEntry, Manifest, private_twin, to_bytes
 from recveil.release.manifest_reader import known_manifest
 from recveil.report.release import describe_summary
@@ -192,7 +193,7 @@ def test_the_card_says_so(folder):
     assert manifest.settings["items"] == "pseudonyms"
     card = data_card(manifest, "ratings.csv")
     assert "a pseudonym of an item" in card
-    assert "That items stay hidden" in card
+    assert "Items can be re-identified" in card
 
 
 def test_other_names_do_not_pass(folder):
@@ -220,8 +221,10 @@ def test_numbers_are_no_pseudonyms(folder):
 def test_the_first_format_does_not_know_it(folder):
     content = json.loads((folder / "release.json").read_text())
     del content["counts"]["duplicates_dropped"]
-    sign(folder, format="recveil-release-1", counts=content["counts"])
-    assert named_problem(verify(folder), "which this format does not know")
+    older = with_names_of(1, content)
+    parts = {name: older[name] for name in ("counts", "settings")}
+    sign(folder, format="recveil-release-1", **parts)
+    assert named_problem(verify(folder), "which this format does not have")
 
 
 def test_the_private_file_must_not_be_published(folder):

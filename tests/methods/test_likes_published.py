@@ -49,7 +49,7 @@ def test_rows_are_filled_up_by_hand():
     assert release.published.settings == {
         "method": "k-coRating",
         "grouping": "gecom",
-        "ratings": "likes",
+        "feedback": "implicit",
     }
 
 
@@ -169,8 +169,8 @@ class TestDrawn:
         assert len(rows) == release.published.n_users == 70
         assert all(items and set(labels) == {1.0} for _, items, labels in rows)
         assert list(release.published.settings) == [
-            *("method", "noise", "catalogue", "people", "pooled_share", "activity", "directions"),
-            "ratings",
+            *("method", "noise", "item_catalog", "n_users", "omitted_share", "user_counts"),
+            *("factors", "feedback"),
         ]
 
     def test_dates_have_no_say(self):
@@ -267,7 +267,9 @@ class TestFromFiles:
         assert found.ratings.n_ratings == 300
         card = (file / "out" / "README.md").read_text()
         assert (
-            "300 rows were left out, because their user had liked the item more than once." in card
+            "300 input rows were dropped, because the user had more than one interaction with the "
+            "item."
+            in card
         )
 
     def test_fives_on_a_named_scale_are_no_likes(self, file):
@@ -332,4 +334,4 @@ class TestFromFiles:
         out = file / "out"
         anonymize(file / "likes.csv", out, k=3, method="sparse", seed=1, hide_items=True)
         assert '"items": "pseudonyms"' in (out / "release.json").read_text()
-        assert "what other people liked" in (out / "README.md").read_text()
+        assert "Items can be re-identified" in (out / "README.md").read_text()

@@ -66,7 +66,7 @@ class TestLevels:
         sizes = people_of(release, invented)
         assert result.singletons == (sizes == 1).sum() > 0
         card = (tmp_path / "out" / "README.md").read_text()
-        assert f"**{result.singletons} people stand alone**" in card
+        assert f"**{result.singletons} users have a record of their own**" in card
         private = pq.read_table(tmp_path / "out.private" / "assignment.parquet")
         levels = dict(zip(*(private[name].to_pylist() for name in ("user_id", "k")), strict=True))
         for user, activity in zip(invented.users.tolist(), invented.activity, strict=True):

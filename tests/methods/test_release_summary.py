@@ -74,7 +74,10 @@ def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, crowd, epsilon, judged
 def test_a_noisy_share_is_not_stated_as_a_fact(drawn, crowd, noise):
     published = drawn.published
     claim = published.claim if noise else Claim("aggregates", 300)
-    settings = published.settings | {"pooled_share": 0.25, "noise": "gaussian" if noise else "none"}
+    settings = published.settings | {
+        "omitted_share": 0.25,
+        "noise": "gaussian" if noise else "none",
+    }
     release = Sides(replace(published, claim=claim, settings=settings), drawn.private)
     (said,) = (each for each in describe_summary(summarize(release, crowd)) if "25.0%" in each)
     assert ("a noisy mean" in said) is noise

@@ -138,8 +138,8 @@ class TestDrawn:
         monkeypatch.chdir(tmp_path / "out")
         found = {}
         exec(re.sub(r"(?m)^    ", "", f"    import json{lines}"), found)
-        assert found["person"]
-        assert set(found["person"].values()) <= set(WORDS)
+        assert found["user"]
+        assert set(found["user"].values()) <= set(WORDS)
 
 
 class TestWithoutAnOrder:
@@ -158,7 +158,7 @@ class TestWithoutAnOrder:
         told = json.loads((folder / "release.json").read_text())
         assert told["format"] == "recveil-release-9"
         assert told["scale"]["ordered"] is False
-        assert "which have no order" in (folder / "README.md").read_text()
+        assert "without an order" in (folder / "README.md").read_text()
         told = audit(words_file, release=folder, targets=60, curves=False, words=ORDER).to_dict()
         for attack in told["release"]["attacks"]:
             assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
@@ -171,9 +171,7 @@ class TestWithoutAnOrder:
         frame = pa.table(
             {"user": range(12), "item": [7] * 12, "rating": ["up"] * 6 + ["down"] * 5 + ["odd"]}
         )
-        assert any(
-            "word 'odd' was given by 1 person" in n for n in understand(frame, words="all").notes
-        )
+        assert any("'odd'" in n and "1 user" in n for n in understand(frame, words="all").notes)
         with raises("scale.inferred", "'odd'", 1, 5):
             anonymize(frame, tmp_path / "out", k=5, method="words", words="all")
         options = {"words": "up,down", "drop_off_scale": True}

@@ -140,7 +140,7 @@ def test_the_release_says_how_many_rows_are_gone(tmp_path: Path):
     made = anonymize(tmp_path / "r.csv", tmp_path / "out", k=3, duplicates="last", scale=STARS)
     assert made.reading.duplicates_dropped == 2
     card = (tmp_path / "out" / "README.md").read_text()
-    assert "2 rows" in card
+    assert "2 input rows" in card
 
 
 def test_frames_say_how_many_rows_are_gone():

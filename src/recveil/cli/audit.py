@@ -1,5 +1,6 @@
 """recveil audit."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -127,7 +128,7 @@ def audit(
         )
 
 
-def _by_spark(source: str, master: str | None, given: dict[str, Any]) -> "Audit":
+def _by_spark(source: str, master: str | None, given: Mapping[str, Any]) -> "Audit":
     """Audit by Spark; the library rejects what Spark does not offer."""
     from recveil.spark import audit
 

@@ -296,7 +296,7 @@ def write_risk_file(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:
 SCHEMA_VERSION = 2
 
 
-def write_json(result: dict[str, Any], target: Path | None) -> bool:
+def write_json(result: Mapping[str, object], target: Path | None) -> bool:
     """Write JSON to a file, or to standard output for "-"; return whether text may follow.
 
     The file is readable for its creator alone, since some results contain user ids.

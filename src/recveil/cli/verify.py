@@ -1,5 +1,6 @@
 """recveil verify."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -131,14 +132,16 @@ def _with_croissant(result: "Verification", path: Path, croissant: Path) -> "Ver
     )
 
 
-def _by_spark(path: Path, master: str | None, options: dict[str, Any]) -> "Verification":
+def _by_spark(path: Path, master: str | None, options: Mapping[str, Any]) -> "Verification":
     """Verify with Spark, which supports fewer options."""
     from recveil.io.ingestion import has_value
     from recveil.spark import verify
 
-    private, k = options.pop("private"), options.pop("k")
-    if unsupported := [name for name, value in options.items() if has_value(value)]:
+    supported = {"private", "k"}
+    if unsupported := [
+        n for n, value in options.items() if n not in supported and has_value(value)
+    ]:
         raise typer.BadParameter(
             f"--{unsupported[0]}: not with --engine spark; drop one of the two"
         )
-    return verify(path, k=k, private=private, master=master)
+    return verify(path, k=options["k"], private=options["private"], master=master)

@@ -733,7 +733,7 @@ class SparseMaking:
             claim=Claim(SPARSE.claim_of({}), k),
             items=lake.items,
             scale=lake.scale,
-            settings=settings,
+            settings=dict(settings),
             n_users=users.n_users,
             prefix=prefix_of(users, np.random.default_rng([*secret, _PREFIX])),
             blocks=lambda: iter(()),

@@ -496,7 +496,7 @@ class _Executors:
         return {**counts, "users": counts["records"]}, self.items
 
 
-def _merge_scans(rows: list[dict[str, Any]]) -> tuple[list[Violation], list[Limit]]:
+def _merge_scans(rows: list[Mapping[str, Any]]) -> tuple[list[Violation], list[Limit]]:
     """Combine the violations of all pieces, and what was not searched."""
     result = {tuple(each): None for row in rows for each in json.loads(row["violations"])}
     met = IdsInItems("", sum(row["unknown"] for row in rows), sum(row["met"] for row in rows))

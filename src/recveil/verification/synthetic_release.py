@@ -214,7 +214,7 @@ def _odd_rows(table: pa.Table) -> Iterator[str]:
             yield f"column {name!r} contains values that are not numbers, or above {_LARGEST:g}"
 
 
-def _wrong_counts(manifest: Manifest, found: dict[str, Any]) -> Iterator[Violation]:
+def _wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Violation]:
     for name in counts_of(manifest.format, manifest.claim.about, manifest.layout):
         stated = manifest.counts.get(name)
         if stated != found[name]:

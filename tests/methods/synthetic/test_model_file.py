@@ -83,7 +83,7 @@ def test_without_directions_one_column_of_tastes():
 def test_models_of_older_formats_follow_tastes_as_they_did(noise, tilt):
     model = rule()
     older = model_settings(model) | {"noise": noise}
-    del older["tilts"], older["likings"]
+    del older["slopes"], older["slope_spreads"]
     back = read_model(model_table(np.arange(50), model), older, model.scale)
     assert back.tilts.tolist() == [tilt] * 3
     assert back.likings.tolist() == [0.2] * 3
@@ -102,7 +102,7 @@ def test_other_directions_than_the_settings_tell_of_are_refused():
 def test_labels_are_on_the_grid_that_the_manifest_names(scale):
     model = rule(scale)
     for grid in {tenths_of(scale), scale.step} - {None}:
-        settings = {"label_step": grid, **model_settings(model)}
+        settings = {"value_step": grid, **model_settings(model)}
         manifest = Manifest(Claim("aggregates", 30), "model", settings, scale)
         table = model_table(np.arange(50), model)
         for block in sample_users(manifest, table, 60, np.random.default_rng(1)):

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.publish.release import Release
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
+from recveil.release.method import Settings
 from recveil.release.records import Groups, Records
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -68,7 +69,7 @@ class Baseline(ABC):
     def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
         """Return the users and the contents of the records."""
 
-    def _settings(self, _scale: RatingScale) -> dict[str, Any]:
+    def _settings(self, _scale: RatingScale) -> Settings:
         """Return the settings that are published."""
         return {name: value for name, value in vars(self).items() if name != "seed"}
 
@@ -123,7 +124,7 @@ class GlobalItemMeans(Baseline):
 
         return groups, blocks
 
-    def _settings(self, scale: RatingScale) -> dict[str, Any]:
+    def _settings(self, scale: RatingScale) -> Settings:
         return {"value_step": value_step(self.round_values, scale)}
 
 
@@ -375,7 +376,7 @@ class AdditiveNoise(SameCells):
         super()._check(ratings)
         self.noise(ratings.scale)
 
-    def _settings(self, scale: RatingScale) -> dict[str, Any]:
+    def _settings(self, scale: RatingScale) -> Settings:
         noise = self.noise(scale)
         return {"kind": noise.kind, "scale": noise.scale}
 

@@ -13,6 +13,7 @@ from recveil.methods.baselines.perturbation import Baseline, LabelNoise, each_us
 from recveil.methods.components import PREDICTORS
 from recveil.predict import Padder, Padding
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.method import Settings
 from recveil.release.records import Groups, Records
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.linear_algebra import one_thread
@@ -131,7 +132,7 @@ class RotationPerturbation(Baseline):
             )
         return PREDICTORS[self.predictor](seed)
 
-    def _settings(self, _scale: RatingScale) -> dict[str, Any]:
+    def _settings(self, _scale: RatingScale) -> Settings:
         name = self.predictor if isinstance(self.predictor, str) else type(self.predictor).__name__
         return {"space": self.space, "predictor": name}
 
@@ -202,7 +203,7 @@ class GeometricPerturbation(RotationPerturbation):
             "gaussian", (scale.range / 10 or 1.0) if self.scale is None else self.scale
         )
 
-    def _settings(self, scale: RatingScale) -> dict[str, Any]:
+    def _settings(self, scale: RatingScale) -> Settings:
         return {**super()._settings(scale), "scale": self._noise(scale).scale}
 
     def _check(self, ratings: Ratings) -> None:

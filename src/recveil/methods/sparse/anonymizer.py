@@ -32,6 +32,7 @@ from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
+from recveil.release.method import Settings
 from recveil.release.records import Groups, Records
 from recveil.release.specs.sparse import MAX_CLUSTER, MIN_CLUSTER, SPARSE
 from recveil.runtime.compiled import compiled
@@ -177,7 +178,7 @@ class SparseRows:
                 code="table.too-few-ratings",
             )
 
-    def public_settings(self, scale: RatingScale) -> dict[str, Any]:
+    def public_settings(self, scale: RatingScale) -> Settings:
         """Return the settings that are published."""
         settings = {
             "method": SPARSE.title,

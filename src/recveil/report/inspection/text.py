@@ -1,7 +1,5 @@
 """JSON documents and sentences of inspections."""
 
-from typing import Any
-
 from recveil.inspection.column_roles import Identifier, Sign
 from recveil.inspection.results import FEW, Inspection
 from recveil.inspection.statistics import Distribution
@@ -67,11 +65,11 @@ def _(result: Inspection) -> dict[str, object]:
     }
 
 
-def _distribution(counts: Distribution) -> dict[str, Any]:
+def _distribution(counts: Distribution) -> dict[str, object]:
     return {**counts._asdict(), "bins": [each._asdict() for each in counts.bins]}
 
 
-def _identifier(identifier: Identifier) -> dict[str, Any]:
+def _identifier(identifier: Identifier) -> dict[str, object]:
     return {
         **identifier._asdict(),
         "description": KINDS[identifier.kind],

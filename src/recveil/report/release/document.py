@@ -52,7 +52,7 @@ def folders_to_dict(output: Path) -> dict[str, str]:
     return {"output": str(output), "private": twin_name(str(output))}
 
 
-def estimate_to_dict(expected: Expected | None) -> dict[str, Any] | None:
+def estimate_to_dict(expected: Expected | None) -> dict[str, object] | None:
     """Return the estimated size and time of a release."""
     if expected is None:
         return None
@@ -62,9 +62,9 @@ def estimate_to_dict(expected: Expected | None) -> dict[str, Any] | None:
 
 def earlier_to_dict(
     earlier: Sequence[Earlier], warnings: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return earlier releases with the number of these users in each."""
-    found: list[dict[str, Any]] = [
+    found: list[dict[str, object]] = [
         {"release": str(each.folder), "users": each.n_users} for each in earlier
     ]
     for each, warning in zip(found, warnings or (), strict=False):
@@ -72,7 +72,7 @@ def earlier_to_dict(
     return found
 
 
-def _figures(figures: Any) -> dict[str, Any] | None:
+def _figures(figures: Any) -> dict[str, object] | None:
     """Return figures whose stored names say label for a published value."""
     if figures is None:
         return None

@@ -1,7 +1,6 @@
 """The result of `recveil anonymize`, printed for the publisher."""
 
 from pathlib import Path
-from typing import Any
 
 from recveil.methods import Anonymized, DryRun
 from recveil.publish.size_estimate import Expected
@@ -26,7 +25,7 @@ def show_release(made: Anonymized, *, is_explained: bool = False) -> None:
         explain(terms_of(made.verification))
 
 
-def release_to_dict(made: Anonymized, expected: Expected | None) -> dict[str, Any]:
+def release_to_dict(made: Anonymized, expected: Expected | None) -> dict[str, object]:
     """Return a release as plain data, for JSON."""
     data = data_to_dict(made.ratings, made.reading)
     return {**made.to_dict(), "data": data, "expected": estimate_to_dict(expected)}
@@ -41,7 +40,7 @@ def show_dry_run(dry: DryRun) -> None:
     echo(f"Nothing was written: no {folders['output']}, and no {folders['private']}.")
 
 
-def dry_run_to_dict(dry: DryRun) -> dict[str, Any]:
+def dry_run_to_dict(dry: DryRun) -> dict[str, object]:
     """Return an estimate as plain data, for JSON."""
     return {**dry.to_dict(), "data": data_to_dict(dry.reading.ratings, dry.reading)}
 
@@ -67,7 +66,7 @@ def show_released(made: Released, output: Path, *, is_explained: bool = False) -
         explain(terms_of(made.verification))
 
 
-def released_to_dict(made: Released, output: Path) -> dict[str, Any]:
+def released_to_dict(made: Released, output: Path) -> dict[str, object]:
     """Return a release by Spark as plain data, for JSON."""
     return {
         **folders_to_dict(output),
