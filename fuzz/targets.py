@@ -43,6 +43,7 @@ from recveil.io.worker import decoded_table, decoding
 from recveil.methods.synthetic.options import parse_item_catalog
 from recveil.ratings import Ratings
 from recveil.release.data_card import data_cards
+from recveil.release.earlier_formats import with_todays_names
 from recveil.release.manifest import Manifest
 from recveil.runtime.errors import MOST_CHARACTERS, RecveilError
 from recveil.verification import Verification, verify
@@ -324,7 +325,9 @@ def compare_verdicts(folder: Path) -> None:
     if problems := list(independent.problems(folder)):
         raise FoundError(f"verify holds, but: {problems[0]}")
     told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    cards = data_cards(Manifest.from_json(told), next(iter(told["files"])))
+    number = int(told["format"].rpartition("-")[2])
+    manifest = Manifest.from_json(with_todays_names(told, number))
+    cards = data_cards(manifest, manifest.ratings_file)
     if (folder / "README.md").read_bytes() not in [card.encode() for card in cards]:
         raise FoundError("verify holds, but: the card is another one")
 

@@ -208,7 +208,9 @@ class TestTheFuzzersOwnEyes:
         ],
         ids=["no-utf-8", "truth", "spaces", "mark", "utf-16", "gzip", "nan"],
     )
-    @pytest.mark.filterwarnings("ignore:.*among the users|.*users may be|.*has a blank:UserWarning")
+    @pytest.mark.filterwarnings(
+        "ignore:.*among the users|.*users may be|.*with a blank:UserWarning"
+    )
     def test_objects_that_are_unusual_are_no_findings(self, data, tmp_path):
         targets.objects(data)
         (tmp_path / "r").write_bytes(data)

@@ -46,7 +46,7 @@ class TestNamesAreCountedOnce:
         manifest = json.loads(file.read_text()) | {f"{n:x}": 0 for n in range(95_000)}
         file.write_text(json.dumps(manifest, separators=(",", ":"))[:-1] + ',"0":0}')
         _, problems = read_manifest(file)
-        assert problems[0] == "the key '0' stands twice"
+        assert problems[0].startswith("the key '0' ")
         assert len(problems) > 95_000
 
     def test_names_of_an_object(self, tmp_path):
@@ -102,7 +102,7 @@ class TestWhatBecomesManyRows:
         found = verify(folder)
         assert not found.holds
         assert len(found.violations) == MOST_KEPT + 1
-        told = re.search("and (.*) more violations", found.violations[-1].problem)
+        told = re.search("([0-9,]+) more violations", found.violations[-1].problem)
         assert int(told[1].replace(",", "")) > 60_000
 
     def test_items_of_a_model_take_no_more_than_they_may(self, tmp_path):

@@ -17,7 +17,7 @@ from recveil.methods import KCoRater, PredictiveAnonymizer, anonymize
 from recveil.methods.registry import Maker, forget, register
 from recveil.release.claim import Claim, claim_kind, forget_claim, register_claim
 from recveil.release.data_card import data_card
-from recveil.release.earlier_formats import with_names_of, with_todays_names
+from recveil.release.earlier_formats import class_list_header, with_names_of, with_todays_names
 from recveil.release.manifest import COUNTS, FORMAT, FORMATS, Manifest, to_bytes
 from recveil.release.method import Option
 from recveil.release.registry import forget_method, register_method, variant_of
@@ -112,9 +112,14 @@ def test_an_old_format_knows_no_newer_method(tmp_path):
     def older(content):
         del content["counts"]["duplicates_dropped"]
         content.update(with_names_of(1, content), format="recveil-release-1")
+        content["files"]["classes.csv"] = {
+            "sha256": hashlib.sha256(classes).hexdigest(),
+            "bytes": len(classes),
+        }
 
-    classes = (tmp_path / "old" / "classes.csv").read_bytes()
-    (tmp_path / "old" / "classes.csv").write_bytes(classes.replace(b"users", b"people"))
+    file = tmp_path / "old" / "classes.csv"
+    classes = file.read_bytes().replace(class_list_header(9), class_list_header(1))
+    file.write_bytes(classes)
     rewrite(tmp_path / "old", older)
     assert verify(tmp_path / "old").holds
     with registered(Maker(replace(TOY, settings=PREDICTIVE.settings[1:]), PredictiveAnonymizer)):

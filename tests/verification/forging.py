@@ -192,6 +192,26 @@ def _in_order(told: dict, **more: object) -> None:
     told.update(more | own)
 
 
+def _named(told: dict, name: str) -> str:
+    """Return the name of a setting in the release's format."""
+    before = {"value_step": "label_step", "user_counts": "activity"}
+    return name if told["format"] == "recveil-release-9" else before[name]
+
+
+def _with_step(told: dict, step: object) -> None:
+    told["settings"][_named(told, "value_step")] = step
+
+
+def _step_first(told: dict) -> None:
+    name = _named(told, "value_step")
+    _in_order(told["settings"], **{name: told["settings"].pop(name, 0.1)})
+
+
+def _one_count_more(told: dict) -> None:
+    counts = told["settings"][_named(told, "user_counts")]
+    counts.append(counts[-1])
+
+
 # What no release.json says, or not in this way.
 OF_FORM: dict[str, Callable[[dict], object]] = {
     "nobody": lambda told: told.update(k=0),
@@ -204,7 +224,7 @@ OF_FORM: dict[str, Callable[[dict], object]] = {
     "sets that are true": lambda told: told["diversity"].update(b=True),
     "rows with a point": lambda told: told["diversity"].update(l=1.0),
     "diversity with a note": lambda told: told["diversity"].update(note="ann"),
-    "a format to come": lambda told: told.update(format="recveil-release-9"),
+    "a format to come": lambda told: told.update(format="recveil-release-10"),
     "a format with a name": lambda told: told.update(format="ann-release-3"),
     "another format": lambda told: told.update(format="recveil-release-1"),
     "the format of noisy sums": lambda told: told.update(format="recveil-release-8"),
@@ -218,12 +238,10 @@ OF_FORM: dict[str, Callable[[dict], object]] = {
     "a note in settings": lambda told: told["settings"].update(note="ann"),
     "a method": lambda told: told["settings"].update(method="ann's"),
     "no settings": lambda told: told.update(settings={}),
-    "settings in another order": lambda told: _in_order(
-        told["settings"], value_step=told["settings"].pop("value_step", 0.1)
-    ),
-    "a step as text": lambda told: told["settings"].update(value_step="ann"),
-    "a step of nothing": lambda told: told["settings"].update(value_step=0.0),
-    "a step without a point": lambda told: told["settings"].update(value_step=1),
+    "settings in another order": _step_first,
+    "a step as text": lambda told: _with_step(told, "ann"),
+    "a step of nothing": lambda told: _with_step(told, 0.0),
+    "a step without a point": lambda told: _with_step(told, 1),
     "hidden items that stand there": lambda told: told["settings"].update(items="ann"),
     "a scale with a note": lambda told: told["scale"].update(note="ann"),
     "a scale without a point": lambda told: told["scale"].update(low=1),
@@ -246,9 +264,7 @@ OF_A_LEDGER: dict[str, Callable[[dict], object]] = {
         sensitivity=True
     ),
     "long numbers": lambda told: told["settings"]["spreads"].__setitem__(0, 0.1234567891234),
-    "numbers more": lambda told: told["settings"]["user_counts"].append(
-        told["settings"]["user_counts"][-1]
-    ),
+    "numbers more": _one_count_more,
 }
 # The same content, written in another way; each digest fits.
 OF_WRITING: dict[str, Callable[[bytes], bytes]] = {

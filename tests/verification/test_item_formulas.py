@@ -76,9 +76,9 @@ def refused(folder):
 def test_the_card_says_how_many_which_and_what_to_do(out):
     assert verify(out).holds
     card = (out / "README.md").read_text()
-    assert "3 of the ids of items begin as a formula does" in card
+    assert "3 item ids begin like a formula" in card
     assert r'such as `"\tb"`' in card
-    assert "`item_id` as a column of text" in card
+    assert "Import `item_id` as text" in card
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -108,7 +108,9 @@ def test_an_example_shows_nothing_and_ends_no_quotes(tmp_path):
     bad = "=`<img src=x>|\t# Anonymized ratings\x7f é" + "x" * 99
     ANONYMIZER.anonymize(table([bad, "Heat", "Up"])).write(tmp_path / "out")
     assert verify(tmp_path / "out").holds
-    (shown,) = re.findall("such as `(.*)`[.] They", (tmp_path / "out" / "README.md").read_text())
+    (shown,) = re.findall(
+        "such as `(.*)`[.] A spreadsheet", (tmp_path / "out" / "README.md").read_text()
+    )
     assert shown == in_quotes(bad[:40])
     assert shown.isascii()
     assert not set("`<>\n") & set(shown)

@@ -82,8 +82,8 @@ def test_what_the_files_say(made, name):
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_card_says_nothing_of_values(made, name):
     card = (made / f"{name}-users-parquet" / "README.md").read_text()
-    assert card.startswith("# Anonymized likes\n")
-    assert "always 1, for programs that want a column of ratings: there were none" in card
+    assert card.startswith("# Anonymized interactions\n")
+    assert "always 1, for programs that need a rating: the feedback is implicit" in card
     for word in ("rounded", "predicted", "fill", "item means", "scale", "exact ratings"):
         assert word not in card, word
 

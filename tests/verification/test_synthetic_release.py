@@ -318,14 +318,14 @@ def test_epsilon_delta_and_ledger_come_together():
 def test_the_card_says_what_it_means(made):
     card = (made / "noisy-users" / "README.md").read_text()
     for words in (
-        "Nobody in this table is a person.",
-        "by a factor of at most **4.85e+08**",
-        "The publisher's word",
+        "No user in this table is real.",
+        "factor of at most **4.85e+08**",
+        "The publisher states the rest",
         "| item sums | who rated each item | 25 | 1 |",
     ):
         assert words in card
     exact = (made / "exact-users" / "README.md").read_text()
-    assert "Nothing is promised about who is in the data." in exact
+    assert "Membership is not protected." in exact
     assert "epsilon" not in exact
 
 
@@ -333,7 +333,9 @@ def test_the_card_says_what_was_pooled(made):
     manifest = manifest_of(made / "noisy-users")
     manifest["settings"]["omitted_share"] = 0.03
     card = data_card(Manifest.from_json(manifest), "ratings.parquet")
-    assert "3.0 % on average (counted with noise) are of items that too few" in card
+    assert (
+        "3.0 % of a user's ratings on average (a noisy figure) are for items with too few" in card
+    )
 
 
 def test_a_model_with_a_gap_among_its_ids_is_refused(tmp_path):

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from recveil.release.earlier_formats import class_list_header, with_names_of
 from recveil.verification import verify
 from shared.verification_tampering import (  # noqa: F401 (fixtures)
     IN_MANIFEST,
@@ -111,7 +112,7 @@ OTHER_FILES = {
         "classes.csv",
         lambda text: "".join([text.splitlines(True)[0], *text.splitlines(True)[:0:-1]]),
     ),
-    "another header": ("classes.csv", lambda text: text.replace("digest,people", "alice,p1")),
+    "another header": ("classes.csv", lambda text: text.replace("digest,users", "alice,p1")),
     "a class in capitals": (
         "classes.csv",
         lambda text: text[:14] + text[14:].upper(),
@@ -132,7 +133,7 @@ def test_other_files_are_what_recveil_writes(copy_of, form, way):
     folder = copy_of(f"{form}-csv")
     name, change = OTHER_FILES[way]
     if form.startswith("synthetic") and name == "classes.csv":
-        (folder / name).write_text("digest,people\n")  # drawn records have no classes
+        (folder / name).write_text("digest,users\n")  # drawn records have no classes
         assert _refused(folder)
         return
     text = (folder / name).read_text()
@@ -438,7 +439,11 @@ def test_a_card_of_another_format_does_not_hold(copy_of, before):
     manifest = _manifest(folder) | {"format": before}
     if before == "recveil-release-1":
         del manifest["counts"]["duplicates_dropped"]
-    _sign(folder, manifest)
+    number = int(before[-1])
+    classes = (folder / "classes.csv").read_bytes()
+    todays, old = class_list_header(9), class_list_header(number)
+    (folder / "classes.csv").write_bytes(classes.replace(todays, old))
+    _sign(folder, with_names_of(number, manifest))
     assert [violation.where for violation in verify(folder).violations] == ["README.md"]
 
 
@@ -510,7 +515,8 @@ class TestFormat1:
     @pytest.mark.parametrize("way", ["a note", "a seed in settings", "a wrong count of labels"])
     def test_they_are_checked_as_strictly(self, old, way):
         manifest = _manifest(old)
-        IN_MANIFEST[way](manifest)
+        change = IN_MANIFEST.get(way, _set("counts", "labels", value=1))
+        change(manifest)
         _sign(old, manifest)
         assert _refused(old)
 
