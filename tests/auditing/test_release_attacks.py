@@ -276,7 +276,7 @@ def test_each_rate_says_when_it_is_not_above_its_baseline(baseline, is_specified
 
 def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):
     told = co_rated.to_dict()["headline"]
-    assert told.endswith("nothing is promised against those who know ratings.")
+    assert told.endswith("there is no guarantee against adversaries who know ratings.")
     assert of_levels.to_dict()["headline"].endswith(
         "users are in classes of one and are not protected."
     )

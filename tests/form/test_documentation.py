@@ -388,8 +388,8 @@ def test_the_figures_of_words_are_those_of_the_experiments():
     )
     (counts,) = re.findall(r"counts of items with words .*\(AUC\) \| (0\.\d\d)", measured)
     assert (
-        f"{one} with commonest words and k = 5, {other} with k = 20, and with drawn words "
-        f"{drawn[0]} and {drawn[1]}, where exact counts of each item with each word tell {counts}"
+        f"{one} with commonest labels and k = 5, {other} with k = 20, and with sampled labels "
+        f"{drawn[0]} and {drawn[1]}, where exact counts of each item with each label give {counts}"
     ) in WORDS_UNDONE
     assert (
         f"an AUC of {one} (k = 5, commonest words; {other} with k = 20; drawn words {drawn[0]} and "

@@ -33,7 +33,7 @@ def test_neither_promise(run):
     code, told = run()
     assert code == 2
     assert "--k K: at least k users share each published row" in told
-    assert "--epsilon E: nobody's row is published" in told
+    assert "--epsilon E: no user's row is published" in told
 
 
 def test_both_promises(run):

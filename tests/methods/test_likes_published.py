@@ -268,8 +268,7 @@ class TestFromFiles:
         card = (file / "out" / "README.md").read_text()
         assert (
             "300 input rows were dropped, because the user had more than one interaction with the "
-            "item."
-            in card
+            "item." in card
         )
 
     def test_fives_on_a_named_scale_are_no_likes(self, file):

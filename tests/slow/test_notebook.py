@@ -18,7 +18,7 @@ class TestTables:
             ("audit of a table", ["adversary", "control", "colleague"]),
             ("comparison", ["setting", "lists retained", "padded, k = 3"]),
             ("evaluated", ["recommender", "RMSE raw", "release"]),
-            ("release", ["layout", "labels"]),
+            ("release", ["layout", "values"]),
         ],
     )
     def test_say_what_was_found(self, results, name, texts):

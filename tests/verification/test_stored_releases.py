@@ -21,8 +21,8 @@ def test_there_is_one_of_each_format_and_kind():
     told = [json.loads((folder / "release.json").read_text("utf-8")) for folder in STORED]
     assert {each["format"] for each in told} == {f"recveil-release-{n}" for n in (5, 6, 7, 8)}
     assert {each["settings"]["method"] for each in told} == {
-        *("predictive anonymization", "k-coRating", "sparse rows", "synthetic users"),
-        "nominal labels",
+        *("predictive anonymization", "k-coRating", "sparse rows", "synthetic people"),
+        "words by shares",
     }
     assert {each["layout"] for each in told} == {"users", "groups", "model"}
     assert {each["recveil"] for each in told} == {"1.0.0"}

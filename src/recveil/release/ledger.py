@@ -180,7 +180,7 @@ def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: fl
 
     Examples
     --------
-    >>> cost_of_rerun(Ledger((Query("people", "how many", 1.0, 2.0, 1),)), 1e-6, 0.5, 0.0)
+    >>> cost_of_rerun(Ledger((Query("users", "how many", 1.0, 2.0, 1),)), 1e-6, 0.5, 0.0)
     'this run spent epsilon 2.25, because its queries were answered; this run and the next one \
     together spend epsilon 3.31'
     """

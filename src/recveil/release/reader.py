@@ -70,8 +70,8 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
     """Yield the published rows in batches without splitting a record."""
     if manifest.layout == "model":
         raise RecveilError(
-            f"{folder.name}: it holds a model and no users; sample some (recveil sample "
-            f"{folder.name} --n-users N -o OUT), and take these",
+            f"{folder.name}: it holds a model and no users; expected a release with users; sample "
+            f"some (recveil sample, with n_users, --n-users)",
             code="release.kind",
         )
     with reading_release(folder):

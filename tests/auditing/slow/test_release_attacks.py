@@ -27,7 +27,7 @@ class TestCoRated:
     def test_the_strike_is_named_and_the_claim_limited(self, found):
         first = found.to_dict()["verdict"][0]
         assert "with values off the scale struck out" in first
-        assert "hides nobody from those who can tell invented labels from real ones" in first
+        assert "hides no user from an adversary who can distinguish imputed values" in first
 
     def test_only_what_he_struck_out_is_said(self, ratings, tmp_path):
         found = audited(KCoRater(5, "random", seed=1), ratings, tmp_path)
@@ -113,8 +113,8 @@ class TestLabels:
     def test_padded_rows_are_said_to_be_fitted(self, many, tmp_path):
         found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
         text = " ".join(found.to_dict()["verdict"])
-        assert "Who rated what is not hidden: a smooth fit of all rows" in text
-        assert "This area is a lower bound" in text
+        assert "Who rated what is not hidden" in text
+        assert "This AUC is a lower bound" in text
         assert "Padded rows do not hide" not in text  # what was measured here takes its place
         assert 0 < found.to_dict()["ratings_exact"] < 0.3
 
@@ -125,7 +125,7 @@ class TestLabels:
         found = audited(PredictiveAnonymizer(5, values="model", seed=1), many, tmp_path)
         assert found.residual is not None
         text = " ".join(found.to_dict()["verdict"])
-        assert "an area under the curve of 0.98 by all of somebody's ratings" in text
+        assert "an AUC of 0.98 from all ratings of a user" in text
         assert "not tell who" not in text
 
 

@@ -202,11 +202,11 @@ class TestNowhereToWrite:
         "arguments", [("convert", "ratings.csv", "-"), (*VERIFY, "--json", "-")]
     )
     def test_what_was_to_stand_there_is_missed(self, ratings, arguments):
-        expected = "error: - stands for stdout, which is closed here; name a file\n"
+        expected = "error: - means stdout, which is closed here; name a file\n"
         assert self.end(arguments, ">&-") == (2, "", expected)
 
     def test_closed_standard_input_and_error(self, ratings):
-        expected = "error: - stands for stdin, which is closed here; name a file\n"
+        expected = "error: - means stdin, which is closed here; name a file\n"
         assert self.end(("verify", "-", "--k", 2), "<&-") == (2, "", expected)
         assert self.end(self.VERIFY, "2>&- >/dev/null") == (1, "", "")
         assert self.end(("verify", "absent.csv", "--k", 2), "2>&-") == (2, "", "")

@@ -15,11 +15,11 @@ def test_every_verb_knows_them(run):
     assert "Expected: about 2,400 values (1.0 per rating)" in err
     assert "do not hide who is in the data" in out
     settings = json.loads(Path("out/release.json").read_text())["settings"]
-    told = {"rare_items": "left out", "label_step": 0.1}
-    assert settings == {"method": "sparse rows", "crowd": 30, **told}
+    told = {"items_below_k": "omitted", "value_step": 0.1}
+    assert settings == {"method": "sparse rows", "cluster_size": 30, **told}
     assert run("verify", "out")[0] == 0
     code, out, _ = run("verify", "out", "--links")
-    assert "is not told of sparse rows" in out
+    assert "is not computed" in " ".join(out.split())
     code, out, _ = run("audit", "ratings.csv", "--release", "out", "--json", "-", "--targets", 40)
     found = json.loads(out)["release"]
     assert found["membership"] is not None  # it can be made again, without some of the people

@@ -27,7 +27,7 @@ def test_lists_and_ratings_stand_side_by_side_in_the_headline(page, invented):
     assert "lists retain 95% of raw, ratings retain 85% of the raw gain" in text_of(page)
     ratings = compared(invented, max_risk=0.15, utility="ratings").to_html()
     assert "ratings retain 85% of the raw gain, lists retain 95% of raw.</strong>" in ratings
-    assert "( --for ratings )" in text_of(ratings)
+    assert "( --utility ratings )" in text_of(ratings)
 
 
 def test_a_gain_that_is_too_small_is_not_drawn(comparison):

@@ -33,7 +33,7 @@ def test_the_verdict_the_card_and_the_rows_are_shown(made):
     page = made.get("/release").text
     assert "✓ holds" in page
     assert "4 are claimed" in page
-    assert "## What is not promised" in page
+    assert "## What is not guaranteed" in page
     assert "The same row for " in page
     assert "style=" not in page
 

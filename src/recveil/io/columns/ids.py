@@ -492,9 +492,10 @@ def describe_comments(column: pa.ChunkedArray, role: str, locate: Locate) -> lis
     rows = np.flatnonzero(found.to_numpy())
     bare = pc.utf8_trim_whitespace(pc.utf8_ltrim(texts.take(rows), "#"))
     others = texts.filter(pc.invert(found))
-    are_numbers = pc.all(pc.utf8_is_decimal(others.slice(0, _LOOKED_AT))).as_py()
+    are_numbers = bool(pc.all(pc.utf8_is_decimal(others.slice(0, _LOOKED_AT))).as_py())
     is_id = pc.is_in(bare, others.unique())
-    rows = rows[pc.or_(is_id, pc.and_(are_numbers, pc.utf8_is_decimal(bare))).to_numpy()]
+    is_number = pc.and_(pa.scalar(are_numbers), pc.utf8_is_decimal(bare))
+    rows = rows[pc.or_(is_id, is_number).to_numpy()]
     if not rows.size:
         return []
     begin = "id begins" if rows.size == 1 else "ids begin"

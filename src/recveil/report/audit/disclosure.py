@@ -334,7 +334,7 @@ def membership_attacks(undone: Iterable[str]) -> list[str]:
     >>> membership_attacks(undone_of("padded")), len(membership_attacks(undone_of("sparse")))
     ([], 1)
     """
-    return [words for words in undone if "area under the curve" in words]
+    return [words for words in undone if "AUC" in words]
 
 
 def of_fit(cells: InferredCells) -> Statement:
