@@ -68,7 +68,7 @@ def test_no_answer_ends_with_1(run_again, limit):
 
 def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "taste": 1.0, "noise": 0.4}
+    shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "preference": 1.0, "noise": 0.4}
     write_ratings(make_ratings(seed=5, **shape), "tastes.csv")
     options = ("--methods", "padded,raw,rotation", "--k", "10", "--targets", 90, "-o", "out")
     _, out, _ = run("tastes.csv", *options)
@@ -85,7 +85,7 @@ def test_only_what_was_not_attacked_has_a_legend(run_again):
 
 
 def test_shares_come_with_their_intervals(run):
-    shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "taste": 1.0, "noise": 0.4}
+    shape = {"n_users": 200, "n_items": 60, "n_ratings": 6_000, "preference": 1.0, "noise": 0.4}
     write_ratings(make_ratings(seed=5, **shape), "tastes.csv")
     options = ("--methods", "simple,raw", "--k", "3", "--targets", 30, "-o", "out")
     command = ("tastes.csv", *options, "--max-risk", 0.9)
