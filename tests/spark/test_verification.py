@@ -103,7 +103,7 @@ def test_another_list_of_classes_is_found(spark, simple, change):
 
 def test_wrong_counts_are_found(spark, simple):
     told = json.loads((simple / "release.json").read_text())
-    told["counts"]["alone"] = 1
+    told["counts"]["singletons"] = 1
     (simple / "release.json").write_bytes(to_bytes(told))
     assert any("counts 1 alone" in each.problem for each in verify(simple).violations)
 
