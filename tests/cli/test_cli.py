@@ -251,7 +251,7 @@ def test_simple_tells_what_it_publishes_as_it_is(run, source):
 def test_padded_tells_what_its_rows_do_not_hide(run, source):
     _, out, _ = run("anonymize", source, "-o", "out", "--k", 4)
     assert "Padded rows do not hide who rated what." in out
-    assert "make the same promise and publish no rating" in out
+    assert "make the same claim and publish no rating" in out
     assert "avoids" not in out
 
 

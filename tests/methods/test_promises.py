@@ -93,7 +93,7 @@ class TestLevels:
         assert not result.holds
         named = {v.user_id for v in result.violations if "shared by 5 users" in v.problem}
         assert named == set(group[:5])
-        problem = "its labels are shared by 5 users; at least 6 required"
+        problem = "its values are shared by 5 users; at least 6 required"
         assert sum(problem in violation.problem for violation in result.violations) == 5
 
     def test_a_lowered_promise_is_seen(self, invented, tmp_path):

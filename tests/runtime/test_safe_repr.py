@@ -32,9 +32,9 @@ class TestShort:
     @pytest.mark.parametrize(
         ("name", "words"),
         [
-            ("releases", "Release(predictive anonymization, claim: identical-rows, k: 3, people"),
-            ("private", "Private(for its owner alone, people: 60)"),
-            ("groups", "Groups(people: 60, groups: "),
+            ("releases", "Release(predictive anonymization, claim: identical-rows, k: 3, users"),
+            ("private", "Private(for the publisher alone, users: 60)"),
+            ("groups", "Groups(users: 60, groups: "),
             ("anonymized", "Anonymized(identical-rows holds, k: "),
             ("verification", "Verification(identical-rows holds, k: "),
             ("audit", "Audit(users: 60, ratings: "),

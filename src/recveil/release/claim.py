@@ -373,8 +373,8 @@ def of_large_delta(delta: float) -> str:
 
     Examples
     --------
-    >>> of_large_delta(0.002)[:71]
-    'delta is 0.002: in one of 500 releases, nothing at all may be promised '
+    >>> of_large_delta(0.002)[:65]
+    'delta is 0.002: in one of 500 releases, there may be no guarantee'
     """
     return (
         f"delta is {delta:g}: in one of {1 / delta:,.0f} releases, there may be no guarantee at "

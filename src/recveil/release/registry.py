@@ -107,7 +107,7 @@ def undone_of(name: str) -> tuple[str, ...]:
     Examples
     --------
     >>> undone_of("simple"), undone_of("padded")[0][:42]
-    ((), 'Padded rows do not hide who rated what. Me')
+    ((), 'Padded rows do not hide who rated what. On')
     """
     variant = variant_of(name)
     method, _ = all_variants()[name]

@@ -322,7 +322,7 @@ class TestTelling:
         for delta, is_told in ((2e-3, True), (1e-6, False)):
             release = made(seed=None, delta=delta)
             release.write(tmp_path / f"{delta}")
-            aloud = "delta is 0.002: in one of 500 releases, nothing at all may be promised"
+            aloud = "delta is 0.002: in one of 500 releases, there may be no guarantee"
             assert is_told == (aloud in " ".join(describe_summary(summarize(release, RATINGS))))
             limits = {limit.code for limit in verify(tmp_path / f"{delta}").not_covered}
             assert is_told == ("large-delta" in limits)
