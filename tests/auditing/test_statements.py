@@ -36,7 +36,10 @@ def test_what_is_measured_elsewhere_of_who_is_in_the_data_is_kept():
         about_members = [
             words
             for words in undone
-            if re.search("in the data|infers? membership|inferred membership|hide membership", words) and re.search(r"\d\.\d", words)
+            if re.search(
+                "in the data|infers? membership|inferred membership|hide membership", words
+            )
+            and re.search(r"\d\.\d", words)
         ]
         assert membership_attacks(undone) == about_members
 
