@@ -3,7 +3,7 @@
     python experiments/synthetic_netflix.py                          480,189 people, epsilon 1
     python experiments/synthetic_netflix.py --people 48000 --epsilon 10      a tenth, in minutes
 
-The ratings are invented (`recveil.datasets.make_ratings`): people choose and rate by eight item_embeddings,
+The ratings are invented (`recveil.datasets.make_ratings`): people choose and rate by eight factors,
 by how popular items are, and by chance. A fifth of the ratings of some people is held out. As many
 people as there are are drawn at epsilon; recommenders learn from them as from the raw ratings, and
 serve the people with held-out ratings from what is left of their own.

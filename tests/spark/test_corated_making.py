@@ -42,7 +42,7 @@ def made(frame, folder):
     made = anonymize(frame, folder / "out", on_estimate=told.append, **CO_RATED)
     labels = made.verification.to_dict() and rows_of(folder / "out").num_rows
     # A group that two partitions have a share of counts as two before it is written.
-    assert 0.9 * labels < told[0].labels <= labels
+    assert 0.9 * labels < told[0].n_values <= labels
     return made
 
 
