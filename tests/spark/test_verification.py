@@ -78,7 +78,7 @@ def test_a_changed_label_is_found_though_checksums_are_right(spark, simple):
     resigned(simple, name)
     here, there = verify_here(simple), verify(simple)
     assert there.k_achieved == here.k_achieved == 1
-    assert any("labels are shared by 1 user" in each.problem for each in there.violations)
+    assert any("values are shared by 1 user" in each.problem for each in there.violations)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_wrong_counts_are_found(spark, simple):
     told = json.loads((simple / "release.json").read_text())
     told["counts"]["singletons"] = 1
     (simple / "release.json").write_bytes(to_bytes(told))
-    assert any("counts 1 alone" in each.problem for each in verify(simple).violations)
+    assert any("counts 1 singletons" in each.problem for each in verify(simple).violations)
 
 
 def test_what_is_not_checked_is_refused(spark, folder):
@@ -140,13 +140,16 @@ def test_lists_in_order(tmp_path):
     file = tmp_path / "classes.csv"
     for text, is_right in {
         "": False,
-        "digest,people\n": True,
-        f"digest,people\n{'0' * 32},1\n{'1' * 32},12\n": True,
-        f"digest,people\n{'1' * 32},1\n{'0' * 32},1\n": False,
-        f"digest,people\n{'1' * 32},1\n{'1' * 32},1\n": False,
-        f"digest,people\r\n{'1' * 32},1\n": False,
-        f"digest,people\n{'A' * 32},1\n": False,
-        f"digest,people\n{'1' * 32},1": False,
+        "digest,users\n": True,
+        f"digest,users\n{'0' * 32},1\n{'1' * 32},12\n": True,
+        f"digest,users\n{'1' * 32},1\n{'0' * 32},1\n": False,
+        f"digest,users\n{'1' * 32},1\n{'1' * 32},1\n": False,
+        f"digest,users\r\n{'1' * 32},1\n": False,
+        f"digest,users\n{'A' * 32},1\n": False,
+        f"digest,users\n{'1' * 32},1": False,
     }.items():
         file.write_text(text, newline="")
         assert is_written_in_order(file, 9) == is_right, text
+        before = text.replace("users", "people")
+        file.write_text(before, newline="")
+        assert is_written_in_order(file, 8) == is_right, before
