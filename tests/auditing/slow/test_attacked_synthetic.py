@@ -31,7 +31,7 @@ def test_exact_sums_claim_nothing_and_say_so(folder, ratings):
     release = audit(ratings, release=folder / "exact", targets=40, curves=False).to_dict()
     release = release["release"]
     assert "the release has no guarantee about membership" in release["headline"]
-    assert any("Exact sums tell who is in the data" in said for said in release["verdict"])
+    assert any("Exact sums reveal who is in the data" in said for said in release["verdict"])
     assert set(release["membership_bound"].values()) == {None}
 
 

@@ -46,7 +46,7 @@ def test_audit_says_what_is_left_of_the_risk(run, protect):
     found = attack["reidentified"]["rate"] * attack["targets_requested"]
     assert (found > 0.9 * attack["targets_attacked"]) == (protect == "none")
     first = release["verdict"][0]
-    assert "nothing is promised against those who know ratings" in first
+    assert "there is no guarantee against adversaries who know ratings" in first
     expected = {"none": "stand in it as they were given", "shuffle": "with the same items together"}
     assert expected[protect] in first
     for text in (" ".join(release["verdict"]), Path("a.html").read_text()):

@@ -39,7 +39,7 @@ def test_of_co_rated_rows_nothing_is_promised_against_who_knows_ratings(tmp_path
     KCoRater(3, seed=1).anonymize(RATINGS).write(tmp_path / "out")
     for row in preview(tmp_path / "out"):
         assert row.description.startswith("The same items for ")
-        assert "nothing is promised against those who know ratings" in row.description
+        assert "there is no guarantee against adversaries who know ratings" in row.description
 
 
 def test_drawn_rows_are_nobodys(tmp_path):
