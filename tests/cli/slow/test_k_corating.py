@@ -22,7 +22,7 @@ def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
     code, out, _ = run("verify", "out")
     assert code == 0
     assert "every set of rated items is shared by at least 4 users" in out
-    assert "whoever knows some of a person's ratings may find them all the same" in out
+    assert "an adversary who knows some ratings of a user may re-identify the user" in out
     code, out, _ = run("verify", "out", "--claim", "identical-rows")
     assert code == 1
     assert "4 users must share each row, but the smallest class has 1." in out
@@ -47,7 +47,7 @@ def test_audit_says_what_is_left_of_the_risk(run, protect):
     assert (found > 0.9 * attack["targets_attacked"]) == (protect == "none")
     first = release["verdict"][0]
     assert "there is no guarantee against adversaries who know ratings" in first
-    expected = {"none": "stand in it as they were given", "shuffle": "with the same items together"}
+    expected = {"none": "the record contains the real ratings", "shuffle": "combines those with the same items"}
     assert expected[protect] in first
     for text in (" ".join(release["verdict"]), Path("a.html").read_text()):
         assert not REASSURING.search(" ".join(text.split()).lower())
