@@ -11,6 +11,7 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.methods import KCoRater
 from recveil.ratings import Ratings, RatingScale
+from recveil.report.release import describe_summary
 from recveil.spark import (
     anonymize,
     clusters,
@@ -104,7 +105,7 @@ def test_the_owner_is_told_what_they_are_told_here(made, local, folder):
     ]
     assert told[0]["settings"] == told[1]["settings"]
     filled = told[0]["settings"]["filled_cells"]
-    assert made.statements[0].startswith(f"Filled {filled:,} cells")
+    assert describe_summary(made.summary)[0].startswith(f"Filled {filled:,} cells")
 
 
 def test_neither_the_order_of_people_nor_of_groups_shows(made, folder):
@@ -165,7 +166,7 @@ def test_likes_become_the_rows_of_the_local_engine(frame, ratings, tmp_path):
     options = {**CO_RATED, "scale": None}
     made = anonymize(likes, tmp_path / "out", likes=True, **options)
     assert made.release.published.claim.kind == "identical-rows"
-    assert made.statements[0].startswith("Added ")
+    assert describe_summary(made.summary)[0].startswith("Added ")
     assert verify_here(tmp_path / "out", private=tmp_path / "out.private").holds
     liked = Ratings.from_columns(
         ratings.users[ratings.csr.nonzero()[0]], ratings.items[ratings.indices]
@@ -176,7 +177,7 @@ def test_likes_become_the_rows_of_the_local_engine(frame, ratings, tmp_path):
 
 def test_fills_that_are_not_rounded_are_those_of_the_local_engine(frame, ratings, tmp_path):
     made = anonymize(frame, tmp_path / "out", round_fills=False, **CO_RATED)
-    assert any("fills are not rounded" in sentence for sentence in made.statements)
+    assert any("fills are not rounded" in sentence for sentence in describe_summary(made.summary))
     KCoRater(6, round_fills=False, seed=3).anonymize(ratings).write(tmp_path / "local")
     assert rows_by_person(tmp_path / "out") == rows_by_person(tmp_path / "local")
 

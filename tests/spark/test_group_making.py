@@ -14,6 +14,7 @@ from recveil.publish import Release
 from recveil.ratings import RatingScale
 from recveil.release.exact_ratings import count_exact_ratings
 from recveil.release.records import Groups
+from recveil.report.release import describe_summary
 from recveil.spark import (
     anonymize,
     clusters,
@@ -127,7 +128,9 @@ def test_the_owner_is_told_what_rows_show(simple, folder, ratings):
     here = count_exact_ratings(ratings, groups, blocks(), 0.1)
     told = json.loads((folder / "simple.private" / "private.json").read_text())
     assert told["lone_ratings"] == here._asdict()
-    assert any(f"{here.rating_share:.1%}" in sentence for sentence in simple.statements)
+    assert any(
+        f"{here.rating_share:.1%}" in sentence for sentence in describe_summary(simple.summary)
+    )
 
 
 def test_padded_rows_hold_all_items_and_real_ratings(padded, folder, ratings):
@@ -136,7 +139,9 @@ def test_padded_rows_hold_all_items_and_real_ratings(padded, folder, ratings):
     assert rows.num_rows == padded.verification.records * ratings.n_items
     assert rows["rating"].to_numpy().min() >= 1
     assert padded.verification.k_achieved >= 7
-    assert any("do not hide who rated what" in sentence for sentence in padded.statements)
+    assert any(
+        "do not hide who rated what" in sentence for sentence in describe_summary(padded.summary)
+    )
 
 
 def test_the_same_seed_makes_the_same_bytes(simple, spark, ratings, folder, tmp_path):

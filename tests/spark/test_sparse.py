@@ -94,8 +94,10 @@ def test_all_that_is_said_of_it_is_what_is_said_here(made, local, folder, rating
     here, there = (read(name.with_name(f"{name.name}.private"), "private.json") for name in names)
     assert here.get("settings") == there.get("settings")
     told = describe_summary(summarize(local, ratings))
-    assert made.statements[1:] == told[1:]
-    assert made.statements[0].partition(". Item")[0] == told[0].partition(". Item")[0]
+    assert describe_summary(made.summary)[1:] == told[1:]
+    assert (
+        describe_summary(made.summary)[0].partition(". Item")[0] == told[0].partition(". Item")[0]
+    )
 
 
 def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, ratings, told):
@@ -108,7 +110,10 @@ def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, 
     off = np.abs(people - ratings.support)
     # In each of some four bins less than a row of at most nine people more or less.
     assert off.max() < 4 * 9
-    assert f"by {off.mean():.1f} users on average, and {off.max()} at" in made.statements[0]
+    assert (
+        f"by {off.mean():.1f} users on average, and {off.max()} at"
+        in describe_summary(made.summary)[0]
+    )
     labels = rows["rating"].to_numpy()
     assert np.allclose(labels * 10, np.rint(labels * 10), atol=1e-4)
     assert len(list((folder / "out").glob("ratings-*.parquet"))) > 1

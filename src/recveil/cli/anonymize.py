@@ -151,16 +151,15 @@ def _run_by_spark(
     explain: bool,
 ) -> None:
     from recveil.cli.outputs import write_json
-    from recveil.report.release import first_warnings
-    from recveil.report.release.terminal import released_to_dict, show_released
+    from recveil.report.release.terminal import show_released
     from recveil.spark import anonymize
 
     estimate = partial(_report, timed=False)
     made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
-    for warning in first_warnings(made.warnings(output)):
+    for warning in made.warnings():
         echo(f"warning: {warning}", err=True)
-    if write_json(released_to_dict(made, output), json):
-        show_released(made, output, is_explained=explain)
+    if write_json(made.to_dict(), json):
+        show_released(made, is_explained=explain)
 
 
 def _run_dry(source: str, output: Path, json: Path | None, keywords: "AnonymizeOptions") -> None:

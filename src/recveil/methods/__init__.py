@@ -1,6 +1,6 @@
 """From ratings to a release."""
 
-from recveil.methods._anonymize import Anonymized, anonymize
+from recveil.methods._anonymize import Anonymized, Released, anonymize
 from recveil.methods._dry_run import DryRun, dry_run
 from recveil.methods._sample import sample
 from recveil.methods.baselines.perturbation import (
@@ -47,6 +47,7 @@ __all__ = [
     "RandomValues",
     "RawRelease",
     "Release",
+    "Released",
     "RotationPerturbation",
     "SparseRows",
     "Synthesizer",

@@ -22,11 +22,11 @@ from recveil.publish.folder import check_form, naming_cost
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.registry import all_methods
-from recveil.release.sides import Anonymizer, FileFormat, Layout
+from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described
@@ -186,6 +186,43 @@ class Anonymized(Described):
     def summary(self) -> ReleaseSummary:
         """The figures of the release for its publisher."""
         return summarize(self.release, self.ratings)
+
+    def _facts(self) -> dict[str, object]:
+        return self.verification._facts()
+
+
+@brief
+@dataclass(frozen=True)
+class Released(Described):
+    """A release by an engine that keeps the table to itself: sizes, and what was verified.
+
+    Attributes
+    ----------
+    output : Path
+    n_users, n_items, n_ratings : int
+        Of the table.
+    scale : RatingScale
+    release : Sides
+        The published and the private side; ids of users are in the private parts alone.
+    summary : ReleaseSummary
+        The figures of the release for its publisher.
+    verification : Verification
+    earlier : tuple of Earlier
+        Earlier releases of the same users.
+    notes : tuple of str
+        Remarks on how the table was read.
+    """
+
+    output: Path
+    n_users: int
+    n_items: int
+    n_ratings: int
+    scale: RatingScale
+    release: Sides
+    summary: ReleaseSummary
+    verification: Verification
+    earlier: tuple[Earlier, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -62,6 +64,13 @@ class ClaimKind:
         return {"": self.name}
 
 
+@cache
+def card_text(name: str) -> str:
+    """Return a template from the package folder `cards`."""
+    file = files("recveil.release").joinpath("cards", f"{name}.md.jinja")
+    return file.read_text(encoding="utf-8")
+
+
 _KINDS: dict[str, ClaimKind] = {
     kind.name: kind
     for kind in (
@@ -75,6 +84,7 @@ _KINDS: dict[str, ClaimKind] = {
             shared_parts="values",
             class_of="identical records",
             is_bound=True,
+            card=card_text("identical_rows"),
         ),
         ClaimKind(
             name="co-rated",
@@ -96,6 +106,7 @@ _KINDS: dict[str, ClaimKind] = {
             unpromised="there is no guarantee against adversaries who know ratings",
             caution="The ratings are not compared: an adversary who knows some ratings of a user "
             "may re-identify the user. recveil audit --release measures how often.",
+            card=card_text("co_rated"),
         ),
         ClaimKind(
             name="differentially-private",
@@ -113,6 +124,7 @@ _KINDS: dict[str, ClaimKind] = {
             "concerns membership in the data",
             caution="That the noise was drawn as the ledger states cannot be verified from files: "
             "the publisher states it.",
+            card=card_text("differentially_private"),
             contains_users=False,
             is_differential=True,
         ),
@@ -131,6 +143,7 @@ _KINDS: dict[str, ClaimKind] = {
             "in the data is not protected, and exact sums reveal it",
             caution="Exact sums reveal who is in the data; recveil audit --release measures how "
             "well.",
+            card=card_text("aggregates"),
             contains_users=False,
         ),
         ClaimKind(

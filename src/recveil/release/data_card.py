@@ -2,20 +2,20 @@
 
 import json
 import re
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
 from recveil.io.columns.feedback import count_levels
-from recveil.release.claim import bounds_of, claim_of_json
-from recveil.release.earlier_formats import RENAMED_SINCE, template_of
+from recveil.release.claim import bounds_of, card_text, claim_of_json
+from recveil.release.earlier_formats import RENAMED_SINCE, earlier_card
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.method import publishes_likes
 
 # Characters that could end the quotes around an example or be taken for markup.
 _NOT_SHOWN = re.compile(r"[`<>&\x7f]")
 _NOT_IN_CELLS = re.compile(r"[`<>&|\x7f]")
-# Cards of earlier formats do not repeat a digest of release.json.
+# The first format whose cards repeat a digest of release.json.
 _DIGEST_SINCE = 4
 
 
@@ -36,14 +36,15 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
     """Return the README.md of a published folder."""
     method, settings, about = manifest.method, manifest.settings, manifest.claim.about
     likes = publishes_likes(settings)
-    template = partial(
-        template_of, number=manifest.number, likes=likes, contains_users=about.contains_users
-    )
-    cards = {
-        "card": template("rows" if about.contains_users else "synthetic_users"),
-        "claim": template(about.name) or about.card,
-        "method": template(method.name) or method.card,
-    }
+    frame = "rows" if about.contains_users else "synthetic-users"
+    cards = {"card": card_text(frame), "claim": about.card, "method": method.card}
+    if manifest.number < RENAMED_SINCE:
+        for part, name in (("card", frame), ("claim", about.name), ("method", method.name)):
+            earlier = earlier_card(
+                name, manifest.number, likes=likes, contains_users=about.contains_users
+            )
+            if earlier is not None:  # another method brings its own text
+                cards[part] = card_text(earlier)
     content = manifest.to_json()  # in the names of its format
     holds_all = manifest.number < 3 and method.first_format == 1
     text = (

@@ -5,8 +5,6 @@ and renamed back where its digest or its card is computed.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 # The first format with today's names.
@@ -81,12 +79,24 @@ _SUMS: _Names = {
     ),
 }
 
-# The cards of earlier formats where they have other names than today's.
-_CARDS: _Names = {"rows": "card", "synthetic_users": "drawn"}
+# The cards of formats 1 to 8: of all methods and claims that they knew, and of their frames.
+_CARDS: _Names = {
+    "rows": "card",
+    "synthetic-users": "drawn",
+    "sparse": "sparse",
+    "predictive": "predictive",
+    "k-corating": "k_corating",
+    "synthetic": "synthetic",
+    "words": "words",
+    "identical-rows": "identical_rows",
+    "co-rated": "co_rated",
+    "differentially-private": "differentially_private",
+    "aggregates": "aggregates",
+}
 _LIKES_CARDS: _Names = {
     "rows": "likes",
     "sparse": "sparse_likes",
-    "k_corating": "k_corating_likes",
+    "k-corating": "k_corating_likes",
     "synthetic": "synthetic_likes",
 }
 # Each template of these has the text of the methods that the first format knew; the other methods
@@ -96,16 +106,16 @@ _FIRST_CARDS = {1: "card_1", 2: "card_2"}
 # user as if it were for two.
 _SYNTHETIC_CARDS: Mapping[int, _Names] = {
     3: {
-        "synthetic_users": "drawn_3",
+        "synthetic-users": "drawn_3",
         "synthetic": "synthetic_3",
-        "differentially_private": "private_3",
+        "differentially-private": "private_3",
         "aggregates": "aggregates_3",
     },
     4: {
         "synthetic": "synthetic_4",
-        "differentially_private": "private_7",
+        "differentially-private": "private_7",
     },
-    **{number: {"differentially_private": "private_7"} for number in (5, 6, 7)},
+    **{number: {"differentially-private": "private_7"} for number in (5, 6, 7)},
 }
 
 
@@ -127,35 +137,24 @@ def model_column(name: str, number: int) -> str:
     return "worth" if name == "rating_mean" else name.replace("factor_", "taste_")
 
 
-@cache
-def _template(name: str) -> str:
-    file = files("recveil.release").joinpath("cards", f"{name}.md.jinja")
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+def earlier_card(name: str, number: int, *, likes: bool, contains_users: bool) -> str | None:
+    """Return the name of a template of an earlier format; None if the format had none.
 
-
-def template_of(
-    name: str, number: int = RENAMED_SINCE, *, likes: bool = False, contains_users: bool = True
-) -> str:
-    """Return the card's template of this name in a format; "" if recveil has none.
-
-    The name is that of a method, of a kind of claim, "rows" or "synthetic_users".
+    `name` is that of a method or of a kind of claim, "rows" or "synthetic-users".
 
     Examples
     --------
-    >>> template_of("co-rated", 5, likes=False, contains_users=True)[:14]
-    'At least **{{ '
+    >>> earlier_card("sparse", 6, likes=True, contains_users=True)
+    'until_8/sparse_likes'
     """
-    name = name.replace("-", "_")
-    if number >= RENAMED_SINCE:
-        return _template(name)
     if contains_users and name == "rows" and number in _FIRST_CARDS:
-        return _template(f"until_8/{_FIRST_CARDS[number]}")
-    before = {
+        return f"until_8/{_FIRST_CARDS[number]}"
+    cards = {
         **_CARDS,
         **(_LIKES_CARDS if likes else {}),
         **({} if contains_users else _SYNTHETIC_CARDS.get(number, {})),
     }
-    return _template(f"until_8/{before.get(name, name)}")
+    return f"until_8/{cards[name]}" if name in cards else None
 
 
 def with_todays_names(content: dict[str, Any], number: int) -> dict[str, Any]:
@@ -166,7 +165,7 @@ def with_todays_names(content: dict[str, Any], number: int) -> dict[str, Any]:
     >>> with_todays_names({"settings": {"method": "sparse rows", "crowd": 20}}, 5)
     {'settings': {'method': 'sparse rows', 'cluster_size': 20}}
     """
-    return content if number >= RENAMED_SINCE else _renamed(content, dict)
+    return content if number >= RENAMED_SINCE else _renamed(content, _unchanged)
 
 
 def with_names_of(number: int, content: dict[str, Any]) -> dict[str, Any]:
@@ -180,13 +179,17 @@ def with_names_of(number: int, content: dict[str, Any]) -> dict[str, Any]:
     return content if number >= RENAMED_SINCE else _renamed(content, _inverse)
 
 
+def _unchanged(names: _Names) -> _Names:
+    return names
+
+
 def _inverse(names: _Names) -> dict[str, str]:
     return {today: before for before, today in names.items()}
 
 
-def _renamed(content: dict[str, Any], direction: Callable[[_Names], _Names]) -> dict[str, Any]:
+def _renamed(content: dict[str, Any], turned: Callable[[_Names], _Names]) -> dict[str, Any]:
     """Rename what is where recveil writes it, and leave everything else for the checks."""
-    settings, values = direction(_SETTINGS), {n: direction(v) for n, v in _VALUES.items()}
+    settings, values = turned(_SETTINGS), {n: turned(v) for n, v in _VALUES.items()}
     values |= {before: values[today] for before, today in _SETTINGS.items() if today in values}
     changed = {
         "settings": {
@@ -194,13 +197,12 @@ def _renamed(content: dict[str, Any], direction: Callable[[_Names], _Names]) -> 
             for name, value in _items(content.get("settings"))
         },
         "counts": {
-            direction(_COUNTS).get(name, name): value
-            for name, value in _items(content.get("counts"))
+            turned(_COUNTS).get(name, name): value for name, value in _items(content.get("counts"))
         },
         "claim": {
-            name: _ledger(value, direction)
+            name: _ledger(value, turned)
             if name == "ledger"
-            else _replaced(value, direction(_CLAIM.get(name, {})))
+            else _replaced(value, turned(_CLAIM.get(name, {})))
             for name, value in _items(content.get("claim"))
         },
     }
@@ -210,10 +212,10 @@ def _renamed(content: dict[str, Any], direction: Callable[[_Names], _Names]) -> 
     }
 
 
-def _ledger(ledger: Any, direction: Callable[[_Names], _Names]) -> Any:
+def _ledger(ledger: Any, turned: Callable[[_Names], _Names]) -> Any:
     if not isinstance(ledger, dict) or not isinstance(ledger.get("queries"), list):
         return ledger
-    names = {"name": direction(_QUERIES), "what": direction(_SUMS)}
+    names = {"name": turned(_QUERIES), "what": turned(_SUMS)}
     queries = [
         {name: _replaced(value, names.get(name, {})) for name, value in query.items()}
         if isinstance(query, dict)

@@ -1,6 +1,6 @@
 """Releases, audits and verification by Spark, for tables that fit on no machine."""
 
-from recveil.report.release.linkage import Released
+from recveil.methods import Released
 from recveil.spark._anonymize import anonymize
 from recveil.spark._audit import audit
 from recveil.spark.verification import verify

@@ -10,6 +10,7 @@ from recveil.io import understand
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import has_value, reject_unknown_keywords
 from recveil.methods._anonymize import (
+    Released,
     check_layout,
     check_options,
     choose_method,
@@ -27,8 +28,6 @@ from recveil.release.specs.k_corating import K_CORATING
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
-from recveil.report.release import describe_summary
-from recveil.report.release.linkage import Released
 from recveil.runtime.errors import RecveilError
 from recveil.spark.group_making import CoRatedMaking, GroupMaking
 from recveil.spark.input import Lake, address_of, is_for_spark, lake_of, read_frame
@@ -129,13 +128,14 @@ def anonymize(
         finally:
             users.let_go()
         return Released(
+            output=Path(output),
             n_users=users.n_users,
             n_items=lake.items.size,
             n_ratings=lake.n_ratings,
             scale=lake.scale,
             release=planned.release,
             verification=verification,
-            statements=describe_summary(planned.summary()),
+            summary=planned.summary(),
             earlier=tuple(others(list(earlier), target)),
             notes=lake.notes,
         )

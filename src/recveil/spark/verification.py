@@ -211,7 +211,7 @@ def note_small(
 
 
 def note_list(
-    spark: "SparkSession", frame: "DataFrame", folder: Path, violations: Violations
+    spark: "SparkSession", frame: "DataFrame", folder: Path, number: int, violations: Violations
 ) -> None:
     """Compare classes.csv with the classes, both ways, and check its bytes."""
     from pyspark.sql import functions as sql
@@ -223,7 +223,7 @@ def note_list(
     if twice:
         problem = f"{twice:,} digests belong to different records; each must belong to one class"
         violations.append(Violation(CLASSES, None, None, problem))
-    right = is_written_in_order(file, read_manifest(folder / MANIFEST)[0].number)
+    right = is_written_in_order(file, number)
     if right:
         schema = "digest string, people long"
         listed = spark.read.csv(address_of(file), header=True, schema=schema)
@@ -420,7 +420,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         try:
             counted = count_classes(frame)
             note_small(frame, required, manifest, claim.about.shared_parts, violations)
-            note_list(readers.spark, frame, folder, violations)
+            note_list(readers.spark, frame, folder, manifest.number, violations)
         finally:
             frame.unpersist()
         counts |= {

@@ -12,7 +12,7 @@ from recveil.release.manifest import CLASSES, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import read_blocks, read_rows
 from recveil.release.records import Records, item_keys
-from recveil.report.verification.terminal import describe_singletons
+from recveil.report.verification import describe_singletons
 from recveil.runtime.errors import RecveilError
 
 ROWS = 20

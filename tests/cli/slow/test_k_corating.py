@@ -47,7 +47,10 @@ def test_audit_says_what_is_left_of_the_risk(run, protect):
     assert (found > 0.9 * attack["targets_attacked"]) == (protect == "none")
     first = release["verdict"][0]
     assert "there is no guarantee against adversaries who know ratings" in first
-    expected = {"none": "the record contains the real ratings", "shuffle": "combines those with the same items"}
+    expected = {
+        "none": "the record contains the real ratings",
+        "shuffle": "combines those with the same items",
+    }
     assert expected[protect] in first
     for text in (" ".join(release["verdict"]), Path("a.html").read_text()):
         assert not REASSURING.search(" ".join(text.split()).lower())

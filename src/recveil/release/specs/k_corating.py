@@ -1,6 +1,6 @@
 """Public description of k-coRating (Zhang et al.)."""
 
-from recveil.release.earlier_formats import template_of
+from recveil.release.claim import card_text
 from recveil.release.method import (
     OF_LIKES,
     Method,
@@ -94,7 +94,7 @@ K_CORATING = Method(
     claim_of=lambda settings: (
         "identical-rows" if _averages(settings) or publishes_likes(settings) else "co-rated"
     ),
-    card=template_of("k_corating"),
+    card=card_text("k_corating"),
     options=(
         Option(
             name="grouping",

@@ -1,6 +1,6 @@
 """Public description of releases of nominal words."""
 
-from recveil.release.earlier_formats import template_of
+from recveil.release.claim import card_text
 from recveil.release.method import Method, Option, PublicSetting, Variant, problems_of_full_rows
 from recveil.release.specs.predictive import GROUPING_NAMES, GROUPINGS
 
@@ -39,7 +39,7 @@ WORDS = Method(
         PublicSetting("grouping", GROUPINGS, any_class=True),
     ),
     claim_of=lambda _: "identical-rows",
-    card=template_of("words"),
+    card=card_text("words"),
     options=(
         Option(
             name="homogenize",

@@ -1,6 +1,6 @@
 """Public description of predictive anonymization (Chang et al.)."""
 
-from recveil.release.earlier_formats import template_of
+from recveil.release.claim import card_text
 from recveil.release.method import (
     Method,
     Option,
@@ -129,7 +129,7 @@ PREDICTIVE = Method(
         ),
     ),
     claim_of=lambda _: "identical-rows",
-    card=template_of("predictive"),
+    card=card_text("predictive"),
     options=(
         Option(
             name="homogenize",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from recveil.release.earlier_formats import template_of
+from recveil.release.claim import card_text
 from recveil.release.method import (
     OF_LIKES,
     Method,
@@ -98,7 +98,7 @@ SPARSE = Method(
     ),
     takes_likes=True,
     claim_of=lambda _: "identical-rows",
-    card=template_of("sparse"),
+    card=card_text("sparse"),
     options=(
         Option(
             name="cluster_size",

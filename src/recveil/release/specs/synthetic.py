@@ -1,6 +1,6 @@
 """Public description of synthetic releases."""
 
-from recveil.release.earlier_formats import template_of
+from recveil.release.claim import card_text
 from recveil.release.method import (
     OF_LIKES,
     Method,
@@ -114,7 +114,7 @@ SYNTHETIC = Method(
     ),
     takes_likes=True,
     claim_of=_claim,
-    card=template_of("synthetic"),
+    card=card_text("synthetic"),
     options=(
         Option(
             name="epsilon",

@@ -8,20 +8,16 @@ from recveil.report.release.document import (
 from recveil.report.release.linkage import linkage_warnings
 from recveil.report.release.text import (
     describe_estimate,
-    describe_publishing,
     describe_summary,
-    first_warnings,
     sentences,
     warnings,
 )
 
 __all__ = [
     "describe_estimate",
-    "describe_publishing",
     "describe_summary",
     "earlier_to_dict",
     "estimate_to_dict",
-    "first_warnings",
     "folders_to_dict",
     "linkage_warnings",
     "sentences",

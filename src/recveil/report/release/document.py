@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from recveil.methods import Anonymized, DryRun
+from recveil.methods import Anonymized, DryRun, Released
 from recveil.methods.earlier_releases import Earlier
 from recveil.publish.size_estimate import Expected
 from recveil.release.manifest import twin_name
@@ -15,13 +15,37 @@ from recveil.report.release.text import describe_basis
 
 @parts_of.register
 def _(made: Anonymized) -> dict[str, object]:
-    public, private = made.release.published, made.release.private
-    warned = linkage_warnings(made.earlier, made.output, public.claim, private.ratings_sha256)
+    private = made.release.private
     return {
-        "settings": public.settings,
+        "settings": made.release.published.settings,
         "filled_cells": private.settings.get("filled_cells"),
         "lone_ratings": _figures(private.lone_ratings),
         "diversity_cost": _figures(private.diversity_cost),
+        **_verdict_and_folders(made),
+    }
+
+
+@parts_of.register
+def _(made: Released) -> dict[str, object]:
+    return {
+        "engine": "spark",
+        "data": {
+            "users": made.n_users,
+            "items": made.n_items,
+            "ratings": made.n_ratings,
+            "density": made.n_ratings / (made.n_users * made.n_items),
+            "scale": str(made.scale),
+            "notes": list(made.notes),
+        },
+        "settings": made.release.published.settings,
+        **_verdict_and_folders(made),
+    }
+
+
+def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:
+    claim, digest = made.release.published.claim, made.release.private.ratings_sha256
+    warned = linkage_warnings(made.earlier, made.output, claim, digest)
+    return {
         "verification": made.verification.to_dict(),
         "earlier": earlier_to_dict(made.earlier, warned),
         **folders_to_dict(made.output),

@@ -6,12 +6,9 @@ from typing import NamedTuple
 
 from recveil.methods.earlier_releases import Earlier, compose_guarantees
 from recveil.publish.history import Promised, each_once
-from recveil.ratings import RatingScale
 from recveil.release.claim import Claim, claim_kind, of_large_epsilon
-from recveil.release.sides import Sides
 from recveil.runtime.errors import quoted
 from recveil.runtime.safe_repr import brief
-from recveil.verification import Verification
 
 # Number of releases named in full.
 _MOST_NAMED = 3
@@ -132,41 +129,3 @@ def _place(earlier: Earlier, output: Path) -> str:
 
 def _is_at(earlier: Earlier, output: Path) -> bool:
     return earlier.folder.resolve() == output.resolve()
-
-
-@brief
-class Released(NamedTuple):
-    """The result of `recveil.spark.anonymize`: the table's size, the release, and its verdict.
-
-    Attributes
-    ----------
-    n_users, n_items, n_ratings : int
-        Of the table.
-    scale : RatingScale
-    release : Sides
-        The published and the private side; ids of users are in the private parts alone.
-    verification : Verification
-    statements : list of str
-        Statements for the publisher.
-    earlier : tuple of Earlier
-        Earlier releases of the same users.
-    notes : tuple of str
-        Remarks on how the table was read.
-    """
-
-    n_users: int
-    n_items: int
-    n_ratings: int
-    scale: RatingScale
-    release: Sides
-    verification: Verification
-    statements: list[str]
-    earlier: tuple[Earlier, ...]
-    notes: tuple[str, ...] = ()
-
-    def warnings(self, output: Path) -> list[str]:
-        """Describe what the release at `output` reveals in composition with earlier ones."""
-        return linkage_warnings(self.earlier, output, self.release.published.claim)
-
-    def _facts(self) -> dict[str, object]:
-        return self.verification._facts()

@@ -1,16 +1,11 @@
 """The result of `recveil anonymize`, printed for the publisher."""
 
-from pathlib import Path
-
-from recveil.methods import Anonymized, DryRun
+from recveil.methods import Anonymized, DryRun, Released
 from recveil.publish.size_estimate import Expected
 from recveil.report import data_to_dict
 from recveil.report.glossary import explain
-from recveil.report.release.document import earlier_to_dict, estimate_to_dict, folders_to_dict
-from recveil.report.release.linkage import Released
-from recveil.report.release.text import describe_publishing
+from recveil.report.release.document import estimate_to_dict, folders_to_dict
 from recveil.report.terminal import echo, show_reading
-from recveil.report.verification import describe_formulas
 from recveil.report.verification.terminal import show_verification, terms_of
 from recveil.runtime.errors import describe_count, printable
 
@@ -18,11 +13,7 @@ from recveil.runtime.errors import describe_count, printable
 def show_release(made: Anonymized, *, is_explained: bool = False) -> None:
     """Print the input, the verdict, the figures of the release, and what to publish."""
     show_reading(made.reading)
-    show_verification(made.verification, str(made.output))
-    for sentence in made.sentences():
-        echo(sentence)
-    if is_explained:
-        explain(terms_of(made.verification))
+    _show_made(made, is_explained=is_explained)
 
 
 def release_to_dict(made: Anonymized, expected: Expected | None) -> dict[str, object]:
@@ -45,7 +36,7 @@ def dry_run_to_dict(dry: DryRun) -> dict[str, object]:
     return {**dry.to_dict(), "data": data_to_dict(dry.reading.ratings, dry.reading)}
 
 
-def show_released(made: Released, output: Path, *, is_explained: bool = False) -> None:
+def show_released(made: Released, *, is_explained: bool = False) -> None:
     """Print a release by Spark like one that was made locally."""
     likes = made.scale.unary
     scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
@@ -56,30 +47,12 @@ def show_released(made: Released, output: Path, *, is_explained: bool = False) -
     )
     for note in made.notes:
         echo(printable(note))
-    show_verification(made.verification, str(output))
-    for sentence in (*made.statements, *describe_formulas(made.release.published.items)):
+    _show_made(made, is_explained=is_explained)
+
+
+def _show_made(made: Anonymized | Released, *, is_explained: bool) -> None:
+    show_verification(made.verification, str(made.output))
+    for sentence in made.sentences():
         echo(sentence)
-    contains_users = made.verification.contains_users
-    has_earlier = bool(made.earlier)
-    echo(describe_publishing(output, contains_users=contains_users, has_earlier=has_earlier))
     if is_explained:
         explain(terms_of(made.verification))
-
-
-def released_to_dict(made: Released, output: Path) -> dict[str, object]:
-    """Return a release by Spark as plain data, for JSON."""
-    return {
-        **folders_to_dict(output),
-        "engine": "spark",
-        "data": {
-            "users": made.n_users,
-            "items": made.n_items,
-            "ratings": made.n_ratings,
-            "density": made.n_ratings / (made.n_users * made.n_items),
-            "scale": str(made.scale),
-            "notes": list(made.notes),
-        },
-        "settings": made.release.published.settings,
-        "verification": made.verification.to_dict(),
-        "earlier": earlier_to_dict(made.earlier, made.warnings(output)),
-    }

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from pathlib import Path
 
-from recveil.methods import Anonymized, DryRun
+from recveil.methods import Anonymized, DryRun, Released
 from recveil.methods.release_summary import (
     CoRatedSummary,
     PredictiveSummary,
@@ -21,9 +21,10 @@ from recveil.release.registry import method_of
 from recveil.release.sides import Published
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.release.linkage import linkage_warnings
-from recveil.report.verification import describe_formulas
+from recveil.report.verification import describe_formulas, describe_singletons
 from recveil.runtime.errors import describe_count
 from recveil.runtime.memory import machine_memory
+from recveil.verification import Verification
 from recveil.verification.rater_ids import describe_handles
 
 # Threshold of delta times the number of users.
@@ -35,15 +36,15 @@ _FEW_FACTORS, _LARGE_OMITTED_SHARE = 3, 0.4
 _MOST_WARNINGS = 3
 
 
-def sentences(result: Anonymized | DryRun) -> list[str]:
+def sentences(result: Anonymized | Released | DryRun) -> list[str]:
     """Return what a publisher should know about a new release, or its estimate."""
     if isinstance(result, DryRun):
         return list(_of_dry_run(result))
     return [
         *describe_summary(result.summary),
         *describe_formulas(result.release.published.items),
-        *_of_levels(result),
-        describe_publishing(
+        *_of_levels(result.verification),
+        _describe_publishing(
             result.output,
             contains_users=result.verification.contains_users,
             has_earlier=bool(result.earlier),
@@ -51,7 +52,7 @@ def sentences(result: Anonymized | DryRun) -> list[str]:
     ]
 
 
-def warnings(result: Anonymized | DryRun) -> list[str]:
+def warnings(result: Anonymized | Released | DryRun) -> list[str]:
     """Return warnings about earlier releases of the same users, and about ids of items."""
     if isinstance(result, DryRun):
         return [
@@ -59,15 +60,17 @@ def warnings(result: Anonymized | DryRun) -> list[str]:
             for earlier in result.earlier
         ]
     published, private = result.release.published, result.release.private
-    linked = linkage_warnings(
-        result.earlier, result.output, published.claim, private.ratings_sha256
+    linked = _first_of(
+        linkage_warnings(result.earlier, result.output, published.claim, private.ratings_sha256)
     )
+    if isinstance(result, Released):
+        return linked
     users, items = result.ratings.users.tolist(), published.items.tolist()
     handles = describe_handles(users, items, can_hide=published.claim.about.contains_users)
-    return [*first_warnings(linked), *([handles] if handles else [])]
+    return [*linked, *([handles] if handles else [])]
 
 
-def first_warnings(linked: Sequence[str]) -> list[str]:
+def _first_of(linked: Sequence[str]) -> list[str]:
     """Return the first distinct warnings about earlier releases, and the number of others."""
     distinct = list(dict.fromkeys(linked))
     left = len(distinct) - _MOST_WARNINGS
@@ -79,12 +82,12 @@ def first_warnings(linked: Sequence[str]) -> list[str]:
     ]
 
 
-def describe_publishing(output: Path, *, contains_users: bool, has_earlier: bool) -> str:
+def _describe_publishing(output: Path, *, contains_users: bool, has_earlier: bool) -> str:
     """Describe what to publish, and what the private folder would reveal.
 
     Examples
     --------
-    >>> describe_publishing(Path("out"), contains_users=True, has_earlier=False)
+    >>> _describe_publishing(Path("out"), contains_users=True, has_earlier=False)
     'Publish out. Keep out.private secret: it maps rows to users.'
     """
     alone = ", and none of the earlier releases of these users" if has_earlier else ""
@@ -251,16 +254,13 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
         )
 
 
-def _of_levels(made: Anonymized) -> Iterator[str]:
+def _of_levels(verification: Verification) -> Iterator[str]:
     """Warn of users who have a row of their own."""
-    n_alone = made.verification.singletons
-    if not made.verification.has_levels:
-        return
-    has = "has" if n_alone == 1 else "have"
-    yield (
-        f"{describe_count(n_alone, 'user')} with privacy level 1 {has} a row alone, with their "
-        f"ratings published unchanged."
-    )
+    if verification.has_levels:
+        yield (
+            f"{describe_singletons(verification.singletons)}, with privacy level 1; their "
+            f"ratings are published unchanged."
+        )
 
 
 def describe_estimate(expected: Expected, *, timed: bool = True) -> str:

@@ -3,7 +3,8 @@
 from recveil.report.verification.text import (
     describe_formulas,
     describe_limit,
+    describe_singletons,
     facts,
 )
 
-__all__ = ["describe_formulas", "describe_limit", "facts"]
+__all__ = ["describe_formulas", "describe_limit", "describe_singletons", "facts"]

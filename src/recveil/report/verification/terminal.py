@@ -5,7 +5,7 @@ from rich.markup import escape
 
 from recveil.release.claim import claim_kind
 from recveil.report.terminal import echo, table_of
-from recveil.report.verification.text import describe_limit
+from recveil.report.verification.text import describe_limit, describe_singletons
 from recveil.runtime.errors import describe_count
 from recveil.verification.results import Verification
 
@@ -55,17 +55,6 @@ def _describe_promise(result: Verification) -> str:
         f"epsilon {result.epsilon:g} with delta {result.delta:g} follows from its ledger "
         f"({result.ledger_epsilon:.6g}); no row belongs to a user."
     )
-
-
-def describe_singletons(n_users: int) -> str:
-    """Describe how many users share their row with no other user.
-
-    Examples
-    --------
-    >>> describe_singletons(1), describe_singletons(2)
-    ('1 user has a row of their own', '2 users have rows of their own')
-    """
-    return describe_count(n_users, "user has a row", "users have rows") + " of their own"
 
 
 def _show_figures(console: Console, result: Verification) -> None:

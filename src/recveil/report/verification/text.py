@@ -214,3 +214,14 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     # Why there are no link probabilities.
     "unread": "Links were not measured, since the ratings cannot be read.",
 }
+
+
+def describe_singletons(n_users: int) -> str:
+    """Describe how many users share their row with no other user.
+
+    Examples
+    --------
+    >>> describe_singletons(1), describe_singletons(2)
+    ('1 user has a row of their own', '2 users have rows of their own')
+    """
+    return describe_count(n_users, "user has a row", "users have rows") + " of their own"
