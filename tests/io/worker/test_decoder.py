@@ -100,7 +100,7 @@ def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
     assert ends(group)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the system tells nobody elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the death of a parent")
 def test_nothing_goes_on_decoding_once_who_asked_is_killed(tmp_path):
     """Here it waits for a pipe that nobody writes to."""
     path = tmp_path / "ratings.parquet"
