@@ -24,7 +24,11 @@ def test_what_every_adversary_gets_of_every_release(homogenize, grouping, k, inv
     for adversary in (STRONG, *PRESETS.values()):
         result = attack_release(invented, released, adversary, targets, seed=1)
         # Nobody finds more than one in k.
-        assert 0 <= result.reidentified.rate <= result.bound == 1 / k
+        assert result.bound == 1 / k
+        if not result.attacked:
+            assert result.reidentified.trials == result.class_reidentified.trials == 0
+            continue
+        assert 0 <= result.reidentified.rate <= result.bound
         assert result.class_reidentified.trials == result.reidentified.trials == invented.n_users
         found = round(result.class_reidentified.rate * invented.n_users)
         assert result.exact.trials <= found

@@ -55,7 +55,7 @@ def verdict_of(audit: Audit) -> list[str]:
             "No user could be attacked, because too few ratings of each are known: the "
             "re-identification rate was not measured."
         ]
-    worst = max(attacked, key=lambda outcome: outcome.reidentified.rate)
+    worst = max(attacked, key=lambda outcome: outcome.reidentified.ranked)
     is_reliable = not attack_warnings(audit.attacks, audit.checks)
     sentences = [_headline_of_table(worst, may_reassure=is_reliable)]
     sentences += [
@@ -601,7 +601,7 @@ def warnings_of_linkage(linkage: Linkage) -> list[str]:
 def headline_of_linkage(linkage: Linkage) -> str:
     """Return a sentence for the headline; empty if both releases re-identify no more users."""
     name, both = linkage.strongest
-    if both.reidentified_by_both.rate <= both.reidentified_by_one.rate:
+    if both.reidentified_by_both.ranked <= both.reidentified_by_one.ranked:
         return ""
     return (
         f"By both this release and “{linkage.name}”, {both.reidentified_by_both.rate:.1%} are "
