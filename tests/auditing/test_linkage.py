@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
+from recveil.attacks import Adversary
 from recveil.auditing import audit
 from recveil.auditing.release_attacks import attack_published
 from recveil.methods import KCoRater, PredictiveAnonymizer
@@ -131,3 +132,16 @@ class TestAudit:
         page = found.to_html()
         assert "two releases of the same users" in page
         assert "unique in both classes" in page
+
+
+def test_nobody_attacked_in_both_is_no_rate_of_zero(ratings, folder):
+    """The table of the terminal, the page and the JSON object showed 0.0% 0.0–1.3."""
+    too_much = Adversary(known=10_000, name="knows too much")
+    released = attack_published(
+        ratings, folder / "a", [too_much], np.arange(60), second_release=folder / "b"
+    )
+    (attack,) = released.to_dict()["linkage"]["attacks"]
+    assert attack["targets_skipped"] == attack["targets_requested"]
+    for name in ("first", "second", "both", "reidentified_by_one", "control"):
+        assert attack[name]["rate"] is None
+    assert headline_of_linkage(released.linkage) == ""

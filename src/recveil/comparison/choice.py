@@ -242,9 +242,14 @@ def is_safe(
 
 
 def is_candidate(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
-    """Return whether a row has a result and a guarantee, with this risk measured or proven."""
+    """Return whether a row has a result, a guarantee and this risk.
+
+    Where no target could be attacked, its proven bound counts. A method without fitting attacks has
+    no targets, and is no candidate.
+    """
     utilities = (row.rmse, row.ndcg, row.nominal_accuracy)
-    has_risk = getattr(row, axis.high) is not None or axis.bound_of(row) is not None
+    is_proven = row.most_targets_attacked == 0 and axis.bound_of(row) is not None
+    has_risk = getattr(row, axis.high) is not None or is_proven
     has_utility = any(utility is not None for utility in utilities)
     return row.problem is None and is_promise(row.promise) and has_risk and has_utility
 
