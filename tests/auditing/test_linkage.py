@@ -9,6 +9,7 @@ from error_assertions import raises
 from recveil.attacks import Adversary
 from recveil.auditing import audit
 from recveil.auditing.release_attacks import attack_published
+from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.report.audit.text import headline_of_linkage
 from shared.auditing_linkage import STRONG, attacked, folder, held, ratings  # noqa: F401 (fixtures)
@@ -145,3 +146,12 @@ def test_nobody_attacked_in_both_is_no_rate_of_zero(ratings, folder):
     for name in ("first", "second", "both", "reidentified_by_one", "control"):
         assert attack[name]["rate"] is None
     assert headline_of_linkage(released.linkage) == ""
+
+
+def test_a_page_can_be_drawn_where_nobody_could_be_attacked(tmp_path):
+    """Its charts are left out: they have no rates."""
+    ratings = make_ratings(n_users=60, n_items=30, n_ratings=120, seed=1)
+    PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
+    found = audit(ratings, release=tmp_path / "out", adversaries=[Adversary(1_000)], targets=20)
+    assert found.to_dict()["release"]["attacks"][0]["reidentified"]["rate"] is None
+    assert "<h1>" in found.to_html()

@@ -143,13 +143,14 @@ class Uncovered(NamedTuple):
 
 def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]:
     """Describe which rates cover only some targets, and their values among these."""
-    sentences = [
-        f"{where}{_quoted(one.name)}: "
-        f"{'the one target has' if one.requested == 1 else f'all {one.requested:,} targets have'} "
-        f"too few ratings: no user was attacked, which shows nothing."
-        for one in uncovered
-        if one.skipped == one.requested
-    ]
+    sentences = []
+    if nobody := [one for one in uncovered if one.skipped == one.requested]:
+        requested = nobody[0].requested
+        sentences.append(
+            f"{where}{', '.join(_quoted(one.name) for one in nobody)}: "
+            f"{'the one target has' if requested == 1 else f'all {requested:,} targets have'} "
+            f"too few ratings. No user was attacked, which shows nothing."
+        )
     rates = [
         f"{_quoted(one.name)} could attack {one.requested - one.skipped:,} of {one.requested:,} "
         f"and re-identifies {one.rate * one.requested / (one.requested - one.skipped):.1%} of them"
