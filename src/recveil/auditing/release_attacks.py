@@ -80,6 +80,8 @@ from recveil.runtime.safe_repr import brief
 _STRONGEST = "strongest"
 # Number of targets attacked with all of their ratings, which cost far more than a few ratings.
 _BY_ALL = 300
+# Share of the remaining progress that adversaries who know some users' ratings take.
+_BY_KNOWN = 0.9
 # The adversary of synthetic users knows eight exact ratings.
 _KNOWS_8 = Adversary(known=8, name="adversary with 8 exact ratings")
 # A low rate may reassure only if this share of the targets was attacked.
@@ -203,7 +205,7 @@ def predict_fills(
 ) -> FillPredictions:
     """Predict which values are fills, by an adversary who knows no user, from a shadow release."""
     cells = Cells(table.candidates, scale)
-    if anonymizer is None or too_large(cells):
+    if anonymizer is None or too_large(cells.candidates):
         return FillPredictions(cells, None, "")
     try:
         return FillPredictions(cells, infer_fills_by_shadow(cells, anonymizer, seed), "")
@@ -224,7 +226,7 @@ def _infer_fills(
     try:
         fills = [
             measure_fills(ratings, table, targets, share, seed, cells=cells)
-            for share in KNOWN_SHARES
+            for share in track(KNOWN_SHARES, "Inferring fills", share=_BY_KNOWN)
         ]
     except RecveilError as error:  # too large, or the few known users have no fills
         return [], str(error)
@@ -317,13 +319,14 @@ def attack_table(
         inside = released[choose_targets(released.size, targets.size, seed)]
     adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
     costs = work_estimates.of_attack(
-        ratings, table, manifest, len(adversaries), has_content=has_content
+        *(ratings, table, manifest, len(adversaries), inside.size), has_content=has_content
     )
     with parts("Attacking the release", costs) as begin:
-        begin(work_estimates.FILLS)
+        begin(work_estimates.STRIKES)
         strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
         predicted = None
         if has_content and table.co_rated:
+            begin(work_estimates.FILLS)
             predicted = predict_fills(table, ratings.scale, seed, anonymizer)
         likely = None if predicted is None else predicted.likely
         # This runs first, since all later parts use its cached fit.
@@ -346,6 +349,7 @@ def attack_table(
         if anonymizer is not None:
             try:
                 held_out = hold_out(ratings, anonymizer, seed=seed)
+                begin(work_estimates.HELD_OUT_CELLS)
                 find_residuals(held_out.table.candidates, ratings.scale)  # cached
                 begin(work_estimates.MEMBERS)
                 memberships = infer_memberships(

@@ -89,7 +89,8 @@ class _SplitEvaluator:
         if table is None:
             return 0.0
         costs = work_estimates.of_attack(
-            self.split.train, table, opened.manifest, len(PRESETS), has_content=False
+            *(self.split.train, table, opened.manifest, len(PRESETS), self.n_targets),
+            has_content=False,
         )
         return sum(costs.values())
 
