@@ -49,6 +49,7 @@ from recveil.attacks.reidentification.clusters import (
     ClusterAttack,
     attack_clusters,
     find_clusters,
+    has_sparse_classes,
     most_targets,
     too_many_to_compare,
 )
@@ -339,7 +340,8 @@ def attack_table(
                 ratings, table, adversary, inside, seed, strikes=strikes, likely=likely
             )
             attacks.append((adversary, attack))
-        by_all = has_content and _has_sparse_classes(table)
+        begin(work_estimates.ALL_KNOWN)
+        by_all = has_content and has_sparse_classes(table)
         all_known, clusters = (
             _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
         )
@@ -393,12 +395,6 @@ def attack_table(
         clusters=clusters,
         uncompared=by_all and too_many_to_compare(table),
     )
-
-
-def _has_sparse_classes(table: ReleasedTable) -> bool:
-    """Return whether users share rows of few items; rows with all items distinguish no user."""
-    n_cells = table.candidates.n_records * table.n_items
-    return not table.co_rated and 2 * table.indices.size < n_cells
 
 
 def _attack_by_all_ratings(
@@ -472,14 +468,18 @@ def attack_synthetic(
     attributes, nearest, inference, unmeasured = None, None, None, ""
     if anonymizer is not None:
         try:
-            held_out = hold_out(ratings, anonymizer, seed=seed)
-            memberships = infer_memberships(
-                ratings, held_out, {_STRONGEST: _KNOWS_8, **KNOWN}, seed
-            )
-            nearest = score_nearest(ratings, held_out, _KNOWS_8, seed)
-            if not ratings.is_unary:  # likes have no order of preference to infer
-                attributes = infer_attributes(ratings, held_out, _KNOWS_8, seed)
-                inference = infer_embeddings(ratings, held_out, _KNOWS_8, seed)
+            costs = work_estimates.of_synthetic(ratings)
+            with parts("Attacking the release", costs) as begin:
+                begin(work_estimates.HELD_OUT)
+                held_out = hold_out(ratings, anonymizer, seed=seed)
+                begin(work_estimates.MEMBERS)
+                memberships = infer_memberships(
+                    ratings, held_out, {_STRONGEST: _KNOWS_8, **KNOWN}, seed
+                )
+                nearest = score_nearest(ratings, held_out, _KNOWS_8, seed)
+                if not ratings.is_unary:  # likes have no order of preference to infer
+                    attributes = infer_attributes(ratings, held_out, _KNOWS_8, seed)
+                    inference = infer_embeddings(ratings, held_out, _KNOWS_8, seed)
         except RecveilError as error:  # four fifths of the users may be too few
             unmeasured = str(error)
     return AttackedSynthetic(

@@ -478,12 +478,12 @@ _ROW_MISFITS = (0.3, 5.0)
 # Factor of the misfit's variance in doubt; threshold (in median residuals) and weight of outliers.
 _DOUBT, _FAR, _STEEP = 4.0, 2.0, 3.0
 # Shares of the progress that the robust start takes, and the choice of a lower rank.
-_START, _CHOICE = 0.35, 0.4
+_START, _CHOICE = 0.15, 0.1
 # Ranks of the plain fits.
 _FEW = (0, 1, 2)
 # Steps of `Residuals.scores_with`, and their approximate costs.
 _FEWER, _SCORES, _PLAIN = "Fitting with fewer factors", "Scoring cells", "Fitting with few factors"
-_SCORING = {_FEWER: 6.0, _SCORES: 2.0, _PLAIN: 3.0}
+_SCORING = {_FEWER: 10.0, _SCORES: 5.0, _PLAIN: 2.0}
 # Bound of all probabilities.
 _CERTAIN = 1e-15
 _FIRST = RaterModel(
