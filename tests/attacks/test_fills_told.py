@@ -102,7 +102,7 @@ def test_too_large_tables_are_refused(habits, monkeypatch):
     assert MOST_CELLS >= 1 << 24  # MovieLens 1M fits
     monkeypatch.setattr("recveil.attacks.inference.fills.MOST_CELLS", 100)
     table = release(habits)
-    assert too_large(Cells(table.candidates, habits.scale))
+    assert too_large(table.candidates)
     with raises("table.too-large"):
         measure_fills(habits, table, np.arange(200))
 

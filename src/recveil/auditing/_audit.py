@@ -285,11 +285,12 @@ def audit(
         of_release = 0.0
         if opened is not None:
             parts_of_it = work_estimates.of_attack(
-                ratings, opened.table, opened.manifest, len(chosen), has_content=True
+                *(ratings, opened.table, opened.manifest, len(chosen), users.size),
+                has_content=True,
             )
             of_release = sum(parts_of_it.values())
         costs = work_estimates.of_audit(
-            *(ratings, len(chosen), draws),
+            *(ratings, len(chosen), users.size, draws),
             curves=curves,
             n_shadows=shadows or 0,
             release=of_release,

@@ -49,6 +49,7 @@ from recveil.attacks.reidentification.clusters import (
     ClusterAttack,
     attack_clusters,
     find_clusters,
+    has_sparse_classes,
     most_targets,
     too_many_to_compare,
 )
@@ -80,6 +81,8 @@ from recveil.runtime.safe_repr import brief
 _STRONGEST = "strongest"
 # Number of targets attacked with all of their ratings, which cost far more than a few ratings.
 _BY_ALL = 300
+# Share of the remaining progress that adversaries who know some users' ratings take.
+_BY_KNOWN = 0.9
 # The adversary of synthetic users knows eight exact ratings.
 _KNOWS_8 = Adversary(known=8, name="adversary with 8 exact ratings")
 # A low rate may reassure only if this share of the targets was attacked.
@@ -203,7 +206,7 @@ def predict_fills(
 ) -> FillPredictions:
     """Predict which values are fills, by an adversary who knows no user, from a shadow release."""
     cells = Cells(table.candidates, scale)
-    if anonymizer is None or too_large(cells):
+    if anonymizer is None or too_large(cells.candidates):
         return FillPredictions(cells, None, "")
     try:
         return FillPredictions(cells, infer_fills_by_shadow(cells, anonymizer, seed), "")
@@ -224,7 +227,7 @@ def _infer_fills(
     try:
         fills = [
             measure_fills(ratings, table, targets, share, seed, cells=cells)
-            for share in KNOWN_SHARES
+            for share in track(KNOWN_SHARES, "Inferring fills", share=_BY_KNOWN)
         ]
     except RecveilError as error:  # too large, or the few known users have no fills
         return [], str(error)
@@ -317,13 +320,14 @@ def attack_table(
         inside = released[choose_targets(released.size, targets.size, seed)]
     adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
     costs = work_estimates.of_attack(
-        ratings, table, manifest, len(adversaries), has_content=has_content
+        *(ratings, table, manifest, len(adversaries), inside.size), has_content=has_content
     )
     with parts("Attacking the release", costs) as begin:
-        begin(work_estimates.FILLS)
+        begin(work_estimates.STRIKES)
         strikes = find_co_rated_strikes(table, ratings.scale)  # the same for all adversaries
         predicted = None
         if has_content and table.co_rated:
+            begin(work_estimates.FILLS)
             predicted = predict_fills(table, ratings.scale, seed, anonymizer)
         likely = None if predicted is None else predicted.likely
         # This runs first, since all later parts use its cached fit.
@@ -336,7 +340,8 @@ def attack_table(
                 ratings, table, adversary, inside, seed, strikes=strikes, likely=likely
             )
             attacks.append((adversary, attack))
-        by_all = has_content and _has_sparse_classes(table)
+        begin(work_estimates.ALL_KNOWN)
+        by_all = has_content and has_sparse_classes(table)
         all_known, clusters = (
             _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
         )
@@ -346,6 +351,7 @@ def attack_table(
         if anonymizer is not None:
             try:
                 held_out = hold_out(ratings, anonymizer, seed=seed)
+                begin(work_estimates.HELD_OUT_CELLS)
                 find_residuals(held_out.table.candidates, ratings.scale)  # cached
                 begin(work_estimates.MEMBERS)
                 memberships = infer_memberships(
@@ -389,12 +395,6 @@ def attack_table(
         clusters=clusters,
         uncompared=by_all and too_many_to_compare(table),
     )
-
-
-def _has_sparse_classes(table: ReleasedTable) -> bool:
-    """Return whether users share rows of few items; rows with all items distinguish no user."""
-    n_cells = table.candidates.n_records * table.n_items
-    return not table.co_rated and 2 * table.indices.size < n_cells
 
 
 def _attack_by_all_ratings(
@@ -468,14 +468,18 @@ def attack_synthetic(
     attributes, nearest, inference, unmeasured = None, None, None, ""
     if anonymizer is not None:
         try:
-            held_out = hold_out(ratings, anonymizer, seed=seed)
-            memberships = infer_memberships(
-                ratings, held_out, {_STRONGEST: _KNOWS_8, **KNOWN}, seed
-            )
-            nearest = score_nearest(ratings, held_out, _KNOWS_8, seed)
-            if not ratings.is_unary:  # likes have no order of preference to infer
-                attributes = infer_attributes(ratings, held_out, _KNOWS_8, seed)
-                inference = infer_embeddings(ratings, held_out, _KNOWS_8, seed)
+            costs = work_estimates.of_synthetic(ratings)
+            with parts("Attacking the release", costs) as begin:
+                begin(work_estimates.HELD_OUT)
+                held_out = hold_out(ratings, anonymizer, seed=seed)
+                begin(work_estimates.MEMBERS)
+                memberships = infer_memberships(
+                    ratings, held_out, {_STRONGEST: _KNOWS_8, **KNOWN}, seed
+                )
+                nearest = score_nearest(ratings, held_out, _KNOWS_8, seed)
+                if not ratings.is_unary:  # likes have no order of preference to infer
+                    attributes = infer_attributes(ratings, held_out, _KNOWS_8, seed)
+                    inference = infer_embeddings(ratings, held_out, _KNOWS_8, seed)
         except RecveilError as error:  # four fifths of the users may be too few
             unmeasured = str(error)
     return AttackedSynthetic(

@@ -108,7 +108,7 @@ def evaluate(
     # A release that cannot be made again is refused before any work.
     anonymizer = None if split is None else _made_like(manifest, folder, seed)
     with parts(
-        "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 8, THE_REST: 90}
+        "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 2, THE_REST: 90}
     ) as begin:
         begin(_READING)
         matched = None

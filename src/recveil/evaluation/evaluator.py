@@ -59,7 +59,7 @@ _RAW, _COMPARE = "Learning from the raw ratings", "Comparing both"
 _PREDICT, _LIST = "Predicting labels", "Making lists"
 # Their cost in microseconds: for an operation of learning, a score, and a value of a release; and
 # for a nominal label, to predict it, and to make lists.
-_OPERATION, _SCORE, _VALUE = 1.5e-4, 1.0, 1.0
+_OPERATION, _SCORE, _VALUE = 1.5e-4, 1.0, 6.0
 _PREDICTION, _LISTING = 10.0, 130.0
 
 
@@ -89,7 +89,8 @@ class _SplitEvaluator:
         if table is None:
             return 0.0
         costs = work_estimates.of_attack(
-            self.split.train, table, opened.manifest, len(PRESETS), has_content=False
+            *(self.split.train, table, opened.manifest, len(PRESETS), self.n_targets),
+            has_content=False,
         )
         return sum(costs.values())
 

@@ -161,7 +161,7 @@ def _products(matrix: sparse.csr_array) -> Numbers:
 # Lists nearer to each other than this are equally good.
 _NEAR = 1e-9
 # Operations of a list for each row and item, and of an eigendecomposition for each side³.
-_LIST, _APART = 500.0, 10.0
+_LIST, _APART = 500.0, 2.0
 # Similarities are rounded to this many digits.
 _DIGITS = 9
 
@@ -334,7 +334,7 @@ class ItemCosine(Ranker):
         """Return about how many operations a fit takes: to compare items, mostly."""
         squares = float(min(table.n_items, MOST_COMPARED)) ** 2
         side = min(table.rows.n_users, table.n_items)
-        return super().effort(table, n_inner) + (1.0 + n_inner) * squares * (0.6 * side + 500.0)
+        return super().effort(table, n_inner) + (1.0 + n_inner) * squares * (0.35 * side + 25.0)
 
     def _learn(
         self, table: TrainingTable, _setting: Setting

@@ -382,6 +382,8 @@ def count_shared(
 
 # Users that one thread takes at a time.
 _CHUNK = 64
+# Share of the remaining progress that a search takes.
+_SHARE = 0.9
 # How many steps of a walk take as long as one of a search.
 _SEARCH_STEP = 4
 
@@ -451,7 +453,7 @@ def _in_threads(work: Any, n: int, threads: int, title: str) -> None:
             work(start)
         return
     with pool(threads) as workers:
-        for _ in track(workers.map(work, starts), title, len(starts)):
+        for _ in track(workers.map(work, starts), title, len(starts), share=_SHARE):
             pass
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.runtime.progress import track
+
 _RIDGE, _ROUNDS = 4.0, 6
 
 
@@ -47,7 +49,7 @@ def fit_weighted(
     base = mean + of_columns + of_rows[:, None]
     left_over = (table - base) * weights
     rows = np.random.default_rng(0).normal(scale=0.1, size=(len(table), rank))
-    for _ in range(_ROUNDS):
+    for _ in track(range(_ROUNDS), "Fitting values", share=1):
         columns = _regress(weights.T, left_over.T, rows)
         rows = _regress(weights, left_over, columns)
     return base, base + rows @ columns.T

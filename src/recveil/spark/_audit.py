@@ -88,7 +88,9 @@ def audit(
             ]
             users = choose_targets(ratings.n_users, targets, seed)
             begin(THE_REST)
-            costs = work_estimates.of_audit(ratings, len(chosen), draws, curves=curves)
+            costs = work_estimates.of_audit(
+                *(ratings, len(chosen), users.size, draws), curves=curves
+            )
             with parts("Auditing", costs) as begin_part:
                 attacked = attack_table(
                     *(ratings, candidates, chosen, users, begin_part),

@@ -9,6 +9,7 @@ from recveil.attacks.knowledge import choose_targets
 from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, Mean, mean_interval, ratio_interval
 from recveil.ratings import Ratings, RatingScale
+from recveil.runtime.progress import track
 
 # As in `ExactRatings`: tolerance between a value and a rating in single precision.
 _TOLERANCE = 1e-6
@@ -161,6 +162,8 @@ def _mean(numbers: NDArray[Any], rows: NDArray[np.int64]) -> Mean:
     return mean_interval(totals[values > 0] / values[values > 0])
 
 
+# Share of the remaining progress that the targets take.
+_SHARE = 0.5
 # On a continuous scale, an inference must be within this share of the range.
 _NEAR = 0.05
 
@@ -204,7 +207,8 @@ def measure_companions(
     targets = targets[table.record_of[targets] >= 0]
     nonmembers = _draw_nonmembers(table, targets, seed)
     tallies = []
-    for target, nonmember in zip(targets.tolist(), nonmembers.tolist(), strict=True):
+    pairs = list(zip(targets.tolist(), nonmembers.tolist(), strict=True))
+    for target, nonmember in track(pairs, "Inferring ratings", share=_SHARE):
         record = int(table.record_of[target])
         others = members[record][members[record] != target]
         items, values = table.row(record)

@@ -1,5 +1,6 @@
 """Classifiers of real ratings and fills, trained on known users or on a shadow release."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from recveil.attacks.adversary import PRESETS
 from recveil.attacks.candidates import Candidates
-from recveil.attacks.inference.strikes import predict_values
+from recveil.attacks.inference.strikes import effort_of_prediction, predict_values
 from recveil.attacks.knowledge import Knowledge, draw_knowledge
 from recveil.attacks.reidentification.likelihood import LikelyRated
 from recveil.attacks.release_target import ReleasedTable
@@ -21,11 +22,23 @@ from recveil.predict.weighted_fit import fit_weighted
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError
+from recveil.runtime.progress import parts, track
 from recveil.runtime.safe_repr import brief
 
 Numbers = NDArray[np.float64]
 # Rank of the approximation to the matrix of likely rated cells.
 _DIRECTIONS = 12
+# Steps of `features_of`, and their approximate time in microseconds: per value and per cell
+# of the full table.
+_COUNTING, _FITTING = "Counting equal values", "Fitting values"
+_COMPARING, _SMOOTHING = "Asking neighbours", "Smoothing probabilities"
+_A_COUNT, _A_FIT, _A_SMOOTHING = 1.0, 0.16, 0.7
+# The same for the classifier, trained on a shadow release, on known users, and on them again.
+_BY_SHADOW, _BY_KNOWN, _BY_KNOWN_AGAIN = 2.0, 3.0, 6.0
+# Steps of `infer_fills_by_shadow` and `infer_fills`, and the time of a shadow release per value.
+_MAKING, _LOOKING_AT_SHADOW = "Making a shadow release", "Examining the shadow release"
+_LOOKING, _JUDGING, _JUDGING_AGAIN = "Examining values", "Judging values", "Judging values again"
+_A_RELEASE = 0.5
 
 
 @brief
@@ -94,13 +107,50 @@ def features_of(cells: Cells, likely: Numbers | None = None) -> NDArray[np.float
     nearest other rows. Fills by item means repeat within an item, fills by neighbours agree with
     the neighbours, random fills occur where no rating is expected.
     """
-    weights = np.ones(cells.values.size) if likely is None else np.maximum(likely, 0.02)
-    # In parts: with millions of values, all features in double precision take gigabytes.
-    parts = [_narrow(_lines(cells, weights)), _narrow(_repeats(cells))]
-    parts.append(_narrow(_predicted(cells, weights, likely)))
+    weights, real = np.ones(cells.values.size), None
     if likely is not None:
-        parts.append(_narrow(_likely(cells, likely)))
-    return np.column_stack(parts)
+        weights, real = np.maximum(likely, 0.02), float(likely.mean())
+    with parts("Examining values", _costs_of_features(cells.candidates, real)) as begin:
+        begin(_COUNTING)
+        # In blocks: with millions of values, all features in double precision take gigabytes.
+        blocks = [_narrow(_lines(cells, weights)), _narrow(_repeats(cells))]
+        blocks.append(_narrow(_predicted(cells, weights, likely, begin)))
+        begin(_SMOOTHING)
+        if likely is not None:
+            blocks.append(_narrow(_likely(cells, likely)))
+        return np.column_stack(blocks)
+
+
+def _costs_of_features(candidates: Candidates, likely: float | None = None) -> dict[str, float]:
+    """Return the time of each step of `features_of`; `likely` is the share of likely ratings."""
+    n_values = candidates.codes.size
+    return {
+        _COUNTING: _A_COUNT * n_values,
+        _FITTING: _A_FIT * candidates.n_records * candidates.n_items,
+        _COMPARING: effort_of_prediction(candidates, 1.0 if likely is None else likely),
+        _SMOOTHING: 0.0 if likely is None else _A_SMOOTHING * n_values,
+    }
+
+
+def costs_by_shadow(candidates: Candidates) -> dict[str, float]:
+    """Return the time of each step of `infer_fills_by_shadow`, in microseconds."""
+    look = sum(_costs_of_features(candidates).values())
+    return {
+        _MAKING: _A_RELEASE * candidates.codes.size,
+        _LOOKING_AT_SHADOW: look,
+        _LOOKING: look,
+        _JUDGING: _BY_SHADOW * candidates.codes.size,
+    }
+
+
+def costs_by_known(candidates: Candidates, real: float) -> dict[str, float]:
+    """Return the time of each step of `infer_fills`; `real` is the share of real ratings."""
+    n_values = candidates.codes.size
+    return {
+        _JUDGING: _BY_KNOWN * n_values,
+        _LOOKING: sum(_costs_of_features(candidates, real).values()),
+        _JUDGING_AGAIN: _BY_KNOWN_AGAIN * n_values,
+    }
 
 
 def _narrow(features: list[Numbers]) -> NDArray[np.float32]:
@@ -136,10 +186,14 @@ def _repeats(cells: Cells) -> list[Numbers]:
     ]
 
 
-def _predicted(cells: Cells, weights: Numbers, likely: Numbers | None) -> list[Numbers]:
+def _predicted(
+    cells: Cells, weights: Numbers, likely: Numbers | None, begin: Callable[[str], None]
+) -> list[Numbers]:
     """Return predictions from the other values, and the deviations from them."""
+    begin(_FITTING)
     base, fitted = fit_weighted(cells.table(cells.values), cells.table(weights))
     at = cells.records, cells.items
+    begin(_COMPARING)
     believed = None
     if likely is not None:
         believed = likely > np.quantile(likely, 1 - min(float(likely.mean()), 1.0))
@@ -197,19 +251,17 @@ def _count(*keys: NDArray[Any], weights: Numbers | None = None) -> Numbers:
     return np.bincount(joint, weights).astype(np.float64)[joint]
 
 
-# The first pass uses the published values, each later one the probabilities of the one before.
-_LOOKS = 2
 # Folds of the known users: each fold's values are judged by a model trained on the others.
 _PARTS = 4
 # The classifier builds records-by-items tables; more cells than this take too much memory.
 MOST_CELLS = 1 << 25
-# Values judged at a time.
-_BLOCK = 1 << 17
+# Values judged at a time, and the share of the remaining progress that they take.
+_BLOCK, _ALL_QUERIES = 1 << 17, 0.8
 
 
-def too_large(cells: Cells) -> bool:
+def too_large(candidates: Candidates) -> bool:
     """Return whether the classifier's tables would take too much memory."""
-    return cells.candidates.n_records * cells.candidates.n_items > MOST_CELLS
+    return candidates.n_records * candidates.n_items > MOST_CELLS
 
 
 def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bool_]) -> Numbers:
@@ -240,12 +292,14 @@ def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bo
             f"values; expected at least 2 users, with real ratings and fills",
             code="table.too-few-users",
         )
-    features = cells.first_look
-    likely = _learn(features, cells.records, groups, is_real)
-    for _ in range(1, _LOOKS):
-        features = np.column_stack([features, features_of(cells, likely)])
-        likely = _learn(features, cells.records, groups, is_real)
-    return likely
+    costs = costs_by_known(cells.candidates, is_real.mean())
+    with parts("Inferring fills", costs) as begin:
+        begin(_JUDGING)
+        likely = _learn(cells.first_look, cells.records, groups, is_real)
+        begin(_LOOKING)
+        features = np.column_stack([cells.first_look, features_of(cells, likely)])
+        begin(_JUDGING_AGAIN)
+        return _learn(features, cells.records, groups, is_real)
 
 
 def _learn(
@@ -297,7 +351,8 @@ def judge(
     with threadpool_limits(1, "openmp"):
         trees.fit(training, is_real)
         # scikit-learn copies the features at twice their size.
-        blocks = (queries[start : start + _BLOCK] for start in range(0, len(queries), _BLOCK))
+        starts = track(range(0, len(queries), _BLOCK), "Judging values", share=_ALL_QUERIES)
+        blocks = (queries[start : start + _BLOCK] for start in starts)
         return np.concatenate([trees.predict_proba(block)[:, 1] for block in blocks])
 
 
@@ -343,7 +398,7 @@ def measure_fills(
 ) -> InferredFills:
     """Train an adversary on some users and judge the values of all others."""
     cells = Cells(table.candidates, ratings.scale) if cells is None else cells
-    if too_large(cells):
+    if too_large(cells.candidates):
         raise RecveilError(
             f"{cells.candidates.n_records:,} records of {cells.candidates.n_items:,} items are too "
             f"many to distinguish fills from ratings; expected a smaller table, or a part of the "
@@ -462,10 +517,17 @@ def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -
     taken = rng.random(cells.values.size) < _SAMPLED
     columns = cells.records[taken].astype(np.int64), cells.items[taken], cells.values[taken]
     known = Ratings.from_columns(*columns, scale=cells.scale)
-    shadow = ReleasedTable.from_release(anonymizer.anonymize(known), known)
-    fold = Cells(shadow.candidates, cells.scale)
-    is_real = mark_real(known, shadow)
-    n_training = min(_MOST_TRAINING, shadow.candidates.n_records)
-    training_records = rng.choice(shadow.candidates.n_records, n_training, replace=False)
-    training = np.isin(fold.records, training_records)
-    return judge(fold.first_look[training], is_real[training], cells.first_look)
+    with parts("Inferring fills", costs_by_shadow(cells.candidates)) as begin:
+        begin(_MAKING)
+        shadow = ReleasedTable.from_release(anonymizer.anonymize(known), known)
+        fold = Cells(shadow.candidates, cells.scale)
+        is_real = mark_real(known, shadow)
+        n_training = min(_MOST_TRAINING, shadow.candidates.n_records)
+        training_records = rng.choice(shadow.candidates.n_records, n_training, replace=False)
+        training = np.isin(fold.records, training_records)
+        begin(_LOOKING_AT_SHADOW)
+        examples = fold.first_look[training]
+        begin(_LOOKING)
+        queries = cells.first_look
+        begin(_JUDGING)
+        return judge(examples, is_real[training], queries)

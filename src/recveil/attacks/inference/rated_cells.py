@@ -11,13 +11,15 @@ from recveil.attacks.reidentification.residuals import find_residuals
 from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.ratings import Ratings
-from recveil.runtime.progress import parts
+from recveil.runtime.progress import parts, track
 
 # Precision at which cells are marked.
 PRECISION = 0.95
 # Steps of a fit of all rows, and their approximate costs.
-_ALL_FACTORS, _FEWER_FACTORS = "Explaining cells", "Fitting with fewer factors"
-_COSTS = {_ALL_FACTORS: 10.0, _FEWER_FACTORS: 11.0}
+_EXPLAINING, _SCORING, _MARKING = "Explaining cells", "Scoring cells", "Marking cells"
+_COSTS = {_EXPLAINING: 10.0, _SCORING: 17.0, _MARKING: 7.0}
+# Share of the remaining progress that a choice of a variant takes.
+_CHOICE = 0.4
 
 
 class InferredCells(NamedTuple):
@@ -89,34 +91,39 @@ def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
     """
     support = ratings.support.astype(np.float64)
     with parts("Fitting all rows", _COSTS) as begin:
-        begin(_ALL_FACTORS)
+        begin(_EXPLAINING)
         residuals = find_residuals(table.candidates, ratings.scale)
         if residuals is None:
             return None
-        begin(_FEWER_FACTORS)
+        begin(_SCORING)
         support = support[residuals.items]
         ways = residuals.scores_with(support / max(ratings.n_users, 1))
-    raters, total = _truth(ratings, table, residuals.rows, residuals.items)
-    rated, lone = raters > 0, raters == 1
-    near = 0.5 * (residuals.levels[1] - residuals.levels[0]) if ratings.scale.step is None else 1e-3
-    score, _ = _choose(ways, rated, [rated] * len(ways))
-    # An adversary after single ratings selects another weighting than one after rated cells.
-    sure, alone = _choose(ways, rated, [lone & (np.abs(way[1] - total) < near) for way in ways])
-    popularity = np.broadcast_to(support, rated.shape)
-    usual = np.broadcast_to(_usual_ratings(ratings)[residuals.items], rated.shape)
-    marked, by_popularity = _mark(score, rated), _mark(popularity, rated)
-    exact, by_usual = (np.abs(guess - total) < near for guess in (alone, usual))
-    return InferredCells(
-        auc=_area(score, rated),
-        recall_at_95=_share(marked, rated),
-        lone_exact=_share(_mark(sure, rated) & exact, lone),
-        lone_known=_share(exact, lone),
-        popularity_auc=_area(popularity, rated).rate,
-        popularity_recall_at_95=_share(by_popularity, rated).rate,
-        popularity_lone_exact=_share(by_popularity & by_usual, lone).rate,
-        records=residuals.rows.size,
-        of_records=table.candidates.n_records,
-    )
+        begin(_MARKING)
+        raters, total = _truth(ratings, table, residuals.rows, residuals.items)
+        rated, lone = raters > 0, raters == 1
+        near = (
+            0.5 * (residuals.levels[1] - residuals.levels[0])
+            if ratings.scale.step is None
+            else 1e-3
+        )
+        score, _ = _choose(ways, rated, [rated] * len(ways))
+        # An adversary after single ratings selects another weighting than one after rated cells.
+        sure, alone = _choose(ways, rated, [lone & (np.abs(way[1] - total) < near) for way in ways])
+        popularity = np.broadcast_to(support, rated.shape)
+        usual = np.broadcast_to(_usual_ratings(ratings)[residuals.items], rated.shape)
+        marked, by_popularity = _mark(score, rated), _mark(popularity, rated)
+        exact, by_usual = (np.abs(guess - total) < near for guess in (alone, usual))
+        return InferredCells(
+            auc=_area(score, rated),
+            recall_at_95=_share(marked, rated),
+            lone_exact=_share(_mark(sure, rated) & exact, lone),
+            lone_known=_share(exact, lone),
+            popularity_auc=_area(popularity, rated).rate,
+            popularity_recall_at_95=_share(by_popularity, rated).rate,
+            popularity_lone_exact=_share(by_popularity & by_usual, lone).rate,
+            records=residuals.rows.size,
+            of_records=table.candidates.n_records,
+        )
 
 
 def _choose(
@@ -131,7 +138,10 @@ def _choose(
     """
     half = np.zeros(len(rated), bool)
     half[np.random.default_rng(0).permutation(half.size)[: half.size // 2]] = True
-    best = [_marks_most(ways, rated, wanted, other) for other in (half, ~half)]
+    best = [
+        _marks_most(ways, rated, wanted, other)
+        for other in track((half, ~half), "Marking cells", share=_CHOICE)
+    ]
     if best[0] == best[1]:
         return ways[best[0]]
     score, alone = np.empty(rated.shape), np.empty(rated.shape)

@@ -26,7 +26,7 @@ from recveil.runtime.safe_repr import brief
 # Default share of the users who are left out.
 HOLDOUT = 0.2
 # Most members, and most non-members, to score.
-_MOST_SCORED = 1000
+MOST_SCORED = 1000
 
 
 @brief
@@ -84,7 +84,7 @@ def hold_out(
             code="argument.result",
         )
     table = ReleasedTable.from_release(release, ratings)
-    return PartialRelease(table, np.sort(inside[:_MOST_SCORED]), np.sort(outside[:_MOST_SCORED]))
+    return PartialRelease(table, np.sort(inside[:MOST_SCORED]), np.sort(outside[:MOST_SCORED]))
 
 
 def only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:

@@ -63,6 +63,12 @@ def too_many_to_compare(table: ReleasedTable) -> bool:
     return n_records > MOST_RECORDS or n_records * n_items > _MOST_CELLS
 
 
+def has_sparse_classes(table: ReleasedTable) -> bool:
+    """Return whether users share rows of few items; rows with all items distinguish no user."""
+    n_cells = table.candidates.n_records * table.n_items
+    return not table.co_rated and 2 * table.indices.size < n_cells
+
+
 def most_targets(table: ReleasedTable) -> int:
     """Return the largest number of targets for which all records are scored."""
     return max(_MOST_SCORES // table.candidates.n_records, 2)

@@ -15,7 +15,7 @@ from recveil.attacks.guesses import Guesses, guesses_of_best
 from recveil.attacks.knowledge import Knowledge, choose_targets
 from recveil.ratings import RatingScale
 from recveil.runtime.compiled import compiled
-from recveil.runtime.progress import track
+from recveil.runtime.progress import parts, track
 from recveil.runtime.safe_repr import brief
 
 Matrix = NDArray[np.float64]
@@ -101,7 +101,12 @@ def choose_rank(values: Matrix, most: int, ridge: float, least: float) -> int:
         values = values[:, np.sort(rng.choice(values.shape[1], n_tried, replace=False))]
     visible = rng.random(values.shape) >= _HIDDEN
     ranks = [rank for rank in _RANKS if rank < most] + [most]
-    missed = np.array([_missed_by(values, rank, ridge, least, visible) for rank in ranks])
+    missed = np.array(
+        [
+            _missed_by(values, rank, ridge, least, visible)
+            for rank in track(ranks, "Choosing the rank", share=_CHOICE)
+        ]
+    )
     more = missed - missed[missed.mean(axis=1).argmin()]
     sure = more.mean(axis=1) > more.std(axis=1) / np.sqrt(max(more.shape[1], 1))
     return ranks[int(np.flatnonzero(~sure)[0])]
@@ -472,10 +477,13 @@ _DRAWN = 5.0
 _ROW_MISFITS = (0.3, 5.0)
 # Factor of the misfit's variance in doubt; threshold (in median residuals) and weight of outliers.
 _DOUBT, _FAR, _STEEP = 4.0, 2.0, 3.0
-# Share of the progress that the robust start takes.
-_START = 0.35
+# Shares of the progress that the robust start takes, and the choice of a lower rank.
+_START, _CHOICE = 0.15, 0.1
 # Ranks of the plain fits.
 _FEW = (0, 1, 2)
+# Steps of `Residuals.scores_with`, and their approximate costs.
+_FEWER, _SCORES, _PLAIN = "Fitting with fewer factors", "Scoring cells", "Fitting with few factors"
+_SCORING = {_FEWER: 10.0, _SCORES: 5.0, _PLAIN: 2.0}
 # Bound of all probabilities.
 _CERTAIN = 1e-15
 _FIRST = RaterModel(
@@ -543,7 +551,10 @@ class Residuals:
     def plain(self) -> Matrix:
         """Mean absolute residual over fits of few factors, per cell."""
         values = self.cells.values
-        few = [fit_robustly(values, rank, self.pull.ridge, self.pull.least) for rank in _FEW]
+        few = [
+            fit_robustly(values, rank, self.pull.ridge, self.pull.least, share=1)
+            for rank in track(_FEW, "Fitting all rows", share=1)
+        ]
         off = [np.abs(values - fit.product()) for fit in few]
         return np.asarray(np.mean(off, axis=0))
 
@@ -599,15 +610,19 @@ class Residuals:
         list of (ndarray of float64, ndarray of float64)
             `score` and `alone` of `reported_with`, for each way.
         """
-        fits = [(self.cells, self.model), *([] if self.fewer is None else [self.fewer])]
         popular = np.log(np.maximum(popularity, _CERTAIN))
         scores = []
-        for cells, model in fits:
-            score, alone = _score_cells(cells, model, self.levels, popularity)
-            doubted, _ = _score_cells(cells, model, self.levels, popularity, _DOUBT)
-            far = _how_far(cells.values - cells.fitted) + popular
-            scores += [(score, alone), (doubted, alone), (far, alone)]
-        return [*scores, (_how_far(self.plain) + popular, scores[-1][1])]
+        with parts("Scoring cells", _SCORING) as begin:
+            begin(_FEWER)
+            fits = [(self.cells, self.model), *([] if self.fewer is None else [self.fewer])]
+            begin(_SCORES)
+            for cells, model in track(fits, "Scoring cells", share=1):
+                score, alone = _score_cells(cells, model, self.levels, popularity)
+                doubted, _ = _score_cells(cells, model, self.levels, popularity, _DOUBT)
+                far = _how_far(cells.values - cells.fitted) + popular
+                scores += [(score, alone), (doubted, alone), (far, alone)]
+            begin(_PLAIN)
+            return [*scores, (_how_far(self.plain) + popular, scores[-1][1])]
 
     @cached_property
     def weighed(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

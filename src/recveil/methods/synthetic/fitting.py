@@ -19,6 +19,7 @@ from recveil.methods.synthetic.noisy_sums import LEAST_NOISE
 from recveil.release.synthetic_form import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled
 from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import pool
 
@@ -91,6 +92,8 @@ def directions(targets: FitTargets) -> Directions:
 # Size of the simulated sample of users, against which items are fitted.
 _SAMPLE_SIZE = 2_000
 _ROUNDS, _STEP = 120, 0.05
+# Share of the remaining progress that they take.
+_SHARE = 0.8
 # Adam's decay rates of gradients and of squared gradients (Kingma and Ba 2015).
 _OF_SLOPES, _OF_SQUARES = 0.9, 0.99
 # Standard deviation of the normal prior of item embeddings.
@@ -138,7 +141,7 @@ def _descend(items: FittedItems, fit: "_Fit") -> None:
     """Minimize the loss in place."""
     slopes = [np.zeros_like(part) for part in items]
     squares = [np.zeros_like(part) for part in items]
-    for turn in range(_ROUNDS):
+    for turn in track(range(_ROUNDS), "Fitting the model", share=_SHARE):
         length = _STEP * min(1.0, (_ROUNDS - turn) / (0.3 * _ROUNDS))
         for part, slope, mean, square in zip(
             items, fit.slopes(items), slopes, squares, strict=True
