@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from recveil.release.ledger import Ledger, delta_of, epsilon_of
+from recveil.release.ledger import Ledger, delta_of, epsilon_of, point_at, share_below
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.normal_distribution import point_at, share_below
 from recveil.runtime.safe_repr import brief
 
 
