@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from recveil.runtime.errors import RecveilError, describe_count
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import BriefParameters
+from recveil.runtime.threads import one_thread
 
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 GroupRows: TypeAlias = Callable[[NDArray[np.float32], np.random.Generator], NDArray[Any]]

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 
 @brief

@@ -41,8 +41,8 @@ from recveil.release.records import Groups
 from recveil.release.sides import Private, Published, Sides
 from recveil.release.specs.sparse import SPARSE
 from recveil.runtime.compiled import compiled
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 from recveil.spark.clusters import (
     KEY_BITS,
     DistributedGroups,

@@ -39,8 +39,7 @@ from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
 from recveil.release.specs.k_corating import K_CORATING
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.linear_algebra import one_thread
-from recveil.runtime.threads import pool
+from recveil.runtime.threads import one_thread, pool
 
 # Up to this many cells, item sets are compared directly; beyond, by their principal directions.
 _DENSE_CELLS = 1 << 22

@@ -17,8 +17,8 @@ from recveil.methods.synthetic.bounded_sums import SURELY_BOUNDED, moved
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 # A user with this many ratings has weight 1/2, since few ratings carry little information.
 _HALF_COUNTS = 20

@@ -15,8 +15,8 @@ from recveil.ratings import RatingScale
 from recveil.release.records import Records
 from recveil.release.synthetic_form import rating_levels, tenths_of
 from recveil.runtime.compiled import compiled
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
