@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.clustering.base import Grouping, RandomState, at_least
+from recveil.clustering.base import Grouping, RandomState, at_least, squared_distances
 from recveil.clustering.bisecting_k_gather import (
     best_bisection,
     bisecting_k_gather,
@@ -17,7 +17,6 @@ from recveil.clustering.bisecting_k_gather import (
     random_bisections,
     sse_between,
 )
-from recveil.clustering.distances import squared_distances
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, describe_count
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.clustering.base import Grouping, RandomState
-from recveil.clustering.distances import squared_distances
+from recveil.clustering.base import Grouping, RandomState, squared_distances
 from recveil.runtime.compiled import compiled
 
 # Most rounds of each 2-means. Few rows settle in fewer.
