@@ -16,8 +16,8 @@ from recveil.publish.size_estimate import FEWER_USERS, expect_synthetic, reject_
 from recveil.publish.staging import check_target
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
-from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.reader import read_model
+from recveil.release.records import fresh_prefix
 from recveil.release.sides import FileFormat, Published
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.progress import THE_REST, parts

@@ -15,8 +15,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_doubts, reject_likes, reject_unordered
 from recveil.release.claim import Claim
 from recveil.release.private_folder import digest_of
-from recveil.release.pseudonyms import fresh_prefix
-from recveil.release.records import Groups, Records
+from recveil.release.records import Groups, Records, fresh_prefix
 from recveil.release.sides import FileFormat, Layout, Private, Published
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.verification.rater_ids import search_ratings

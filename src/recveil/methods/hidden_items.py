@@ -13,8 +13,7 @@ from recveil.publish import Release
 from recveil.ratings import Ratings
 from recveil.release.method import HIDDEN_ITEMS
 from recveil.release.private_folder import digest_of
-from recveil.release.pseudonyms import fresh_prefix, pseudonyms
-from recveil.release.records import Records
+from recveil.release.records import Records, fresh_prefix, pseudonyms
 from recveil.release.sides import Anonymizer, Published
 
 

@@ -12,7 +12,7 @@ from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
 from recveil.io.reading import Reading
 from recveil.io.write import how_to_load, reject_replacing, resolve_target, write_ratings
-from recveil.publish.written_release import WrittenRelease
+from recveil.publish.release import WrittenRelease
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError, describe_count

@@ -28,8 +28,7 @@ from recveil.release.manifest import (
     private_twin,
 )
 from recveil.release.private_folder import assignment_files, read_assignment, reject_missing
-from recveil.release.pseudonyms import hides_items
-from recveil.release.records import Records
+from recveil.release.records import Records, hides_items
 from recveil.runtime.devices import read_whole, reject_devices
 from recveil.runtime.errors import RecveilError, quoted, reason_of
 from recveil.runtime.safe_repr import brief

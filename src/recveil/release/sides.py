@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.exact_ratings import ExactRatings
-from recveil.release.pseudonyms import pseudonyms
-from recveil.release.records import Groups, Records
+from recveil.release.records import Groups, Records, pseudonyms
 from recveil.runtime.safe_repr import brief
 
 Layout = Literal["auto", "users", "groups", "model"]

@@ -46,8 +46,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
 from recveil.release.private_folder import digest_of
-from recveil.release.pseudonyms import fresh_prefix
-from recveil.release.records import Groups
+from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import Private, Published
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import (
