@@ -16,7 +16,7 @@ from recveil.cli.verb import Verb
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.io.options import ReadingOptions
-from recveil.methods.request import AnonymizeOptions, MethodOptions
+from recveil.methods._anonymize import AnonymizeOptions, MethodOptions
 from recveil.release.registry import all_methods
 
 Loud = Annotated[bool, typer.Option("--loud", help="Louder.")]

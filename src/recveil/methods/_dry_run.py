@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from recveil.io import Reading
-from recveil.methods._anonymize import check_size, prepare
+from recveil.methods._anonymize import AnonymizeOptions, AnonymizeRequest, check_size, prepare
 from recveil.methods.earlier_releases import Earlier
-from recveil.methods.request import AnonymizeOptions, AnonymizeRequest
 from recveil.methods.size_estimates import Foreseen
 from recveil.publish.staging import leftovers
 from recveil.ratings import Ratings
