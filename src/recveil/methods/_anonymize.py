@@ -12,9 +12,8 @@ from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.methods.base import check_seed, check_users, seed_or_random
+from recveil.methods.base import anonymize_hidden, check_seed, check_users, seed_or_random
 from recveil.methods.earlier_releases import Earlier, find_earlier, others
-from recveil.methods.hidden_items import anonymize_hidden
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.synthetic.options import check_n_users
