@@ -1,4 +1,4 @@
-"""What the fast and the slow tests of `test_base.py` share."""
+"""What the fast and the slow tests of `test_hidden_items.py` share."""
 
 import pytest
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from recveil.inspection.column_roles import detect_order, find_identifiers
 from recveil.inspection.first_rows import (
     FirstRows,
+    describe_swallowed_rows,
     rows_as_read,
     rows_of_columns,
     rows_of_file,
@@ -19,7 +20,6 @@ from recveil.inspection.first_rows import (
 )
 from recveil.inspection.results import Inspection
 from recveil.inspection.statistics import Dates, dates_of, distribution_of
-from recveil.inspection.swallowed_rows import describe_swallowed_rows
 from recveil.io import Reading, understand
 from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.databases import Address
