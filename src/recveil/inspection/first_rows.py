@@ -14,9 +14,9 @@ from recveil.io.columns.frames import frame_of
 from recveil.io.detect.dialect import recognize
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_records
 from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES, first_of_typed
+from recveil.io.ingestion import Reading
 from recveil.io.options import Layout
 from recveil.io.part_files import parts_of
-from recveil.io.reading import Reading
 from recveil.io.source import name_at
 from recveil.io.tables import first_rows
 from recveil.ratings import Ratings
