@@ -63,13 +63,11 @@ def test_an_option_is_not_declared_twice():
 
 
 def test_options_of_reading_are_those_of_the_library():
-    """All but those that verbs set: k, files of users, and whether times are read."""
     declared = READING.declared()
-    understand = inspect.signature(importlib.import_module("recveil.io").understand).parameters
-    assert {*understand} - {*declared} == {"source", "k", "user_files", "times"}
-    for name, (_, default) in declared.items():
-        assert default == understand[name].default
     assert {*ReadingOptions.__annotations__} == {*declared}
+    for name, (_, default) in declared.items():
+        is_flag = ReadingOptions.__annotations__[name] is bool
+        assert default == ("error" if name == "duplicates" else False if is_flag else None)
 
 
 def test_keywords_of_anonymize_are_those_of_the_request_and_all_methods():

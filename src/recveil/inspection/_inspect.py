@@ -29,8 +29,6 @@ from recveil.io.options import ReadingOptions, layout_of
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 
-_LAYOUT_OPTIONS = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
-
 
 def inspect(
     source: str | PathLike[str] | Ratings | Any, **reading: Unpack[ReadingOptions]
@@ -121,15 +119,14 @@ def _stable(source: Any) -> Iterator[Any]:
         yield source if isinstance(found, Address) else found
 
 
-def _rows(source: Any, found: Reading, raw: _RawColumns, reading: Mapping[str, Any]) -> FirstRows:
+def _rows(source: Any, found: Reading, raw: _RawColumns, reading: ReadingOptions) -> FirstRows:
     """Return the first rows, with all columns where these can be seen."""
     if isinstance(source, Ratings):
         return FirstRows((), (), ())
     rows = None
     if isinstance(source, str | PathLike):
-        layout = {name: reading[name] for name in _LAYOUT_OPTIONS if name in reading}
         with suppress(RecveilError):  # `raw` has the columns that were read
-            rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**layout))
+            rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**reading))
     else:
         rows = rows_of_frame(source, found)
     read = {column.role for column in found.columns}

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from inspect import Parameter, signature
 from os import PathLike
 from typing import Any, NamedTuple, Unpack
 
@@ -14,13 +13,13 @@ import pyarrow.compute as pc
 
 from recveil.io.columns.build import build, describe_dropped
 from recveil.io.columns.columns import NOT_SAID, Feedback, holds_text
-from recveil.io.columns.feedback import Counts, describe_feedback, feedback_of, parse_scale_option
+from recveil.io.columns.feedback import describe_feedback, feedback_of, parse_scale_option
 from recveil.io.columns.frames import frame_columns
 from recveil.io.columns.ids import describe_comments, describe_ids
 from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
 from recveil.io.detect.user_column import Order, ambiguous_order, describe_guess, order_of
 from recveil.io.inputs import open_input
-from recveil.io.options import Layout, ReadingOptions, layout_of, reject_given
+from recveil.io.options import ReadingOptions, layout_of, reject_given
 from recveil.io.source import ROLES, as_text
 from recveil.io.tables import read_source
 from recveil.ratings import Ratings, RatingScale
@@ -239,29 +238,10 @@ def observe_raw_columns(observer: Observer) -> Iterator[None]:
 def understand(
     source: str | PathLike[str] | Ratings | Any,
     *,
-    format: str | None = None,
-    scale: RatingScale | None = None,
-    duplicates: Duplicates = "error",
-    drop_off_scale: bool = False,
     times: bool = True,
-    time_format: str | None = None,
-    user: str | int | None = None,
-    item: str | int | None = None,
-    rating: str | int | None = None,
-    time: str | int | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    wide: bool = False,
-    null: str | float | None = None,
-    query: str | None = None,
-    table: str | None = None,
-    sheet: str | None = None,
-    likes: bool = False,
-    counts: Counts | None = None,
-    order: str | Iterable[str] | None = None,
-    words: str | Iterable[str] | None = None,
     k: int | None = None,
     user_files: Iterable[tuple[str, str | PathLike[str]]] = (),
+    **reading: Unpack[ReadingOptions],
 ) -> Reading:
     r"""Read ratings from any input, and report how it was interpreted.
 
@@ -302,9 +282,9 @@ def understand(
     >>> reading.order, reading.mapping()
     ('given', 'user: column 2; item: column 1; rating: column 3')
     """
-    options = dict(locals())  # every option is forwarded
-    reading = _understand(options.pop("source"), one_value=True, **options)
-    return reading if k is not None else with_scale_notes(reading)
+    reject_unknown_keywords("understand", reading)
+    found = _understand(source, one_value=True, times=times, k=k, user_files=user_files, **reading)
+    return found if k is not None else with_scale_notes(found)
 
 
 def understand_auxiliary(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
@@ -322,23 +302,25 @@ def _understand(
     **reading: Unpack[ReadingOptions],
 ) -> Reading:
     """Read ratings from any input; an inferred scale stays marked as such."""
-    options: dict[str, Any] = {**reading}
-    get = options.get
-    scale, are_words = parse_scale_option(get("scale"), get("order"), get("words"))
-    layout = layout_of(**{name: options[name] for name in Layout._fields if name in options})
+    scale, are_words = parse_scale_option(
+        reading.get("scale"), reading.get("order"), reading.get("words")
+    )
+    layout = layout_of(**reading)
     feedback = feedback_of(
-        likes=get("likes", False),
-        counts=get("counts"),
+        likes=reading.get("likes", False),
+        counts=reading.get("counts"),
         scale=scale,
         one_value=one_value,
         words=are_words,
         points=layout.decimal == ".",
     )
-    given = as_text({role: get(role) for role in ROLES})
-    format, time_format, drop_off_scale = get("format"), get("time_format"), get("drop_off_scale")
+    chosen = (reading.get("user"), reading.get("item"), reading.get("rating"), reading.get("time"))
+    given = as_text(dict(zip(ROLES, chosen, strict=True)))
+    format, time_format = reading.get("format"), reading.get("time_format")
+    drop_off_scale = reading.get("drop_off_scale", False)
     layout_given = {**layout._asdict(), "wide": layout.wide or None, "format": format}
     if isinstance(source, Ratings):
-        values_given = {"scale": scale, "drop_off_scale": drop_off_scale or None}
+        values_given: dict[str, object] = {"scale": scale, "drop_off_scale": drop_off_scale or None}
         values_given |= {"time_format": time_format, "likes": feedback.likes or None}
         values_given |= {"counts": feedback.counts, "words": feedback.words or None}
         reject_given({**given, **layout_given, **values_given}, "ratings that were read already")
@@ -346,7 +328,7 @@ def _understand(
         return equal_as_likes(read) if feedback.one_value else read
     how = _Options(
         scale=scale,
-        duplicates=get("duplicates", "error"),
+        duplicates=reading.get("duplicates", "error"),
         drop_off_scale=bool(drop_off_scale),
         times=times,
         time_format=time_format,
@@ -387,29 +369,7 @@ def _understand(
 
 
 def read_ratings(
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,
-    scale: RatingScale | None = None,
-    duplicates: Duplicates = "error",
-    drop_off_scale: bool = False,
-    times: bool = True,
-    time_format: str | None = None,
-    user: str | int | None = None,
-    item: str | int | None = None,
-    rating: str | int | None = None,
-    time: str | int | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    wide: bool = False,
-    null: str | float | None = None,
-    query: str | None = None,
-    table: str | None = None,
-    sheet: str | None = None,
-    likes: bool = False,
-    counts: Counts | None = None,
-    order: str | Iterable[str] | None = None,
-    words: str | Iterable[str] | None = None,
+    path: str | PathLike[str], *, times: bool = True, **reading: Unpack[ReadingOptions]
 ) -> Ratings:
     r"""Read a file of ratings, packed or not.
 
@@ -489,11 +449,11 @@ def read_ratings(
     ...     read_ratings(path)
     Ratings(1 user × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
     """
-    options = dict(locals())  # every option is forwarded
-    reading = _understand(options.pop("path"), **options)
-    for note in reading.notes:
+    reject_unknown_keywords("read_ratings", reading, "k", "user_files", "times")
+    found = _understand(path, times=times, **reading)
+    for note in found.notes:
         warnings.warn(note, stacklevel=2)
-    return reading.ratings
+    return found.ratings
 
 
 class _Options(NamedTuple):
@@ -555,7 +515,7 @@ def _read(
         observer(columns)
     shown = [
         ReadColumn(role, names[role], examples_of(columns[role]))
-        for role in ("user", "item", "rating", "time")
+        for role in ROLES
         if role in columns
     ]
     if how.times and how.time_format is not None and "time" not in columns:
@@ -621,11 +581,7 @@ def _read(
 
 def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> None:
     """Raise a TypeError that names the verb, for unknown keywords."""
-    known = {
-        name
-        for name, parameter in signature(understand).parameters.items()
-        if parameter.kind is Parameter.KEYWORD_ONLY
-    }
+    known = {*ReadingOptions.__annotations__, "times", "k", "user_files"}
     for name in given:
         if name not in known or name in own:
             raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}")

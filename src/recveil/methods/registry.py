@@ -6,14 +6,14 @@ The public facts of a method (what it publishes and claims, its options, its tex
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from recveil.io import read_levels, read_trust, understand
+from recveil.io import read_levels, read_trust
+from recveil.io.options import ReadingOptions
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
     GlobalItemMeans,
@@ -156,7 +156,8 @@ Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
-    *("dry_run", "on_estimate", "json", "options", *signature(understand).parameters),
+    *("dry_run", "on_estimate", "json", "options", "times", "user_files"),
+    *ReadingOptions.__annotations__,
 }
 
 
