@@ -68,8 +68,7 @@ from recveil.release.registry import (
 from recveil.release.sides import Anonymizer, Sides
 from recveil.release.specs.baselines import BASELINES as _BASELINES
 from recveil.release.specs.k_corating import K_CORATING
-from recveil.release.specs.nominal import WORDS
-from recveil.release.specs.predictive import PREDICTIVE
+from recveil.release.specs.predictive import PREDICTIVE, WORDS
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.errors import RecveilError, unknown
