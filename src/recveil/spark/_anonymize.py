@@ -32,11 +32,10 @@ from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.errors import RecveilError
 from recveil.spark.group_making import CoRatedMaking, GroupMaking
 from recveil.spark.input import Lake, address_of, is_for_spark, lake_of, read_frame
-from recveil.spark.maker import Making
 from recveil.spark.session import session_for, spark_errors_translated, spark_session
 from recveil.spark.sparse import SparseMaking
 from recveil.spark.synthetic import SyntheticMaking
-from recveil.spark.users import DistributedUsers
+from recveil.spark.users import DistributedUsers, Making
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

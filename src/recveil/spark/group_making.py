@@ -32,9 +32,9 @@ from recveil.spark.embeddings import (
 )
 from recveil.spark.group_rows import FilledRows, GroupWriter, ItemMeans, SharedRows, bare
 from recveil.spark.input import Lake
-from recveil.spark.maker import PlannedRelease
 from recveil.spark.users import (
     DistributedUsers,
+    PlannedRelease,
     QueriedItemSums,
     distribute_users,
     number_users,

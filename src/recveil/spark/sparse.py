@@ -64,10 +64,10 @@ from recveil.spark.embeddings import (
 from recveil.spark.group_making import expect_groups, gather_users, prefix_of, reject_table
 from recveil.spark.group_rows import ClassRows, GroupWriter, bare
 from recveil.spark.input import Lake
-from recveil.spark.maker import PlannedRelease
 from recveil.spark.users import (
     DistributedUsers,
     NumberedUsers,
+    PlannedRelease,
     Whole,
     add_up,
     in_pieces,
