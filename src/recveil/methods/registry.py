@@ -43,7 +43,6 @@ from recveil.methods.size_estimates import (
     foresee_words,
 )
 from recveil.methods.sparse.anonymizer import SparseRows
-from recveil.methods.synthetic.model_file import sample_users
 from recveil.methods.synthetic.options import (
     AS_RATED,
     check_synthetic_options,
@@ -52,6 +51,7 @@ from recveil.methods.synthetic.options import (
     parse_item_catalog,
 )
 from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.methods.synthetic.user_model import sample_users
 from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import levels_by_rule

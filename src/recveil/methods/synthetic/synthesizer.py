@@ -16,7 +16,6 @@ from recveil.methods.synthetic.budget import Budget, failed_attempt_cost
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
 from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
-from recveil.methods.synthetic.model_file import model_settings, model_table
 from recveil.methods.synthetic.noisy_sums import (
     SHARES,
     SHARES_OF_LIKES,
@@ -39,7 +38,14 @@ from recveil.methods.synthetic.options import (
     places_on_catalog,
     published_order,
 )
-from recveil.methods.synthetic.user_model import LikesModel, SampledBatches, SampledUsers, UserModel
+from recveil.methods.synthetic.user_model import (
+    LikesModel,
+    SampledBatches,
+    SampledUsers,
+    UserModel,
+    model_settings,
+    model_table,
+)
 from recveil.publish import Release
 from recveil.publish.size_estimate import Expected, expect_synthetic
 from recveil.ratings import Ratings, RatingScale
