@@ -28,8 +28,7 @@ from recveil.methods.synthetic.noisy_sums import (
     UserRatings,
     added_up,
 )
-from recveil.methods.synthetic.rating_model import Labels, learn_labels
-from recveil.methods.synthetic.user_model import LikesModel, UserModel
+from recveil.methods.synthetic.user_model import Labels, LikesModel, UserModel, learn_labels
 from recveil.ratings import RatingScale
 from recveil.release.synthetic_form import MOST_TILT
 from recveil.runtime.safe_repr import brief
