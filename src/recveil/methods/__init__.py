@@ -1,7 +1,13 @@
 """From ratings to a release."""
 
-from recveil.methods._anonymize import Anonymized, AnonymizeRequest, Released, anonymize
-from recveil.methods._dry_run import DryRun, dry_run
+from recveil.methods._anonymize import (
+    Anonymized,
+    AnonymizeRequest,
+    DryRun,
+    Released,
+    anonymize,
+    dry_run,
+)
 from recveil.methods._sample import sample
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
