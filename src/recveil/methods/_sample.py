@@ -106,7 +106,7 @@ def _draw(
     model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), seed_or_random(seed)
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     _reject_beyond_disk(manifest, items, n_users, output, file_format)
-    settings: dict[str, Any] = dict(manifest.settings)
+    settings: dict[str, object] = dict(manifest.settings)
     if "n_users" in settings:
         settings["n_users"] = "requested"
     return Published(

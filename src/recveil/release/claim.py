@@ -330,7 +330,7 @@ def claim_of_json(content: Mapping[str, Any]) -> Claim:
     return Claim(kind=stated["kind"], epsilon=epsilon, delta=delta, ledger=ledger, **shared)
 
 
-def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, Any]:
+def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, object]:
     """Return the claim as release.json states it in the format of this number."""
     if claim.ledger is None:
         return claim.kind

@@ -169,7 +169,7 @@ class Ledger:
         )
         return cls(queries, entry["threshold_delta"])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the ledger as plain data for release.json.
 
         Examples

@@ -161,7 +161,7 @@ class KCoRater:
             seed=int(rng.integers(2**62)),
         )
         n_cells = int(rows.cells.sum())
-        used: dict[str, Any] = {
+        used: dict[str, object] = {
             "filled_cells": n_cells - ratings.n_ratings,
             "cells": n_cells,
             **({} if ratings.is_unary else {"fill": parameters}),
@@ -203,11 +203,11 @@ class KCoRater:
     def _averages(self) -> bool:
         return self.protect == "mean"
 
-    def public_settings(self, scale: RatingScale) -> dict[str, Any]:
+    def public_settings(self, scale: RatingScale) -> dict[str, object]:
         """Return the settings that are published."""
         if scale.unary:
             return {"method": K_CORATING.title, "grouping": self.grouping, "feedback": "implicit"}
-        settings: dict[str, Any] = {
+        settings: dict[str, object] = {
             "method": K_CORATING.title,
             "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
             "grouping": self.grouping,

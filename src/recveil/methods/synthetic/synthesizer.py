@@ -381,7 +381,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             expect=expect,
         )
 
-    def used(self, learnt: "Learnt") -> dict[str, Any]:
+    def used(self, learnt: "Learnt") -> dict[str, object]:
         """Return the full settings, for the private folder."""
         # The first column of embeddings is multiplied by activity.
         n_factors = int(learnt.model.item_embeddings[:, 1:].any(axis=0).sum())

@@ -545,7 +545,7 @@ def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
     return pa.table(dict(zip(names, [pa.array(items), *columns], strict=True)))
 
 
-def model_settings(model: UserModel | LikesModel) -> dict[str, Any]:
+def model_settings(model: UserModel | LikesModel) -> dict[str, object]:
     """Return the model's other parameters, as in release.json.
 
     Examples
