@@ -109,13 +109,6 @@ def learn_preferences(
 ) -> PreferenceEmbeddings:
     """Find the directions in which users' choices differ most.
 
-    Parameters
-    ----------
-    users : DistributedUsers
-    support : ndarray of int64, shape (n_items,)
-    rng : Generator
-        Starts the search.
-
     Notes
     -----
     Source: Halko, Martinsson and Tropp 2011, subspace iteration. Sums are integers, which do not
