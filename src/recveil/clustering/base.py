@@ -32,10 +32,12 @@ class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
         How many groups there are.
     """
 
-    min_size: int
-    random_state: RandomState
     labels_: NDArray[np.int64]
     n_groups_: int
+
+    def __init__(self, min_size: int = 5, random_state: RandomState = None) -> None:
+        self.min_size = min_size
+        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Group the rows of X.

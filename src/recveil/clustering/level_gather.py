@@ -35,6 +35,13 @@ class LevelGrouping(Grouping):
         How many groups there are.
     """
 
+    def __init__(
+        self, min_size: int = 5, n_bisections: int = 10, random_state: RandomState = None
+    ) -> None:
+        self.min_size = min_size
+        self.n_bisections = n_bisections
+        self.random_state = random_state
+
     def fit(self, X: ArrayLike, y: object = None, levels: ArrayLike | None = None) -> Self:
         """Group the rows of X.
 
@@ -146,13 +153,6 @@ class BisectingOneKGather(LevelGrouping):
     >>> gather.fit(X, levels=[2, 2, 2, 2, 1]).labels_
     array([0, 1, 0, 1, 2])
     """
-
-    def __init__(
-        self, min_size: int = 5, n_bisections: int = 10, random_state: RandomState = None
-    ) -> None:
-        self.min_size = min_size
-        self.n_bisections = n_bisections
-        self.random_state = random_state
 
     def _group_by_levels(
         self, X: NDArray[np.float32], levels: NDArray[np.int64], rng: np.random.Generator
@@ -291,13 +291,6 @@ class LevelGather(LevelGrouping):
     >>> LevelGather(random_state=0).fit(X, levels=[2, 3, 1, 3, 1, 2, 1]).labels_
     array([0, 1, 0, 1, 2, 1, 3])
     """
-
-    def __init__(
-        self, min_size: int = 5, n_bisections: int = 10, random_state: RandomState = None
-    ) -> None:
-        self.min_size = min_size
-        self.n_bisections = n_bisections
-        self.random_state = random_state
 
     def _group_by_levels(
         self, X: NDArray[np.float32], levels: NDArray[np.int64], rng: np.random.Generator

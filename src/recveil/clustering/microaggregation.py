@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.clustering.base import Grouping, RandomState, lowest, squared_distances
+from recveil.clustering.base import Grouping, lowest, squared_distances
 from recveil.runtime.compiled import compiled
 
 
@@ -51,10 +51,6 @@ class KMember(Grouping):
     >>> KMember(min_size=2, random_state=0).fit(X).labels_
     array([0, 1, 0, 1, 0])
     """
-
-    def __init__(self, min_size: int = 5, random_state: RandomState = None) -> None:
-        self.min_size = min_size
-        self.random_state = random_state
 
     def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         labels, totals = _grow_groups(X, self.min_size, int(rng.integers(len(X))))
@@ -146,10 +142,6 @@ class MDAV(Grouping):
     >>> MDAV(min_size=2).fit(X).labels_
     array([0, 1, 0, 1, 0])
     """
-
-    def __init__(self, min_size: int = 5, random_state: RandomState = None) -> None:
-        self.min_size = min_size
-        self.random_state = random_state
 
     def _group(self, X: NDArray[np.float32], _rng: np.random.Generator) -> NDArray[Any]:
         return _mdav(X, self.min_size)

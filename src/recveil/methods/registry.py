@@ -270,7 +270,7 @@ _MAKERS: dict[str, Maker] = {
             },
             check=check_synthetic_options,
             foresee=foresee_synthetic,
-            summarize=lambda release, _: SyntheticSummary.of(release),
+            summarize=lambda release, _: SyntheticSummary(release.private.settings["tastes"]),
             is_secret=needs_secret_noise,
             sample=sample_users,
         ),
@@ -385,11 +385,6 @@ def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
     """
     method, variant = _variant(name)
     return _maker(method).anonymizer(k, seed, variant.options)
-
-
-def variant_names() -> tuple[str, ...]:
-    """Return the names of all variants."""
-    return tuple(all_variants())
 
 
 def _variant(name: str) -> tuple[Method, Variant]:

@@ -265,7 +265,21 @@ def padded_by(predictor: Predictor, ratings: Ratings, seed: int = 0) -> Padded:
     return PredictedRows.of(predictor, ratings, seed) if padding is None else padding()
 
 
-class ItemMean(BriefParameters, BaseEstimator):
+class LatentPredictor(BriefParameters, BaseEstimator):
+    """The base class of predictors that learn a `Padding`."""
+
+    padding_: Padding
+
+    def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        """Predict the ratings of pairs of user and item positions, shape (n,), on the scale."""
+        return self.padding_.cells(users, items)
+
+    def padding(self) -> Padding:
+        """Return the predictions of all cells."""
+        return self.padding_
+
+
+class ItemMean(LatentPredictor):
     """Predict each item's mean rating; items without ratings get the mean of all ratings.
 
     As a padding it does not distinguish users, so all groups are equally good. It is the baseline
@@ -277,8 +291,6 @@ class ItemMean(BriefParameters, BaseEstimator):
     >>> ItemMean().fit(ratings).predict([0, 1], [0, 1])
     array([3.5, 1. ], dtype=float32)
     """
-
-    padding_: Padding
 
     def fit(self, ratings: Ratings) -> Self:
         """Learn the items' means."""
@@ -292,11 +304,3 @@ class ItemMean(BriefParameters, BaseEstimator):
             scale=ratings.scale,
         )
         return self
-
-    def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
-        """Predict the ratings of pairs of user and item positions, shape (n,)."""
-        return self.padding_.cells(users, items)
-
-    def padding(self) -> Padding:
-        """Return the predictions of all cells."""
-        return self.padding_
