@@ -14,8 +14,7 @@ import recveil
 from recveil.cli import app
 from recveil.cli.options import Format
 from recveil.io import FORMATS
-from recveil.release.specs.nominal import UNDONE as WORDS_UNDONE
-from recveil.release.specs.predictive import PADDED_UNDONE
+from recveil.release.specs.predictive import PADDED_UNDONE, WORDS_UNDONE
 from recveil.report.audit.disclosure import MEMBERSHIP
 from repository import DOCS, MODULES, PAGES, ROOT, SOURCE, name_of, text_of
 

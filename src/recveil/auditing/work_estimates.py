@@ -15,7 +15,7 @@ from recveil.attacks.reidentification.clusters import has_sparse_classes
 from recveil.attacks.reidentification.residuals import levels_of, n_fitted_cells
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
-from recveil.release.pseudonyms import hides_items
+from recveil.release.records import hides_items
 
 # Parts of an audit, and their time per target of a search.
 READING, SHADOWS, RELEASE = "Reading ratings", "Making shadow releases", "Attacking the release"

@@ -42,7 +42,7 @@ _HARMLESS = {
     *(("anonymize", "file_format"), ("sample", "file_format"), ("convert", "target_format")),
     ("convert", "times"),
 }
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_WORDS = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text"}
 
 
 class KnownOption(NamedTuple):
@@ -82,18 +82,14 @@ class KnownOption(NamedTuple):
         """
         if self.choices:
             return f"one of {self.choices}"
-        word = _WORDS[{"bool": bool, "int": int, "float": float}.get(self.kind, str)]
+        word = _WORDS[self.kind]
         ends = "" if self.least is None else f" of at least {self.least:g}"
         ends += "" if self.most is None else f"{' and' if ends else ' of'} at most {self.most:g}"
         return f"{word}{ends}" if not self.several else f"a list, each of it {word}"
 
 
-def options_of(verb: str, signature: inspect.Signature) -> list[KnownOption]:
-    """Return the options of a verb, in the order of its help."""
-    return list(_options(verb, signature))
-
-
-def _options(verb: str, signature: inspect.Signature) -> Iterator[KnownOption]:
+def options_of(verb: str, signature: inspect.Signature) -> Iterator[KnownOption]:
+    """Yield the options of a verb, in the order of its help."""
     for parameter in signature.parameters.values():
         if get_origin(parameter.annotation) is not Annotated:
             continue
@@ -235,7 +231,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
+def read_settings(path: Path, known: Known) -> dict[str, dict[str, object]]:
     r"""Read the options of a file; raise for anything else."""
     found = {}
     for verb, options in _parsed(path).items():
@@ -257,10 +253,10 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
 
 def _of_verb(
     verb: str, where: str, options: Mapping[str, Any], known: Iterable[KnownOption]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the values of a verb's options; each may be given once."""
     names = {option.name: option for option in known}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, raw in options.items():
         parameter, value = _checked(verb, where, name, raw, names)
         if parameter in found:
@@ -336,7 +332,7 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _parsed(path: Path) -> dict[str, object]:
     from recveil.io.files import naming  # imports pyarrow, which takes a moment
 
     with naming(path):
@@ -483,7 +479,7 @@ class Settings(NamedTuple):
 
     path: Path
     # By parameter name
-    values: dict[str, Any]
+    values: dict[str, object]
     # Option name by parameter name
     names: dict[str, str]
     # Knows which options were typed

@@ -26,9 +26,9 @@ from recveil.evaluation.split import (
 from recveil.ratings import RatingScale
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 # A tuple of numbers, whose meaning is the recommender's own.
 Setting: TypeAlias = tuple[float, ...]
@@ -470,18 +470,8 @@ def item_cosines(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the cosine of each pair of items over the users who have both, and their number.
 
-    Parameters
-    ----------
-    table : TrainingTable
-        Each row is weighted by the number of its users.
-    values : ndarray of float64, shape (n_values,)
-        Used in place of the table's values.
-
-    Returns
-    -------
-    cosines, n_common : ndarray of float64, shape (n_items, n_items)
-        Cosines are 0 where no user has both items, where the values are 0 up to rounding, and on
-        the diagonal.
+    Each row is weighted by the number of its users. Cosines are 0 where no user has both items,
+    where the values are 0 up to rounding, and on the diagonal.
     """
     n = table.n_items
     if n * n > _MOST_CELLS:

@@ -280,7 +280,7 @@ class RatingScale:
         check_words(named.words)
         return named
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return its description for a release.
 
         Examples
@@ -290,7 +290,7 @@ class RatingScale:
         """
         return {"low": self.low, "high": self.high, "step": self.step} | self.words_to_json()
 
-    def words_to_json(self) -> dict[str, Any]:
+    def words_to_json(self) -> dict[str, object]:
         """Return its words, for JSON, and whether they have an order; empty without words."""
         return {"words": list(self.words), "ordered": self.ordered} if self.words else {}
 

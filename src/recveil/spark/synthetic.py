@@ -31,9 +31,9 @@ from recveil.spark.group_rows import (
     write_part,
 )
 from recveil.spark.input import Lake
-from recveil.spark.maker import PlannedRelease
 from recveil.spark.users import (
     DistributedUsers,
+    PlannedRelease,
     QueriedItemSums,
     distribute_users,
     partition_number,

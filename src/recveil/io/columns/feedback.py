@@ -51,19 +51,6 @@ from recveil.runtime.safe_repr import brief
 def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.float32]:
     """Convert a column of words to their positions on a scale.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Text, or values that can be written as text: numbers, true and false.
-    scale : RatingScale
-        Of words.
-    locate : callable
-        Returns the place of a row, for an error.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows,)
-
     Examples
     --------
     >>> scale = RatingScale.of_words("no,maybe,yes")

@@ -1,4 +1,4 @@
-"""Public description of predictive anonymization (Chang et al.)."""
+"""Public descriptions of predictive anonymization, of ratings and of nominal labels."""
 
 from recveil.release.claim import card_text
 from recveil.release.method import (
@@ -221,4 +221,74 @@ PREDICTIVE = Method(
     made_before=_made_before,
     why_not_again="the release's predictor or grouping is Spark's, or was given as an object, and "
     "is not at hand",
+)
+
+
+WORDS_UNDONE = (
+    "Shared rows of nominal labels do not hide membership, nor the labels of a group: they "
+    "carry no noise. On half of the users of MovieLens 100K, four fifths of their ratings "
+    "cut to three words, an adversary with 32 shadow releases infers membership with an AUC "
+    "of 0.96 with commonest labels and k = 5, 0.73 with k = 20, and with sampled labels 0.84 "
+    "and 0.69, where exact counts of each item with each label give 0.95 (0.5 is a random "
+    "guess). Better attacks may infer more; recveil audit --release --shadows 32 measures it "
+    "for yours."
+)
+
+
+def _words_variant(name: str, description: str, **options: object) -> Variant:
+    return Variant(
+        name=name,
+        description=description,
+        options=options,
+        claim="identical-rows",
+        kind="words",
+        colour="#117733",
+        in_all=True,
+        of="words",
+    )
+
+
+WORDS = Method(
+    name="words",
+    title="nominal labels",
+    description="groups share one row of words that have no order",
+    family="identical rows",
+    settings=(
+        PublicSetting("method", ("nominal labels",)),
+        PublicSetting("homogenize", ("commonest", "shares")),
+        PublicSetting("grouping", GROUPINGS, any_class=True),
+    ),
+    claim_of=lambda _: "identical-rows",
+    card=card_text("words"),
+    options=(
+        Option(
+            name="homogenize",
+            help="commonest (default), the most frequent label in the group; shares, a label "
+            "sampled by its share.",
+            choices=("commonest", "shares"),
+            metavar="HOW",
+        ),
+        Option(
+            name="grouping",
+            choices=GROUPING_NAMES,
+            help="k-gather (default), or one of the others.",
+        ),
+    ),
+    variants=(
+        _words_variant(
+            "words",
+            "Groups of at least k users get, for each item, the label with the largest share in "
+            "their rows; empty cells count by how likely each word is.",
+        ),
+        _words_variant(
+            "words-shares",
+            "Groups of at least k users get, for each item, a label sampled by its share in their "
+            "rows; empty cells count by how likely each word is.",
+            homogenize="shares",
+        ),
+    ),
+    first_format=7,
+    takes_unordered=True,
+    problems_of_rows=lambda _settings, _k, counts: problems_of_full_rows("of words", counts),
+    undone_by=lambda _: (WORDS_UNDONE,),
 )
