@@ -9,7 +9,7 @@ from error_assertions import raises
 from recveil.attacks import Candidates, ReleasedTable, infer_links, linkage
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 
@@ -149,7 +149,7 @@ class TestWords:
 
     @staticmethod
     def rows(grouping, k=3):
-        return SharedWords(k, grouping=grouping, seed=1)
+        return NominalAnonymizer(k, grouping=grouping, seed=1)
 
     def test_both_rows_tell_more_than_one_and_than_a_strangers(self, words):
         tables = released(words, self.rows("mdav"), self.rows("k-member"))
@@ -182,7 +182,7 @@ class TestWords:
             ["up", "down", "down", "up", "up", "up", "up", "up"],
             scale=RatingScale.of_words("up,down", ordered=False),
         )
-        release = SharedWords(2, seed=1).anonymize(words)
+        release = NominalAnonymizer(2, seed=1).anonymize(words)
         table = ReleasedTable.from_release(release, words)
         rows = linkage._Rows.of(table, words)
         odds = {"a": 2 / 2, "b": 7 / 1, "c": 2 / 2}  # of all four, b counts as 3 1/2

@@ -69,7 +69,7 @@ class TestWithoutAnOrder:
 
     def test_planted_people_are_found_and_nobody_in_one_row(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
-        anonymize(unordered, tmp_path / "out", k=words.n_users, method="words", seed=1)
+        anonymize(unordered, tmp_path / "out", k=words.n_users, method="nominal", seed=1)
         told = audit(unordered, release=tmp_path / "out", targets=120, curves=False).to_dict()
         written = (tmp_path / "out" / "release.json").read_bytes()
         assert told["release"]["sha256"] == hashlib.sha256(written).hexdigest()
@@ -79,7 +79,7 @@ class TestWithoutAnOrder:
 
     def test_other_words_would_reassure_for_nothing(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
-        anonymize(unordered, tmp_path / "out", k=5, method="words", seed=1)
+        anonymize(unordered, tmp_path / "out", k=5, method="nominal", seed=1)
         for other in (words, words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))):
             with raises("release.mismatch"):
                 audit(other, release=tmp_path / "out", targets=9, curves=False)
@@ -91,7 +91,7 @@ class TestWithoutAnOrder:
         with raises("option.unsupported"):
             audit(unordered, adversaries=[PRESETS["bystander"]], targets=9)
         with raises("option.unsupported"):
-            anonymize(unordered, tmp_path / "out", k=5, method="words", hide_items=True)
+            anonymize(unordered, tmp_path / "out", k=5, method="nominal", hide_items=True)
 
     @pytest.mark.parametrize(
         ("lines", "scores"),
@@ -131,7 +131,7 @@ class TestWithoutAnOrder:
         unordered = words.with_scale(self.UNORDERED)
         turned = words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))
         for table, name in ((unordered, "out"), (turned, "other")):
-            anonymize(table, tmp_path / name, k=5, method="words", seed=1)
+            anonymize(table, tmp_path / name, k=5, method="nominal", seed=1)
         with raises("release.mismatch") as caught:
             audit(unordered, release=tmp_path / "out", second_release=tmp_path / "other", targets=9)
         assert "other" in str(caught.value)

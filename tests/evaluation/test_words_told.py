@@ -6,7 +6,7 @@ from recveil.attacks import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.evaluation.nominal import most_frequent_values, row_accuracy
 from recveil.evaluation.split import HeldOut, Split, split_ratings
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 
 SCALE = RatingScale.of_words("up,down,none", ordered=False)
@@ -21,7 +21,7 @@ def kinds(n_kinds=2, n_people=20, n_items=12):
 
 
 def told_of(parts, k, seed=1):
-    release = SharedWords(k, seed=seed).anonymize(parts.train)
+    release = NominalAnonymizer(k, seed=seed).anonymize(parts.train)
     return row_accuracy(parts, ReleasedTable.from_release(release, parts.train))
 
 

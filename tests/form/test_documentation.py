@@ -136,7 +136,7 @@ def test_the_site_has_every_page_option_and_package():
         rows = [line for line in section.splitlines() if line.startswith("|")]
         found += [row for row in rows if len(re.findall(r"(?<!\\)\|", row)) != 4]
     # What several methods say of one option is joined by semicolons, not after a full stop.
-    assert "; for words, " in options
+    assert "; for nominal, " in options
     found += re.findall(r"\w\w\.;", options)
     named = set(re.findall(r"^\| `recveil\.(\w+)` \|", text_of(DOCS / "api.md"), re.M))
     small = {"progress", "memory"}  # one function or two, told on the library's page
@@ -381,7 +381,12 @@ def test_the_figures_of_words_are_those_of_the_experiments():
     """What the card of a release of words and the methods say was measured, and is not of old."""
     measured = text_of(DOCS / "explanation" / "reproduction.md")
     methods = text_of(DOCS / "explanation" / "methods.md")
-    settings = ("words, k = 5", "words, k = 20", "words-shares, k = 5", "words-shares, k = 20")
+    settings = (
+        "nominal, k = 5",
+        "nominal, k = 20",
+        "nominal-shares, k = 5",
+        "nominal-shares, k = 20",
+    )
     one, other, *drawn = (
         re.findall(rf"\| compared, {of}: shadows \(AUC\) \| (0\.\d\d)", measured)[0]
         for of in settings

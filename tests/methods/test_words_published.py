@@ -67,7 +67,7 @@ def test_means_of_ranks_by_hand():
         {},
         {"homogenize": "simple"},
         {"homogenize": "simple", "l": 2},
-        {"values": "model"},
+        {"values": "predicted"},
         {"privacy_levels": "activity<10:7,else:5"},
         {"hide_items": True},
         *({"method": "k-corating", "protect": how} for how in ("none", "mean", "shuffle")),
@@ -150,7 +150,7 @@ class TestWithoutAnOrder:
     @pytest.mark.parametrize("homogenize", ["commonest", "shares"])
     def test_a_release_that_all_share(self, words_file, tmp_path, homogenize):
         folder = tmp_path / "out"
-        options = {"k": 5, "method": "words", "seed": 1, "homogenize": homogenize}
+        options = {"k": 5, "method": "nominal", "seed": 1, "homogenize": homogenize}
         anonymize(words_file, folder, words=ORDER, **options)
         found = verify(folder, private=f"{folder}.private")
         assert found.holds
@@ -173,13 +173,13 @@ class TestWithoutAnOrder:
         )
         assert any("'odd'" in n and "1 user" in n for n in understand(frame, words="all").notes)
         with raises("scale.inferred", "'odd'", 1, 5):
-            anonymize(frame, tmp_path / "out", k=5, method="words", words="all")
+            anonymize(frame, tmp_path / "out", k=5, method="nominal", words="all")
         options = {"words": "up,down", "drop_off_scale": True}
-        anonymize(frame, tmp_path / "out", k=5, method="words", seed=1, **options)
+        anonymize(frame, tmp_path / "out", k=5, method="nominal", seed=1, **options)
         assert verify(tmp_path / "out").holds
 
     @pytest.mark.parametrize(
-        "options", [{"order": "up,down"}, {"words": "up,down", "method": "words"}], ids=str
+        "options", [{"order": "up,down"}, {"words": "up,down", "method": "nominal"}], ids=str
     )
     def test_one_word_alone_is_no_more_than_likes(self, tmp_path, options):
         frame = pa.table({"user": [1, 2, 3], "item": [7, 7, 7], "rating": ["up"] * 3})

@@ -13,7 +13,7 @@ from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
 from recveil.methods import PredictiveAnonymizer
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.publish import describe
 from recveil.publish._describe import check_croissant
 from recveil.publish.croissant import VERSION
@@ -246,7 +246,7 @@ class TestEvaluation:
         scale = RatingScale.of_words("up,down", ordered=False)
         users, said = MADE.user_positions(), np.where(MADE.values > 3, "up", "down")
         words = Ratings.from_columns(users, MADE.indices, said, scale=scale)
-        SharedWords(4, seed=1).anonymize(words).write(tmp_path / "out")
+        NominalAnonymizer(4, seed=1).anonymize(words).write(tmp_path / "out")
         found = evaluate(tmp_path / "out", words, split=0.2)
         (tmp_path / "e.json").write_text(json.dumps(found.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")

@@ -25,7 +25,7 @@ class TestReadingBack:
 
     def test_numbers_of_words_without_an_order_are_called_names(self, words, tmp_path):
         unordered = words.with_scale(RatingScale.of_words(WORDS, ordered=False))
-        anonymize(unordered, tmp_path / "out", k=5, method="words", seed=1)
+        anonymize(unordered, tmp_path / "out", k=5, method="nominal", seed=1)
         with pytest.warns(
             UserWarning, match=r"numbers \(1 is hate, 2 is dislike, .*do not calculate"
         ):

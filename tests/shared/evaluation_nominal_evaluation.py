@@ -17,7 +17,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("words")
     words = make_ratings(60, 20, 500, seed=2, scale=RatingScale(1, 3, 1)).with_scale(SCALE)
     write_ratings(words, folder / "words.csv")
-    options = {"words": ",".join(SCALE.words), "method": "words", "k": 5, "seed": 1}
+    options = {"words": ",".join(SCALE.words), "method": "nominal", "k": 5, "seed": 1}
     anonymize(folder / "words.csv", folder / "out", **options)
     parts = split_ratings(words, 0.2, seed=3)
     write_ratings(parts.train, folder / "train.csv")

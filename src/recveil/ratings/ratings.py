@@ -619,15 +619,15 @@ def in_likes(text: str, is_unary: bool = True) -> str:
 
 
 def reject_unordered(ratings: Ratings, what: str) -> None:
-    """Raise a RecveilError for nominal ratings (words without an order).
+    """Raise a RecveilError for nominal labels.
 
     Their numbers are codes; treating them as ranks would invent distances.
     """
     if not ratings.scale.ordered:
         raise RecveilError(
-            f"words (--words) without an order are not supported by {what}; publish them by method "
-            f"words (--method words); if they have an order, name it with order (--order); if it "
-            f"matters only who chose what, leave the column of words out",
+            f"nominal labels, given by words (--words), are not supported by {what}; publish "
+            f"them by method nominal (--method nominal); if they have an order, name it with order "
+            f"(--order); if it matters only who chose what, leave the column of labels out",
             code="table.kind",
         )
 
@@ -649,7 +649,7 @@ def reject_likes(ratings: Ratings, why: str) -> None:
         words = ratings.scale.words
         given = quoted(words[int(values[0]) - 1], 40) if words else f"{values[0]:g}"
         remedy = (
-            "leave the column of words out"
+            "leave the column of labels out"
             if words
             else "read them as likes (--likes), without a scale"
         )

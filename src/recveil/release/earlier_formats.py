@@ -87,7 +87,7 @@ _CARDS: _Names = {
     "predictive": "predictive",
     "k-corating": "k_corating",
     "synthetic": "synthetic",
-    "words": "words",
+    "nominal": "words",
     "identical-rows": "identical_rows",
     "co-rated": "co_rated",
     "differentially-private": "differentially_private",

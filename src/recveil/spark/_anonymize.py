@@ -82,10 +82,10 @@ def anonymize(
 
     Examples
     --------
-    >>> anonymize("ratings.parquet", "out", k=5, method="words", master="local[1]")
+    >>> anonymize("ratings.parquet", "out", k=5, method="nominal", master="local[1]")
     Traceback (most recent call last):
     ...
-    recveil.RecveilError: method 'words': not by Spark yet, which makes releases by ...
+    recveil.RecveilError: method 'nominal': not by Spark yet, which makes releases by ...
     """
     request = AnonymizeRequest.of(source, output, **options)
     chosen = _method(choose_method(request.method, request.k, request.options))

@@ -34,7 +34,7 @@ class TestWithoutAnOrder:
         unordered = words.with_scale(self.UNORDERED)
         for seed, grouping in enumerate(("mdav", "k-member")):
             folder = tmp_path / grouping
-            anonymize(unordered, folder, k=3, method="words", grouping=grouping, seed=seed)
+            anonymize(unordered, folder, k=3, method="nominal", grouping=grouping, seed=seed)
         found = audit(
             unordered,
             release=tmp_path / "mdav",
@@ -60,7 +60,7 @@ class TestWithoutAnOrder:
 
     def test_shadow_releases_are_made_of_words(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
-        anonymize(unordered, tmp_path / "out", k=2, method="words", seed=1)
+        anonymize(unordered, tmp_path / "out", k=2, method="nominal", seed=1)
         found = audit(unordered, release=tmp_path / "out", targets=9, curves=False, shadows=8)
         told = found.published.shadows.by_known["all"]
         assert told.inferred.auc.low > 0.5

@@ -49,7 +49,7 @@ from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.verification.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]
-PaddedValues = Literal["rated", "model"]
+PaddedValues = Literal["rated", "predicted"]
 
 
 class PredictiveAnonymizer:
@@ -85,9 +85,9 @@ class PredictiveAnonymizer:
     b, l : int
         Diversity: every set of b items (1 to 3) of a published row must occur in at least l
         different rows. Missing items are added.
-    values : {"rated", "model"}
+    values : {"rated", "predicted"}
         What padded rows average: "rated", each member's own ratings, and predictions elsewhere;
-        "model", predictions alone, so that no rating is recognizable.
+        "predicted", predictions alone, so that no rating is recognizable.
     seed : int, optional
         Fixes every random choice, except in predictors and groupings passed as objects, which have
         their own. Drawn from the system by default, and kept in the private folder.
@@ -190,7 +190,7 @@ class PredictiveAnonymizer:
             }
             | (
                 {"values": "predicted", "values_below_k": "pooled"}
-                if self.values == "model"
+                if self.values == "predicted"
                 else {}
             ),
             groups=groups,
@@ -230,22 +230,22 @@ class PredictiveAnonymizer:
     def _check_values(self) -> None:
         if self.values not in get_args(PaddedValues):
             raise RecveilError(
-                f"values (--values) is {self.values!r}; expected 'rated' or 'model'",
+                f"values (--values) is {self.values!r}; expected 'rated' or 'predicted'",
                 code="option.value",
             )
         if self.values == "rated":
             return
         if self.homogenize != "padded":
             raise RecveilError(
-                f"values (--values) is 'model', but homogenize (--homogenize) is "
+                f"values (--values) is 'predicted', but homogenize (--homogenize) is "
                 f"{self.homogenize!r}, which averages ratings; choose homogenize padded, or the "
                 f"method sparse (--method sparse)",
                 code="option.conflict",
             )
         if self.privacy_levels is not None:
             raise RecveilError(
-                "values (--values) is 'model', which publishes no rating, but a user of privacy "
-                "level 1 requests exact ones; drop privacy_levels (--privacy-levels)",
+                "values (--values) is 'predicted', which publishes no rating, but a user of "
+                "privacy level 1 requests exact ones; drop privacy_levels (--privacy-levels)",
                 code="option.conflict",
             )
 
@@ -294,8 +294,8 @@ class PredictiveAnonymizer:
         promised: NDArray[np.int64] | None,
     ) -> Iterator[Records]:
         if self.homogenize == "padded":
-            model = self.values == "model"
-            predicted_as = labelled_as(ratings, int(self.k)) if model else None
+            is_predicted = self.values == "predicted"
+            predicted_as = labelled_as(ratings, int(self.k)) if is_predicted else None
             homogenized = homogenize_padded(ratings, padding, groups, predicted_as=predicted_as)
         else:
             homogenized = homogenize_simple(ratings, groups)

@@ -1,4 +1,4 @@
-"""Public description of releases of nominal words."""
+"""Public description of releases of nominal labels."""
 
 from recveil.release.claim import card_text
 from recveil.release.method import Method, Option, PublicSetting, Variant, problems_of_full_rows
@@ -21,17 +21,17 @@ def _variant(name: str, description: str, **options: object) -> Variant:
         description=description,
         options=options,
         claim="identical-rows",
-        kind="words",
+        kind="nominal labels",
         colour="#117733",
         in_all=True,
-        of="words",
+        of="nominal",
     )
 
 
-WORDS = Method(
-    name="words",
+NOMINAL = Method(
+    name="nominal",
     title="nominal labels",
-    description="groups share one row of words that have no order",
+    description="groups share one row of labels without an order",
     family="identical rows",
     settings=(
         PublicSetting("method", ("nominal labels",)),
@@ -56,19 +56,21 @@ WORDS = Method(
     ),
     variants=(
         _variant(
-            "words",
+            "nominal",
             "Groups of at least k users get, for each item, the label with the largest share in "
-            "their rows; empty cells count by how likely each word is.",
+            "their rows; empty cells count by the probability of each label.",
         ),
         _variant(
-            "words-shares",
+            "nominal-shares",
             "Groups of at least k users get, for each item, a label sampled by its share in their "
-            "rows; empty cells count by how likely each word is.",
+            "rows; empty cells count by the probability of each label.",
             homogenize="shares",
         ),
     ),
     first_format=7,
     takes_unordered=True,
-    problems_of_rows=lambda _settings, _k, counts: problems_of_full_rows("of words", counts),
+    problems_of_rows=lambda _settings, _k, counts: problems_of_full_rows(
+        "of nominal labels", counts
+    ),
     undone_by=lambda _: (UNDONE,),
 )

@@ -67,7 +67,7 @@ _PROMISE = "Promise"
 
 def _is_predicted(settings: Settings) -> bool:
     """Return whether all values are predicted; `settings` may be the options of a variant."""
-    return settings.get("values") in ("predicted", "model")
+    return settings.get("values") == "predicted"
 
 
 def _is_padded(settings: Settings) -> bool:
@@ -161,10 +161,10 @@ PREDICTIVE = Method(
         ),
         Option(
             name="values",
-            choices=("rated", "model"),
+            choices=("rated", "predicted"),
             metavar="HOW",
             help="What padded rows average: rated (default), ratings, and predictions where there "
-            "are none; model, predictions alone, so that no rating is recognizable.",
+            "are none; predicted, predictions alone, so that no rating is recognizable.",
         ),
         Option(
             name="privacy_levels",
@@ -196,10 +196,10 @@ PREDICTIVE = Method(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
         *(_variant("simple", name) for name in (None, *GROUPING_NAMES)),
         Variant(
-            name="padded-model",
+            name="padded-predicted",
             description="Groups of at least k users get the mean of their predictions for all "
             "items, and no rating.",
-            options={"homogenize": "padded", "values": "model"},
+            options={"homogenize": "padded", "values": "predicted"},
             claim="identical-rows",
             kind="padded",
             colour="#0072B2",

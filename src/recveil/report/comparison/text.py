@@ -598,7 +598,7 @@ def format_figures(row: Row) -> str:
 
     Examples
     --------
-    >>> print(format_figures(Row("words", 5, "k-anonymity", None, nominal_accuracy=0.6,
+    >>> print(format_figures(Row("nominal", 5, "k-anonymity", None, nominal_accuracy=0.6,
     ...                       raw_nominal_accuracy=0.62, baseline_nominal_accuracy=0.59)))
     accuracy 60%; raw 62%, most frequent labels 59%
     """
