@@ -37,7 +37,7 @@ READING = (
 )
 BESIDE = "with stars"
 AXES = None
-SCALE = RatingScale.of_words("down,meh,up", ordered=False)
+SCALE = RatingScale.of_labels("down,meh,up", ordered=False)
 K, KS, SEED, SHADOWS = 5, (5, 20), 0, 32
 _RATE, _ENDS = attrgetter("rate"), ("", "_low", "_high")
 
@@ -45,7 +45,7 @@ _RATE, _ENDS = attrgetter("rate"), ("", "_low", "_high")
 def run(folder: Path) -> list[Row]:
     """Return what the verbs say of words, and of releases of them."""
     stars = read_ratings(folder / "u.data")
-    said = [SCALE.words[int(star > 2) + int(star > 3)] for star in stars.values]
+    said = [SCALE.labels[int(star > 2) + int(star > 3)] for star in stars.values]
     of_whom = stars.users[stars.user_positions()], stars.items[stars.indices]
     words = Ratings.from_columns(*of_whom, said, scale=SCALE)
     found, beside = (

@@ -140,7 +140,7 @@ def test_of_many_people_some_are_taken(ratings, monkeypatch):
 class TestWords:
     """Words without an order: equal in both rows, and rare for the item."""
 
-    SCALE = RatingScale.of_words("up,down,meh,none", ordered=False)
+    SCALE = RatingScale.of_labels("up,down,meh,none", ordered=False)
 
     @pytest.fixture
     def words(self):
@@ -161,7 +161,7 @@ class TestWords:
         first, second = released(words, self.rows("mdav"), self.rows("k-member"))
         turned = Ratings(
             *(words.users, words.items, words.indptr, words.indices, 5 - words.values, None),
-            RatingScale.of_words("none,meh,down,up", ordered=False),
+            RatingScale.of_labels("none,meh,down,up", ordered=False),
         )
         other = [replace(table, values=5 - table.values) for table in (first, second)]
         everybody = np.arange(300)
@@ -180,7 +180,7 @@ class TestWords:
             np.repeat(["ann", "ben", "cy", "dee"], 2),
             ["a", "b", "b", "c", "a", "b", "b", "c"],
             ["up", "down", "down", "up", "up", "up", "up", "up"],
-            scale=RatingScale.of_words("up,down", ordered=False),
+            scale=RatingScale.of_labels("up,down", ordered=False),
         )
         release = NominalAnonymizer(2, seed=1).anonymize(words)
         table = ReleasedTable.from_release(release, words)

@@ -9,7 +9,7 @@ from recveil.datasets import make_ratings
 from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 
-SCALE = RatingScale.of_words("up,down,none", ordered=False)
+SCALE = RatingScale.of_labels("up,down,none", ordered=False)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_how_words_are_numbered_changes_nothing(words):
     """No distance is measured: other numbers for the same words find as many people."""
     from recveil.auditing import audit
 
-    turned = RatingScale.of_words(["none", "up", "down"], ordered=False)
+    turned = RatingScale.of_labels(["none", "up", "down"], ordered=False)
     other = Ratings.from_columns(
         words.users[words.user_positions()],
         words.items[words.indices],

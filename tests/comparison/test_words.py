@@ -24,14 +24,14 @@ class TestEvaluateAndCompare:
         assert found.to_dict()["recipient"]["release"]["rmse"] > 0
 
     def test_another_order_is_refused(self, words_file, words_made):
-        other = RatingScale.of_words(WORDS[::-1])
+        other = RatingScale.of_labels(WORDS[::-1])
         with raises("release.mismatch"):
             evaluate(words_made / "simple", words_file, split=0.2, targets=9, scale=other)
 
 
 @pytest.fixture(scope="module")
 def unordered(words):
-    return words.with_scale(RatingScale.of_words(WORDS, ordered=False))
+    return words.with_scale(RatingScale.of_labels(WORDS, ordered=False))
 
 
 @pytest.fixture(scope="module")

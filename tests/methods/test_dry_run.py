@@ -43,7 +43,7 @@ def fitting(ratings, options):
     """The same ratings, as words without an order where a method takes nothing else."""
     if options.get("method") != "nominal":
         return ratings
-    return ratings.with_scale(RatingScale.of_words("a,b,c,d,e", ordered=False))
+    return ratings.with_scale(RatingScale.of_labels("a,b,c,d,e", ordered=False))
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -20,8 +20,8 @@ from recveil.methods.nominal.anonymizer import (
 )
 from recveil.ratings import Ratings, RatingScale
 
-UP_DOWN = RatingScale.of_words("up,down", ordered=False)
-FOUR = RatingScale.of_words("up,down,sideways,none", ordered=False)
+UP_DOWN = RatingScale.of_labels("up,down", ordered=False)
+FOUR = RatingScale.of_labels("up,down,sideways,none", ordered=False)
 
 
 def words(n_users=40, n_items=15, n_ratings=250, seed=1):
@@ -61,7 +61,7 @@ class TestByHand:
         assert (block.sizes.tolist(), block.values.tolist()) == ([2], [1.0, 1.0])
 
     def test_another_order_of_the_scale_decides_what_is_equal(self):
-        other = RatingScale.of_words("down,up", ordered=False)
+        other = RatingScale.of_labels("down,up", ordered=False)
         ratings = Ratings.from_columns(
             ["ann", "ann", "ben"], ["a", "b", "a"], ["up", "up", "down"], scale=other
         )
@@ -96,7 +96,7 @@ class TestRareWords:
 
         It is the first word of the scale, which stands where shares are equal.
         """
-        scale = RatingScale.of_words("sideways,up,down", ordered=False)
+        scale = RatingScale.of_labels("sideways,up,down", ordered=False)
         rng = np.random.default_rng(seed)
         said = rng.choice(["up", "down"], (60, 30)).astype(object)
         for person in range(10):
@@ -110,7 +110,7 @@ class TestRareWords:
 class TestHabits:
     """Sixty people say five words; another one says "weird" to all, which nobody else says."""
 
-    SCALE = RatingScale.of_words("a,b,c,d,e,weird", ordered=False)
+    SCALE = RatingScale.of_labels("a,b,c,d,e,weird", ordered=False)
 
     def table(self, seed, *, with_her=True, others=0):
         rng = np.random.default_rng(seed)
@@ -177,7 +177,7 @@ class TestPool:
 
 def simple_shares(ratings, groups):
     """The padded rows written out, and their mean: slow and plain."""
-    n_words = len(ratings.scale.words)
+    n_words = len(ratings.scale.labels)
     shares = learn_shares(ratings)
     rows = np.zeros((ratings.n_users, ratings.n_items, n_words))
     for user in range(ratings.n_users):
@@ -272,7 +272,7 @@ class TestAnonymizer:
             NominalAnonymizer(**{"k": 5, **options}).anonymize(words())
 
     def test_what_has_an_order_goes_elsewhere(self):
-        ordered = words().with_scale(RatingScale.of_words(FOUR.words))
+        ordered = words().with_scale(RatingScale.of_labels(FOUR.labels))
         for ratings in (ordered, ordered.with_scale(RatingScale(1, 4, 1)), ordered.as_likes()):
             with raises("table.kind"):
                 NominalAnonymizer(5).anonymize(ratings)
@@ -288,7 +288,7 @@ def test_the_word_of_who_alone_gave_one_is_not_the_items():
     users = [*range(20), *range(10)]
     items = [0] * 20 + list(range(1, 11))
     words = ["up", "down"] * 10 + ["up"] * 9 + ["down"]
-    scale = RatingScale.of_words("up,down", ordered=False)
+    scale = RatingScale.of_labels("up,down", ordered=False)
     ratings = Ratings.from_columns(users, items, words, scale=scale)
     shares = learn_shares(ratings, 5).of_items
     assert np.ptp(shares[1:], axis=0).max() == 0

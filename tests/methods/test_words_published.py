@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 WORDS = ("hate", "dislike", "like", "love")
 ORDER = ",".join(WORDS)
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 
 
 def rows_of(folder):
@@ -40,11 +40,11 @@ def test_the_rows_are_those_of_the_ranks(word_numbers, words, options, tmp_path)
     """Grouped and averaged as numbers on the scale are, and written as words."""
     anonymize(words, tmp_path / "words", k=5, seed=1, **options)
     anonymize(word_numbers, tmp_path / "numbers", k=5, seed=1, round_values="scale", **options)
-    of_words = {
+    of_labels = {
         tuple((item, WORDS.index(word) + 1) for item, word in row): times
         for row, times in rows_of(tmp_path / "words").items()
     }
-    assert of_words == rows_of(tmp_path / "numbers")
+    assert of_labels == rows_of(tmp_path / "numbers")
 
 
 def test_means_of_ranks_by_hand():
@@ -145,7 +145,7 @@ class TestDrawn:
 class TestWithoutAnOrder:
     """Groups share them, and no method takes their numbers for more than names."""
 
-    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+    UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
     @pytest.mark.parametrize("homogenize", ["commonest", "shares"])
     def test_a_release_that_all_share(self, words_file, tmp_path, homogenize):
@@ -162,7 +162,7 @@ class TestWithoutAnOrder:
         told = audit(words_file, release=folder, targets=60, curves=False, words=ORDER).to_dict()
         for attack in told["release"]["attacks"]:
             assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
-        assert any("words without an order" in warning for warning in told["warnings"])
+        assert any("labels without an order" in warning for warning in told["warnings"])
         names = [attack["name"] for attack in told["attacks"]]
         assert "public-profile" in names
         assert not {"bystander", "likes", "likes-16"} & {*names}

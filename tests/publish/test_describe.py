@@ -243,7 +243,7 @@ class TestEvaluation:
         assert "rai:dataUseCases" not in described(padded)
 
     def test_words_without_an_order(self, tmp_path):
-        scale = RatingScale.of_words("up,down", ordered=False)
+        scale = RatingScale.of_labels("up,down", ordered=False)
         users, said = MADE.user_positions(), np.where(MADE.values > 3, "up", "down")
         words = Ratings.from_columns(users, MADE.indices, said, scale=scale)
         NominalAnonymizer(4, seed=1).anonymize(words).write(tmp_path / "out")

@@ -20,7 +20,7 @@ MADE = make_ratings(60, 20, 500, seed=2, scale=SCALE)
 
 OTHER = make_ratings(60, 20, 500, seed=3, scale=SCALE)
 
-WORDS = MADE.with_scale(RatingScale.of_words("a,b,c,d,e", ordered=False))
+WORDS = MADE.with_scale(RatingScale.of_labels("a,b,c,d,e", ordered=False))
 
 WAYS = {
     "padded": PredictiveAnonymizer(4, seed=1),

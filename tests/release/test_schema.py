@@ -55,8 +55,8 @@ def tables() -> dict[str, Ratings]:
         ),
         "formulas": Ratings.from_columns(users, named, made.values, scale=made.scale),
         "likes": made.as_likes(),
-        "ordered": four.with_scale(RatingScale.of_words("no,well,yes,oh")),
-        "words": four.with_scale(RatingScale.of_words("a,b,c,d", ordered=False)),
+        "ordered": four.with_scale(RatingScale.of_labels("no,well,yes,oh")),
+        "words": four.with_scale(RatingScale.of_labels("a,b,c,d", ordered=False)),
     }
 
 

@@ -139,14 +139,14 @@ def _understand(
     """Read ratings from any input; an inferred scale stays marked as such."""
     options: dict[str, Any] = {**reading}
     get = options.get
-    scale, are_words = parse_scale_option(get("scale"), get("order"), get("words"))
+    scale, are_labels = parse_scale_option(get("scale"), get("order"), get("words"))
     layout = layout_of(**{name: options[name] for name in Layout._fields if name in options})
     feedback = feedback_of(
         likes=get("likes", False),
         counts=get("counts"),
         scale=scale,
         one_value=one_value,
-        words=are_words,
+        words=are_labels,
         points=layout.decimal == ".",
     )
     given = as_text({role: get(role) for role in ROLES})
@@ -275,7 +275,7 @@ def read_ratings(
         100, 300 and 1,000), or to likes.
     order : str or iterable of str, optional
         Words used as ratings, from the lowest; a string separates them with commas. Equivalent to
-        the `scale` ``RatingScale.of_words(order)``.
+        the `scale` ``RatingScale.of_labels(order)``.
     words : str or iterable of str, optional
         Words used as ratings, without an order, or "all" for those of the table.
 
@@ -334,7 +334,7 @@ def _require_no_repeated_header(
 ) -> None:
     """Raise a RecveilError for a repeated header, as in concatenated files.
 
-    An invalid rating also reveals it, but likes and words would have another user.
+    An invalid rating also reveals it, but likes and labels would have another user.
     """
     is_header: Any = True
     for role in ("user", "item"):

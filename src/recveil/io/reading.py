@@ -175,9 +175,9 @@ def equal_as_likes(reading: Reading) -> Reading:
 def with_scale_notes(reading: Reading) -> Reading:
     """Add notes on doubtful ends and steps of an inferred scale, which stays marked as inferred."""
     remedy = (
-        "Name all words with words (--words), and drop others with drop_off_scale "
+        "Name all labels with words (--words), and drop others with drop_off_scale "
         "(--drop-off-scale)."
-        if reading.ratings.scale.words
+        if reading.ratings.scale.labels
         else "Name it with scale (--scale), and drop invalid ratings with drop_off_scale "
         "(--drop-off-scale)."
     )

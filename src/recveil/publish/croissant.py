@@ -297,10 +297,10 @@ def _file(name: str, entry: FileEntry, base: str) -> dict[str, object]:
 
 def _records(manifest: Manifest, file: str) -> dict[str, object]:
     where = "fileSet" if file == ALL_PARTS else "fileObject"
-    words = manifest.scale.words
+    labels = manifest.scale.labels
     order = "from the lowest to the highest" if manifest.scale.ordered else "without an order"
-    label = f"{_MEANINGS['rating']}: one of these words, {order}: {', '.join(words)}"
-    meanings = _MEANINGS | ({"rating": label} if words else {})
+    rating = f"{_MEANINGS['rating']}: one of these labels, {order}: {', '.join(labels)}"
+    meanings = _MEANINGS | ({"rating": rating} if labels else {})
     meanings |= {"rating": _ALWAYS_1} if manifest.scale.unary else {}
     meanings |= {"item_id": _HIDDEN_ITEM} if hides_items(manifest.settings) else {}
     line = "like" if manifest.scale.unary else "label"

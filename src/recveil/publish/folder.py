@@ -62,7 +62,7 @@ def rating_writer(
     fields = {
         "user_id": pa.string(),
         "item_id": pa.array(published.items).type,
-        "rating": pa.string() if published.scale.words else pa.float64(),
+        "rating": pa.string() if published.scale.labels else pa.float64(),
     }
     if in_groups:
         fields["group_size"] = pa.int64()

@@ -150,7 +150,7 @@ def tenths_of(scale: "RatingScale") -> float:
     >>> tenths_of(RatingScale(1, 5, 1)), tenths_of(RatingScale(0, 10))
     (0.1, 0.05)
     """
-    if scale.words:
+    if scale.labels:
         return 1.0
     step = scale.range / 20 if scale.step is None else scale.step
     return float(f"{step / 10:.12g}") or 1.0

@@ -176,7 +176,7 @@ def _table(
     else:
         read = understand(source, times=False, **reading)
         ratings = read.ratings
-        if ratings.scale.words:
+        if ratings.scale.labels:
             raise RecveilError(
                 "words (--words) and order (--order): not by Spark yet; leave engine (--engine) "
                 "out",

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 WORDS = ("hate", "dislike", "like", "love")
 
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 
 
 class TestAudit:
@@ -19,7 +19,7 @@ class TestAudit:
         told = audit(
             words_file, release=words_made / name, targets=60, curves=False, scale=SCALE
         ).to_dict()
-        assert told["data"]["words"] == list(WORDS)
+        assert told["data"]["labels"] == list(WORDS)
         assert told["data"]["ordered"] is True
         for attack in told["release"]["attacks"]:
             assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
@@ -28,7 +28,7 @@ class TestAudit:
 class TestWithoutAnOrder:
     """People are looked for by equality alone."""
 
-    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+    UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
     def test_two_releases_tell_more_than_one(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)

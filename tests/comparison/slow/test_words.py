@@ -19,12 +19,12 @@ class TestEvaluateAndCompare:
         names = ["padded", "simple", "k-corating-mean", "sparse", "raw", "item-means"]
         found = compare(words, tmp_path / "out", methods=names, ks=[5], targets=20)
         assert not [row.problem for row in found.rows if row.problem]
-        assert json.loads(json.dumps(found.to_dict()))["data"]["words"] == list(WORDS)
+        assert json.loads(json.dumps(found.to_dict()))["data"]["labels"] == list(WORDS)
 
 
 @pytest.fixture(scope="module")
 def unordered(words):
-    return words.with_scale(RatingScale.of_words(WORDS, ordered=False))
+    return words.with_scale(RatingScale.of_labels(WORDS, ordered=False))
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ class LabelShares(NamedTuple):
 
 def learn_shares(ratings: Ratings, least: int = 1) -> LabelShares:
     """Return label frequencies per item and per user, smoothed (Laplace, one more of each)."""
-    n_labels, codes = len(ratings.scale.words), label_codes(ratings)
+    n_labels, codes = len(ratings.scale.labels), label_codes(ratings)
 
     def counted(of: NDArray[np.int64], n: int, weights: NDArray[Any] | None = None) -> Numbers:
         counts = np.bincount(of * n_labels + codes, weights, n * n_labels)
@@ -297,7 +297,7 @@ class NominalAnonymizer:
     ) -> Iterator[Records]:
         """Yield the rows of the groups; every rated item has a label."""
         items = np.flatnonzero(ratings.support).astype(np.int32)
-        cells = ratings.n_items * len(ratings.scale.words)
+        cells = ratings.n_items * len(ratings.scale.labels)
         step = max(1, _BLOCK_CELLS // cells)
         for first in range(0, groups.sizes.size, step):
             last = min(first + step, groups.sizes.size)

@@ -75,9 +75,9 @@ class PredictiveAnonymizer:
         levels, one of `LEVEL_GROUPINGS`, or a clusterer whose `fit` takes `levels`.
     round_values : {"usual", "tenth", "scale", "none"} or float
         Grid of the published values: a tenth of the scale's step (the default; for ordinal labels
-        the nearest word), the scale itself, none, or a step in rating points. An exact mean such as
-        3.667 reveals how many users were averaged; a grid reveals less. The claim does not depend
-        on it.
+        the nearest label), the scale itself, none, or a step in rating points. An exact mean such
+        as 3.667 reveals how many users were averaged; a grid reveals less. The claim does not
+        depend on it.
     privacy_levels : str or array-like of int, shape (n_users,), optional
         Smallest group of each user, instead of k for all: one number per user in the order of
         `Ratings.users`, or a rule for `levels_by_rule`. A user of level 1 may have an own row, and
@@ -347,9 +347,9 @@ def _promises(
 def value_step(round_values: str | float, scale: RatingScale) -> float | None:
     """Turn the setting `round_values` into a step in rating points, or None for no rounding.
 
-    The default is a tenth of the scale's step, or the next word on a scale of ordinal labels.
+    The default is a tenth of the scale's step, or the next label on a scale of ordinal labels.
     """
-    if scale.words:
+    if scale.labels:
         if round_values not in ("usual", "scale", scale.step):
             raise RecveilError(
                 f"round_values (--round) is {quoted(round_values, 20)}, but the ratings are "

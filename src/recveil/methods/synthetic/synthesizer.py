@@ -223,7 +223,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
                 f"ratings",
                 code="option.value",
             )
-        if self.rating_grid == "tenths" and scale.words:
+        if self.rating_grid == "tenths" and scale.labels:
             raise RecveilError(
                 "rating_grid (--ratings) is tenths, but the ratings are ordinal labels, with no "
                 "values between them; drop it",

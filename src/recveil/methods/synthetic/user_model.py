@@ -268,7 +268,7 @@ class UserModel(NamedTuple):
         self, hidden: Numbers, chance: float, rng: np.random.Generator, whole: bool
     ) -> Numbers:
         levels = rating_levels(self.scale)
-        if whole or self.scale.words:  # no value is between two words
+        if whole or self.scale.labels:  # no value is between two labels
             hidden = hidden + rng.normal(size=hidden.size) * chance
             return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
         sides = LabelSides.of(self.cuts, chance, levels, self.scale)
