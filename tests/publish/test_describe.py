@@ -226,7 +226,7 @@ class TestUnpaid:
     @pytest.mark.parametrize("name", ["c.json", "page.md"])
     def test_of_others_nothing_is_said_of_epsilon(self, padded, name):
         text = self.told(padded, 3, name)
-        assert "as they were off the scale: 3." in text
+        assert "because the rating was off the scale: 3." in text
         assert "epsilon was paid" not in text
 
 
@@ -340,8 +340,8 @@ class TestPage:
 
     def test_what_was_measured(self, padded, found, judged):
         page = self.page(padded, audit=found[0], evaluation=judged[0])
-        _, _, risk = page.partition("## What adversaries found, as measured by the publisher")
-        risk, _, utility = risk.partition("## What it is still worth, as measured by the publisher")
+        _, _, risk = page.partition("## Measured risk, as stated by the publisher")
+        risk, _, utility = risk.partition("## Retained utility, as stated by the publisher")
         assert found[1]["release"]["headline"].replace("*", r"\*") in risk
         assert judged[1]["headline"] in utility
         plain = self.page(padded)

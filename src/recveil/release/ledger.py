@@ -85,8 +85,8 @@ class Ledger:
         if not 1 <= len(names) <= _MOST_QUERIES or twice:
             what = f"{listed(twice)} twice" if twice else f"{len(names):,} queries"
             raise RecveilError(
-                f"ledger: it holds {what}; expected 1 to {_MOST_QUERIES} queries, each under a "
-                f"name of its own, as each was asked once",
+                f"ledger: it holds {what}; expected 1 to {_MOST_QUERIES} queries, each with "
+                f"its own name",
                 code="argument.value",
             )
         is_number = type(self.threshold_delta) is float
@@ -240,7 +240,7 @@ def _exactly(content: object, names: list[str], where: str) -> Mapping[str, Any]
 def _check_labels(field: str, text: object, form: re.Pattern[str], expected: str) -> None:
     if not isinstance(text, str) or not form.fullmatch(text):
         raise RecveilError(
-            f"query: {field} is {quoted(text)}, expected {expected}; say it so",
+            f"query: {field} is {quoted(text)}, expected {expected}",
             code="argument.value",
         )
 

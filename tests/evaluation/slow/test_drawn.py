@@ -85,7 +85,7 @@ def test_settings_are_compared_by_what_all_share(ratings, tmp_path):
     plain = found.to_dict()
     json.dumps(plain, allow_nan=False)
     page = found.to_html()
-    assert "People who are drawn from sums with noise for epsilon 20" in page
+    assert "Synthetic users, sampled from sums with noise for epsilon 20" in page
 
 
 def test_a_risk_that_does_not_apply_is_no_low_risk(ratings, tmp_path):

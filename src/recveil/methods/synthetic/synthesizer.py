@@ -380,7 +380,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         """Return the full settings, for the private folder."""
         # The first column of embeddings is multiplied by activity.
         n_factors = int(learnt.model.item_embeddings[:, 1:].any(axis=0).sum())
-        return {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_factors}
+        return {"epsilon": self.epsilon, "delta": self.delta, "n_factors": n_factors}
 
 
 @brief

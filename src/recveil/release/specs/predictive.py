@@ -220,5 +220,5 @@ PREDICTIVE = Method(
     undone_by=_undone_by,
     made_before=_made_before,
     why_not_again="the release's predictor or grouping is Spark's, or was given as an object, and "
-    "is not at hand",
+    "is not available",
 )
