@@ -32,7 +32,7 @@ from targets import TARGETS, FoundError, compare_rows, folder_of
 
 from recveil.io import read_table, understand
 from recveil.io.formats import delimited
-from recveil.io.reading import Reading
+from recveil.io.ingestion import Reading
 from recveil.runtime.errors import MOST_CHARACTERS, RecveilError
 
 SMALL_BLOCK = 512

@@ -38,7 +38,7 @@ from second_readers import (
 
 from recveil.io import FORMATS, read_levels, read_ratings, read_trust, understand
 from recveil.io.files import naming
-from recveil.io.reading import Reading
+from recveil.io.ingestion import Reading
 from recveil.io.worker import decoded_table, decoding
 from recveil.methods.synthetic.options import parse_item_catalog
 from recveil.ratings import Ratings

@@ -40,8 +40,7 @@ from recveil.release import registry
 from recveil.release.claim import Claim
 from recveil.release.ledger import Ledger, Query
 from recveil.release.manifest import Manifest
-from recveil.release.pseudonyms import fresh_prefix
-from recveil.release.records import Groups, Records
+from recveil.release.records import Groups, Records, fresh_prefix
 from recveil.release.sides import Private, Published
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.progress import Whole

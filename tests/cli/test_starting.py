@@ -26,8 +26,8 @@ def test_an_error_for_lack_of_memory_is_told():
 
 def test_what_hangs_without_working_space_has_it_before_a_verb_begins():
     """OpenBLAS of SciPy 1.17 asks for it forever, at its first call, where there is none."""
-    told = "from recveil.runtime import linear_algebra; "
-    told += "linear_algebra.take_working_space = lambda _: print('taken'); "
+    told = "from recveil.runtime import threads; "
+    told += "threads.take_working_space = lambda _: print('taken'); "
     code = told + START.format("print('verb')")
     assert run(["-c", code], 1_200_000_000).stdout == "taken\nverb\n"
 

@@ -8,6 +8,7 @@ import pytest
 
 from recveil.cli import main
 from recveil.cli.entry import make_app
+from recveil.io.options import ReadingOptions
 from recveil.release.registry import all_methods
 
 COMMANDS = {each.callback.__name__: each.callback for each in make_app().registered_commands}
@@ -81,8 +82,6 @@ OF_THE_COMMAND_ALONE = {
         MAKES_ADVERSARIES,
     ),
 }
-# The keywords of `understand` that a verb gives itself, or refuses.
-OF_NO_COMMAND = {"source", "k", "user_files"}
 
 
 def function_of(verb):
@@ -91,9 +90,15 @@ def function_of(verb):
 
 def keywords_of_reading(verb):
     """Return what stands for the ``**reading`` of a library function."""
-    understand = inspect.signature(importlib.import_module("recveil.io").understand).parameters
-    drop = OF_NO_COMMAND if verb == "convert" else {*OF_NO_COMMAND, "times"}
-    return {name: each for name, each in understand.items() if name not in drop}
+    kinds = {**ReadingOptions.__annotations__, **({"times": True} if verb == "convert" else {})}
+    defaults = {"times": True, "duplicates": "error"}
+    return {
+        name: inspect.Parameter(
+            *(name, inspect.Parameter.KEYWORD_ONLY),
+            default=defaults.get(name, False if kind is bool else None),
+        )
+        for name, kind in kinds.items()
+    }
 
 
 def parameters_of(verb):

@@ -16,7 +16,7 @@ from recveil.cli.verb import Verb
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.io.options import ReadingOptions
-from recveil.methods.request import AnonymizeOptions, MethodOptions
+from recveil.methods._anonymize import AnonymizeOptions, MethodOptions
 from recveil.release.registry import all_methods
 
 Loud = Annotated[bool, typer.Option("--loud", help="Louder.")]
@@ -63,13 +63,11 @@ def test_an_option_is_not_declared_twice():
 
 
 def test_options_of_reading_are_those_of_the_library():
-    """All but those that verbs set: k, files of users, and whether times are read."""
     declared = READING.declared()
-    understand = inspect.signature(importlib.import_module("recveil.io").understand).parameters
-    assert {*understand} - {*declared} == {"source", "k", "user_files", "times"}
-    for name, (_, default) in declared.items():
-        assert default == understand[name].default
     assert {*ReadingOptions.__annotations__} == {*declared}
+    for name, (_, default) in declared.items():
+        is_flag = ReadingOptions.__annotations__[name] is bool
+        assert default == ("error" if name == "duplicates" else False if is_flag else None)
 
 
 def test_keywords_of_anonymize_are_those_of_the_request_and_all_methods():

@@ -16,7 +16,7 @@ from recveil.clustering.k_gather import (
     mdav_of_leaf,
     voronoi_leaves,
 )
-from recveil.clustering.mdav import _mdav
+from recveil.clustering.microaggregation import _mdav
 from shared.clustering_k_gather import check_stock, crowds, leaf_of, look
 
 

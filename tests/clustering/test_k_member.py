@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from recveil.clustering import KMember
 from recveil.clustering.base import number_by_lowest_member
-from recveil.clustering.k_member import _grow_groups, _join_groups
+from recveil.clustering.microaggregation import _grow_groups, _join_groups
 
 
 def gather(X, k, first, left_over=None):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from recveil.clustering import MDAV
 from recveil.clustering.base import number_by_lowest_member
-from recveil.clustering.mdav import _mdav
+from recveil.clustering.microaggregation import _mdav
 
 
 def gather(X, k):

@@ -33,9 +33,7 @@ NETWORK = {"socket", "urllib", "http", "requests", "httpx", "ftplib", "smtplib",
 NETWORK |= {"adbc_driver_postgresql"}
 # Those that go where they are told to; and the one that asks what this machine is called.
 MAY_USE_NETWORK = {
-    "runtime/linear_algebra.py": {
-        "ctypes"
-    },  # asks the library that is loaded for its working space
+    "runtime/threads.py": {"ctypes"},  # asks the library that is loaded for its working space
     "datasets/movielens.py": {"pooch"},
     "verification/private_data.py": {"socket"},
     "io/databases/postgresql.py": {"adbc_driver_postgresql"},

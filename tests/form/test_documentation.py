@@ -14,8 +14,7 @@ import recveil
 from recveil.cli import app
 from recveil.cli.options import Format
 from recveil.io import FORMATS
-from recveil.release.specs.nominal import UNDONE as WORDS_UNDONE
-from recveil.release.specs.predictive import PADDED_UNDONE
+from recveil.release.specs.predictive import NOMINAL_UNDONE, PADDED_UNDONE
 from recveil.report.audit.disclosure import MEMBERSHIP
 from repository import DOCS, PAGES, ROOT, SOURCE, name_of, text_of
 
@@ -395,7 +394,7 @@ def test_the_figures_of_words_are_those_of_the_experiments():
     assert (
         f"{one} with commonest labels and k = 5, {other} with k = 20, and with sampled labels "
         f"{drawn[0]} and {drawn[1]}, where exact counts of each item with each label give {counts}"
-    ) in WORDS_UNDONE
+    ) in NOMINAL_UNDONE
     assert (
         f"an AUC of {one} (k = 5, most frequent words; {other} with k = 20; drawn words {drawn[0]} "
         f"and {drawn[1]}; exact counts of each item with each word {counts})"

@@ -8,7 +8,7 @@ from error_assertions import raises
 from recveil.attacks import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, anonymize
-from recveil.methods.hidden_items import anonymize_hidden
+from recveil.methods.base import anonymize_hidden
 from recveil.methods.registry import summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.data_card import data_card

@@ -15,7 +15,7 @@ from recveil.io import understand
 from recveil.methods import Groups, anonymize, homogenize_simple, sample
 from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.registry import make_variant
-from recveil.publish.written_release import WrittenRelease
+from recveil.publish.release import WrittenRelease
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import published_values
 from recveil.verification import verify

@@ -8,7 +8,7 @@ from error_assertions import raises
 from recveil.io import understand
 from recveil.methods import anonymize
 from recveil.publish import convert
-from recveil.publish.written_release import WrittenRelease
+from recveil.publish.release import WrittenRelease
 from recveil.ratings import RatingScale
 
 WORDS = ("hate", "dislike", "like", "love")

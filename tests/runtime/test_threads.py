@@ -1,10 +1,11 @@
-import subprocess
 import sys
 import threading
 
 import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from recveil.runtime.threads import pool, require_address_space
+from recveil.runtime.threads import one_thread, pool, require_address_space
+from shared.runtime_threads import LITTLE, said
 
 resource = pytest.importorskip("resource")
 
@@ -16,23 +17,12 @@ begin = _thread.start_new_thread
 dying = lambda *_, **__: begin(lambda: None, ())
 _thread.start_new_thread = threading._start_new_thread = dying
 """
-LITTLE = """
-import resource, recveil.runtime.linear_algebra, recveil.runtime.memory
+NO_ROOM = """
+import resource, recveil.runtime.threads, recveil.runtime.memory
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + 12_000_000, -1))
 """
-
-
-ONE_THREAD = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-
-
-def ended(program):
-    """What a program says that must come to an end."""
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True, text=True, timeout=120, check=True,
-        env={**ONE_THREAD, "PYTHONPATH": ":".join(sys.path)},
-    ).stdout.strip()  # fmt: skip
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the limit is known on Linux")
 
 
 def test_one_thread_is_the_one_that_asks():
@@ -57,7 +47,7 @@ from recveil.runtime.threads import pool
 with show_progress("Working"), pool(1) as workers:
     print(list(prefetch(workers.map(abs, [-1, 2]))))
 """
-    assert ended(program) == "[1, 2]"
+    assert said(program) == "[1, 2]"
 
 
 @pytest.mark.parametrize(
@@ -71,20 +61,74 @@ with show_progress("Working"), pool(1) as workers:
         "with bar(Whole('Working')): pass",
     ],
 )
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is known on Linux")
+@on_linux
 def test_no_thread_is_begun_without_room(work):
     imports, _, rest = work.rpartition("\n")
     program = f"""
 {imports}
-{LITTLE}{DYING}
+{NO_ROOM}{DYING}
 try:
     {rest}
 except MemoryError:
     print("no room")
 """
-    assert ended(program) == "no room"
+    assert said(program) == "no room"
 
 
 def test_more_than_there_is():
     with pytest.raises(MemoryError):
         require_address_space(1 << 60)
+
+
+@on_linux
+def test_a_library_that_is_loaded_later_does_not_ask_forever():
+    """SciPy's takes its space as it is loaded, which verbs do once they need it."""
+    program = f"""
+import numpy, sys
+{LITTLE}
+from recveil.runtime.threads import one_thread, take_working_space
+leave(100_000_000)
+for ask in (one_thread, lambda: take_working_space(1)):
+    try:
+        ask()
+    except MemoryError:
+        print("no memory", "scipy.linalg" in sys.modules)
+"""
+    assert said(program) == "no memory False\nno memory False"
+
+
+@on_linux
+def test_working_space_is_taken_by_what_verbs_will_load():
+    program = """
+import sys
+from recveil.runtime.threads import take_working_space
+take_working_space(1)
+print("scipy.linalg" in sys.modules)
+"""
+    assert said(program) == "True"
+
+
+@on_linux
+def test_every_library_uses_one_thread_within():
+    def threads():
+        found = ThreadpoolController().select(user_api="blas")
+        return {each.filepath: each.num_threads for each in found.lib_controllers}
+
+    with threadpool_limits(2):
+        before = threads()
+        with one_thread():
+            within = threads()
+        after = threads()
+    assert len(within) >= 2  # NumPy's and SciPy's
+    assert set(within.values()) == {1}
+    assert before == after
+    assert set(after.values()) == {2}
+
+
+@on_linux
+def test_libraries_are_looked_for_once(monkeypatch):
+    with one_thread():
+        pass
+    monkeypatch.setattr(ThreadpoolController, "_load_libraries", lambda _: 1 / 0)
+    with one_thread():
+        pass

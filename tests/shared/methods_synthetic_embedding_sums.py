@@ -1,9 +1,9 @@
-"""What the fast and the slow tests of `test_embedding_sums.py` share."""
+"""What the fast and the slow tests of `test_learning.py` share."""
 
 import numpy as np
 from hypothesis import strategies as st
 
-from recveil.methods.synthetic.embedding_sums import (
+from recveil.methods.synthetic.learning import (
     EmbeddingMap,
 )
 from recveil.ratings import Ratings, RatingScale

@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import typing
 
 import typer
 
@@ -56,7 +57,16 @@ def parameters_of(found: object) -> list[str]:
     except (TypeError, ValueError):  # of kinds of values and of errors nothing is known
         return []
     several = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    return [each.name for each in parameters if each.kind not in several]
+    names = [each.name for each in parameters if each.kind not in several]
+    # Each `Unpack` of a dictionary of keywords is spelled out.
+    unpacked = [key for each in parameters for key in keywords_unpacked(each.annotation)]
+    return [*names, *unpacked]
+
+
+def keywords_unpacked(annotation: object) -> list[str]:
+    """Return the keywords of ``**options: Unpack[Options]``."""
+    (options, *_) = typing.get_args(annotation) or (None,)
+    return [*getattr(options, "__annotations__", ())] if typing.is_typeddict(options) else []
 
 
 def names_offered() -> dict[str, dict[str, list[str]]]:

@@ -6,7 +6,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.methods.synthetic import bounded_sums
-from recveil.methods.synthetic.embedding_sums import EmbeddingMap, embedding_moments
+from recveil.methods.synthetic.learning import EmbeddingMap, embedding_moments
 from recveil.ratings import Ratings
 from recveil.spark.input import lake_of
 from recveil.spark.session import spark_errors_translated

@@ -9,7 +9,7 @@ from error_assertions import raises
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
-from recveil.methods.hidden_items import anonymize_hidden
+from recveil.methods.base import anonymize_hidden
 from recveil.publish import Release
 from recveil.ratings import Ratings
 from recveil.verification import verify

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from recveil.methods import PredictiveAnonymizer
-from recveil.methods.hidden_items import anonymize_hidden
+from recveil.methods.base import anonymize_hidden
 from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.data_card import data_card, in_quotes

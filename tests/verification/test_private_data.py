@@ -17,7 +17,7 @@ from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
-from recveil.methods.hidden_items import anonymize_hidden
+from recveil.methods.base import anonymize_hidden
 from recveil.publish import Release, folder
 from recveil.ratings import Ratings
 from recveil.release.records import Groups

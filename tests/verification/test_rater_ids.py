@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, Synthesizer
-from recveil.methods.hidden_items import anonymize_hidden
+from recveil.methods.base import anonymize_hidden
 from recveil.publish import Release
 from recveil.ratings import Ratings
 from recveil.verification.rater_ids import describe_handles, search_ratings

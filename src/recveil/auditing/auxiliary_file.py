@@ -20,10 +20,9 @@ from recveil.io.detect.known_formats import target_among
 from recveil.io.files import naming
 from recveil.io.formats.delimited import DIALECTS, read_records
 from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES
-from recveil.io.ingestion import understand_auxiliary
+from recveil.io.ingestion import INFERRED_SCALE_NOTE, understand_auxiliary
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import Layout
-from recveil.io.reading import INFERRED_SCALE_NOTE
 from recveil.io.source import ROLES
 from recveil.io.tables import first_rows
 from recveil.ratings import Ratings

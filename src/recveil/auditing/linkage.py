@@ -22,7 +22,7 @@ from recveil.attacks.release_target import pairs_of, released_pairs
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
-from recveil.release.pseudonyms import hides_items
+from recveil.release.records import hides_items
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief

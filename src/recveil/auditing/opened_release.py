@@ -21,8 +21,8 @@ from recveil.ratings.rating_scale import LIKES
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
-from recveil.release.pseudonyms import hides_items
 from recveil.release.reader import read_model, read_twin
+from recveil.release.records import hides_items
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 

@@ -69,8 +69,7 @@ from recveil.methods.registry import same_again
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.exact_ratings import ExactRatings, count_exact_ratings
 from recveil.release.manifest import Manifest
-from recveil.release.pseudonyms import hides_items
-from recveil.release.records import Groups, Records
+from recveil.release.records import Groups, Records, hides_items
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts, track
 from recveil.runtime.reportable import Reportable

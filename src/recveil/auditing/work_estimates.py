@@ -7,7 +7,7 @@ from recveil.attacks import ReleasedTable
 from recveil.attacks.reidentification.residuals import n_fitted_cells
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
-from recveil.release.pseudonyms import hides_items
+from recveil.release.records import hides_items
 
 # Parts of an audit, and their time per rating: an adversary's search of the table, and a release of
 # half of the users.

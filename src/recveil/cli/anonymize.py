@@ -11,7 +11,7 @@ from recveil.cli.options import Force, Json
 from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
-    from recveil.methods.request import AnonymizeOptions, ReleaseOptions
+    from recveil.methods._anonymize import AnonymizeOptions, ReleaseOptions
     from recveil.publish.size_estimate import Expected
 
 

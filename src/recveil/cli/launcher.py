@@ -100,7 +100,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
 def _take_working_space() -> None:
     """Let libraries allocate now, since some would hang later."""
     from recveil.runtime.compiled import usual_threads
-    from recveil.runtime.linear_algebra import take_working_space
+    from recveil.runtime.threads import take_working_space
 
     # Worker threads, and the main thread.
     n_threads = usual_threads()

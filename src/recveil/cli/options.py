@@ -408,10 +408,6 @@ def parse_scale(text: str | None) -> "RatingScale | None":
     return RatingScale.parse(text)
 
 
-def _parse_reading(options: dict[str, Any]) -> dict[str, Any]:
-    return {**options, "scale": parse_scale(options["scale"])}
-
-
 # All options of reading a table.
 READING = OptionGroup(
     lambda: {
@@ -436,7 +432,7 @@ READING = OptionGroup(
         "order": (Order, None),
         "words": (Words, None),
     },
-    _parse_reading,
+    lambda options: {**options, "scale": parse_scale(options["scale"])},
 )
 
 

@@ -235,7 +235,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
+def read_settings(path: Path, known: Known) -> dict[str, dict[str, object]]:
     r"""Read the options of a file; raise for anything else."""
     found = {}
     for verb, options in _parsed(path).items():
@@ -257,10 +257,10 @@ def read_settings(path: Path, known: Known) -> dict[str, dict[str, Any]]:
 
 def _of_verb(
     verb: str, where: str, options: Mapping[str, Any], known: Iterable[KnownOption]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the values of a verb's options; each may be given once."""
     names = {option.name: option for option in known}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, raw in options.items():
         parameter, value = _checked(verb, where, name, raw, names)
         if parameter in found:
@@ -336,7 +336,7 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _parsed(path: Path) -> dict[str, object]:
     from recveil.io.files import naming  # imports pyarrow, which takes a moment
 
     with naming(path):
@@ -483,7 +483,7 @@ class Settings(NamedTuple):
 
     path: Path
     # By parameter name
-    values: dict[str, Any]
+    values: dict[str, object]
     # Option name by parameter name
     names: dict[str, str]
     # Knows which options were typed

@@ -72,7 +72,7 @@ class Verb:
 
     def run(self, max_memory: str | None = None, **values: Any) -> None:
         """Call the function with its own values and the keywords that its groups make."""
-        keywords: dict[str, Any] = {}
+        keywords: dict[str, object] = {}
         for group in self.groups:
             shared = {
                 name: values.pop(name, default) for name, (_, default) in group.declared().items()

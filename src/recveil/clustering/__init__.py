@@ -4,10 +4,9 @@ from recveil.clustering.base import Grouping
 from recveil.clustering.bisecting_k_gather import BisectingKGather
 from recveil.clustering.bounded_k_means import BoundedTMeans, PredictiveGrouping
 from recveil.clustering.k_gather import KGather
-from recveil.clustering.k_member import KMember
 from recveil.clustering.level_gather import BisectingOneKGather, LevelGather
-from recveil.clustering.mdav import MDAV
 from recveil.clustering.measures import GroupSizes, armse, group_sizes, sse, sse_ratio
+from recveil.clustering.microaggregation import MDAV, KMember
 from recveil.clustering.union_split import UnionSplit
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The base class of all groupings."""
+"""The base class of all groupings, and kernels that several of them use."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, describe_count
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import BriefParameters
+from recveil.runtime.threads import one_thread
 
 RandomState: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 GroupRows: TypeAlias = Callable[[NDArray[np.float32], np.random.Generator], NDArray[Any]]
@@ -31,10 +32,12 @@ class Grouping(BriefParameters, ClusterMixin, BaseEstimator):
         How many groups there are.
     """
 
-    min_size: int
-    random_state: RandomState
     labels_: NDArray[np.int64]
     n_groups_: int
+
+    def __init__(self, min_size: int = 5, random_state: RandomState = None) -> None:
+        self.min_size = min_size
+        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
         """Group the rows of X.
@@ -116,3 +119,71 @@ def number_by_lowest_member(labels: NDArray[Any]) -> NDArray[np.int64]:
     number = np.empty(lowest.size, dtype=np.int64)
     number[np.argsort(lowest)] = np.arange(lowest.size)
     return number[group]
+
+
+# A sum of squares may be added up in any order, the same for every row: this lets the compiler use
+# vector instructions.
+@compiled(fastmath={"reassoc", "contract"})
+def squared_distances(X: NDArray[Any], rows: NDArray[Any], point: NDArray[Any]) -> NDArray[Any]:
+    """Return the squared Euclidean distances of some rows of X from a point.
+
+    Parameters
+    ----------
+    X : ndarray of float, shape (n, d)
+    rows : ndarray of int64, shape (m,)
+    point : ndarray of float, shape (d,)
+
+    Returns
+    -------
+    ndarray of float64, shape (m,)
+        Summed in float64, whatever the type of X. Equal rows have equal distances, to the bit.
+
+    Examples
+    --------
+    >>> X = np.array([[0, 0], [3, 4], [6, 8]], dtype=np.float32)
+    >>> squared_distances(X, np.array([1, 2]), np.zeros(2))
+    array([ 25., 100.])
+    """
+    distances = np.empty(len(rows))
+    for i in range(len(rows)):
+        row = rows[i]
+        distance = 0.0
+        for j in range(len(point)):
+            difference = np.float64(X[row, j]) - point[j]
+            # Not ** 2: numba compiles a power once a process, with the options of whichever kernel
+            # came first, and so the last bit would depend on what ran before.
+            distance += difference * difference
+        distances[i] = distance
+    return distances
+
+
+@compiled()
+def lowest(values: NDArray[Any], k: int) -> NDArray[Any]:
+    """Return the places of the k lowest values; of equal ones, those that come first.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n,)
+    k : int
+        Precondition: 1 <= k <= n.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        In ascending order of the values.
+
+    Examples
+    --------
+    >>> lowest(np.array([2.0, 1.0, 2.0, 0.0]), 3)
+    array([3, 1, 0])
+    """
+    places = np.empty(k, dtype=np.int64)  # an insertion sort that forgets all beyond k
+    for i in range(len(values)):
+        if i >= k and values[i] >= values[places[k - 1]]:
+            continue
+        at = min(i, k - 1)
+        while at > 0 and values[places[at - 1]] > values[i]:
+            places[at] = places[at - 1]
+            at -= 1
+        places[at] = i
+    return places

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.clustering.base import Grouping, RandomState, at_least
-from recveil.clustering.distances import lowest, squared_distances
+from recveil.clustering.base import Grouping, RandomState, at_least, lowest, squared_distances
 from recveil.runtime.compiled import compiled
 
 

@@ -7,8 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.clustering.base import Grouping, RandomState, at_least
-from recveil.clustering.distances import lowest
+from recveil.clustering.base import Grouping, RandomState, at_least, lowest
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief

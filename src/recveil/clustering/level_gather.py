@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.clustering.base import Grouping, RandomState, at_least
+from recveil.clustering.base import Grouping, RandomState, at_least, squared_distances
 from recveil.clustering.bisecting_k_gather import (
     best_bisection,
     bisecting_k_gather,
@@ -17,7 +17,6 @@ from recveil.clustering.bisecting_k_gather import (
     random_bisections,
     sse_between,
 )
-from recveil.clustering.distances import squared_distances
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, describe_count
 
@@ -35,6 +34,13 @@ class LevelGrouping(Grouping):
     n_groups_ : int
         How many groups there are.
     """
+
+    def __init__(
+        self, min_size: int = 5, n_bisections: int = 10, random_state: RandomState = None
+    ) -> None:
+        self.min_size = min_size
+        self.n_bisections = n_bisections
+        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None, levels: ArrayLike | None = None) -> Self:
         """Group the rows of X.
@@ -147,13 +153,6 @@ class BisectingOneKGather(LevelGrouping):
     >>> gather.fit(X, levels=[2, 2, 2, 2, 1]).labels_
     array([0, 1, 0, 1, 2])
     """
-
-    def __init__(
-        self, min_size: int = 5, n_bisections: int = 10, random_state: RandomState = None
-    ) -> None:
-        self.min_size = min_size
-        self.n_bisections = n_bisections
-        self.random_state = random_state
 
     def _group_by_levels(
         self, X: NDArray[np.float32], levels: NDArray[np.int64], rng: np.random.Generator
@@ -292,13 +291,6 @@ class LevelGather(LevelGrouping):
     >>> LevelGather(random_state=0).fit(X, levels=[2, 3, 1, 3, 1, 2, 1]).labels_
     array([0, 1, 0, 1, 2, 1, 3])
     """
-
-    def __init__(
-        self, min_size: int = 5, n_bisections: int = 10, random_state: RandomState = None
-    ) -> None:
-        self.min_size = min_size
-        self.n_bisections = n_bisections
-        self.random_state = random_state
 
     def _group_by_levels(
         self, X: NDArray[np.float32], levels: NDArray[np.int64], rng: np.random.Generator

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.clustering.base import Grouping, RandomState
-from recveil.clustering.distances import squared_distances
+from recveil.clustering.base import Grouping, squared_distances
 from recveil.runtime.compiled import compiled
 
 # Most rounds of each 2-means. Few rows settle in fewer.
@@ -59,10 +58,6 @@ class UnionSplit(Grouping):
     >>> UnionSplit(min_size=2).fit(X).labels_
     array([0, 1, 0, 1, 0])
     """
-
-    def __init__(self, min_size: int = 5, random_state: RandomState = None) -> None:
-        self.min_size = min_size
-        self.random_state = random_state
 
     def _group(self, X: NDArray[np.float32], _rng: np.random.Generator) -> NDArray[Any]:
         labels = _unite(X, self.min_size)

@@ -14,8 +14,8 @@ from recveil.predict import Padding
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, describe_count
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 # Cells of a tile of padded rows: 16 MiB, and some times that while they are compared.
 _TILE_CELLS = 1 << 22

@@ -53,15 +53,7 @@ class NominalPredictor(ABC):
     def predict(
         self, user_rows: UserRows, rows: NDArray[np.int64], items: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the number of the likeliest label of each cell; of equals, the first.
-
-        Parameters
-        ----------
-        user_rows : UserRows
-            The users' known labels.
-        rows, items : ndarray of int64, shape (n_cells,)
-            The cells: positions of users and items.
-        """
+        """Return the number of the likeliest label of each cell; of equals, the first."""
         likely = np.round(self._likely(user_rows, rows, items), 9)
         return np.asarray(likely.argmax(axis=1) + 1)
 
@@ -177,17 +169,7 @@ def value_counts(
     weights: NDArray[Any] | None,
     table: TrainingTable | Ratings,
 ) -> Numbers:
-    """Return how many users gave each label to each item, shape (n_items, n_values).
-
-    Parameters
-    ----------
-    items, values : ndarray, shape (n_labels,)
-        Labels, by their numbers, and the positions of their items.
-    weights : ndarray or None
-        Number of users of each; one by default.
-    table : TrainingTable or Ratings
-        Defines the number of items and labels.
-    """
+    """Return how many users gave each label to each item, shape (n_items, n_values)."""
     n_values = len(table.scale.labels)
     at = items.astype(np.int64) * n_values + np.rint(values).astype(np.int64) - 1
     counts = np.bincount(at, weights=weights, minlength=table.n_items * n_values)

@@ -23,9 +23,9 @@ from recveil.evaluation.rating_predictors import (
 from recveil.evaluation.split import InnerSplit, TrainingTable, UserRows
 from recveil.ratings import RatingScale
 from recveil.release.records import Records
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 # A table with more rows, and items, than this is taken apart on so many items alone.
 MOST_MODELLED = 5_000

@@ -26,9 +26,9 @@ from recveil.evaluation.split import (
 from recveil.ratings import RatingScale
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 # A tuple of numbers, whose meaning is the recommender's own.
 Setting: TypeAlias = tuple[float, ...]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from recveil.inspection.column_roles import detect_order, find_identifiers
 from recveil.inspection.first_rows import (
     FirstRows,
+    describe_swallowed_rows,
     rows_as_read,
     rows_of_columns,
     rows_of_file,
@@ -19,7 +20,6 @@ from recveil.inspection.first_rows import (
 )
 from recveil.inspection.results import Inspection
 from recveil.inspection.statistics import Dates, dates_of, distribution_of
-from recveil.inspection.swallowed_rows import describe_swallowed_rows
 from recveil.io import Reading, understand
 from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.databases import Address
@@ -28,8 +28,6 @@ from recveil.io.inputs import open_input
 from recveil.io.options import ReadingOptions, layout_of
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
-
-_LAYOUT_OPTIONS = ("delimiter", "decimal", "wide", "null", "query", "table", "sheet")
 
 
 def inspect(
@@ -121,15 +119,14 @@ def _stable(source: Any) -> Iterator[Any]:
         yield source if isinstance(found, Address) else found
 
 
-def _rows(source: Any, found: Reading, raw: _RawColumns, reading: Mapping[str, Any]) -> FirstRows:
+def _rows(source: Any, found: Reading, raw: _RawColumns, reading: ReadingOptions) -> FirstRows:
     """Return the first rows, with all columns where these can be seen."""
     if isinstance(source, Ratings):
         return FirstRows((), (), ())
     rows = None
     if isinstance(source, str | PathLike):
-        layout = {name: reading[name] for name in _LAYOUT_OPTIONS if name in reading}
         with suppress(RecveilError):  # `raw` has the columns that were read
-            rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**layout))
+            rows = rows_of_file(Path(source), found, reading.get("format"), layout_of(**reading))
     else:
         rows = rows_of_frame(source, found)
     read = {column.role for column in found.columns}

@@ -40,13 +40,7 @@ class Distribution(NamedTuple):
 
 
 def distribution_of(counts: NDArray[np.int64]) -> Distribution:
-    """Return the distribution of rating counts.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n,)
-        Number of ratings per user or item; at least one.
-    """
+    """Return the distribution of rating counts."""
     in_order = np.sort(counts)
     n, total = in_order.size, max(1, int(in_order.sum()))
     minimum, first_quartile, median, third_quartile, maximum = np.quantile(
@@ -110,14 +104,7 @@ def dates_of(
 ) -> Dates:
     """Summarize the dates of the ratings.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        The times of the table, all of them readable.
-    days : ndarray of int32, shape (n_ratings,)
-        The days of the ratings that were kept.
-    time_format : str, optional
-        Format of the times, if given.
+    `days` are those of the ratings that were kept.
     """
     times, a_second = _numbers_of(column, time_format)
     seconds = times // a_second

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recveil.io.detect.known_formats import FORMATS
-    from recveil.io.ingestion import read_ratings, understand
+    from recveil.io.ingestion import ReadColumn, Reading, read_ratings, understand
     from recveil.io.inputs import file_at
     from recveil.io.pipes import spooled
-    from recveil.io.reading import ReadColumn, Reading
     from recveil.io.side_tables import StatedTrust, read_levels, read_trust
     from recveil.io.source import Source
     from recveil.io.tables import frame_table, read_table
@@ -35,8 +34,8 @@ __all__ = [
 # fast.
 _HOMES = {
     "FORMATS": "detect.known_formats",
-    "ReadColumn": "reading",
-    "Reading": "reading",
+    "ReadColumn": "ingestion",
+    "Reading": "ingestion",
     "Source": "source",
     "StatedTrust": "side_tables",
     "file_at": "inputs",

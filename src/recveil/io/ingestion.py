@@ -4,8 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
-from inspect import Parameter, signature
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, NamedTuple, Unpack
 
@@ -13,28 +12,213 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recveil.io.columns.build import build, describe_dropped
-from recveil.io.columns.columns import Feedback, holds_text
-from recveil.io.columns.feedback import Counts, describe_feedback, feedback_of, parse_scale_option
+from recveil.io.columns.columns import NOT_SAID, Feedback, holds_text
+from recveil.io.columns.feedback import describe_feedback, feedback_of, parse_scale_option
 from recveil.io.columns.frames import frame_columns
 from recveil.io.columns.ids import describe_comments, describe_ids
 from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
 from recveil.io.detect.user_column import Order, ambiguous_order, describe_guess, order_of
 from recveil.io.inputs import open_input
-from recveil.io.options import Layout, ReadingOptions, layout_of, reject_given
-from recveil.io.reading import (
-    ReadColumn,
-    Reading,
-    equal_as_likes,
-    examples_of,
-    with_scale_notes,
-)
+from recveil.io.options import ReadingOptions, layout_of, reject_given
 from recveil.io.source import ROLES, as_text
 from recveil.io.tables import read_source
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.arrow_columns import python_values
 from recveil.ratings.rating_scale import Locate
+from recveil.ratings.ratings import doubts_of
 from recveil.ratings.sorted_rows import Duplicates
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, quoted, shortened
 from recveil.runtime.progress import busy
+
+_EXAMPLES, _LOOKED_AT = 2, 10_000
+# Without a group size k, an end of the scale given by fewer users is reported.
+_FEW = 5
+# Start of a note on an inferred scale.
+INFERRED_SCALE_NOTE = "The scale is inferred"
+
+
+class ReadColumn(NamedTuple):
+    """A column of users, items, ratings or times.
+
+    Attributes
+    ----------
+    role : {"user", "item", "rating", "time"}
+    name : str or int
+        Its name in the table, or its place, from 1, without a header.
+    examples : tuple of str
+        Two of its values, for the publisher to check: they are private.
+    """
+
+    role: str
+    name: str | int
+    examples: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"ReadColumn({self.role!r}, {self.name!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class Reading:
+    """Ratings, and how their table was interpreted.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    name : str
+        The name of the file; "the data frame" or "the ratings" for other inputs.
+    columns : tuple of ReadColumn
+        Empty if `Ratings` were given.
+    order : {"named", "given", "format", "guessed"}
+        How the columns were identified: by the table's names, by the caller, by the format's fixed
+        order, or by the usual order alone.
+    scale_given : bool
+        Whether the caller named the scale; otherwise it is inferred.
+    duplicates_dropped, off_scale_dropped : int
+        Number of rows dropped because their pair was repeated, or their rating off the given scale.
+    notes : tuple of str
+        Warnings about the ratings, a sentence each.
+    layout : tuple of str
+        Unusual properties of the file: its packing, its delimiter.
+    format : str
+        The format of the file, a key of `FORMATS`, or "wide"; empty for other inputs.
+    counted : bool
+        Whether the ratings are levels of counts.
+    unrated_dropped : int
+        Number of rows dropped because they had no rating.
+    of_release : bool
+        Whether these are the values of a release, whose rows are not the ratings of any user.
+    lost_times : str
+        Why a column that may hold times was dropped.
+    """
+
+    ratings: Ratings
+    name: str
+    columns: tuple[ReadColumn, ...] = ()
+    order: Order = "named"
+    scale_given: bool = False
+    duplicates_dropped: int = 0
+    off_scale_dropped: int = 0
+    notes: tuple[str, ...] = ()
+    layout: tuple[str, ...] = ()
+    format: str = ""
+    counted: bool = False
+    unrated_dropped: int = 0
+    of_release: bool = False
+    lost_times: str = ""
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the table names its columns."""
+        return not any(isinstance(column.name, int) for column in self.columns)
+
+    def mapping(self, *, examples: bool = False) -> str:
+        """Describe which column has which role.
+
+        Parameters
+        ----------
+        examples : bool
+            Whether to show two values of each column, to the publisher alone.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_columns(["ann"], ["Heat"], [4])
+        >>> columns = ReadColumn("user", 2, ("ann",)), ReadColumn("item", "film", ("Heat",))
+        >>> Reading(ratings, "ratings.csv", columns).mapping(examples=True)
+        "user: column 2 (ann); item: column 'film' (Heat)"
+        """
+        return "; ".join(
+            f"{column.role}: column {column.name!r}"
+            + (f" ({', '.join(column.examples)})" if examples and column.examples else "")
+            for column in self.columns
+        )
+
+    def settled(self) -> "Reading":
+        """Return the same reading with its scale accepted, even if it was inferred.
+
+        For measurements; `notes` report doubts about the scale. Publishing requires an unsettled
+        scale, so that anonymizers reject ends that come from few users.
+        """
+        scale = replace(self.ratings.scale, inferred=False)
+        return replace(self, ratings=self.ratings.with_scale(scale))
+
+    def require_times(self) -> "Reading":
+        """Return self, or raise a RecveilError if a column that may hold times was dropped."""
+        if self.lost_times:
+            why = self.lost_times.replace("was not used as times: ", "holds no times: ")
+            why = why.replace(f": not every row holds a date: {self.name} ", ": ")
+            raise RecveilError(
+                f"{shortened(self.name, 24)}: {why}; fix or drop them (recveil convert --no-times)",
+                code="time.unreadable",
+            )
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the interpretation as plain data, for JSON, without values of the table."""
+        return {
+            "columns": {column.role: column.name for column in self.columns},
+            "has_header": self.has_header,
+            "order": self.order,
+            "layout": list(self.layout),
+            "scale_given": self.scale_given,
+            "duplicates_dropped": self.duplicates_dropped,
+            "off_scale_dropped": self.off_scale_dropped,
+            "unrated_dropped": self.unrated_dropped,
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return f"Reading({self.name!r}: {self.ratings!r})"
+
+
+def equal_as_likes(reading: Reading) -> Reading:
+    """Convert equal ratings to likes, unless a scale has other levels.
+
+    Examples
+    --------
+    >>> equal_as_likes(Reading(Ratings.from_columns([1, 2], [7, 7], [5, 5]), "the ratings")).notes
+    ('All 2 ratings are 5: read as likes, without rating values; if they are ratings, name the scale
+    (--scale).',)
+    """
+    ratings = reading.ratings
+    if not ratings.scale.inferred or ratings.scale.range or ratings.n_ratings < 2:
+        return reading
+    why = f"All {ratings.n_ratings:,} ratings are {ratings.values[0]:g}"
+    likes = ratings.as_likes()
+    likes = likes.with_scale(replace(likes.scale, inferred=True))
+    notes = describe_feedback(likes.scale, why, NOT_SAID, None, publishing=False)
+    return replace(reading, ratings=likes, notes=(*reading.notes, *notes))
+
+
+def with_scale_notes(reading: Reading) -> Reading:
+    """Add notes on doubtful ends and steps of an inferred scale, which stays marked as inferred."""
+    remedy = (
+        "Name all labels with words (--words), and drop others with drop_off_scale "
+        "(--drop-off-scale)."
+        if reading.ratings.scale.labels
+        else "Name it with scale (--scale), and drop invalid ratings with drop_off_scale "
+        "(--drop-off-scale)."
+    )
+    notes = [
+        f"{INFERRED_SCALE_NOTE}: {doubt.describe(_FEW)}. {remedy}"
+        for doubt in doubts_of(reading.ratings, _FEW)
+    ]
+    return replace(reading, notes=(*reading.notes, *notes))
+
+
+def examples_of(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """Return two distinct values of a column, shortened.
+
+    Examples
+    --------
+    >>> examples_of(pa.chunked_array([["ann", "ann", "ben", "eve"]]))
+    ('ann', 'ben')
+    """
+    first = column.slice(0, _LOOKED_AT)
+    if not pa.types.is_nested(first.type):
+        first = first.unique()
+    texts = map(str, python_values(first.slice(0, _EXAMPLES)))
+    return tuple(text if len(text) <= 24 else f"{text[:24]}…" for text in texts)
+
 
 Observer = Callable[[Mapping[str, pa.ChunkedArray]], object]
 
@@ -54,29 +238,10 @@ def observe_raw_columns(observer: Observer) -> Iterator[None]:
 def understand(
     source: str | PathLike[str] | Ratings | Any,
     *,
-    format: str | None = None,
-    scale: RatingScale | None = None,
-    duplicates: Duplicates = "error",
-    drop_off_scale: bool = False,
     times: bool = True,
-    time_format: str | None = None,
-    user: str | int | None = None,
-    item: str | int | None = None,
-    rating: str | int | None = None,
-    time: str | int | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    wide: bool = False,
-    null: str | float | None = None,
-    query: str | None = None,
-    table: str | None = None,
-    sheet: str | None = None,
-    likes: bool = False,
-    counts: Counts | None = None,
-    order: str | Iterable[str] | None = None,
-    words: str | Iterable[str] | None = None,
     k: int | None = None,
     user_files: Iterable[tuple[str, str | PathLike[str]]] = (),
+    **reading: Unpack[ReadingOptions],
 ) -> Reading:
     r"""Read ratings from any input, and report how it was interpreted.
 
@@ -117,9 +282,9 @@ def understand(
     >>> reading.order, reading.mapping()
     ('given', 'user: column 2; item: column 1; rating: column 3')
     """
-    options = dict(locals())  # every option is forwarded
-    reading = _understand(options.pop("source"), one_value=True, **options)
-    return reading if k is not None else with_scale_notes(reading)
+    reject_unknown_keywords("understand", reading)
+    found = _understand(source, one_value=True, times=times, k=k, user_files=user_files, **reading)
+    return found if k is not None else with_scale_notes(found)
 
 
 def understand_auxiliary(source: str | PathLike[str] | Any, **reading: Any) -> Reading:
@@ -137,23 +302,25 @@ def _understand(
     **reading: Unpack[ReadingOptions],
 ) -> Reading:
     """Read ratings from any input; an inferred scale stays marked as such."""
-    options: dict[str, Any] = {**reading}
-    get = options.get
-    scale, are_labels = parse_scale_option(get("scale"), get("order"), get("words"))
-    layout = layout_of(**{name: options[name] for name in Layout._fields if name in options})
+    scale, are_labels = parse_scale_option(
+        reading.get("scale"), reading.get("order"), reading.get("words")
+    )
+    layout = layout_of(**reading)
     feedback = feedback_of(
-        likes=get("likes", False),
-        counts=get("counts"),
+        likes=reading.get("likes", False),
+        counts=reading.get("counts"),
         scale=scale,
         one_value=one_value,
         words=are_labels,
         points=layout.decimal == ".",
     )
-    given = as_text({role: get(role) for role in ROLES})
-    format, time_format, drop_off_scale = get("format"), get("time_format"), get("drop_off_scale")
+    chosen = (reading.get("user"), reading.get("item"), reading.get("rating"), reading.get("time"))
+    given = as_text(dict(zip(ROLES, chosen, strict=True)))
+    format, time_format = reading.get("format"), reading.get("time_format")
+    drop_off_scale = reading.get("drop_off_scale", False)
     layout_given = {**layout._asdict(), "wide": layout.wide or None, "format": format}
     if isinstance(source, Ratings):
-        values_given = {"scale": scale, "drop_off_scale": drop_off_scale or None}
+        values_given: dict[str, object] = {"scale": scale, "drop_off_scale": drop_off_scale or None}
         values_given |= {"time_format": time_format, "likes": feedback.likes or None}
         values_given |= {"counts": feedback.counts, "words": feedback.words or None}
         reject_given({**given, **layout_given, **values_given}, "ratings that were read already")
@@ -161,7 +328,7 @@ def _understand(
         return equal_as_likes(read) if feedback.one_value else read
     how = _Options(
         scale=scale,
-        duplicates=get("duplicates", "error"),
+        duplicates=reading.get("duplicates", "error"),
         drop_off_scale=bool(drop_off_scale),
         times=times,
         time_format=time_format,
@@ -202,29 +369,7 @@ def _understand(
 
 
 def read_ratings(
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,
-    scale: RatingScale | None = None,
-    duplicates: Duplicates = "error",
-    drop_off_scale: bool = False,
-    times: bool = True,
-    time_format: str | None = None,
-    user: str | int | None = None,
-    item: str | int | None = None,
-    rating: str | int | None = None,
-    time: str | int | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    wide: bool = False,
-    null: str | float | None = None,
-    query: str | None = None,
-    table: str | None = None,
-    sheet: str | None = None,
-    likes: bool = False,
-    counts: Counts | None = None,
-    order: str | Iterable[str] | None = None,
-    words: str | Iterable[str] | None = None,
+    path: str | PathLike[str], *, times: bool = True, **reading: Unpack[ReadingOptions]
 ) -> Ratings:
     r"""Read a file of ratings, packed or not.
 
@@ -304,11 +449,11 @@ def read_ratings(
     ...     read_ratings(path)
     Ratings(1 user × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
     """
-    options = dict(locals())  # every option is forwarded
-    reading = _understand(options.pop("path"), **options)
-    for note in reading.notes:
+    reject_unknown_keywords("read_ratings", reading, "k", "user_files", "times")
+    found = _understand(path, times=times, **reading)
+    for note in found.notes:
         warnings.warn(note, stacklevel=2)
-    return reading.ratings
+    return found.ratings
 
 
 class _Options(NamedTuple):
@@ -370,7 +515,7 @@ def _read(
         observer(columns)
     shown = [
         ReadColumn(role, names[role], examples_of(columns[role]))
-        for role in ("user", "item", "rating", "time")
+        for role in ROLES
         if role in columns
     ]
     if how.times and how.time_format is not None and "time" not in columns:
@@ -436,11 +581,7 @@ def _read(
 
 def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> None:
     """Raise a TypeError that names the verb, for unknown keywords."""
-    known = {
-        name
-        for name, parameter in signature(understand).parameters.items()
-        if parameter.kind is Parameter.KEYWORD_ONLY
-    }
+    known = {*ReadingOptions.__annotations__, "times", "k", "user_files"}
     for name in given:
         if name not in known or name in own:
             raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}")

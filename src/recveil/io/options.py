@@ -76,8 +76,9 @@ def layout_of(
     query: str | None = None,
     table: str | None = None,
     sheet: str | None = None,
+    **_: object,
 ) -> Layout:
-    r"""Validate the options on a file's layout.
+    r"""Validate the options on a file's layout, among those of reading.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -316,8 +316,8 @@ def read_parts(
         if each.spans is not None
     ]
     layout = (f"{len(parts):,} part{'s' * (len(parts) > 1)}", *first.layout)
-    more: dict[str, Any] = {"spans": sum(spans[1:], spans[0]) if spans else None}
-    return first._replace(table=table, locate=locate, layout=layout, **more)
+    summed = sum(spans[1:], spans[0]) if spans else None
+    return first._replace(table=table, locate=locate, layout=layout, spans=summed)
 
 
 @contextmanager

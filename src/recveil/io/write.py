@@ -159,7 +159,7 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
         columns["timestamp"] = seconds.cast(pa.timestamp("s")).cast(pa.timestamp("us"))
     pq.write_table(pa.table(columns), folder / "rating.parquet", compression="zstd")
     attributes = {name: {"layout": "scalar"} for name in columns if not name.endswith("_num")}
-    schema: dict[str, Any] = {
+    schema: dict[str, object] = {
         "version": _LENSKIT_SCHEMA,
         "name": target.name,
         "default_interaction": "rating",

@@ -1,7 +1,13 @@
 """From ratings to a release."""
 
-from recveil.methods._anonymize import Anonymized, Released, anonymize
-from recveil.methods._dry_run import DryRun, dry_run
+from recveil.methods._anonymize import (
+    Anonymized,
+    AnonymizeRequest,
+    DryRun,
+    Released,
+    anonymize,
+    dry_run,
+)
 from recveil.methods._sample import sample
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
@@ -19,7 +25,6 @@ from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer
 from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
 from recveil.methods.registry import BASELINES
-from recveil.methods.request import AnonymizeRequest
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.release import Release

@@ -1,27 +1,27 @@
-"""Turn a file of ratings into a verified release in one call."""
+"""Turn ratings into a verified release in one call, or estimate it without making it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack
 
 from recveil.io import Reading, file_at, understand
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
+from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.methods.base import check_seed, check_users, seed_or_random
+from recveil.methods.base import anonymize_hidden, check_seed, check_users, seed_or_random
 from recveil.methods.earlier_releases import Earlier, find_earlier, others
-from recveil.methods.hidden_items import anonymize_hidden
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
-from recveil.methods.request import AnonymizeRequest, ReleaseOptions
+from recveil.methods.size_estimates import Foreseen
 from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import check_form, naming_cost
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, reject_too_large
-from recveil.publish.staging import check_target
+from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
 from recveil.release.method import OF_COUNTS, Method, Option
@@ -32,6 +32,94 @@ from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
+
+
+class MethodOptions(TypedDict, total=False):
+    """Options of the built-in methods; a registered method may have others."""
+
+    homogenize: Literal["padded", "simple", "commonest", "shares"] | None
+    grouping: str | None
+    predictor: str | None
+    round_values: str | float | None
+    values: Literal["rated", "predicted"] | None
+    privacy_levels: str | PathLike[str] | None
+    b: int
+    l: int  # noqa: E741
+    fill: str | None
+    trust: str | PathLike[str] | None
+    round_fills: bool | None
+    protect: Literal["none", "mean", "shuffle"] | None
+    cluster_size: int | None
+    epsilon: str | float | None
+    delta: float | None
+    n_users: int | None
+    item_catalog: Any
+    rating_grid: Literal["tenths", "whole"] | None
+
+
+class ReleaseOptions(MethodOptions, ReadingOptions, total=False):
+    """Keywords of `anonymize`: options of the method and of reading."""
+
+
+class AnonymizeOptions(ReleaseOptions, total=False):
+    """All keywords of `anonymize` that describe the release; see there."""
+
+    k: int | None
+    method: str | None
+    layout: Layout
+    file_format: FileFormat
+    seed: int | None
+    hide_items: bool
+    force: bool
+    allow_large: bool
+    earlier_release: str | PathLike[str] | None
+
+
+@brief
+@dataclass(frozen=True, kw_only=True)
+class AnonymizeRequest:
+    """What `anonymize` is asked to do; see there for the fields."""
+
+    source: Any
+    output: str | PathLike[str]
+    k: int | None = None
+    method: str | None = None
+    layout: Layout = "auto"
+    file_format: FileFormat = "parquet"
+    seed: int | None = None
+    hide_items: bool = False
+    force: bool = False
+    allow_large: bool = False
+    earlier_release: str | PathLike[str] | None = None
+    # Options of the method that were given, by name
+    options: Mapping[str, Any] = field(default_factory=dict)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+
+    @classmethod
+    def of(
+        cls, source: Any, output: str | PathLike[str], **keywords: Unpack[AnonymizeOptions]
+    ) -> Self:
+        """Sort the keywords of `anonymize` into options of the release, the method and reading.
+
+        Examples
+        --------
+        >>> request = AnonymizeRequest.of("ratings.csv", "out", k=5, fill="random", user="1")
+        >>> request.k, request.options, request.reading
+        (5, {'fill': 'random'}, {'user': '1'})
+        """
+        own = {each.name for each in fields(cls)} - {"options", "reading"}
+        of_methods = {option.name for method in all_methods() for option in method.options}
+        sorted_: dict[str, dict[str, Any]] = {"own": {}, "options": {}, "reading": {}}
+        for name, value in keywords.items():
+            kind = "own" if name in own else "options" if name in of_methods else "reading"
+            sorted_[kind][name] = value
+        return cls(
+            source=source,
+            output=output,
+            options=sorted_["options"],
+            reading=ReadingOptions(**sorted_["reading"]),  # type: ignore[typeddict-item]
+            **sorted_["own"],
+        )
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -541,3 +629,106 @@ def _files(maker: Maker, options: Mapping[str, Any]) -> dict[str, Any]:
     for name, file in files.items():
         require_path(_FILES[maker.user_files[name]], **{name: file})
     return files
+
+
+@brief
+@dataclass(frozen=True)
+class DryRun(Described):
+    """The estimate of a release that was not made.
+
+    Attributes
+    ----------
+    output : Path
+        The folder that the run would write.
+    reading : Reading
+        The input, and how it was interpreted.
+    method : Method
+    k : int or None
+    foreseen : Foreseen or None
+        None for a method without estimates.
+    earlier : tuple of Earlier
+        Earlier releases of the same users.
+    rejection : str
+        Why the run would fail at the estimated size; empty if it would not.
+    leftovers : tuple of str
+        Files of interrupted runs next to the output, which the run removes first.
+    """
+
+    output: Path
+    reading: Reading
+    method: Method
+    k: int | None
+    foreseen: Foreseen | None
+    earlier: tuple[Earlier, ...]
+    rejection: str
+    leftovers: tuple[str, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.method.name, "k": self.k, "users": self.reading.ratings.n_users}
+
+
+def dry_run(
+    source: str | PathLike[str] | Ratings | Any,
+    output: str | PathLike[str],
+    **options: Unpack[AnonymizeOptions],
+) -> DryRun:
+    """Estimate what `anonymize` would do with the same arguments, without grouping or writing.
+
+    No random number is drawn, so no privacy budget is spent.
+
+    Parameters
+    ----------
+    source, output, **options
+        All keywords of `anonymize` but `on_estimate`.
+
+    Raises
+    ------
+    RecveilError
+        As `anonymize`, for errors before the work. Later errors remain possible.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     estimate = dry_run(ratings, Path(folder, "out"), k=5)
+    ...     estimate.foreseen.groups, estimate.foreseen.expected.n_values
+    (10, 290)
+    >>> estimate.sentences()[0]
+    'Would publish 50 users in at most 10 groups of at least 5 (predictive).'
+    """
+    request = AnonymizeRequest.of(source, output, **options)
+    ready = prepare(request, is_dry=True)
+    ratings, maker = ready.ratings, ready.maker
+    check = getattr(ready.anonymizer, "check", None)  # custom methods may have none
+    if check is not None:
+        check(ratings)
+    foreseen = None
+    if maker.foresee is not None:
+        foreseen = maker.foresee(
+            ratings, request.k, ready.options, request.layout, request.file_format
+        )
+        if ready.expected is not None:  # the estimate that the run reports before its work
+            foreseen = foreseen._replace(expected=ready.expected)
+    return DryRun(
+        output=Path(output),
+        reading=ready.reading,
+        method=maker.method,
+        k=request.k,
+        foreseen=foreseen,
+        earlier=ready.earlier,
+        rejection=_rejection(foreseen, request),
+        leftovers=tuple(leftovers(Path(output))),
+    )
+
+
+def _rejection(foreseen: Foreseen | None, request: AnonymizeRequest) -> str:
+    """Return why a run of the estimated size might be rejected; the run checks more."""
+    if foreseen is None or foreseen.expected is None:
+        return ""
+    try:
+        check_size(request, foreseen.expected)
+    except RecveilError as error:
+        return str(error)
+    return ""

@@ -16,8 +16,8 @@ from recveil.publish.size_estimate import FEWER_USERS, expect_synthetic, reject_
 from recveil.publish.staging import check_target
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
-from recveil.release.pseudonyms import fresh_prefix
 from recveil.release.reader import read_model
+from recveil.release.records import fresh_prefix
 from recveil.release.sides import FileFormat, Published
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.progress import THE_REST, parts
@@ -106,7 +106,7 @@ def _draw(
     model, draw, drawing = read_model(folder, manifest), sampler_of(manifest), seed_or_random(seed)
     items = model.column(0).combine_chunks().to_numpy(zero_copy_only=False)
     _reject_beyond_disk(manifest, items, n_users, output, file_format)
-    settings: dict[str, Any] = dict(manifest.settings)
+    settings: dict[str, object] = dict(manifest.settings)
     if "n_users" in settings:
         settings["n_users"] = "requested"
     return Published(

@@ -1,7 +1,7 @@
 """Predictors and groupings of predictive anonymization, by name or as objects."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: i
                 code="argument.type",
             )
         return clone(choice)
-    known: dict[str, Any] = {**(GROUPINGS if levels is None else LEVEL_GROUPINGS)}
+    known: Mapping[str, Callable[..., object]] = GROUPINGS if levels is None else LEVEL_GROUPINGS
     name = next(iter(known)) if choice is None else choice
     if name not in known:
         names = ", ".join(known)
@@ -108,12 +108,12 @@ def _kind(choice: Any) -> str:
     return f"an object of {type(choice).__name__}"
 
 
-def settings_of(predictor: Any, grouping: Any) -> dict[str, Any]:
+def settings_of(predictor: Any, grouping: Any) -> dict[str, object]:
     """Return all parameters of predictor and grouping, for the private folder."""
     return {"predictor": parameters_of(predictor), "grouping": grouping.get_params()}
 
 
-def parameters_of(part: Any) -> dict[str, Any]:
+def parameters_of(part: Any) -> dict[str, object]:
     """Return a predictor's parameters, without trust statements."""
     attributes = getattr(part, "__dict__", {}).items()
     return {name: value for name, value in attributes if not name.endswith("_") and name != "links"}
@@ -134,7 +134,7 @@ def component_name(part: Any) -> str:
     return name + CUSTOM_SUFFIX if is_custom else name
 
 
-def _chosen(part: Any) -> dict[str, Any]:
+def _chosen(part: Any) -> dict[str, object]:
     """Return the parameters other than seeds and group sizes."""
     return {
         name: value

@@ -92,20 +92,8 @@ def find_earlier(
 ) -> list[Earlier]:
     """Return earlier releases of some users next to an output, and at a given path.
 
-    Parameters
-    ----------
-    users : ndarray, shape (n_users,), or callable
-        The ids of the users to anonymize, or a function that counts them in a private folder.
-    output : Path
-        The folder to write. All private folders of its parent are searched, including that of an
-        older release at the same path.
-    named : path, optional
-        The published folder of an earlier release elsewhere.
-
-    Returns
-    -------
-    list of Earlier
-        Releases with some of these users, and unreadable ones; by name.
+    All private folders next to the output are searched, including that of an older release at the
+    same path, and the one of the published folder `named`. Unreadable releases are returned, too.
     """
     private = None if named is None else private_twin(Path(named))
     folders = {

@@ -6,14 +6,14 @@ The public facts of a method (what it publishes and claims, its options, its tex
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from recveil.io import read_levels, read_trust, understand
+from recveil.io import read_levels, read_trust
+from recveil.io.options import ReadingOptions
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
     GlobalItemMeans,
@@ -43,7 +43,6 @@ from recveil.methods.size_estimates import (
     foresee_synthetic,
 )
 from recveil.methods.sparse.anonymizer import SparseRows
-from recveil.methods.synthetic.model_file import sample_users
 from recveil.methods.synthetic.options import (
     AS_RATED,
     check_synthetic_options,
@@ -52,6 +51,7 @@ from recveil.methods.synthetic.options import (
     parse_item_catalog,
 )
 from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.methods.synthetic.user_model import sample_users
 from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import levels_by_rule
@@ -68,8 +68,7 @@ from recveil.release.registry import (
 from recveil.release.sides import Anonymizer, Sides
 from recveil.release.specs.baselines import BASELINES as _BASELINES
 from recveil.release.specs.k_corating import K_CORATING
-from recveil.release.specs.nominal import NOMINAL
-from recveil.release.specs.predictive import PREDICTIVE
+from recveil.release.specs.predictive import NOMINAL, PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.errors import RecveilError, unknown
@@ -156,7 +155,8 @@ Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
-    *("dry_run", "on_estimate", "json", "options", *signature(understand).parameters),
+    *("dry_run", "on_estimate", "json", "options", "times", "user_files"),
+    *ReadingOptions.__annotations__,
 }
 
 
@@ -270,7 +270,7 @@ _MAKERS: dict[str, Maker] = {
             },
             check=check_synthetic_options,
             foresee=foresee_synthetic,
-            summarize=lambda release, _: SyntheticSummary.of(release),
+            summarize=lambda release, _: SyntheticSummary(release.private.settings["n_factors"]),
             is_secret=needs_secret_noise,
             sample=sample_users,
         ),
@@ -385,11 +385,6 @@ def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
     """
     method, variant = _variant(name)
     return _maker(method).anonymizer(k, seed, variant.options)
-
-
-def variant_names() -> tuple[str, ...]:
-    """Return the names of all variants."""
-    return tuple(all_variants())
 
 
 def _variant(name: str) -> tuple[Method, Variant]:

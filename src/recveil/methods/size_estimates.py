@@ -177,14 +177,6 @@ def _expect_at_random(
 def union_width(support: NDArray[np.int64], n_users: int, size: int) -> float:
     """Return the expected number of items that a random group has rated together.
 
-    Parameters
-    ----------
-    support : ndarray of int64, shape (n_items,)
-        Item counts.
-    n_users : int
-    size : int
-        Users per group, at most `n_users`.
-
     Examples
     --------
     >>> round(union_width(np.array([4, 1]), 4, 2), 12)  # one item with 4 raters, one with 1

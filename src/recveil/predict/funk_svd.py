@@ -5,15 +5,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import get_num_threads
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
 
-from recveil.predict.padding import Padding
+from recveil.predict.padding import LatentPredictor, Padding
 from recveil.ratings import Ratings
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import track
-from recveil.runtime.safe_repr import BriefParameters, brief
+from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import pool
 
 # From so many ratings on, a pass is shared out; before, sharing would cost more than it saves.
@@ -21,7 +20,7 @@ _MIN_SHARED_RATINGS = 1 << 19
 _PARTS = 4
 
 
-class FunkSVD(BriefParameters, BaseEstimator):
+class FunkSVD(LatentPredictor):
     """Predict ``mean + user bias + item bias + user factors · item factors``.
 
     Learning happens on ratings shifted and scaled to the width of a 1-to-5 scale, so that the
@@ -61,8 +60,6 @@ class FunkSVD(BriefParameters, BaseEstimator):
     >>> predictor.predict([0, 1], [0, 1]).round()
     array([4., 2.], dtype=float32)
     """
-
-    padding_: Padding
 
     def __init__(
         self,
@@ -136,14 +133,6 @@ class FunkSVD(BriefParameters, BaseEstimator):
             scale=ratings.scale,
         )
         return self
-
-    def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
-        """Predict the ratings of pairs of user and item positions, shape (n,), on the scale."""
-        return self.padding_.cells(users, items)
-
-    def padding(self) -> Padding:
-        """Return the predictions of all cells."""
-        return self.padding_
 
     def _fit_together(
         self, table: "_Table", model: "_Model", rng: np.random.Generator, title: str

@@ -6,13 +6,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from recveil.io.ingestion import has_value, reject_unknown_keywords, understand
+from recveil.io.ingestion import Reading, has_value, reject_unknown_keywords, understand
 from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
-from recveil.io.reading import Reading
 from recveil.io.write import how_to_load, reject_replacing, resolve_target, write_ratings
-from recveil.publish.written_release import WrittenRelease
+from recveil.publish.release import WrittenRelease
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError, describe_count

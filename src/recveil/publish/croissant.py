@@ -13,7 +13,7 @@ from recveil.publish.publisher_card import Findings, PublisherCard
 from recveil.release.data_card import data_card, in_quotes
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import ALL_PARTS, FileEntry, Manifest
-from recveil.release.pseudonyms import hides_items
+from recveil.release.records import hides_items
 from recveil.release.settings import publishes_counts
 from recveil.runtime.errors import quoted
 

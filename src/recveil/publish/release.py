@@ -1,14 +1,241 @@
-"""Both sides of anonymized ratings, and how they are written."""
+"""Both sides of anonymized ratings: how they are written, and how the published one is read."""
 
+import operator
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
 
 from recveil.io.columns.ids import reject_personal_ids
+from recveil.io.pipes import require_path
 from recveil.publish.folder import naming_cost, write_release
-from recveil.publish.written_release import WrittenRelease
+from recveil.release.manifest import Manifest
+from recveil.release.manifest_reader import known_manifest
+from recveil.release.reader import as_numbers, read_rows, reading_release, record_starts
+from recveil.release.records import PREFIX, pseudonyms
 from recveil.release.sides import FileFormat, Layout, Sides
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, shortened
+from recveil.runtime.memory import reject_beyond_limit
+from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
+
+# Copies of the rows in memory: as read, and as returned.
+_COPIES = 2
+
+
+@brief
+class WrittenRelease:
+    """The published side of a release, read from its folder.
+
+    It implements the Arrow interface, so any library that reads Arrow accepts it. The private
+    folder is never read.
+
+    Parameters
+    ----------
+    folder : path
+        The published folder.
+
+    Raises
+    ------
+    RecveilError
+        If it is no release, or one unknown to this version of recveil.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.ratings import Ratings, RatingScale
+    >>> scale = RatingScale(1, 5, 1)
+    >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [4, 2, 5, 1], scale=scale)
+    >>> release = PredictiveAnonymizer(2, seed=1).anonymize(ratings)
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = release.write(Path(folder, "out"))
+    ...     written = WrittenRelease(Path(folder, "out"))
+    ...     table, rows = written.to_arrow(), written.to_csr(per_user=True)
+    >>> table.column_names, rows.shape
+    (['user_id', 'item_id', 'rating', 'group_size'], (4, 1))
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        require_path("a release folder", folder=folder)
+        self._folder = Path(folder).resolve()  # its name is needed, and "." has none
+        self.manifest: Manifest = known_manifest(self._folder)
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._folder.name
+
+    def to_arrow(self, *, per_user: bool = False) -> pa.Table:
+        """Return the published rows: user_id, item_id, rating, and further columns of the layout.
+
+        Parameters
+        ----------
+        per_user : bool
+            Repeat the row of a group for each of its users, with an id each, as in the layout
+            "users". Otherwise rows are returned as published.
+
+        Raises
+        ------
+        RecveilError
+            If the release has a model and no rows, its checksums do not match, or the rows would
+            take too much memory.
+        """
+        pieces = list(self._rows(per_user=per_user))
+        types = self.manifest.columns
+        if per_user and self.manifest.in_groups:
+            types = types.remove(types.get_field_index("group_size"))
+        return pa.concat_tables(pieces) if pieces else types.empty_table()
+
+    def to_pandas(self, *, per_user: bool = False) -> Any:
+        """Return the same as a pandas data frame; pandas must be installed."""
+        _import("pandas")
+        return self.to_arrow(per_user=per_user).to_pandas()
+
+    def to_polars(self, *, per_user: bool = False) -> Any:
+        """Return the same as a polars data frame; polars must be installed."""
+        return _import("polars").from_arrow(self.to_arrow(per_user=per_user))
+
+    def to_csr(self, *, per_user: bool = False) -> sparse.csr_array:
+        """Return the values as a scipy matrix, float64, with one row per id of `ids`.
+
+        Its columns are `items`. Ordinal and nominal labels are numbered as in release.json, from 1.
+        A value of 0 is stored like any other; do not call ``eliminate_zeros``.
+
+        Warns
+        -----
+        UserWarning
+            For nominal labels, whose numbers have no order.
+        """
+        if not self.manifest.scale.ordered:
+            meanings = ", ".join(
+                f"{at} is {label}" for at, label in enumerate(self.manifest.scale.labels, 1)
+            )
+            warnings.warn(
+                f"nominal labels have arbitrary numbers ({shortened(meanings)}): do not calculate "
+                f"with them",
+                stacklevel=2,
+            )
+        table = as_numbers(self.to_arrow(per_user=per_user), self.manifest)
+        items = _distinct(table["item_id"])
+        columns = np.searchsorted(items, _values(table["item_id"]))
+        starts = record_starts(table) if table.num_rows else np.zeros(1, np.int64)
+        shape = (starts.size - 1, items.size)
+        matrix = sparse.csr_array((table["rating"].to_numpy(), columns, starts), shape=shape)
+        matrix.sort_indices()
+        return matrix
+
+    def ids(self, *, per_user: bool = False) -> list[str]:
+        """Return the published ids: the rows of `to_csr`, in their order."""
+        table = self.to_arrow(per_user=per_user).select(["user_id"])
+        if not table.num_rows:
+            return []
+        found: list[str] = table["user_id"].take(pa.array(record_starts(table)[:-1])).to_pylist()
+        return found
+
+    @property
+    def items(self) -> NDArray[Any]:
+        """The published ids of items, ascending: the columns of `to_csr`."""
+        return _distinct(self.to_arrow()["item_id"])
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def _rows(self, *, per_user: bool) -> Iterator[pa.Table]:
+        """Yield the rows; raise a RecveilError before they exceed the memory limit."""
+        repeated = per_user and self.manifest.in_groups
+        first, n_bytes = 0, 0
+        for table in read_rows(self._folder, self.manifest):
+            with reading_release(self._folder):
+                starts = record_starts(table)
+                sizes = np.ones(starts.size - 1, np.int64)
+                if repeated:
+                    sizes = table["group_size"].take(pa.array(starts[:-1])).to_numpy()
+                    self._check_sizes(sizes, first)
+                # Python's numbers do not overflow, whatever a file says.
+                n_rows = sum(map(operator.mul, sizes.tolist(), np.diff(starts).tolist()))
+                n_bytes += n_rows * -(-table.nbytes // table.num_rows)
+                what = f"{self.name}: {'one row per user' if repeated else 'its rows'}"
+                reject_beyond_limit(what, _COPIES * n_bytes)
+                yield self._repeated(table, starts, sizes, first) if repeated else table
+                first += int(sizes.sum())
+        if repeated and first != self.manifest.counts["users"]:
+            self._reject_count()
+
+    def _check_sizes(self, sizes: NDArray[np.int64], before: int) -> None:
+        """Raise if groups have more users than the release, before they are expanded."""
+        n_users = self.manifest.counts["users"]
+        if (sizes < 1).any() or (sizes > n_users).any() or before + sizes.sum() > n_users:
+            self._reject_count()
+
+    def _reject_count(self) -> None:
+        raise RecveilError(
+            f"{self.name}: its groups have another number of users than it states; run recveil "
+            f"verify to see what is wrong",
+            code="release.damaged",
+        )
+
+    def _repeated(
+        self, table: pa.Table, starts: NDArray[np.int64], sizes: NDArray[np.int64], first: int
+    ) -> pa.Table:
+        """Return the rows of each record once per user."""
+        record_of = np.repeat(np.arange(sizes.size), sizes)
+        lengths = np.diff(starts)[record_of]
+        # Table position of each row: one contiguous run per user.
+        places = np.repeat(starts[record_of] - np.cumsum(lengths) + lengths, lengths)
+        places += np.arange(lengths.sum())
+        prefix = PREFIX.match(table["user_id"][0].as_py())
+        if prefix is None:
+            raise RecveilError(
+                f"{self.name}: its ids are no pseudonyms; run recveil verify to see what is wrong",
+                code="release.damaged",
+            )
+        names = pseudonyms(prefix[0], self.manifest.counts["users"], first, first + record_of.size)
+        row_of = np.repeat(np.arange(record_of.size, dtype=np.int32), lengths)
+        ids = pa.DictionaryArray.from_arrays(pa.array(row_of), pa.array(names)).cast(pa.string())
+        rows = table.drop_columns(["user_id", "group_size"]).take(pa.array(places))
+        return rows.add_column(0, "user_id", ids)
+
+    def _facts(self) -> dict[str, object]:
+        counts, claim = self.manifest.counts, self.manifest.claim
+        return {
+            "": self.manifest.settings.get("method"),
+            "claim": claim.kind,
+            "k": claim.k,
+            "users": counts.get("users"),
+            "rows": counts.get("records"),
+            "values": counts.get("values"),
+            "items": counts.get("items"),
+            "scale": str(self.manifest.scale),
+            "layout": self.manifest.layout,
+        }
+
+
+def _import(package: str) -> Any:
+    """Import an optional dependency."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise RecveilError(
+            f"{package} is not installed; install it (pip install {package}), or call to_arrow(), "
+            f"which needs no other package",
+            code="dependency.missing",
+        ) from None
+
+
+def _values(column: pa.ChunkedArray) -> NDArray[Any]:
+    return np.asarray(column.to_numpy())
+
+
+def _distinct(column: pa.ChunkedArray) -> NDArray[Any]:
+    return np.asarray(np.sort(_values(pa.chunked_array([column.unique()]))))
 
 
 class Release(Sides):

@@ -130,15 +130,7 @@ def expect_padded(
 ) -> Expected:
     """Estimate the size of a padded release before grouping.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    k : int
-    levels : ndarray of int64, shape (n_users,), or None
-    layout, file_format : str
-        See `Release.write`.
-    step : float, optional
-        Rounding step of values; None for unrounded values, which take many times as much.
+    Unrounded values (`step` is None) take many times as much.
     """
     # A group has as many users as its highest level requires.
     shares = 1 / k if levels is None else 1 / levels
@@ -173,19 +165,7 @@ def expect(
 ) -> Expected:
     """Estimate the size of the rows of groups.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    kind : {"padded", "simple", "co-rated", "sparse"}
-        Kind of the rows.
-    widths : ndarray, shape (n_groups,)
-        Number of values in the row of each group.
-    sizes : ndarray, shape (n_groups,)
-        Number of users who share it.
-    layout : {"auto", "users", "groups"}
-    file_format : {"parquet", "csv"}
-    step : float, optional
-        Rounding step of values; None without rounding.
+    The row of each group has its width in values, and its size in users.
     """
     # Users with co-rated rows have their own values in any layout.
     each = (
@@ -229,20 +209,8 @@ def expect_synthetic(
 ) -> Expected:
     """Estimate the size of a synthetic release from its model.
 
-    Parameters
-    ----------
-    items : ndarray, shape (n_items,)
-        Items of the model.
-    scale : RatingScale
-    n_users : int
-        Number of synthetic users.
-    activity : float
-        Mean number of ratings per synthetic user.
-    ratings : float
-        Number of real ratings, as far as it may be revealed.
-    file_format : str
-    step : float
-        Step of the values.
+    `activity` is the mean number of ratings per synthetic user; `ratings`, the number of real ones,
+    as far as it may be revealed.
 
     Examples
     --------

@@ -280,7 +280,7 @@ class RatingScale:
         check_labels(named.labels)
         return named
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return its description for a release.
 
         Examples
@@ -290,7 +290,7 @@ class RatingScale:
         """
         return {"low": self.low, "high": self.high, "step": self.step} | self.labels_to_json()
 
-    def labels_to_json(self) -> dict[str, Any]:
+    def labels_to_json(self) -> dict[str, object]:
         """Return its labels, for JSON, and whether they have an order; empty without labels."""
         return {"labels": list(self.labels), "ordered": self.ordered} if self.labels else {}
 

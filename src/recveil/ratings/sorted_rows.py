@@ -42,12 +42,6 @@ def find_order(users: NDArray[np.int32], items: NDArray[np.int32], n_users: int)
 
     Only the order is computed, so that columns can be sorted one at a time, each freed before the
     next.
-
-    Parameters
-    ----------
-    users, items : ndarray of int32, shape (n_ratings,)
-        Positions of user and item of each rating, in the order of the file.
-    n_users : int
     """
     indptr, in_order = _count(users, items, n_users)
     if in_order:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from recveil.release.ledger import Ledger, delta_of, epsilon_of
+from recveil.release.ledger import Ledger, delta_of, epsilon_of, point_at, share_below
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.normal_distribution import point_at, share_below
 from recveil.runtime.safe_repr import brief
 
 
@@ -331,7 +330,7 @@ def claim_of_json(content: Mapping[str, Any]) -> Claim:
     return Claim(kind=stated["kind"], epsilon=epsilon, delta=delta, ledger=ledger, **shared)
 
 
-def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, Any]:
+def claim_to_json(claim: Claim, format_number: int) -> str | dict[str, object]:
     """Return the claim as release.json states it in the format of this number."""
     if claim.ledger is None:
         return claim.kind

@@ -158,7 +158,7 @@ def earlier_card(name: str, number: int, *, likes: bool, contains_users: bool) -
     return f"until_8/{cards[name]}" if name in cards else None
 
 
-def with_todays_names(content: dict[str, Any], number: int) -> dict[str, Any]:
+def with_todays_names(content: dict[str, object], number: int) -> dict[str, object]:
     """Return the content of a release.json of a format with today's names and values.
 
     Examples
@@ -169,7 +169,7 @@ def with_todays_names(content: dict[str, Any], number: int) -> dict[str, Any]:
     return content if number >= RENAMED_SINCE else _renamed(content, _unchanged)
 
 
-def with_names_of(number: int, content: dict[str, Any]) -> dict[str, Any]:
+def with_names_of(number: int, content: dict[str, object]) -> dict[str, object]:
     """Return the content of a release.json with the names and values of a format.
 
     Examples
@@ -188,7 +188,7 @@ def _inverse(names: _Names) -> dict[str, str]:
     return {today: before for before, today in names.items()}
 
 
-def _renamed(content: dict[str, Any], turned: Callable[[_Names], _Names]) -> dict[str, Any]:
+def _renamed(content: dict[str, object], turned: Callable[[_Names], _Names]) -> dict[str, object]:
     """Rename what is where recveil writes it, and leave everything else for the checks."""
     settings, values = turned(_SETTINGS), {n: turned(v) for n, v in _VALUES.items()}
     values |= {before: values[today] for before, today in _SETTINGS.items() if today in values}

@@ -222,9 +222,9 @@ class Manifest:
             formulas=formulas and ItemFormulas(formulas["items"], formulas["example"]),
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the content of release.json, in the names of its format."""
-        content = {
+        content: dict[str, object] = {
             "format": self.format,
             "recveil": self.recveil,
             "claim": claim_to_json(self.claim, self.number),

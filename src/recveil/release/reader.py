@@ -28,8 +28,7 @@ from recveil.release.manifest import (
     private_twin,
 )
 from recveil.release.private_folder import assignment_files, read_assignment, reject_missing
-from recveil.release.pseudonyms import hides_items
-from recveil.release.records import Records
+from recveil.release.records import Records, hides_items
 from recveil.runtime.devices import read_whole, reject_devices
 from recveil.runtime.errors import RecveilError, quoted, reason_of
 from recveil.runtime.safe_repr import brief
@@ -47,17 +46,7 @@ class NamedRecords(NamedTuple):
 
 
 def read_blocks(folder: Path, manifest: Manifest, items: NDArray[Any]) -> Iterator[NamedRecords]:
-    """Yield the records of a release, block by block, each record in one piece.
-
-    Parameters
-    ----------
-    folder : Path
-        The published folder.
-    manifest : Manifest
-        Its own.
-    items : ndarray, shape (n_items,)
-        Item ids that define the positions in the records.
-    """
+    """Yield the records of a release, block by block, each record in one piece."""
     file = folder / str(manifest.ratings_file)
     for table in read_rows(folder, manifest):
         with reading_release(folder):
@@ -150,20 +139,8 @@ def read_twin(folder: Path) -> Twin:
 def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> NDArray[Any]:
     """Return the published names of items: their ids or pseudonyms.
 
-    Parameters
-    ----------
-    folder : Path
-        The published folder. If items have pseudonyms, its private folder is read for the
-        evaluation; no adversary has it.
-    manifest : Manifest
-        Its own.
-    items : ndarray, shape (n_items,)
-        Original ids.
-
-    Returns
-    -------
-    ndarray, shape (n_items,)
-        An empty text for an item that is not in the release.
+    An item that is not in the release has an empty text. If items have pseudonyms, the private
+    folder is read for the evaluation; no adversary has it.
     """
     if not hides_items(manifest.settings):
         return items

@@ -9,7 +9,7 @@ from recveil.io.columns.feedback import COUNT_SCALE
 from recveil.release.claim import NEIGHBOURS_SINCE, claim_kind, stated_kind
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings, publishes_likes
-from recveil.release.pseudonyms import hides_items
+from recveil.release.records import hides_items
 from recveil.release.registry import all_methods, find_method
 
 # Suffix to the name of a built-in class with non-default parameters.

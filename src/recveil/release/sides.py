@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.exact_ratings import ExactRatings
-from recveil.release.pseudonyms import pseudonyms
-from recveil.release.records import Groups, Records
+from recveil.release.method import Settings
+from recveil.release.records import Groups, Records, pseudonyms
 from recveil.runtime.safe_repr import brief
 
 Layout = Literal["auto", "users", "groups", "model"]
@@ -56,7 +56,7 @@ class Published:
     claim: Claim
     items: NDArray[Any]
     scale: RatingScale
-    settings: dict[str, Any]
+    settings: Settings
     n_users: int
     prefix: str
     blocks: Callable[[], Iterator[Records]]
@@ -115,7 +115,7 @@ class Private:
     users: NDArray[Any]
     groups: Groups
     seed: int | None
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
     lone_ratings: ExactRatings | None = None
     levels: NDArray[np.int64] | None = None
     diversity_cost: Any = None

@@ -165,15 +165,6 @@ def step_of_drawn(scale: "RatingScale", *, whole: bool) -> float:
 def activity_edges(most_items: int) -> NDArray[np.int64]:
     """Return the lower edges of the bins of user counts, and one more, independent of the data.
 
-    Parameters
-    ----------
-    most_items : int
-        Public upper bound on the user count.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_bins + 1,)
-
     Examples
     --------
     >>> activity_edges(6)

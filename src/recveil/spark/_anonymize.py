@@ -10,6 +10,8 @@ from recveil.io import understand
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import has_value, reject_unknown_keywords
 from recveil.methods._anonymize import (
+    AnonymizeOptions,
+    AnonymizeRequest,
     Released,
     check_layout,
     check_options,
@@ -17,7 +19,6 @@ from recveil.methods._anonymize import (
     reject_within,
 )
 from recveil.methods.earlier_releases import find_earlier, others
-from recveil.methods.request import AnonymizeOptions, AnonymizeRequest
 from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import write_release
 from recveil.publish.size_estimate import Expected
@@ -31,11 +32,10 @@ from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.errors import RecveilError
 from recveil.spark.group_making import CoRatedMaking, GroupMaking
 from recveil.spark.input import Lake, address_of, is_for_spark, lake_of, read_frame
-from recveil.spark.maker import Making
 from recveil.spark.session import session_for, spark_errors_translated, spark_session
 from recveil.spark.sparse import SparseMaking
 from recveil.spark.synthetic import SyntheticMaking
-from recveil.spark.users import DistributedUsers
+from recveil.spark.users import DistributedUsers, Making
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -65,15 +65,7 @@ class ItemFactors(NamedTuple):
     def of(
         cls, offset: NDArray[np.float32], factors: NDArray[Any], scale: RatingScale
     ) -> "ItemFactors":
-        """Return factors in rating points, with a matrix that whitens user factors.
-
-        Parameters
-        ----------
-        offset : ndarray of float32, shape (n_items,)
-        factors : ndarray, shape (n_items, rank)
-            In units of the scale, as they were learned.
-        scale : RatingScale
-        """
+        """Return factors in rating points, with a matrix that whitens user factors."""
         unit = unit_of(scale)
         points = np.hstack([factors * unit, np.full((len(factors), 1), unit)]).astype(np.float32)
         with threadpool_limits(1, user_api="blas"):  # for equal bits with any number of threads

@@ -14,8 +14,7 @@ from recveil.methods.release_summary import CoRatedSummary, PredictiveSummary, R
 from recveil.publish.size_estimate import Expected, Kind, expect
 from recveil.ratings.ratings import PUBLISHED
 from recveil.release.claim import Claim
-from recveil.release.pseudonyms import fresh_prefix
-from recveil.release.records import Groups
+from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.release.specs.k_corating import K_CORATING
 from recveil.release.specs.predictive import PREDICTIVE, SPARK_GROUPING, SPARK_PREDICTOR
@@ -33,9 +32,9 @@ from recveil.spark.embeddings import (
 )
 from recveil.spark.group_rows import FilledRows, GroupWriter, ItemMeans, SharedRows, bare
 from recveil.spark.input import Lake
-from recveil.spark.maker import PlannedRelease
 from recveil.spark.users import (
     DistributedUsers,
+    PlannedRelease,
     QueriedItemSums,
     distribute_users,
     number_users,

@@ -18,8 +18,7 @@ from recveil.attacks.knowledge import Query, target_rows
 from recveil.io import Reading
 from recveil.io.columns.columns import NOT_SAID, Columns, find_columns
 from recveil.io.columns.times import whole_days
-from recveil.io.ingestion import has_value
-from recveil.io.reading import ReadColumn
+from recveil.io.ingestion import ReadColumn, has_value
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief

@@ -41,8 +41,8 @@ from recveil.release.records import Groups
 from recveil.release.sides import Private, Published, Sides
 from recveil.release.specs.sparse import SPARSE
 from recveil.runtime.compiled import compiled
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 from recveil.spark.clusters import (
     KEY_BITS,
     DistributedGroups,
@@ -64,10 +64,10 @@ from recveil.spark.embeddings import (
 from recveil.spark.group_making import expect_groups, gather_users, prefix_of, reject_table
 from recveil.spark.group_rows import ClassRows, GroupWriter, bare
 from recveil.spark.input import Lake
-from recveil.spark.maker import PlannedRelease
 from recveil.spark.users import (
     DistributedUsers,
     NumberedUsers,
+    PlannedRelease,
     Whole,
     add_up,
     in_pieces,
@@ -108,13 +108,6 @@ def learn_preferences(
     users: DistributedUsers, support: NDArray[np.int64], rng: np.random.Generator
 ) -> PreferenceEmbeddings:
     """Find the directions in which users' choices differ most.
-
-    Parameters
-    ----------
-    users : DistributedUsers
-    support : ndarray of int64, shape (n_items,)
-    rng : Generator
-        Starts the search.
 
     Notes
     -----

@@ -31,9 +31,9 @@ from recveil.spark.group_rows import (
     write_part,
 )
 from recveil.spark.input import Lake
-from recveil.spark.maker import PlannedRelease
 from recveil.spark.users import (
     DistributedUsers,
+    PlannedRelease,
     QueriedItemSums,
     distribute_users,
     partition_number,
@@ -78,7 +78,7 @@ class SyntheticMaking:
         private = Private(np.empty(0), Groups.empty(), maker.seed, maker.used(model))
         release = Sides(published, private)
         by = SyntheticWriter(users.frame.sparkSession, users, batches)
-        summary = ReleaseSummary(published, SyntheticSummary.of(release))
+        summary = ReleaseSummary(published, SyntheticSummary(private.settings["tastes"]))
         return PlannedRelease(release, by, lambda: summary)
 
 

@@ -1,4 +1,7 @@
-"""Users among executors: their rows, sums over them, and numbers in a fixed order."""
+"""Users among executors: their rows, sums over them, and numbers in a fixed order.
+
+What a method of `recveil.spark.anonymize` plans from them is last.
+"""
 
 import hashlib
 import json
@@ -20,6 +23,11 @@ from recveil.spark.session import if_running
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+from typing import Protocol
+
+from recveil.methods.release_summary import ReleaseSummary
+from recveil.publish.folder import Writing
+from recveil.release.sides import Sides
 
 # Ratings per partition, about, which takes some hundred megabytes while it is sorted.
 _RATINGS_OF_A_PARTITION = 1 << 20
@@ -394,3 +402,25 @@ def _numbered(
         yield pa.RecordBatch.from_arrays(
             [numbers, *columns], names=["number", "user", "items", "ratings"]
         )
+
+
+@brief
+class PlannedRelease(NamedTuple):
+    """A release that executors are to write."""
+
+    # The private side has no ids, which are in its parts alone
+    release: Sides
+    # Writes and verifies it
+    by: Writing
+    # Returns the figures for the publisher, once it is written
+    summary: Callable[[], ReleaseSummary]
+
+    def _facts(self) -> dict[str, object]:
+        return self.release._facts()
+
+
+class Making(Protocol):
+    """A method with its options, which are checked before the table is read."""
+
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+        """Reject unsuitable tables; gather the users, and return what plans their release."""

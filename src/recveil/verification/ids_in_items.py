@@ -17,7 +17,7 @@ from recveil.io.columns.ids import describe_break
 from recveil.io.columns.repeated_rows import decode_escapes, find_repeated_rows
 from recveil.io.columns.rows_within_ids import find_rows_within
 from recveil.ratings.rating_scale import LIKES
-from recveil.release.pseudonyms import ITEM_PREFIX
+from recveil.release.records import ITEM_PREFIX
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_other_notation import find_in_other_notation
 from recveil.verification.results import Violation

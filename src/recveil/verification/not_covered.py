@@ -23,7 +23,7 @@ from recveil.release.claim import (
 from recveil.release.data_card import has_old_words
 from recveil.release.manifest import ALL_PARTS, ItemFormulas, Manifest
 from recveil.release.manifest_reader import MOST_OF_EXAMPLE
-from recveil.release.pseudonyms import hides_items
+from recveil.release.records import hides_items
 from recveil.release.settings import foreign_names
 from recveil.runtime.compiled import compiled
 from recveil.verification.results import Limit

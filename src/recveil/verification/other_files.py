@@ -19,7 +19,7 @@ from recveil.release.manifest import (
     file_next_to_ratings,
     is_part,
 )
-from recveil.release.pseudonyms import ITEM_PREFIX, hides_items, pseudonyms
+from recveil.release.records import ITEM_PREFIX, hides_items, pseudonyms
 from recveil.runtime.errors import describe_count
 from recveil.verification.equivalence_classes import Classes
 from recveil.verification.not_covered import formulas_of

@@ -29,7 +29,7 @@ from recveil.release.manifest import (
 )
 from recveil.release.manifest_reader import read_manifest
 from recveil.release.private_folder import assignment_files, read_assignment
-from recveil.release.pseudonyms import PREFIX
+from recveil.release.records import PREFIX
 from recveil.release.settings import foreign_names
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, reason_of

@@ -18,8 +18,7 @@ from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import distinct
 from recveil.release.claim import ClaimKind
 from recveil.release.manifest import Manifest
-from recveil.release.pseudonyms import PREFIX, pseudonyms
-from recveil.release.records import Records, item_keys
+from recveil.release.records import PREFIX, Records, item_keys, pseudonyms
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.progress import track

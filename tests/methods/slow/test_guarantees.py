@@ -21,7 +21,7 @@ from pyarrow import csv
 from scipy import stats
 
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
-from recveil.methods.hidden_items import anonymize_hidden
+from recveil.methods.base import anonymize_hidden
 from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError

@@ -19,9 +19,9 @@ from recveil.attacks.statistics import FEWEST, Interval, area_under_curve, wilso
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError, describe_count
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 # Default share of the users who are left out.
 HOLDOUT = 0.2

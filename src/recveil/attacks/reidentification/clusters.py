@@ -15,8 +15,8 @@ from sklearn.utils.extmath import randomized_svd
 from recveil.attacks.knowledge import Knowledge
 from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, wilson_interval
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 # All pairs of records are compared, and every cluster has a count per item: upper limits.
 MOST_RECORDS = 5_000

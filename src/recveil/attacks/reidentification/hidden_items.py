@@ -19,8 +19,8 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError, describe_count
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 # With more rows, a random sample is used; with more items, those with the most values.
 _MOST_ROWS, _MOST_ITEMS = 20_000, 3_000

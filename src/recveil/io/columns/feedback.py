@@ -53,19 +53,6 @@ def parse_labels(
 ) -> NDArray[np.float32]:
     """Convert a column of labels to their positions on a scale.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Text, or values that can be written as text: numbers, true and false.
-    scale : RatingScale
-        Of labels.
-    locate : callable
-        Returns the place of a row, for an error.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows,)
-
     Examples
     --------
     >>> scale = RatingScale.of_labels("no,maybe,yes")

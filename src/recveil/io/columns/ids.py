@@ -42,11 +42,6 @@ def encode_ids(
     Ids become int64 if each is a whole number in its usual notation. Otherwise they stay text, so
     that "007" and "7" remain two ids. Sorting makes the result independent of the order of rows.
 
-    Returns
-    -------
-    ids : ndarray of int64 or of str objects, shape (n_ids,)
-    codes : ndarray of int32, shape (n_rows,)
-
     Examples
     --------
     >>> encode_ids(pa.chunked_array([["10", "9", "10"]]), "user", str)

@@ -250,15 +250,6 @@ def find_misreading(
     not if the numbers that they are stored as would be plausible times of another unit, which
     would last longer.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Dates or timestamps, without gaps.
-    days : ndarray of int64, shape (n_rows,)
-        Their days.
-    read_digits : callable
-        Reads numbers such as 20051231 as Unix seconds, or returns None.
-
     Examples
     --------
     >>> ticks = pa.array([636_212_568_040_000_000, 636_312_568_040_000_000], pa.timestamp("ns"))
@@ -975,17 +966,6 @@ def sort_keys(
     """Return numbers that order some rows of a column of times, shape (n_places,).
 
     Only these rows are read, since only repeated ratings need an order.
-
-    Parameters
-    ----------
-    times : pyarrow.ChunkedArray
-        Unix times, dates, or text of either.
-    places : ndarray of int64, shape (n_places,)
-        Positions of rows.
-    locate : callable
-        Turns a row's position into the place that an error names.
-    format : str, optional
-        How the times are written, for `times_from_format`.
     """
     chosen = times.take(pa.array(places))
 

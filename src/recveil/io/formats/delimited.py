@@ -123,8 +123,7 @@ def read_delimited(
     locate = Places(partial(_walk, path, dialect)).locate
     if not selection.extras:  # a release may have such items, of a table that is no text
         _reject_tabs_in_ids(table, dialect, locate)
-    more: dict[str, Any] = {"n_columns": n_columns, "spans": spans, "dialect": dialect}
-    return Source(table, locate, format, own, **more)
+    return Source(table, locate, format, own, n_columns=n_columns, spans=spans, dialect=dialect)
 
 
 def _parse_quickly(
@@ -452,9 +451,13 @@ def read_records(
     with watched_text(path, keeps_text=keeps, a_row=kept, squeezed=dialect.runs) as raw:
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
         lines = _Lines(text, has_end=dialect.quotes)
-        quoting = csv.QUOTE_MINIMAL if dialect.quotes else csv.QUOTE_NONE
-        how: dict[str, Any] = {"quoting": quoting, "strict": is_strict, "escapechar": escape}
-        reader = csv.reader(lines, delimiter=dialect.character, **how)
+        reader = csv.reader(
+            lines,
+            delimiter=dialect.character,
+            quoting=csv.QUOTE_MINIMAL if dialect.quotes else csv.QUOTE_NONE,
+            strict=is_strict,
+            escapechar=escape,
+        )
         line = 1
         try:
             for fields in reader:

@@ -169,7 +169,13 @@ def read_objects(
         watched_text(path, keeps_text=keeps, a_row=kept or 0, longest=None) as raw,
     ):
         text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="\n")
-        decoder = json.JSONDecoder(**(_EXACTLY | _WITH_TYPES if has_types else _EXACTLY))
+        as_text = Number if has_types else str  # not converted: 3.50 is not 3.5, as in a CSV
+        decoder = json.JSONDecoder(
+            parse_float=as_text,
+            parse_int=as_text,
+            parse_constant=as_text,
+            object_pairs_hook=_fields,
+        )
         first, blank = "", 0
         while not first.strip() and (first := text.readline(_PIECE)):
             blank += not first.strip()
@@ -419,16 +425,6 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = named_twice(name for name, _ in pairs)
         raise ValueError(f"the name {quoted(twice[0], 30)} is repeated in an object")
     return fields
-
-
-# Numbers stay text, as in a CSV: 3.50 is not converted to 3.5.
-_EXACTLY: dict[str, Any] = {
-    "parse_float": str,
-    "parse_int": str,
-    "parse_constant": str,
-    "object_pairs_hook": _fields,
-}
-_WITH_TYPES = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
 
 
 def _object(found: Any, place: Place) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.method import Settings
 from recveil.release.records import Groups, Records
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 Space = Literal["padded", "latent"]
 # An orthogonal matrix of items × items takes 800 MB at this number, and a minute to draw.

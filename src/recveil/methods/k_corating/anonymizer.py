@@ -39,8 +39,7 @@ from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
 from recveil.release.specs.k_corating import K_CORATING
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.linear_algebra import one_thread
-from recveil.runtime.threads import pool
+from recveil.runtime.threads import one_thread, pool
 
 # Up to this many cells, item sets are compared directly; beyond, by their principal directions.
 _DENSE_CELLS = 1 << 22
@@ -162,7 +161,7 @@ class KCoRater:
             seed=int(rng.integers(2**62)),
         )
         n_cells = int(rows.cells.sum())
-        used: dict[str, Any] = {
+        used: dict[str, object] = {
             "filled_cells": n_cells - ratings.n_ratings,
             "cells": n_cells,
             **({} if ratings.is_unary else {"fill": parameters}),
@@ -204,11 +203,11 @@ class KCoRater:
     def _averages(self) -> bool:
         return self.protect == "mean"
 
-    def public_settings(self, scale: RatingScale) -> dict[str, Any]:
+    def public_settings(self, scale: RatingScale) -> dict[str, object]:
         """Return the settings that are published."""
         if scale.unary:
             return {"method": K_CORATING.title, "grouping": self.grouping, "feedback": "implicit"}
-        settings: dict[str, Any] = {
+        settings: dict[str, object] = {
             "method": K_CORATING.title,
             "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
             "grouping": self.grouping,

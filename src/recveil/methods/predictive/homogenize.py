@@ -17,9 +17,8 @@ from recveil.predict import Padded
 from recveil.ratings import Ratings
 from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
-from recveil.runtime.threads import pool
+from recveil.runtime.threads import one_thread, pool
 
 # Cells of a block of padded rows, and ratings of a simple one: small enough to forget.
 _BLOCK_CELLS = 1 << 23

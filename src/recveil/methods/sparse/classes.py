@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from recveil.methods.rare_items import deal_rare
 from recveil.runtime.compiled import compiled
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
-from recveil.runtime.threads import pool
+from recveil.runtime.threads import one_thread, pool
 
 Floats = NDArray[np.float32]
 

@@ -16,9 +16,8 @@ from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
 from recveil.ratings import Ratings
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
-from recveil.runtime.threads import pool
+from recveil.runtime.threads import one_thread, pool
 
 Numbers = NDArray[np.float64]
 

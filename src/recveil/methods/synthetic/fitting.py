@@ -18,9 +18,8 @@ from scipy.sparse.linalg import eigsh
 from recveil.methods.synthetic.noisy_sums import LEAST_NOISE
 from recveil.release.synthetic_form import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled
-from recveil.runtime.linear_algebra import one_thread
 from recveil.runtime.safe_repr import brief
-from recveil.runtime.threads import pool
+from recveil.runtime.threads import one_thread, pool
 
 Numbers = NDArray[np.float64]
 

@@ -16,7 +16,6 @@ from recveil.methods.synthetic.budget import Budget, failed_attempt_cost
 from recveil.methods.synthetic.gaussian_noise import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
 from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
-from recveil.methods.synthetic.model_file import model_settings, model_table
 from recveil.methods.synthetic.noisy_sums import (
     SHARES,
     SHARES_OF_LIKES,
@@ -39,15 +38,21 @@ from recveil.methods.synthetic.options import (
     places_on_catalog,
     published_order,
 )
-from recveil.methods.synthetic.user_model import LikesModel, SampledBatches, SampledUsers, UserModel
+from recveil.methods.synthetic.user_model import (
+    LikesModel,
+    SampledBatches,
+    SampledUsers,
+    UserModel,
+    model_settings,
+    model_table,
+)
 from recveil.publish import Release
 from recveil.publish.size_estimate import Expected, expect_synthetic
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
 from recveil.release.private_folder import digest_of
-from recveil.release.pseudonyms import fresh_prefix
-from recveil.release.records import Groups
+from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import Private, Published
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import (
@@ -376,7 +381,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
             expect=expect,
         )
 
-    def used(self, learnt: "Learnt") -> dict[str, Any]:
+    def used(self, learnt: "Learnt") -> dict[str, object]:
         """Return the full settings, for the private folder."""
         # The first column of embeddings is multiplied by activity.
         n_factors = int(learnt.model.item_embeddings[:, 1:].any(axis=0).sum())

@@ -1,25 +1,158 @@
-"""Fitted user models, and samples of synthetic users from one stream or in independent batches."""
+"""Fitted user models: samples of synthetic users, in one stream or in batches, and their file."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pyarrow as pa
 from numba import prange
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.special import ndtr, ndtri
 
-from recveil.methods.synthetic.rating_model import LabelSides
+from recveil.methods.synthetic.bounded_sums import moved
 from recveil.ratings import RatingScale
+from recveil.release.manifest import Manifest
 from recveil.release.records import Records
-from recveil.release.synthetic_form import rating_levels, tenths_of
+from recveil.release.specs.synthetic import SYNTHETIC
+from recveil.release.synthetic_form import DIGITS, rating_levels, tenths_of
 from recveil.runtime.compiled import compiled
-from recveil.runtime.linear_algebra import one_thread
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
 
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
+
+# Smallest share, and smallest part of the variance.
+_LEAST_SHARE, _LEAST_PART = 1e-3, 0.02
+# Number of points of lookup tables on the latent scale, and their range.
+_PLACES, _FAR = 2_001, 8.0
+
+
+@brief
+class Labels(NamedTuple):
+    """Parameters of an ordered probit model of ratings, fitted to noisy sums.
+
+    A rating is the level between whose cuts a latent number falls: the sum of the item's mean, the
+    user's mean, their match, and random error. Its variance over all ratings is 1.
+    """
+
+    # Borders between levels
+    cuts: Numbers
+    # Item means
+    worth: Numbers
+    # Standard deviation of user means
+    strictness: float
+    # Standard deviation of one user's ratings of equal items
+    chance: float
+
+    def liked_share(self, levels: Numbers, scale: RatingScale) -> Numbers:
+        """Return the share of each item's ratings that count as liked, shape (n_items,)."""
+        cut = self.cuts[np.searchsorted(levels, scale.liked_from) - 1]
+        return np.asarray(ndtr((self.worth - cut) / np.hypot(self.strictness, self.chance)))
+
+
+def learn_labels(
+    level_shares: Numbers,
+    levels: Numbers,
+    scale: RatingScale,
+    item_means: Numbers,
+    popularity: Numbers,
+    spread_of_users: float,
+) -> Labels:
+    """Fit cuts, item means and variances.
+
+    Parameters
+    ----------
+    level_shares : ndarray of float64, shape (n_levels,)
+        Noisy shares of ratings at each level; need not sum to 1.
+    levels : ndarray of float64, shape (n_levels,)
+    scale : RatingScale
+    item_means : ndarray of float64, shape (n_items,)
+        Mean ratings of items, scaled to -1 to 1.
+    popularity : ndarray of float64, shape (n_items,)
+        Weight of each item's mean.
+    spread_of_users : float
+        Variance of users' true mean ratings, scaled to -1 to 1.
+    """
+    shares = np.maximum(level_shares, _LEAST_SHARE * max(level_shares.max(), 1e-12))
+    shares = shares / shares.sum()
+    cuts = np.asarray(ndtri(np.cumsum(shares)[:-1]))
+    at = moved(levels, scale)
+    mean = float(shares @ at)
+    variance = max(float(shares @ (at - mean) ** 2), 1e-6)
+    counts = popularity / max(popularity.sum(), 1e-12)
+    centre = float(counts @ item_means)
+    of_items = float(counts @ (item_means - centre) ** 2) / variance
+    of_items = min(max(of_items, _LEAST_PART), 0.6)
+    of_users = min(max(spread_of_users / variance, _LEAST_PART), 0.3)
+    chance = 1 - of_items - of_users
+    worth = _worth(item_means, at, cuts, np.sqrt(of_users + chance))
+    return Labels(cuts, worth, float(np.sqrt(of_users)), float(np.sqrt(chance)))
+
+
+def expected_labels(at: Numbers, cuts: Numbers, spread: float, worth: Numbers) -> Numbers:
+    """Return the expected value of ratings with latent mean `worth`, same shape.
+
+    Parameters
+    ----------
+    at : ndarray of float64, shape (n_levels,)
+        The value of each level.
+    cuts : ndarray of float64, shape (n_levels - 1,)
+    spread : float
+        Standard deviation about `worth`.
+    worth : ndarray of float64
+
+    Examples
+    --------
+    >>> expected_labels(np.array([1.0, 2.0]), np.array([0.0]), 1.0, np.array([-9.0, 0.0, 9.0]))
+    array([1. , 1.5, 2. ])
+    """
+    above = ndtr((worth[..., None] - cuts) / spread)
+    return np.asarray(at[0] + above @ np.diff(at))
+
+
+def _worth(means: Numbers, at: Numbers, cuts: Numbers, spread: float) -> Numbers:
+    places = np.linspace(-_FAR, _FAR, _PLACES)
+    expected = expected_labels(at, cuts, spread, places)
+    return np.asarray(np.interp(means, expected, places))
+
+
+@brief
+class LabelSides(NamedTuple):
+    """Expected values given that a user liked an item or did not, as lookup tables."""
+
+    # The latent mean; the probability of "liked"; the expected value if liked, and if not
+    places: Numbers
+    liked: Numbers
+    if_liked: Numbers
+    if_not: Numbers
+
+    @classmethod
+    def of(cls, cuts: Numbers, chance: float, levels: Numbers, scale: RatingScale) -> "LabelSides":
+        """Compute the tables for a scale."""
+        places = np.linspace(-_FAR, _FAR, _PLACES)
+        above = ndtr((places[:, None] - cuts) / chance)
+        edge = np.ones((len(places), 1))
+        shares = np.hstack([edge, above]) - np.hstack([above, 0 * edge])
+        high = levels >= scale.liked_from
+        liked = shares[:, high].sum(axis=1)
+        return cls(
+            places,
+            liked,
+            _mean_of(shares[:, high], levels[high], levels[high][0]),
+            _mean_of(shares[:, ~high], levels[~high], levels[~high][-1]),
+        )
+
+
+def _mean_of(shares: Numbers, levels: Numbers, if_none: float) -> Numbers:
+    total = shares.sum(axis=1)
+    sums = shares @ levels
+    return np.divide(sums, total, out=np.full(len(total), if_none), where=total > 1e-12)
+
 
 # Cells per block of sampled users.
 _CELLS = 1 << 22
@@ -180,7 +313,7 @@ class UserModel(NamedTuple):
     item_embeddings: Small
     # Ratings per user as equally likely quantiles, ascending
     activity: Numbers
-    # Item means on the latent scale of `recveil.methods.synthetic.rating_model`
+    # Item means on the latent scale of `recveil.methods.synthetic.user_model`
     worth: Numbers
     cuts: Numbers
     # Standard deviations on that scale: of user means, and of one user's ratings of equal items
@@ -395,3 +528,108 @@ class SampledBatches(NamedTuple):
 
     def _facts(self) -> dict[str, object]:
         return {"users": self.n_users, "blocks": self.n_blocks}
+
+
+# Tilts and likings of models of formats 3 and 4, which did not measure them; tilts by kind of
+# noise.
+_TILTS_BEFORE, _LIKING_BEFORE = {"none": 0.4, "gaussian": 0.2}, 0.2
+
+
+def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
+    """Return one row per item, with its id and its numbers as float32."""
+    worth = [model.worth] if isinstance(model, UserModel) else []
+    numbers = [model.offsets, *worth, *model.item_embeddings.T]
+    settings = model_settings(model)
+    names = SYNTHETIC.model_columns(1 + len(numbers), settings) if SYNTHETIC.model_columns else ()
+    columns = [np.ascontiguousarray(column, np.float32) for column in numbers]
+    return pa.table(dict(zip(names, [pa.array(items), *columns], strict=True)))
+
+
+def model_settings(model: UserModel | LikesModel) -> dict[str, object]:
+    """Return the model's other parameters, as in release.json.
+
+    Examples
+    --------
+    >>> one = LikesModel(np.zeros(2, np.float32), np.zeros((2, 3), np.float32), np.ones(2))
+    >>> model_settings(one)
+    {'user_counts': [1.0, 1.0], 'factors': 2, 'feedback': 'implicit'}
+    """
+    if isinstance(model, LikesModel):
+        directions = model.item_embeddings.shape[1] - 1
+        return {
+            "user_counts": _rounded(model.activity),
+            "factors": directions,
+            "feedback": "implicit",
+        }
+    return {
+        "user_counts": _rounded(model.activity),
+        "cutpoints": _rounded(model.cuts),
+        "spreads": _rounded(np.array([model.strictness, model.chance])),
+        "slopes": _rounded(model.tilts),
+        "slope_spreads": _rounded(model.likings),
+    }
+
+
+def _rounded(numbers: NDArray[np.float64]) -> list[float]:
+    # Plus 0, as -0.0 becomes 0.0 by that: zero has one notation.
+    return [round(float(number), DIGITS) + 0.0 for number in numbers]
+
+
+def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale) -> UserModel:
+    """Return the user model of a table and settings; see `model_table` and `model_settings`."""
+    columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
+    strictness, chance = settings["spreads"]
+    embeddings = np.column_stack(columns[2:]).astype(np.float32)
+    tilts, likings = _by_direction(settings, embeddings.shape[1] - 1)
+    return UserModel(
+        offsets=columns[0].astype(np.float32),
+        item_embeddings=embeddings,
+        activity=np.asarray(settings["user_counts"], np.float64),
+        worth=columns[1].astype(np.float64),
+        cuts=np.asarray(settings["cutpoints"], np.float64),
+        strictness=float(strictness),
+        chance=float(chance),
+        tilts=tilts,
+        likings=likings,
+        scale=scale,
+    )
+
+
+def _by_direction(settings: Mapping[str, Any], n_directions: int) -> NDArray[np.float64]:
+    """Return tilts and likings per direction."""
+    if "slopes" not in settings:  # a model of an older format
+        before = (_TILTS_BEFORE[settings["noise"]], _LIKING_BEFORE)
+        return np.repeat(np.array(before)[:, None], n_directions, axis=1)
+    strengths = np.array([settings["slopes"], settings["slope_spreads"]], np.float64)
+    if strengths.shape[1] != n_directions:
+        raise _other_directions(n_directions, strengths.shape[1])
+    return strengths
+
+
+def read_likes(table: pa.Table, settings: Mapping[str, Any]) -> LikesModel:
+    """Return the implicit-feedback model of a table and settings."""
+    columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
+    embeddings = np.column_stack(columns[1:]).astype(np.float32)
+    if embeddings.shape[1] != 1 + settings["factors"]:
+        raise _other_directions(embeddings.shape[1] - 1, settings["factors"])
+    activity = np.asarray(settings["user_counts"], np.float64)
+    return LikesModel(columns[0].astype(np.float32), embeddings, activity)
+
+
+def _other_directions(n_found: int, n_stated: int) -> RecveilError:
+    return RecveilError(
+        f"model: it has {n_found} factors, but release.json states {n_stated}; ask the publisher "
+        f"for the release again",
+        code="release.damaged",
+    )
+
+
+def sample_users(
+    manifest: Manifest, table: pa.Table, n_users: int, rng: np.random.Generator
+) -> Iterator[Records]:
+    """Sample users from a published model, over the table's items."""
+    if manifest.scale.unary:
+        return read_likes(table, manifest.settings).draw(n_users, rng)
+    model = read_model(table, manifest.settings, manifest.scale)
+    grid, step = manifest.settings["value_step"], manifest.scale.step
+    return model.draw(n_users, rng, whole=step is not None and grid == step)

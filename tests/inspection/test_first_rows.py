@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from recveil.inspection import inspect
-from recveil.inspection.first_rows import FirstRows
-from recveil.inspection.swallowed_rows import describe_swallowed_rows
+from recveil.inspection.first_rows import FirstRows, describe_swallowed_rows
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import LIKES
 

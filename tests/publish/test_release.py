@@ -175,7 +175,7 @@ class TestWhatIsRefused:
             Release.read(tmp_path / "out").to_arrow(per_user=True)
 
     def test_too_much_memory(self, written, monkeypatch):
-        monkeypatch.setattr("recveil.publish.written_release._COPIES", 10**6)
+        monkeypatch.setattr("recveil.publish.release._COPIES", 10**6)
         release = Release.read(written["padded", "groups", "csv"])
         with memory_limited("10MB"), raises("machine.memory"):
             release.to_arrow(per_user=True)

@@ -1,4 +1,4 @@
-"""What the fast and the slow tests of `test_linear_algebra.py` share."""
+"""What the fast and the slow tests of `test_threads.py` share."""
 
 import subprocess
 import sys

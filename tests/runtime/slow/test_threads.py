@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from shared.runtime_linear_algebra import LITTLE, said
+from shared.runtime_threads import LITTLE, said
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit is known on Linux")
 
@@ -24,7 +24,7 @@ def test_with_its_working_space_it_needs_no_more():
     said(COMPILE)
     program = f"""
 {SOLVING}{LITTLE}
-from recveil.runtime.linear_algebra import take_working_space
+from recveil.runtime.threads import take_working_space
 take_working_space(1)
 leave(24_000_000)
 print(work(), np.linalg.solve(np.eye(200), np.ones(200)).sum())
@@ -35,7 +35,7 @@ print(work(), np.linalg.solve(np.eye(200), np.ones(200)).sum())
 def test_without_room_for_it_there_is_an_error():
     program = f"""
 {SOLVING}{LITTLE}
-from recveil.runtime.linear_algebra import take_working_space
+from recveil.runtime.threads import take_working_space
 leave(24_000_000)
 try:
     take_working_space(1)
@@ -48,7 +48,7 @@ except MemoryError:
 def test_several_callers_get_one_each():
     program = f"""
 {SOLVING}
-from recveil.runtime.linear_algebra import take_working_space
+from recveil.runtime.threads import take_working_space
 size = lambda: int(open("/proc/self/statm").read().split()[0]) * 4096
 before = size()
 take_working_space(3)
