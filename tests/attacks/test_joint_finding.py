@@ -62,10 +62,11 @@ class TestNothingToGain:
         assert found.reidentified_by_both.rate == found.control.rate == pytest.approx(blind)
 
 
-def test_who_has_too_few_ratings_counts_as_not_found(ratings, tables):
+def test_without_an_attacked_target_there_is_no_rate(ratings, tables):
     found = reidentify_in_both(ratings, *tables, Adversary(known=1_000), EVERYBODY)
-    assert found.skipped == found.requested == found.both.trials == 150
-    assert found.both.rate == found.control.rate == 0.0
+    assert found.skipped == found.requested == 150
+    assert found.both.trials == found.control.trials == 0
+    assert np.isnan([found.both.rate, found.reidentified_by_both.rate, found.control.rate]).all()
 
 
 def test_one_target_has_no_stranger(ratings, tables):

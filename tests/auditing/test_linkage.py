@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
+from recveil.attacks import Adversary
 from recveil.auditing import audit
 from recveil.auditing.release_attacks import attack_published
+from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.report.audit.text import headline_of_linkage
 from shared.auditing_linkage import STRONG, attacked, folder, held, ratings  # noqa: F401 (fixtures)
@@ -131,3 +133,25 @@ class TestAudit:
         page = found.to_html()
         assert "two releases of the same users" in page
         assert "unique in both classes" in page
+
+
+def test_nobody_attacked_in_both_is_no_rate_of_zero(ratings, folder):
+    """The table of the terminal, the page and the JSON object showed 0.0% 0.0–1.3."""
+    too_much = Adversary(known=10_000, name="knows too much")
+    released = attack_published(
+        ratings, folder / "a", [too_much], np.arange(60), second_release=folder / "b"
+    )
+    (attack,) = released.to_dict()["linkage"]["attacks"]
+    assert attack["targets_skipped"] == attack["targets_requested"]
+    for name in ("first", "second", "both", "reidentified_by_one", "control"):
+        assert attack[name]["rate"] is None
+    assert headline_of_linkage(released.linkage) == ""
+
+
+def test_a_page_can_be_drawn_where_nobody_could_be_attacked(tmp_path):
+    """Its charts are left out: they have no rates."""
+    ratings = make_ratings(n_users=60, n_items=30, n_ratings=120, seed=1)
+    PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
+    found = audit(ratings, release=tmp_path / "out", adversaries=[Adversary(1_000)], targets=20)
+    assert found.to_dict()["release"]["attacks"][0]["reidentified"]["rate"] is None
+    assert "<h1>" in found.to_html()

@@ -62,12 +62,14 @@ def test_more_draws_agree_with_one_and_the_seed_fixes_them(invented):
     assert one.top1.low - 0.05 < many.top1.rate < one.top1.high + 0.05
 
 
-def test_nobody_with_enough_ratings_gives_no_bits(invented):
+def test_without_an_attacked_target_nothing_is_measured(invented):
     candidates = Candidates.from_ratings(invented)
     outcome = run_attack(invented, candidates, Adversary(known=120), np.arange(5))
     assert outcome.attacked == 0
     assert outcome.to_dict()["entropy_bits"] is None
-    assert outcome.no_match.rate == 1
+    plain = outcome.to_dict()
+    for name in ("success", "wrong_match", "no_match", "control", "reidentified"):
+        assert plain[name] == {"rate": None, "low": 0, "high": 1, "trials": 0}
 
 
 def test_the_json_contract(invented):

@@ -1,10 +1,13 @@
 """All attacks on a table look among the candidates that they are given, wherever these lie."""
 
+import math
+
 import numpy as np
 import pytest
 
 from recveil.attacks import PRESETS, Adversary, Candidates
 from recveil.auditing._audit import attack_table, fit_adversary
+from recveil.auditing.table_attacks import attack_graphs
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
 
@@ -29,3 +32,11 @@ def test_nobody_knows_what_a_table_does_not_tell():
     likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
     paper = fit_adversary(likes, PRESETS["paper"])
     assert (paper.date_error, paper.rating_error, paper.wrong_kind) == (None, None, "item")
+
+
+def test_nobody_with_enough_items_gives_no_rate_of_the_graph_attacks():
+    ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "a", "b"], [5, 1, 5, 1])
+    for attack in attack_graphs(ratings, None, np.arange(3)):
+        assert math.isnan(attack.unique.rate)
+        assert math.isnan(attack.expected.rate)
+        assert attack.unique.trials == 0

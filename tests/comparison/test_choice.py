@@ -27,9 +27,12 @@ def made(method, k, promise, high, rmse, **changes):
     """
     row = Row(method, k, promise, None, **TARGETS)
     bound = 1 / k if promise == "k-anonymity" else None
+    measured = {"risk": None, "risk_low": None, "risk_high": None}
+    if high is not None:
+        measured = {"risk": 0.8 * high, "risk_low": 0.6 * high, "risk_high": high}
     return row._replace(
         **{"bound": bound, "risk_by": "paper", "attack": "nearest", "verified_k": k},
-        **{"risk": 0.8 * high, "risk_low": 0.6 * high, "risk_high": high},
+        **measured,
         **{"rmse": rmse, "gain_retained": 10 * (1 - rmse), "is_gain_reliable": True, "ndcg": 0.1},
         **{"ndcg_retained": min(1, 10 * (1 - rmse) + 0.005), "is_ndcg_reliable": True},
         **{"ranker": "kNN", "raw_ranker": "EASE", "recommender": "kNN"},
@@ -529,3 +532,29 @@ def test_lists_of_popular_items_are_no_sign_of_anything_kept():
     told = " ".join(caveats_of(choice))
     assert "no lists were better than those of popular items alone" in told
     assert "count as retaining nothing" not in told
+
+
+class TestNobodyAttacked:
+    """No target has enough ratings for any adversary, so that nothing is measured."""
+
+    ROW = made("padded", 5, "k-anonymity", None, 0.93, targets_attacked=0, most_targets_attacked=0)
+    ONLY_MEASURED = made("simple", 2, "k-anonymity", 0.4, 0.91)
+
+    @pytest.mark.parametrize(
+        ("max_risk", "min_k", "is_chosen"),
+        [(0.2, None, True), (0.19, None, False), (None, 5, True), (None, 6, False)],
+    )
+    def test_only_what_is_proven_is_safe(self, max_risk, min_k, is_chosen):
+        choice = choose_setting([self.ROW], max_risk, min_k)
+        assert (choice.row is self.ROW) == is_chosen
+
+    def test_without_a_limit_what_is_measured_is_chosen(self):
+        assert choose_setting([self.ROW, self.ONLY_MEASURED]).row is self.ONLY_MEASURED
+
+    def test_it_is_not_on_the_frontier(self):
+        assert frontier([self.ROW, self.ONLY_MEASURED]) == [self.ONLY_MEASURED]
+
+    def test_no_rate_is_stated(self):
+        texts = caveats_of(choose_setting([self.ROW], 0.2))
+        assert not any("0%" in text.replace("20%", "") for text in texts[-4:])
+        assert any("no user could be attacked" in text for text in texts)

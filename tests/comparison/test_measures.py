@@ -110,3 +110,11 @@ class TestCells:
     def test_it_shows_no_more_than_a_verdict(self):
         cell = Cell("key", Setting("simple", 5), evaluation={"recipient": 0.123})
         assert repr(cell) == "Cell(simple, k = 5: finished)"
+
+
+def test_a_rate_of_nobody_attacked_is_none(plain_evaluation):
+    """It was 0 % to 1.3 %, which looked like safety."""
+    evaluation = plain_evaluation(risk=0.0, attacked=0)
+    row = to_row(Cell("key", Setting("padded", 5), evaluation=evaluation))
+    assert (row.risk, row.risk_low, row.risk_high, row.class_risk) == (None,) * 4
+    assert (row.targets, row.most_targets_attacked) == (200, 0)

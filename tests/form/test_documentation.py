@@ -16,7 +16,7 @@ from recveil.cli.options import Format
 from recveil.io import FORMATS
 from recveil.release.specs.predictive import NOMINAL_UNDONE, PADDED_UNDONE
 from recveil.report.audit.disclosure import MEMBERSHIP
-from repository import DOCS, PAGES, ROOT, SOURCE, name_of, text_of
+from repository import DOCS, MODULES, PAGES, ROOT, SOURCE, name_of, text_of
 
 VERBS = {command.callback.__name__: command.callback for command in app.registered_commands}
 COMMANDS = typer.main.get_command(app).commands
@@ -90,6 +90,42 @@ def test_every_verb_is_documented():
         if f"`{name}`" not in docs or name not in Format.__metadata__[0].help
     ]
     assert untold == []
+
+
+# A command, to the end of its code span, line or shell command; a backslash continues a line.
+COMMAND = re.compile(r"recveil (\w+)((?:\\\n|(?!recveil )[^`\n;|&])*)")
+# The changelog and the list of wrong answers name options as they were.
+HISTORY = {"CHANGELOG.md", "docs/reliability.md"}
+
+
+def unknown_options_of(text: str) -> list[str]:
+    """Return the options in a text's commands that their verbs lack.
+
+    Examples
+    --------
+    >>> unknown_options_of("`recveil verify out --kk 5`, recveil audit r.csv --release out")
+    ['verify --kk']
+    """
+    return [
+        f"{verb} {option}"
+        for verb, rest in COMMAND.findall(text)
+        if verb in COMMANDS
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest)
+        if option != "--help" and not any(option in names for names in names_of_options(verb))
+    ]
+
+
+def test_every_named_command_has_its_options():
+    """Cards advised `audit --earlier-release`, an option of another verb."""
+    assert unknown_options_of("`recveil verify out --kk 5`") == ["verify --kk"]
+    templates = [file for file in SOURCE.rglob("*.jinja") if "until_8" not in file.parts]
+    pages = [page for page in PAGES if name_of(page) not in HISTORY]
+    found = [
+        f"{name_of(file)}: {what}"
+        for file in [*pages, *templates, *MODULES]
+        for what in unknown_options_of(text_of(file))
+    ]
+    assert found == []
 
 
 def anchors_of(page: Path) -> set[str]:

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
+from recveil.ratings import Ratings
 from recveil.release.data_card import data_card, data_cards
 from recveil.release.earlier_formats import with_names_of, with_todays_names
 from recveil.release.manifest import COUNTS, FileEntry, Manifest, to_bytes
@@ -174,7 +175,7 @@ def test_no_card_states_the_composition_of_another_method(card_of, name):
     card = plain(card_of(SEEN[name][0]))
     point = card.split("Two releases of the same users")[1].split("##")[0]
     assert "%" not in point
-    assert "--earlier-release" in point
+    assert "--second-release" in point
 
 
 @pytest.mark.parametrize("anonymizer", [SparseRows(5, seed=1), KCoRater(5, "random", seed=1)])
@@ -195,3 +196,22 @@ def test_a_card_of_version_1_0_still_verifies(invented, tmp_path, anonymizer):
         content["files"]["README.md"] = vars(FileEntry.of(tmp_path / "out" / "README.md"))
         (tmp_path / "out" / "release.json").write_bytes(to_bytes(content))
         assert verify(tmp_path / "out").holds is holds
+
+
+@pytest.mark.parametrize(("levels", "is_alone"), [("activity>=40:3,else:4", False), (LONGER, True)])
+def test_a_card_names_users_with_a_record_of_their_own_only_if_there_are_any(
+    invented, tmp_path, levels, is_alone
+):
+    maker = PredictiveAnonymizer(4, "simple", privacy_levels=levels, seed=1)
+    maker.anonymize(invented).write(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "release.json").read_text())
+    card = plain((tmp_path / "out" / "README.md").read_text())
+    assert ("record of their own" in card) == (manifest["counts"]["singletons"] > 0) == is_alone
+
+
+def test_a_card_counts_one_item_as_one(tmp_path):
+    ratings = Ratings.from_columns(range(6), ["a"] * 6, [1, 1, 1, 5, 5, 5])
+    PredictiveAnonymizer(3, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
+    card = plain((tmp_path / "out" / "README.md").read_text())
+    assert "6 users and 1 item." in card
+    assert verify(tmp_path / "out").holds

@@ -103,8 +103,8 @@ def test_numbers_are_those_of_the_audit(page, result):
     for attack in result["attacks"]:
         for name in ("reidentified", "success", "wrong_match", "no_match", "control"):
             rate, low, high = (attack[name][key] for key in ("rate", "low", "high"))
-            shown = "–" if rate is None else f"{rate:.1%}"  # None: nobody was attacked
-            assert f"{shown} {low:.1%} – {high:.1%}" in text
+            shown = f"{rate:.1%} {low:.1%} – {high:.1%}" if rate is not None else "not measured"
+            assert shown in text
         assert attack["description"] in text
     for figure in result["figures"]:
         for point in figure["points"]:

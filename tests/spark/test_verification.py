@@ -7,11 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from forging import forge
 from release_in_parts import InParts
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
 from recveil.publish.folder import write_release
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
@@ -50,6 +51,17 @@ def test_verdicts_are_the_same(spark, folder, name):
     here, there = verify_here(folder / name), verify(folder / name)
     assert here.holds
     assert there.to_dict() == here.to_dict()
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "csv"])
+def test_clusters_that_are_larger_than_rows_allow(spark, tmp_path, file_format):
+    ratings = make_ratings(250, 60, 6_000, seed=1, scale=RatingScale(1, 5, 1))
+    SparseRows(5, seed=1).anonymize(ratings).write(tmp_path / "out", file_format=file_format)
+    assert verify(tmp_path / "out").holds
+    forge(tmp_path / "out", lambda told: told["settings"].update(cluster_size=21))
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert not here.holds
+    assert there.violations == here.violations
 
 
 def test_classes_below_k_are_named_once(spark, folder):

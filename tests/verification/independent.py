@@ -239,13 +239,21 @@ def problems_of_rows(records, found, told):
     is_full = settings["method"] == "words by shares" or settings.get("homogenize") == "padded"
     if is_full and any(len(items) < found["items"] for _, items, *_ in records):
         yield "a row lacks an item"
-    values = defaultdict(set)
-    for _, items, labels, _ in records if "crowd" in settings else ():
-        for item, label in zip(items, labels, strict=True):
+    if "crowd" in settings:
+        rows = [dict(zip(items, labels, strict=True)) for _, items, labels, _ in records]
+        if fewest_crowds(rows) * max(settings["crowd"], told["k"]) > found["users"]:
+            yield "more values of items than such crowds can have"
+
+
+def fewest_crowds(rows):
+    """So many rows, no two of one crowd: by one item, or the longest that differ pairwise."""
+    values, apart = defaultdict(set), []
+    for row in sorted(rows, key=len, reverse=True):
+        for item, label in row.items():
             values[item].add(label)
-    most = max(map(len, values.values()), default=0)
-    if most and most * max(settings["crowd"], told["k"]) > found["users"]:
-        yield "more values of an item than such crowds can have"
+        if all(any(row.get(item, own) != own for item, own in other.items()) for other in apart):
+            apart.append(row)
+    return max(len(apart), *map(len, values.values())) if values else 0
 
 
 def classes(records, told):

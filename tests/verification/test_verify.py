@@ -422,7 +422,7 @@ class TestSettingsThatTheRowsRefute:
         assert list(independent.problems(folder / "out"))
         return [each.problem for each in verify(folder / "out").violations]
 
-    @pytest.mark.parametrize("crowd", [30, 200])
+    @pytest.mark.parametrize("crowd", [21, 25, 30, 200])
     def test_crowds_that_are_larger_than_values_allow(self, table, tmp_path, crowd):
         release = SparseRows(5, seed=1).anonymize(table)
         (problem,) = self.forged(release, tmp_path, "cluster_size", crowd)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks.adversary import Adversary
+from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import in_likes
 from recveil.runtime.compiled import compiled
@@ -94,6 +95,13 @@ class Knowledge:
     def requested(self) -> int:
         """Number of requested targets: the denominator of every rate."""
         return self.targets.size + self.skipped
+
+    def rate(self, successes: float) -> Interval:
+        """Return a share of the requested targets; nan if none of them could be attacked.
+
+        A share of 0 with a narrow interval would look like safety, where nothing was tried.
+        """
+        return wilson_interval(successes, self.requested if self.targets.size else 0)
 
 
 def choose_targets(n_users: int, n_targets: int | None, seed: int) -> NDArray[np.int64]:

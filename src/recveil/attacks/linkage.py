@@ -233,7 +233,7 @@ def reidentify_in_both(
     is_control_hit = in_first & (np.roll(two.best, 1) == rows[1]) & (known.targets.size > 1)
 
     def rate(hits: NDArray[np.float64] | NDArray[np.bool_]) -> Interval:
-        return wilson_interval(float(hits.sum()), known.requested)
+        return known.rate(float(hits.sum()))
 
     return JointReidentification(
         requested=known.requested,
@@ -241,7 +241,7 @@ def reidentify_in_both(
         first=rate(in_first),
         second=rate(in_second),
         both=rate(in_first & in_second),
-        reidentified_by_one=max(rate(one.chance), rate(two.chance)),
+        reidentified_by_one=rate(max(one.chance, two.chance, key=np.sum)),
         reidentified_by_both=rate((in_first & in_second) / group_sizes),
         control=rate(is_control_hit / group_sizes),
     )

@@ -29,6 +29,11 @@ class Interval(NamedTuple):
     high: float
     trials: int
 
+    @property
+    def ranked(self) -> float:
+        """The rate for comparisons; -1 if it is nan, so that a measured rate ranks higher."""
+        return -1.0 if math.isnan(self.rate) else self.rate
+
 
 def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> Interval:
     """Return a share with its Wilson score interval.

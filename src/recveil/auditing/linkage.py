@@ -45,7 +45,7 @@ class Linkage(Reportable):
     @property
     def strongest(self) -> tuple[str, JointReidentification]:
         """The adversary who re-identifies most users with both releases."""
-        return max(self.attacks, key=lambda pair: pair[1].reidentified_by_both.rate)
+        return max(self.attacks, key=lambda pair: pair[1].reidentified_by_both.ranked)
 
 
 @brief

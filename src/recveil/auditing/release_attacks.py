@@ -137,7 +137,7 @@ class AttackedRelease(Reportable):
     @property
     def strongest(self) -> tuple[Adversary, ReleaseAttack]:
         """The adversary who re-identifies most users."""
-        return max(self.attacks, key=lambda pair: pair[1].reidentified.rate)
+        return max(self.attacks, key=lambda pair: pair[1].reidentified.ranked)
 
 
 @brief
@@ -339,7 +339,7 @@ def attack_table(
         all_known, clusters = (
             _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
         )
-        strongest, _ = max(attacks, key=lambda pair: pair[1].reidentified.rate)
+        strongest, _ = max(attacks, key=lambda pair: pair[1].reidentified.ranked)
         begin(work_estimates.HELD_OUT)
         memberships, attributes, unmeasured = {}, None, ""
         if anonymizer is not None:

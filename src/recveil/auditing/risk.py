@@ -77,7 +77,7 @@ def measure_risk(
     n = ratings.n_users
     draws = max(1, min(10, _ATTACKS // n))
     risk = Risk(np.full(n, np.nan), np.full(n, None, dtype=object), draws)
-    for outcome in sorted(outcomes, key=lambda outcome: -outcome.reidentified.rate):
+    for outcome in sorted(outcomes, key=lambda outcome: -outcome.reidentified.ranked):
         left = np.flatnonzero(np.isnan(risk.rates))
         attacked, hits = _attack(ratings, candidates, outcome, left, draws, seed)
         risk.rates[attacked] = hits / draws

@@ -106,7 +106,7 @@ class Outcome(Reportable):
     @property
     def strongest(self) -> str:
         """The name of the attack that finds most; of equals, the one registered last."""
-        return max(reversed(self.by_attack), key=lambda name: self.by_attack[name].rate)
+        return max(reversed(self.by_attack), key=lambda name: self.by_attack[name].ranked)
 
     @property
     def reidentified(self) -> Interval:
@@ -164,15 +164,17 @@ def run_attack(
     control = sum(tally.of_control for tally in tallies) / draws
     hits = {name: sum(tally.hits[name] for tally in tallies) / draws for name in attacks}
     bits = {name: np.mean([t.bits[name] for t in tallies], axis=0) for name in tallies[0].bits}
-    n = targets.size
+    n, rate = targets.size, knowledge.rate
+    # Skipped targets are no match, unless no target could be attacked at all.
+    attempts = n if knowledge.targets.size else 0
     return Outcome(
         adversary=adversary,
         requested=n,
         skipped=knowledge.skipped,
-        success=wilson_interval(success, n),
-        wrong_match=wilson_interval(wrong, n),
-        no_match=wilson_interval(max(0.0, n - success - wrong), n),
-        by_attack={name: wilson_interval(n_hits, n) for name, n_hits in hits.items()},
+        success=rate(success),
+        wrong_match=rate(wrong),
+        no_match=rate(max(0.0, attempts - success - wrong)),
+        by_attack={name: rate(n_hits) for name, n_hits in hits.items()},
         bits_by_attack={name: mean_interval(needed) for name, needed in bits.items()},
         baseline=1 / candidates.n_users,
         control=wilson_interval(control, knowledge.targets.size),
@@ -275,10 +277,12 @@ def attack_graphs(
         for name, attack in (("structure-based", structure_based), ("label-based", label_based)):
             matches = attack(candidates, knowledge, record_of)
             # On a raw table each user is a record; in a release, users share records.
-            attacks.append(_as_graph_attack(name, known, matches.probability, targets, candidates))
+            attacks.append(
+                _as_graph_attack(name, known, matches.probability, knowledge, candidates)
+            )
         profiles = homogeneity(candidates, knowledge, record_of)
         of_profile = profiles.found.astype(np.float64)
-        attacks.append(_as_graph_attack("homogeneity", known, of_profile, targets, candidates))
+        attacks.append(_as_graph_attack("homogeneity", known, of_profile, knowledge, candidates))
     return attacks
 
 
@@ -314,8 +318,8 @@ def measure_deanonymized(
                 Deanonymized(
                     outcome.adversary.name,
                     theta,
-                    wilson_interval(int((similar >= theta).sum()), knowledge.requested),
-                    float((by_chance >= theta).sum()) / max(knowledge.requested, 1),
+                    knowledge.rate(int((similar >= theta).sum())),
+                    knowledge.rate(int((by_chance >= theta).sum())).rate,
                 )
             )
     return measured
@@ -340,11 +344,10 @@ def _as_graph_attack(
     name: str,
     known: int,
     chances: NDArray[np.float64],
-    targets: NDArray[np.int64],
+    knowledge: Knowledge,
     candidates: Candidates,
 ) -> GraphAttack:
-    unique = wilson_interval(int((chances == 1).sum()), targets.size)
-    expected = wilson_interval(float(chances.sum()), targets.size)
+    unique, expected = (knowledge.rate(float(n)) for n in ((chances == 1).sum(), chances.sum()))
     return GraphAttack(name, known, unique, expected, 1 / candidates.n_users)
 
 

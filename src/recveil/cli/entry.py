@@ -48,7 +48,7 @@ def known_options() -> dict[str, list[KnownOption]]:
     ['users', 'items', 'ratings']
     """
     verbs = (verb for verb in VERBS if verb.function is not config)
-    return {verb.name: options_of(verb.name, verb.options) for verb in verbs}
+    return {verb.name: list(options_of(verb.name, verb.options)) for verb in verbs}
 
 
 # Not options: what `config` writes.

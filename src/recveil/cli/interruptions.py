@@ -18,6 +18,8 @@ from recveil.runtime.errors import RecveilError, reject_interruption
 
 # What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
 _ENDED_BY = 128
+# Files that a message names before it counts the rest.
+_LISTED = 3
 _NAMES = "standard output", "standard error"
 # Seconds after which an ignored signal is sent again.
 _RESEND_AFTER = 0.05
@@ -139,16 +141,16 @@ def _written(placed: list[Path]) -> str:
     )
 
 
-def listed_plainly(paths: list[Path], most: int = 3) -> str:
-    """List file names; those beyond `most` are counted.
+def listed_plainly(paths: list[Path]) -> str:
+    """List file names; those beyond three are counted.
 
     Examples
     --------
     >>> listed_plainly([Path("out"), Path("page.html")])
     'out, page.html'
     """
-    more = f" and {len(paths) - most:,} more" if len(paths) > most else ""
-    return ", ".join(path.name for path in paths[:most]) + more
+    more = f" and {len(paths) - _LISTED:,} more" if len(paths) > _LISTED else ""
+    return ", ".join(path.name for path in paths[:_LISTED]) + more
 
 
 @contextmanager

@@ -42,7 +42,7 @@ _HARMLESS = {
     *(("anonymize", "file_format"), ("sample", "file_format"), ("convert", "target_format")),
     ("convert", "times"),
 }
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_WORDS = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text"}
 
 
 class KnownOption(NamedTuple):
@@ -82,18 +82,14 @@ class KnownOption(NamedTuple):
         """
         if self.choices:
             return f"one of {self.choices}"
-        word = _WORDS[{"bool": bool, "int": int, "float": float}.get(self.kind, str)]
+        word = _WORDS[self.kind]
         ends = "" if self.least is None else f" of at least {self.least:g}"
         ends += "" if self.most is None else f"{' and' if ends else ' of'} at most {self.most:g}"
         return f"{word}{ends}" if not self.several else f"a list, each of it {word}"
 
 
-def options_of(verb: str, signature: inspect.Signature) -> list[KnownOption]:
-    """Return the options of a verb, in the order of its help."""
-    return list(_options(verb, signature))
-
-
-def _options(verb: str, signature: inspect.Signature) -> Iterator[KnownOption]:
+def options_of(verb: str, signature: inspect.Signature) -> Iterator[KnownOption]:
+    """Yield the options of a verb, in the order of its help."""
     for parameter in signature.parameters.values():
         if get_origin(parameter.annotation) is not Annotated:
             continue

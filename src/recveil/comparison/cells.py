@@ -182,7 +182,11 @@ class Cell:
         """
         if not variant_of(self.setting.method).is_attacked or not self.attacks:
             return None
-        return max(self.attacks, key=lambda attack: attack["reidentified"]["rate"] or 0.0)
+        # A measured rate of 0 ranks above that of an adversary who could attack no user.
+        return max(
+            self.attacks,
+            key=lambda one: (one["targets_attacked"] > 0, one["reidentified"]["rate"] or 0.0),
+        )
 
     @property
     def membership(self) -> Rate | None:

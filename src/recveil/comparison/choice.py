@@ -91,8 +91,10 @@ class Axis(NamedTuple):
         return risk
 
     def highest(self, row: Row) -> float:
-        """Return the upper end of the measured risk; 1 if none was measured."""
+        """Return the upper end of the measured risk; if none was, the proven bound, or 1."""
         high: float | None = getattr(row, self.high)
+        if high is None:
+            high = self.bound_of(row)
         return 1.0 if high is None else high
 
     def bound_of(self, row: Row) -> float | None:
@@ -240,10 +242,16 @@ def is_safe(
 
 
 def is_candidate(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
-    """Return whether a row has a result, with this risk measured, and a guarantee."""
+    """Return whether a row has a result, a guarantee and this risk.
+
+    Where no target could be attacked, its proven bound counts. A method without fitting attacks has
+    no targets, and is no candidate.
+    """
     utilities = (row.rmse, row.ndcg, row.nominal_accuracy)
-    is_measured = getattr(row, axis.high) is not None and any(u is not None for u in utilities)
-    return row.problem is None and is_promise(row.promise) and is_measured
+    is_proven = row.most_targets_attacked == 0 and axis.bound_of(row) is not None
+    has_risk = getattr(row, axis.high) is not None or is_proven
+    has_utility = any(utility is not None for utility in utilities)
+    return row.problem is None and is_promise(row.promise) and has_risk and has_utility
 
 
 def has_coverage(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
@@ -379,7 +387,8 @@ def frontier(
 ) -> list[Row]:
     """Return the settings on the Pareto frontier of risk and utility, the safest first.
 
-    Baselines are left out, since they are no candidates, as are settings without reported shares.
+    Baselines are left out, since they are no candidates, as are settings without
+    reported shares or a measured risk.
 
     Examples
     --------
@@ -390,7 +399,7 @@ def frontier(
     [5, 2]
     """
     axis = axis_named(risk)
-    candidates = [row for row in rows if is_candidate(row, axis)]
+    candidates = [row for row in rows if is_candidate(row, axis) and axis.of(row) is not None]
     decided = deciding(candidates, utility)
     if decided is None:
         return []

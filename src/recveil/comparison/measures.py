@@ -236,7 +236,7 @@ def _highest(figures: Iterable[Mapping[str, Any]]) -> Figure:
 def _reidentified(cell: Cell) -> Figure:
     """Return the rate of the strongest adversary; its interval ends at the proven bound."""
     strongest = cell.strongest
-    if strongest is None:
+    if strongest is None or not strongest["targets_attacked"]:
         return None
     rate, bound = strongest["reidentified"], cell.bound
     high = rate["high"]
@@ -249,6 +249,7 @@ def _class_reidentified(cell: Cell) -> Figure:
     return _highest(
         {"by": attack["name"], **attack["class_reidentified"], "baseline": attack["class_baseline"]}
         for attack in _attacks_of(cell)
+        if attack["targets_attacked"]
     )
 
 

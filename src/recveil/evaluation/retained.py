@@ -181,7 +181,8 @@ def utility_retained(
     of_lists = lists_retained(raw, release, best=best)
     per_user = raw.per_user
     n_judged = 0 if per_user is None else per_user.cells.size
-    n_ranked = 0 if per_user is None else _n_ranked(per_user.ndcg.get(raw.best_ranker))
+    ndcg = None if per_user is None else per_user.ndcg.get(raw.best_ranker)
+    n_ranked = 0 if ndcg is None else int(np.count_nonzero(~np.isnan(ndcg)))
     ratings_low, ratings_high = gain_interval(raw, release, best=best, seed=seed)
     lists_low, lists_high = lists_interval(raw, release, best=best, seed=seed)
     return RetainedUtility(
@@ -408,7 +409,3 @@ def _same_users(raw: Served, release: Served) -> tuple[PerUserUtility, PerUserUt
             code="argument.value",
         )
     return one, other
-
-
-def _n_ranked(gained: NDArray[np.float64] | None) -> int:
-    return 0 if gained is None else int(np.count_nonzero(~np.isnan(gained)))

@@ -104,7 +104,7 @@ def split_ratings(ratings: Ratings, share: float = 0.2, seed: int = 0) -> Split:
     wanted = np.minimum(wanted, np.maximum(ratings.activity - 1, 0))
     if not wanted.any():
         raise RecveilError(
-            f"a share of {share} holds out nothing: nobody has enough ratings; raise the share",
+            f"a share of {share} holds out nothing: no user has enough ratings; raise the share",
             code="table.too-few-ratings",
         )
     keys = np.random.default_rng(seed).random(ratings.n_ratings)

@@ -17,7 +17,7 @@ from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES, first_of_typed
 from recveil.io.ingestion import Reading
 from recveil.io.options import Layout
 from recveil.io.part_files import parts_of
-from recveil.io.source import name_at
+from recveil.io.source import ROLES, name_at
 from recveil.io.tables import first_rows
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import python_values
@@ -25,7 +25,6 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
 MOST_ROWS = 1_000
-_ROLES = ("user", "item", "rating", "time")
 
 
 @brief
@@ -50,7 +49,7 @@ def rows_of_columns(columns: Mapping[str, pa.ChunkedArray]) -> dict[str, list[st
     """
     return {
         role: _texts(python_values(columns[role].slice(0, MOST_ROWS)))
-        for role in _ROLES
+        for role in ROLES
         if role in columns
     }
 

@@ -44,6 +44,16 @@ def check_k(k: Any, least: int = 2) -> None:
         )
 
 
+def require_group(ratings: Ratings, k: int) -> None:
+    """Raise a RecveilError if the users cannot form a group of k."""
+    if ratings.n_users < k:
+        raise RecveilError(
+            f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
+            f"or add users",
+            code="table.too-few-users",
+        )
+
+
 def check_users(
     ratings: Ratings, k: int, *, takes_likes: bool = False, takes_unordered: bool = False
 ) -> None:
@@ -53,12 +63,7 @@ def check_users(
     an inferred scale with an end that fewer than k users used, since the published scale would
     reveal them.
     """
-    if ratings.n_users < k:
-        raise RecveilError(
-            f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
-            f"or add users",
-            code="table.too-few-users",
-        )
+    require_group(ratings, k)
     check_every_user_rated(ratings, takes_unordered=takes_unordered)
     if not (takes_likes and ratings.is_unary):
         reject_likes(ratings, PUBLISHED)

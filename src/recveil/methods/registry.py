@@ -270,7 +270,7 @@ _MAKERS: dict[str, Maker] = {
             },
             check=check_synthetic_options,
             foresee=foresee_synthetic,
-            summarize=lambda release, _: SyntheticSummary(release.private.settings["n_factors"]),
+            summarize=lambda release, _: SyntheticSummary.of(release),
             is_secret=needs_secret_noise,
             sample=sample_users,
         ),

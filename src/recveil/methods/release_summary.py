@@ -78,6 +78,11 @@ class SyntheticSummary(NamedTuple):
     # Directions in which the model's users differ
     n_factors: int
 
+    @classmethod
+    def of(cls, release: Sides) -> "SyntheticSummary":
+        """Summarize a release."""
+        return cls(release.private.settings["n_factors"])
+
 
 # A registered method may have sentences instead.
 Summary = (

@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from recveil.io.source import ROLES
 from recveil.release.manifest import Manifest
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import (
@@ -143,7 +144,6 @@ def _date(where: str, value: Any) -> str:
 
 
 _LONGEST = 5_000
-_ROLES = ("user", "item", "rating", "time")
 _COMMANDS = {
     "an audit": "recveil audit RATINGS --release {name} --json FILE",
     "an evaluation": "recveil evaluate --train FILE --test FILE --release {name} --json FILE",
@@ -272,7 +272,7 @@ def _left_out(data: Mapping[str, Any]) -> list[str]:
 def _origin(data: Mapping[str, Any], *, column_names: bool) -> list[str]:
     """Describe which columns were read; their names may be private."""
     columns = data["columns"]
-    roles = [role for role in _ROLES if role in columns]
+    roles = [role for role in ROLES if role in columns]
     sentences = []
     if roles:
         times = "; the times are not published" if "time" in roles else ""

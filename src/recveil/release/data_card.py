@@ -11,6 +11,7 @@ from recveil.release.claim import bounds_of, card_text, claim_of_json
 from recveil.release.earlier_formats import RENAMED_SINCE, earlier_card
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.method import publishes_likes
+from recveil.runtime.errors import describe_count
 
 # Characters that could end the quotes around an example or be taken for markup.
 _NOT_SHOWN = re.compile(r"[`<>&\x7f]")
@@ -103,9 +104,11 @@ def shown_word(word: str) -> str:
 def _environment(**cards: str) -> Environment:
     """Return the environment of the templates, whose compilation is slow."""
     # The output is Markdown, not HTML: no escaping.
-    return Environment(  # noqa: S701
+    environment = Environment(  # noqa: S701
         loader=DictLoader(cards),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["counted"] = describe_count
+    return environment

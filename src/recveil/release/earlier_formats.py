@@ -166,7 +166,7 @@ def with_todays_names(content: dict[str, object], number: int) -> dict[str, obje
     >>> with_todays_names({"settings": {"method": "sparse rows", "crowd": 20}}, 5)
     {'settings': {'method': 'sparse rows', 'cluster_size': 20}}
     """
-    return content if number >= RENAMED_SINCE else _renamed(content, _unchanged)
+    return content if number >= RENAMED_SINCE else _renamed(content, dict)
 
 
 def with_names_of(number: int, content: dict[str, object]) -> dict[str, object]:
@@ -178,10 +178,6 @@ def with_names_of(number: int, content: dict[str, object]) -> dict[str, object]:
     {'settings': {'method': 'sparse rows', 'crowd': 20}}
     """
     return content if number >= RENAMED_SINCE else _renamed(content, _inverse)
-
-
-def _unchanged(names: _Names) -> _Names:
-    return names
 
 
 def _inverse(names: _Names) -> dict[str, str]:

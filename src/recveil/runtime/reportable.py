@@ -1,11 +1,24 @@
 """Results whose documents, sentences, tables, charts and pages `recveil.report` makes."""
 
+from importlib import import_module
 from os import PathLike
+from types import ModuleType
 from typing import Any
+
+from recveil.runtime.atomic_writes import write_atomically
+
+# Packages whose results are described by a subpackage of another name.
+_SUBPACKAGES = {"auditing": "audit", "methods": "release"}
+
+
+def reporter_of(result: object) -> ModuleType:
+    """Import the subpackage of `recveil.report`, a higher layer, that describes a result."""
+    package = type(result).__module__.split(".")[1]
+    return import_module(f"recveil.report.{_SUBPACKAGES.get(package, package)}")
 
 
 class Documented:
-    """A mixin of results. It imports `recveil.report`, a higher layer, when a method is called."""
+    """A mixin of results. It imports `recveil.report` when a method is called."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON, with None for every nan."""
@@ -19,15 +32,11 @@ class Described(Documented):
 
     def sentences(self) -> list[str]:
         """Return the result in sentences."""
-        from recveil import report
-
-        return report.sentences(self)
+        return list(reporter_of(self).sentences(self))
 
     def warnings(self) -> list[str]:
         """Return warnings about the result."""
-        from recveil import report
-
-        return report.warnings(self)
+        return list(reporter_of(self).warnings(self))
 
 
 class Reportable(Documented):
@@ -41,28 +50,21 @@ class Reportable(Documented):
         RecveilError
             If there is no such chart, or it has no data.
         """
-        from recveil import report
-
-        return report.chart(self, name)
+        return reporter_of(self).chart(self, name)
 
     def to_html(self) -> str:
         """Return the result as one self-contained HTML page."""
-        from recveil import report
-
-        return report.to_html(self)
+        return str(reporter_of(self).to_html(self))
 
     def write_html(self, path: str | PathLike[str]) -> None:
         """Write the result's page atomically, readable by its creator alone."""
-        from recveil import report
-
-        report.write_html(self, path)
+        page = self.to_html()
+        # A page names no user, but describes how to re-identify them, so it is private.
+        write_atomically(path, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
 
     def _facts(self) -> dict[str, object]:
-        from recveil import report
-
-        return report.facts(self)
+        return dict(reporter_of(self).facts(self))
 
     def _tables(self) -> list[Any]:
-        from recveil import report
-
-        return report.tables(self)
+        reporter = reporter_of(self)
+        return list(reporter.tables(self)) if hasattr(reporter, "tables") else []

@@ -13,11 +13,12 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import copy_context
 from functools import cache
-from typing import Any, TypeVar
-
-from threadpoolctl import ThreadpoolController
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recveil.runtime.compiled import usual_threads
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 # A default stack, and the rest that a thread allocates.
 _FOR_ONE = 16 << 20
@@ -139,7 +140,9 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 @cache
-def _linear_algebra() -> ThreadpoolController:
+def _linear_algebra() -> "ThreadpoolController":
+    from threadpoolctl import ThreadpoolController  # verifying a release does not need it
+
     # Searching for libraries takes milliseconds, often longer than the computation: do it once.
     # NumPy's library is loaded by now, and this loads SciPy's, which numba calls.
     _load_scipy_s()
@@ -163,6 +166,8 @@ def take_working_space(n_callers: int) -> None:
     --------
     >>> take_working_space(1)
     """
+    from threadpoolctl import ThreadpoolController
+
     with suppress(ImportError):
         _load_scipy_s()
     for library in ThreadpoolController().select(internal_api="openblas").lib_controllers:

@@ -19,6 +19,7 @@ from recveil.io import Reading
 from recveil.io.columns.columns import NOT_SAID, Columns, find_columns
 from recveil.io.columns.times import whole_days
 from recveil.io.ingestion import ReadColumn, has_value
+from recveil.io.source import ROLES
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
@@ -646,8 +647,7 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-_OF_COLUMNS = ("user", "item", "rating", "time")
-_OF_TABLES = (*_OF_COLUMNS, "likes", "scale")
+_OF_TABLES = (*ROLES, "likes", "scale")
 # As in `encode_ids`, ids are numbers if all of them are written as such.
 _WHOLE = r"\A(0|-?[1-9][0-9]{0,17})\z"
 
@@ -666,7 +666,7 @@ def remote_table(
             f"{flags}: not for ratings that do not fit here; leave that out",
             code="option.unsupported",
         )
-    named = {role: options[role] for role in _OF_COLUMNS if role in options}
+    named = {role: options[role] for role in ROLES if role in options}
     found = find_columns(frame.columns, name, feedback=NOT_SAID, **named)
     _reject_unnamed_times(frame, found)
     lake = lake_of(frame, **options, times=True)

@@ -78,7 +78,7 @@ class SyntheticMaking:
         private = Private(np.empty(0), Groups.empty(), maker.seed, maker.used(model))
         release = Sides(published, private)
         by = SyntheticWriter(users.frame.sparkSession, users, batches)
-        summary = ReleaseSummary(published, SyntheticSummary(private.settings["tastes"]))
+        summary = ReleaseSummary(published, SyntheticSummary.of(release))
         return PlannedRelease(release, by, lambda: summary)
 
 

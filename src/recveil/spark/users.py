@@ -225,9 +225,7 @@ def sums_of_items(ratings: Ratings, low: float, unit: float) -> Whole:
     return np.array(sums).astype(np.int64)
 
 
-def some_at_a_time(
-    batches: Iterator[pa.RecordBatch], most: int = _RATINGS_AT_ONCE
-) -> Iterator[pa.Table]:
+def some_at_a_time(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Combine batches until they have about this number of ratings."""
     pending: list[pa.RecordBatch] = []
     n = 0
@@ -235,7 +233,7 @@ def some_at_a_time(
         if batch.num_rows:
             pending.append(batch)
             n += len(batch.column("items").flatten())
-        if n >= most:
+        if n >= _RATINGS_AT_ONCE:
             yield pa.Table.from_batches(pending)
             pending, n = [], 0
     if pending:

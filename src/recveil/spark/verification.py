@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
+import numpy as np
 import pyarrow as pa
 
 from recveil.release.earlier_formats import class_list_header
@@ -28,6 +29,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.spark.input import address_of
 from recveil.spark.session import spark_session
 from recveil.verification import Verification
+from recveil.verification.clusters import DistinctRows
 from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
@@ -145,6 +147,8 @@ def merge_parts(
 _ROWS = "digest binary, row binary, people long, promised long, part long, at long, user string"
 _LINES = re.compile(rb"(?:[0-9a-f]{32},[1-9][0-9]*\n)*")
 _AT_ONCE = 1 << 24
+# So many rows are compared on the driver to count their clusters.
+_MOST_ROWS = 1 << 13
 
 
 @brief
@@ -421,6 +425,8 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             counted = count_classes(frame)
             note_small(frame, required, manifest, claim.about.shared_parts, violations)
             note_list(readers.spark, frame, folder, manifest.number, violations)
+            if has_clusters(manifest):
+                counts["clusters"] = _fewest_clusters(readers.spark, folder, manifest, frame)
         finally:
             frame.unpersist()
         counts |= {
@@ -429,8 +435,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             "singletons": counted.singletons,
         }
         violations += wrong_counts(manifest, counts)
-        values = _most_values(readers.spark, folder, manifest) if has_clusters(manifest) else 0
-        violations += wrong_settings(manifest, {**counts, "values_per_item": values})
+        violations += wrong_settings(manifest, counts)
         violations += wrong_items(manifest, items, ratings_name)
         violations += wrong_formulas(manifest, items)
         violations += line_breaks_in_items(items, ratings_name)
@@ -454,12 +459,28 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     )
 
 
-def _most_values(spark: "SparkSession", folder: Path, manifest: Manifest) -> int:
-    """Return the largest number of distinct values of an item."""
+def _fewest_clusters(
+    spark: "SparkSession", folder: Path, manifest: Manifest, frame: "DataFrame"
+) -> int:
+    """Return how many clusters the values prove: those of an item, or of the longest rows."""
+    from pyspark.sql import functions as sql
+
     paths = [address_of(folder / name) for name in manifest.ratings_files]
-    pairs = spark.read.parquet(*paths).select("item_id", "rating").distinct()
+    if paths[0].endswith(".csv"):
+        table = spark.read.csv(paths, header=True, multiLine=True, escape='"')
+    else:
+        table = spark.read.parquet(*paths)
+    pairs = table.select("item_id", "rating").distinct()
     largest = pairs.groupBy("item_id").count().agg({"count": "max"}).first()
-    return int(largest[0] or 0) if largest else 0
+    longest = frame.orderBy(sql.length("row").desc(), "first").limit(_MOST_ROWS)
+    chosen = sql.broadcast(longest.select(sql.col("first.user").alias("user_id")))
+    cells = table.join(chosen, "user_id").select("user_id", "item_id", "rating").toArrow()
+    columns = [each.combine_chunks().dictionary_encode() for each in cells.sort_by("user_id")]
+    users, items, values = (each.indices.to_numpy() for each in columns)
+    rows, starts = DistinctRows(), np.flatnonzero(np.diff(users, prepend=-1))
+    digests = [user.encode() for user in columns[0].dictionary.to_pylist()]
+    rows.add(digests, np.append(starts, users.size), items, values.astype(np.float64))
+    return max(int(largest[0] or 0) if largest else 0, rows.fewest_clusters())
 
 
 class _Executors:

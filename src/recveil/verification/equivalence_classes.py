@@ -2,12 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.ratings.rating_scale import distinct
 from recveil.verification.diversity import ItemRows
 from recveil.verification.results import Violation
 
@@ -86,27 +84,6 @@ class Classes:
                 sharing = "1 user" if n_users == 1 else f"{n_users} users"
                 problem = f"its {what} are shared by {sharing}; at least {required} required"
                 yield Violation(locate(row), row, user_id, problem)
-
-
-class ItemValues:
-    """The distinct values of each item, collected block by block."""
-
-    def __init__(self) -> None:
-        self._code_of: dict[float, int] = {}
-        self._pairs = np.empty(0, np.int64)
-
-    def add(self, items: NDArray[Any], values: NDArray[np.float64]) -> None:
-        """Add values with the numbers of their items."""
-        few = distinct(values)
-        codes = [self._code_of.setdefault(value, len(self._code_of)) for value in few.tolist()]
-        of_values = np.array(codes, np.int64)[np.searchsorted(few, values)]
-        self._pairs = np.union1d(self._pairs, items.astype(np.int64) << 32 | of_values)
-
-    @property
-    def most(self) -> int:
-        """Return the maximum number of distinct values per item; 0 if there are no items."""
-        _, counts = np.unique(self._pairs >> 32, return_counts=True)
-        return int(counts.max(initial=0))
 
 
 class Supports:

@@ -12,8 +12,9 @@ from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.release.manifest_reader import read_manifest
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError, reject_beyond_limit
+from recveil.verification.clusters import DistinctRows
 from recveil.verification.diversity import Diversity, check_diversity, describe_rare_sets
-from recveil.verification.equivalence_classes import Classes, ItemValues, Supports
+from recveil.verification.equivalence_classes import Classes, Supports
 from recveil.verification.ids_in_items import line_breaks_in_items
 from recveil.verification.link_posterior import LinkPosterior, links_of_rows
 from recveil.verification.not_covered import limits_of_items, limits_of_release
@@ -36,6 +37,8 @@ from recveil.verification.synthetic_release import Readers, check_synthetic, che
 
 # Memory per record: its digest, its pseudonym, its location, and its user count.
 _A_RECORD = 400
+# Copies of the distinct rows while they are compared.
+_COPIES = 4
 
 
 def check_release(
@@ -99,11 +102,11 @@ def check_published(
     limits = limits_of_release(manifest, ratings_name)
     paths = [folder / name for name in names_of_files]
     file = PublishedFile(paths, manifest, claim_kind(checked))
-    classes, supports, values = Classes(), Supports(), ItemValues()
+    classes, supports, rows = Classes(), Supports(), DistinctRows()
     stated = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
-            _note(block, classes, stated, ratings_name, values if has_clusters(manifest) else None)
+            _note(block, classes, stated, ratings_name, rows if has_clusters(manifest) else None)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
     except MemoryLimitError:  # no property of the file
@@ -131,7 +134,7 @@ def check_published(
     violations += wrong_classes(folder, manifest.number, stated, file)
     violations += wrong_counts(manifest, counts_of_ratings(stated, file))
     violations += wrong_settings(
-        manifest, {**counts_of_ratings(stated, file), "values_per_item": values.most}
+        manifest, {**counts_of_ratings(stated, file), "clusters": rows.fewest_clusters()}
     )
     violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)
@@ -157,15 +160,16 @@ def check_published(
 
 
 def _note(
-    block: Block, classes: Classes, stated: Classes, name: str, values: ItemValues | None
+    block: Block, classes: Classes, stated: Classes, name: str, rows: DistinctRows | None
 ) -> None:
     """Count the records of a block by the checked claim and by the release's own."""
     classes.add(block.digests, block.sizes, block.user_ids, block.rows, block.promised)
     if stated is not classes:
         stated.add(block.stated_digests, block.sizes, block.user_ids, block.rows)
-    if values is not None:
-        values.add(block.items, block.values)
     needed = _A_RECORD * len(classes.records)
+    if rows is not None:
+        rows.add(block.stated_digests, block.indptr, block.items, block.values)
+        needed += _COPIES * rows.n_bytes
     reject_beyond_limit(f"{name}: its records", needed, at_least=True)
 
 

@@ -32,7 +32,7 @@ class PublishedRow(NamedTuple):
     description: str
 
 
-def preview(folder: Path, n_rows: int = ROWS) -> list[PublishedRow]:
+def preview(folder: Path) -> list[PublishedRow]:
     """Return the first rows of a release, as recipients read them.
 
     The size of an equivalence class is read from classes.csv, which verification has compared with
@@ -46,7 +46,7 @@ def preview(folder: Path, n_rows: int = ROWS) -> list[PublishedRow]:
         return []
     items = np.unique(np.asarray(rows["item_id"].to_numpy()))
     block = next(read_blocks(folder, manifest, items))
-    records = _first_records(block.records, n_rows)
+    records = _first_records(block.records, ROWS)
     part = rows.slice(0, int(records.indptr[-1]))
     cells = [
         (str(item), f"{value:g}" if isinstance(value, float) else str(value))

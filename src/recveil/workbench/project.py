@@ -516,13 +516,7 @@ class Project:
 
     def input(self, number: int) -> Input:
         """Return an input by its number."""
-        rows = self._store.rows(f"{INPUTS} WHERE id = ?", (number,))
-        if not rows:
-            raise RecveilError(
-                f"input {number}: there is none of this number; choose another",
-                code="workbench.not-found",
-            )
-        return input_of(rows[0])
+        return input_of(self._entry("input", INPUTS, number))
 
     def chosen_input(self) -> Input | None:
         """Return the current input; None if there is none."""
@@ -614,13 +608,7 @@ class Project:
 
     def job(self, number: int) -> Job:
         """Return a job by its number."""
-        rows = self._store.rows(f"{JOBS} WHERE id = ?", (number,))
-        if not rows:
-            raise RecveilError(
-                f"job {number}: there is none of this number; choose another",
-                code="workbench.not-found",
-            )
-        return job_of(rows[0])
+        return job_of(self._entry("job", JOBS, number))
 
     def jobs(self) -> list[Job]:
         """Return all jobs, newest first."""
@@ -694,6 +682,16 @@ class Project:
         is_whole = not fields or (isinstance(value, dict) and set(fields) <= set(value))
         is_of_its_kind = default is None or isinstance(value, type(default))
         return value if is_whole and is_of_its_kind else default
+
+    def _entry(self, what: str, query: str, number: int) -> tuple[Any, ...]:
+        """Return the row of an input or a job by its number."""
+        rows = self._store.rows(f"{query} WHERE id = ?", (number,))
+        if not rows:
+            raise RecveilError(
+                f"{what} {number}: there is none of this number; choose another",
+                code="workbench.not-found",
+            )
+        return rows[0]
 
     def _stop_all(self) -> None:
         """Mark the jobs of a killed workbench as stopped."""

@@ -24,7 +24,11 @@ def test_what_every_adversary_gets_of_every_release(homogenize, grouping, k, inv
     for adversary in (STRONG, *PRESETS.values()):
         result = attack_release(invented, released, adversary, targets, seed=1)
         # Nobody finds more than one in k.
-        assert 0 <= result.reidentified.rate <= result.bound == 1 / k
+        assert result.bound == 1 / k
+        if not result.attacked:
+            assert result.reidentified.trials == result.class_reidentified.trials == 0
+            continue
+        assert 0 <= result.reidentified.rate <= result.bound
         assert result.class_reidentified.trials == result.reidentified.trials == invented.n_users
         found = round(result.class_reidentified.rate * invented.n_users)
         assert result.exact.trials <= found
@@ -52,4 +56,5 @@ def test_no_release_gives_more_than_one_in_k(n_users, k, known, homogenize, roun
     released = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
     for user in range(n_users):
         one = attack_release(ratings, released, Adversary(known=known), np.array([user]), seed)
-        assert one.reidentified.rate <= 1 / k
+        assert one.attacked == one.reidentified.trials
+        assert not one.reidentified.rate > 1 / k

@@ -82,7 +82,7 @@ class TestForms:
         audited = attack_published(split.train, folder, fitted_presets(split.train), targets)
         found = judge.evaluate(folder).to_dict()["disclosure"]
         assert found["attacks"] == json.loads(json.dumps(audited.to_dict()["attacks"]))
-        worst = max(found["attacks"], key=lambda attack: attack["reidentified"]["rate"])
+        worst = max(found["attacks"], key=lambda attack: attack["reidentified"]["rate"] or 0)
         assert found["worst"]["adversary"] == worst["name"]
         assert found["worst"]["reidentified"] == worst["reidentified"]
         assert found["worst"]["bound"] == 0.2

@@ -7,6 +7,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.io import read_ratings, understand
+from recveil.io.databases.duckdb import opened_duckdb
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -88,3 +89,14 @@ def test_one_that_is_being_written_is_refused(path):
         with raises("database.connection"):
             understand(path, table="ratings")
         writer.stdin.close()
+
+
+def test_no_progress_bar_is_printed_into_the_answer_of_the_child(path):
+    """DuckDB prints one after two seconds, so a large table ended in a standstill."""
+    with opened_duckdb(path, 10**9) as database:
+        query = (
+            "SELECT current_setting('enable_progress_bar') AS bar, "
+            "current_setting('lock_configuration') AS locked"
+        )
+        _, batches = database.batches(query)
+        assert next(iter(batches)).to_pylist() == [{"bar": False, "locked": True}]

@@ -16,7 +16,7 @@ from recveil.attacks.inference.strikes import predict_values
 from recveil.attacks.knowledge import Knowledge, draw_knowledge
 from recveil.attacks.reidentification.likelihood import LikelyRated
 from recveil.attacks.release_target import ReleasedTable
-from recveil.attacks.statistics import Interval, ratio_interval, wilson_interval
+from recveil.attacks.statistics import Interval, ratio_interval
 from recveil.predict.weighted_fit import fit_weighted
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.sides import Anonymizer
@@ -431,7 +431,7 @@ def _precision(
 
 def _reidentify(table: ReleasedTable, known: Knowledge, likely: Numbers) -> Interval:
     guesses = LikelyRated(likely).attack(table.candidates, known, table.record_of)
-    return wilson_interval(float(guesses.chance.sum()), known.requested)
+    return known.rate(float(guesses.chance.sum()))
 
 
 # Share of the published values taken for ratings, and number of shadow records to train on.

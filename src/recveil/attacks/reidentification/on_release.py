@@ -20,7 +20,7 @@ from recveil.attacks.statistics import Interval, Mean, mean_interval, wilson_int
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.runtime.errors import RecveilError, describe_count
-from recveil.runtime.safe_repr import brief
+from recveil.runtime.safe_repr import brief, share_in_words
 
 
 class RatingErrors(NamedTuple):
@@ -203,8 +203,8 @@ class ReleaseAttack(NamedTuple):
             "": self.attack,
             "targets": self.requested,
             "skipped": self.skipped,
-            "class re-identified": f"{self.class_reidentified.rate:.1%}",
-            "re-identified": f"{self.reidentified.rate:.1%}",
+            "class re-identified": share_in_words(self.class_reidentified),
+            "re-identified": share_in_words(self.reidentified),
             "baseline": f"{self.baseline:.1%}",
         }
 
@@ -297,8 +297,8 @@ def attack_release(
         attack=best.attack + best.read_as,
         requested=known.requested,
         skipped=known.skipped,
-        class_reidentified=wilson_interval(int(found.sum()), known.requested),
-        reidentified=wilson_interval(best.hits, known.requested),
+        class_reidentified=known.rate(int(found.sum())),
+        reidentified=known.rate(best.hits),
         baseline=1 / table.candidates.n_users,
         class_baseline=float(table.candidates.sizes.max(initial=0)) / table.candidates.n_users,
         bound=math.fsum(bounds) / max(targets.size, 1),
@@ -306,7 +306,7 @@ def attack_release(
         link_baseline=mean_interval([row_gain.popularity for row_gain in links]),
         rating_errors=sum_up_errors(row_gains, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
-        by_attack=_by_attack(ways, known.requested),
+        by_attack=_by_attack(ways, known),
         not_run=_not_run(ways, table.candidates.n_users),
     )
 
@@ -368,11 +368,11 @@ class _Way(NamedTuple):
         return float(self.guesses.chance.sum())
 
 
-def _by_attack(ways: list[_Way], requested: int) -> dict[str, Interval]:
+def _by_attack(ways: list[_Way], known: Knowledge) -> dict[str, Interval]:
     """Return the best re-identification rate of each attack over all readings."""
     names = dict.fromkeys(way.attack for way in ways)
     most = {name: max(way.hits for way in ways if way.attack == name) for name in names}
-    return {name: wilson_interval(hits, requested) for name, hits in most.items()}
+    return {name: known.rate(hits) for name, hits in most.items()}
 
 
 def _not_run(ways: list[_Way], n_users: int) -> tuple[str, ...]:

@@ -21,7 +21,9 @@ _NOTHING = {
     *("list", "array", "struct", "map", "union", "blob", "bit", "interval", "variant", "geometry"),
 }
 # Settings that keep a query, or a view in an untrusted file, from reading or writing other files.
-_CLOSED = {"enable_external_access": "false", "lock_configuration": "true", "temp_directory": ""}
+_CLOSED = {"enable_external_access": "false", "temp_directory": ""}
+# A progress bar, which DuckDB prints after two seconds, would break the answer on standard output.
+_QUIET_AND_LOCKED = "SET enable_progress_bar = false; SET lock_configuration = true"
 
 
 class DuckDBFile(Database):
@@ -88,6 +90,7 @@ def opened_duckdb(path: Path, limit: int) -> Iterator[DuckDBFile]:
     settings: dict[str, Any] = {**_CLOSED, "memory_limit": f"{limit}B", "threads": "2"}
     try:
         connection = duckdb.connect(str(path), read_only=True, config=settings)
+        connection.execute(_QUIET_AND_LOCKED)
     except duckdb.Error as error:
         problem = first_line_of(error)
     else:

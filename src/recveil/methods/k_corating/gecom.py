@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.methods.base import require_group
 from recveil.ratings import Ratings
 from recveil.release.records import Groups
 from recveil.runtime.compiled import compiled
-from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.errors import RecveilError
 
 
 def gecom(ratings: Ratings, k: int) -> Groups:
@@ -26,12 +27,7 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     """
     if k < 1:
         raise RecveilError(f"k is {k}; expected at least 1", code="option.value")
-    if ratings.n_users < k:
-        raise RecveilError(
-            f"{describe_count(ratings.n_users, 'user')} cannot form a group of k = {k}; lower k, "
-            f"or add users",
-            code="table.too-few-users",
-        )
+    require_group(ratings, k)
     order, same = _sorted_by_support(ratings)
     starts = np.flatnonzero(~same)
     sizes = np.diff(np.append(starts, order.size))

@@ -63,16 +63,16 @@ def _undone(settings: Settings) -> tuple[str, ...]:
 
 
 def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> Iterator[str]:
-    """Report an item with more values than clusters: the users of a cluster share its values."""
+    """Report more clusters than fit: the users of a cluster share the value of each item."""
     cluster_size = settings.get("cluster_size")
     if type(cluster_size) is not int:
         return
     most = counts["users"] // max(k, cluster_size)
-    if counts["values_per_item"] > most:
+    if counts["clusters"] > most:
         yield (
             f"settings: cluster_size is {cluster_size:,}, so that {counts['users']:,} users form "
-            f"at most {most:,} clusters, each with one value per item, but an item has "
-            f"{counts['values_per_item']:,} values"
+            f"at most {most:,} clusters, each with one value per item, but the values belong to at "
+            f"least {counts['clusters']:,} clusters"
         )
 
 

@@ -675,7 +675,7 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
     ]
     if not found.attacks:
         return sentences
-    worst = max(found.attacks, key=lambda one: one.reidentified.rate)
+    worst = max(found.attacks, key=lambda one: one.reidentified.ranked)
     rate, control = worst.reidentified, worst.control.rate
     if not rate.trials:
         return [

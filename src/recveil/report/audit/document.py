@@ -374,12 +374,12 @@ def facts(result: object) -> dict[str, object]:
 
 @facts.register
 def _(audit: Audit) -> dict[str, object]:
-    rate = max((outcome.reidentified.rate for outcome in audit.attacks), default=None)
+    rates = [outcome.reidentified.rate for outcome in audit.attacks if outcome.attacked]
     return {
         "users": audit.ratings.n_users,
         "ratings": audit.ratings.n_ratings,
         "adversaries": len(audit.attacks),
-        "re-identified by the strongest": None if rate is None else f"{rate:.1%}",
+        "re-identified by the strongest": f"{max(rates):.1%}" if rates else None,
         "release attacked": None if audit.published is None else True,
     }
 
@@ -390,9 +390,9 @@ def _(outcome: Outcome) -> dict[str, object]:
         "": outcome.adversary.name,
         "targets": outcome.requested,
         "skipped": outcome.skipped,
-        "re-identified": f"{outcome.reidentified.rate:.1%}",
-        "with eccentricity ≥ 1.5": f"{outcome.success.rate:.1%}",
-        "control": f"{outcome.control.rate:.1%}",
+        "re-identified": share_in_words(outcome.reidentified),
+        "with eccentricity ≥ 1.5": share_in_words(outcome.success),
+        "control": share_in_words(outcome.control),
     }
 
 
@@ -442,12 +442,12 @@ def _(linkage: Linkage) -> dict[str, object]:
 @facts.register
 def _(release: AttackedRelease) -> dict[str, object]:
     attacks = [*(attack for _, attack in release.attacks), release.all_known, release.clusters]
-    rate = max((each.reidentified.rate for each in attacks if each), default=None)
+    rates = [each.reidentified.rate for each in attacks if each and each.reidentified.trials]
     return {
         "claim": release.manifest.claim.kind,
         "k": release.manifest.claim.k,
         "adversaries": len(release.attacks),
-        "re-identified by the strongest": None if rate is None else f"{rate:.1%}",
+        "re-identified by the strongest": f"{max(rates):.1%}" if rates else None,
     }
 
 

@@ -268,7 +268,8 @@ def _linkage_table(linkage: Linkage, between: str) -> Table:
     table = table_of(f"together with {escape(linkage.name)}", *_OF_BOTH, "control")
     for name, both in linkage.attacks:
         rates = (both.both, both.reidentified_by_one, both.reidentified_by_both, both.control)
-        table.add_row(escape(name), *(_share(rate, between) for rate in rates))
+        shares = [_share(rate, between) for rate in rates]
+        table.add_row(escape(name), *(shares if both.skipped < both.requested else [NO_USER]))
     return table
 
 

@@ -55,7 +55,7 @@ def verdict_of(audit: Audit) -> list[str]:
             "No user could be attacked, because too few ratings of each are known: the "
             "re-identification rate was not measured."
         ]
-    worst = max(attacked, key=lambda outcome: outcome.reidentified.rate)
+    worst = max(attacked, key=lambda outcome: outcome.reidentified.ranked)
     is_reliable = not attack_warnings(audit.attacks, audit.checks)
     sentences = [_headline_of_table(worst, may_reassure=is_reliable)]
     sentences += [
@@ -143,13 +143,14 @@ class Uncovered(NamedTuple):
 
 def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]:
     """Describe which rates cover only some targets, and their values among these."""
-    sentences = [
-        f"{where}{_quoted(one.name)}: "
-        f"{'the one target has' if one.requested == 1 else f'all {one.requested:,} targets have'} "
-        f"too few ratings: no user was attacked, which shows nothing."
-        for one in uncovered
-        if one.skipped == one.requested
-    ]
+    sentences = []
+    if nobody := [one for one in uncovered if one.skipped == one.requested]:
+        requested = nobody[0].requested
+        sentences.append(
+            f"{where}{', '.join(_quoted(one.name) for one in nobody)}: "
+            f"{'the one target has' if requested == 1 else f'all {requested:,} targets have'} "
+            f"too few ratings. No user was attacked, which shows nothing."
+        )
     rates = [
         f"{_quoted(one.name)} could attack {one.requested - one.skipped:,} of {one.requested:,} "
         f"and re-identifies {one.rate * one.requested / (one.requested - one.skipped):.1%} of them"
@@ -601,7 +602,7 @@ def warnings_of_linkage(linkage: Linkage) -> list[str]:
 def headline_of_linkage(linkage: Linkage) -> str:
     """Return a sentence for the headline; empty if both releases re-identify no more users."""
     name, both = linkage.strongest
-    if both.reidentified_by_both.rate <= both.reidentified_by_one.rate:
+    if both.reidentified_by_both.ranked <= both.reidentified_by_one.ranked:
         return ""
     return (
         f"By both this release and “{linkage.name}”, {both.reidentified_by_both.rate:.1%} are "

@@ -84,7 +84,12 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
             "Not measured: membership inference with shadow releases, a risk of all methods; "
             "--shadows 32 measures it, in the time of 32 releases per setting."
         )
-    if any(row.risk is None and not row.problem for row in rows):
+    unmeasured = [row for row in rows if row.risk is None and not row.problem]
+    if any(row.most_targets_attacked == 0 for row in unmeasured):
+        console.print(
+            "Not attacked: all targets have too few ratings, which shows nothing about their risk."
+        )
+    if any(row.most_targets_attacked != 0 for row in unmeasured):
         console.print(
             "Not attacked: the attacks do not undo the method, so their rates are no evidence."
         )

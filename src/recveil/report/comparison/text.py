@@ -226,6 +226,8 @@ def format_ends(row: Row, axis: Axis) -> str:
 
 def describe_risk(row: Row, axis: Axis) -> str:
     """Describe a risk with its adversary, targets, interval and baseline."""
+    if axis.of(row) is None:
+        return "not measured, since no user could be attacked"
     targets = f", {row.targets:,} targets" if axis.is_search and row.targets else ""
     return (
         f"{describe_rate(row, axis)} by “{getattr(row, axis.by)}” "
@@ -402,7 +404,7 @@ def _describe_rejected(choice: Choice) -> list[str]:
 def _describe_safety(choice: Choice, row: Row) -> list[str]:
     """Describe the safety of the answer, what is proven, and what else it discloses."""
     axis = choice.axis
-    caveats = [f"Measured for the strongest adversary: {describe_risk(row, axis)}."]
+    caveats = [f"The risk by the strongest adversary: {describe_risk(row, axis)}."]
     caveats.append(_describe_proof(row, choice.max_risk, axis))
     if axis is not REIDENTIFICATION and row.risk is not None:
         caveats.append(f"Re-identification: {describe_risk(row, REIDENTIFICATION)}.")
@@ -434,10 +436,10 @@ def _describe_proof(row: Row, max_risk: float | None, axis: Axis) -> str:
             f"reach it. For a proof of at most {percent(max_risk)}, use k = {_least_k(max_risk)} "
             f"or more."
         )
-    return (
-        f"This is measured, and better attacks may reach more; no attack on this release alone "
-        f"re-identifies more than {percent(row.bound)}, which is proven."
-    )
+    proof = f"no attack on this release alone re-identifies more than {percent(row.bound)}"
+    if axis.of(row) is None:
+        return f"What is proven: {proof}."
+    return f"This is measured, and better attacks may reach more; {proof}, which is proven."
 
 
 def _least_k(max_risk: float) -> int:

@@ -281,7 +281,7 @@ def _disclosure(
         return None
     if not disclosure.attacks:  # no record belongs to a user, so that there were no targets
         return {**parts_of(disclosure), "worst": None, "links": None}
-    adversary, worst = max(disclosure.attacks, key=lambda pair: pair[1].reidentified.rate)
+    adversary, worst = max(disclosure.attacks, key=lambda pair: pair[1].reidentified.ranked)
     return {
         **parts_of(disclosure),
         "worst": {
