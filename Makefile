@@ -89,7 +89,7 @@ help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 clean:  ## Remove what these made
-	rm -rf $(VENV) .venv-lowest dist site recveil-demo recveil-demo.private recveil-demo-drawn recveil-demo-drawn.private
+	rm -rf $(VENV) .venv-lowest dist site recveil-demo recveil-demo.private recveil-demo-synthetic recveil-demo-synthetic.private
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -85,7 +85,7 @@ def main(folder: Path, k: int, folds: int, seeds: int, labels_model: bool) -> No
         raw = judge(TrainingTable.from_ratings(train), train, test)
         of_seeds = []
         for seed in range(seeds):
-            model = PredictiveAnonymizer(k, values="model", seed=seed) if labels_model else None
+            model = PredictiveAnonymizer(k, values="predicted", seed=seed) if labels_model else None
             release = (model or SparseRows(k, seed=seed)).anonymize(train)
             made = judge(table_of(release, train), train, test)
             of_seeds.append(figures(raw, made, release, train))

@@ -2,8 +2,8 @@
 
     python experiments/words.py path/to/ml-100k
 
-Makes, verifies and attacks releases by both ways of `--method words` with k = 5 and seed 0, and one
-in which everybody is one group; then compares settings, with "up" for liked.
+Makes, verifies and attacks releases by both ways of `--method nominal` with k = 5 and seed 0, and
+one in which all users are one group; then compares settings, with "up" for liked.
 """
 
 import tempfile
@@ -37,7 +37,7 @@ READING = (
 )
 BESIDE = "with stars"
 AXES = None
-SCALE = RatingScale.of_words("down,meh,up", ordered=False)
+SCALE = RatingScale.of_labels("down,meh,up", ordered=False)
 K, KS, SEED, SHADOWS = 5, (5, 20), 0, 32
 _RATE, _ENDS = attrgetter("rate"), ("", "_low", "_high")
 
@@ -45,7 +45,7 @@ _RATE, _ENDS = attrgetter("rate"), ("", "_low", "_high")
 def run(folder: Path) -> list[Row]:
     """Return what the verbs say of words, and of releases of them."""
     stars = read_ratings(folder / "u.data")
-    said = [SCALE.words[int(star > 2) + int(star > 3)] for star in stars.values]
+    said = [SCALE.labels[int(star > 2) + int(star > 3)] for star in stars.values]
     of_whom = stars.users[stars.user_positions()], stars.items[stars.indices]
     words = Ratings.from_columns(*of_whom, said, scale=SCALE)
     found, beside = (
@@ -65,7 +65,7 @@ def run(folder: Path) -> list[Row]:
 
 def _of_release(words: Ratings, homogenize: str, out: Path) -> list[Row]:
     """Make a release, verify it, and attack it."""
-    made = anonymize(words, out, k=K, method="words", homogenize=homogenize, seed=SEED)
+    made = anonymize(words, out, k=K, method="nominal", homogenize=homogenize, seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
     strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.reidentified.rate)
     person, of = strongest.reidentified, f"{homogenize}, k = {K}"
@@ -80,7 +80,7 @@ def _of_release(words: Ratings, homogenize: str, out: Path) -> list[Row]:
 
 def _of_everybody(words: Ratings, out: Path) -> Row:
     """Make everybody one group: a rate above a blind guess would be a fault of the attacks."""
-    anonymize(words, out, k=words.n_users, method="words", seed=SEED)
+    anonymize(words, out, k=words.n_users, method="nominal", seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
     found = max((each.reidentified for _, each in attacked.attacks), key=_RATE)
     row = _share("claim: everybody one group: found no more than by a blind guess (1/943)", found)

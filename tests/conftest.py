@@ -134,7 +134,7 @@ def word_numbers() -> Ratings:
 @pytest.fixture(scope="session")
 def words(word_numbers) -> Ratings:
     """The same in words, from hate to love."""
-    return word_numbers.with_scale(RatingScale.of_words(("hate", "dislike", "like", "love")))
+    return word_numbers.with_scale(RatingScale.of_labels(("hate", "dislike", "like", "love")))
 
 
 @pytest.fixture(scope="session")

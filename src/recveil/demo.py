@@ -72,9 +72,9 @@ def release_synthetic(output: str | PathLike[str]) -> Path:
     Examples
     --------
     >>> release_synthetic("recveil-demo").name
-    'recveil-demo-drawn'
+    'recveil-demo-synthetic'
     """
-    return Path(output).with_name(f"{Path(output).name}-drawn")
+    return Path(output).with_name(f"{Path(output).name}-synthetic")
 
 
 def demo(

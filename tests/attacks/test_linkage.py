@@ -9,7 +9,7 @@ from error_assertions import raises
 from recveil.attacks import Candidates, ReleasedTable, infer_links, linkage
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 
@@ -140,7 +140,7 @@ def test_of_many_people_some_are_taken(ratings, monkeypatch):
 class TestWords:
     """Words without an order: equal in both rows, and rare for the item."""
 
-    SCALE = RatingScale.of_words("up,down,meh,none", ordered=False)
+    SCALE = RatingScale.of_labels("up,down,meh,none", ordered=False)
 
     @pytest.fixture
     def words(self):
@@ -149,7 +149,7 @@ class TestWords:
 
     @staticmethod
     def rows(grouping, k=3):
-        return SharedWords(k, grouping=grouping, seed=1)
+        return NominalAnonymizer(k, grouping=grouping, seed=1)
 
     def test_both_rows_tell_more_than_one_and_than_a_strangers(self, words):
         tables = released(words, self.rows("mdav"), self.rows("k-member"))
@@ -161,7 +161,7 @@ class TestWords:
         first, second = released(words, self.rows("mdav"), self.rows("k-member"))
         turned = Ratings(
             *(words.users, words.items, words.indptr, words.indices, 5 - words.values, None),
-            RatingScale.of_words("none,meh,down,up", ordered=False),
+            RatingScale.of_labels("none,meh,down,up", ordered=False),
         )
         other = [replace(table, values=5 - table.values) for table in (first, second)]
         everybody = np.arange(300)
@@ -180,9 +180,9 @@ class TestWords:
             np.repeat(["ann", "ben", "cy", "dee"], 2),
             ["a", "b", "b", "c", "a", "b", "b", "c"],
             ["up", "down", "down", "up", "up", "up", "up", "up"],
-            scale=RatingScale.of_words("up,down", ordered=False),
+            scale=RatingScale.of_labels("up,down", ordered=False),
         )
-        release = SharedWords(2, seed=1).anonymize(words)
+        release = NominalAnonymizer(2, seed=1).anonymize(words)
         table = ReleasedTable.from_release(release, words)
         rows = linkage._Rows.of(table, words)
         odds = {"a": 2 / 2, "b": 7 / 1, "c": 2 / 2}  # of all four, b counts as 3 1/2

@@ -6,10 +6,10 @@ import pytest
 from recveil.attacks import ReleasedTable
 from recveil.attacks.release_target import PairAnonymizer, pairs_of, released_pairs
 from recveil.datasets import make_ratings
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 
-SCALE = RatingScale.of_words("up,down,none", ordered=False)
+SCALE = RatingScale.of_labels("up,down,none", ordered=False)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_equal_pairs_are_equal_items_with_equal_words(words):
 
 @pytest.mark.parametrize("homogenize", ["commonest", "shares"])
 def test_a_release_of_words_is_one_of_pairs(words, homogenize):
-    release = SharedWords(5, homogenize, seed=1).anonymize(words)
+    release = NominalAnonymizer(5, homogenize, seed=1).anonymize(words)
     table = ReleasedTable.from_release(release, words)
     pairs = released_pairs(table, words)
     assert np.array_equal(pairs.record_of, table.record_of)
@@ -45,8 +45,8 @@ def test_a_release_of_words_is_one_of_pairs(words, homogenize):
 
 
 def test_a_maker_of_pairs_makes_the_same_release(words):
-    made = PairAnonymizer(SharedWords(5, seed=1), words).anonymize(pairs_of(words))
-    expected = SharedWords(5, seed=1).anonymize(words)
+    made = PairAnonymizer(NominalAnonymizer(5, seed=1), words).anonymize(pairs_of(words))
+    expected = NominalAnonymizer(5, seed=1).anonymize(words)
     for ours, theirs in zip(made.published.blocks(), expected.published.blocks(), strict=True):
         assert np.array_equal(ours.indices, theirs.indices * 3 + theirs.values - 1)
         assert np.array_equal(ours.sizes, theirs.sizes)
@@ -57,7 +57,7 @@ def test_how_words_are_numbered_changes_nothing(words):
     """No distance is measured: other numbers for the same words find as many people."""
     from recveil.auditing import audit
 
-    turned = RatingScale.of_words(["none", "up", "down"], ordered=False)
+    turned = RatingScale.of_labels(["none", "up", "down"], ordered=False)
     other = Ratings.from_columns(
         words.users[words.user_positions()],
         words.items[words.indices],

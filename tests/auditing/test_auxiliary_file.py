@@ -265,7 +265,7 @@ class TestItemsAlone:
         assert "\n" not in str(refused.value)
 
     def test_what_was_said_of_words_is_not_asked_of_items(self, tmp_path):
-        scale = RatingScale.of_words("no,so so,yes")
+        scale = RatingScale.of_labels("no,so so,yes")
         for text in ("who,what\na,b\n", "target,what\na,b\n", "a,7\nc,8\n"):
             (tmp_path / "aux.csv").write_text(text)
             assert "scale" not in reading_of(tmp_path / "aux.csv", {**COLUMNS, "scale": scale})

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 WORDS = ("hate", "dislike", "like", "love")
 
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 
 NUMBERS = RatingScale(1, 4, 1)
 # What an item with two people behind it weighs in a score.
@@ -35,7 +35,7 @@ class TestAudit:
         for attack in told["release"]["attacks"]:
             assert (attack["reidentified"]["rate"] or 0) <= 1 / words.n_users + 1e-9
 
-    @pytest.mark.parametrize("scale", [RatingScale.of_words(WORDS[::-1]), NUMBERS], ids=str)
+    @pytest.mark.parametrize("scale", [RatingScale.of_labels(WORDS[::-1]), NUMBERS], ids=str)
     def test_another_order_would_reassure_for_nothing(self, word_numbers, words_made, scale):
         with raises("release.mismatch"):
             audit(
@@ -65,11 +65,11 @@ class TestAudit:
 class TestWithoutAnOrder:
     """People are looked for by equality alone."""
 
-    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+    UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
     def test_planted_people_are_found_and_nobody_in_one_row(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
-        anonymize(unordered, tmp_path / "out", k=words.n_users, method="words", seed=1)
+        anonymize(unordered, tmp_path / "out", k=words.n_users, method="nominal", seed=1)
         told = audit(unordered, release=tmp_path / "out", targets=120, curves=False).to_dict()
         written = (tmp_path / "out" / "release.json").read_bytes()
         assert told["release"]["sha256"] == hashlib.sha256(written).hexdigest()
@@ -79,8 +79,8 @@ class TestWithoutAnOrder:
 
     def test_other_words_would_reassure_for_nothing(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
-        anonymize(unordered, tmp_path / "out", k=5, method="words", seed=1)
-        for other in (words, words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))):
+        anonymize(unordered, tmp_path / "out", k=5, method="nominal", seed=1)
+        for other in (words, words.with_scale(RatingScale.of_labels(WORDS[::-1], ordered=False))):
             with raises("release.mismatch"):
                 audit(other, release=tmp_path / "out", targets=9, curves=False)
 
@@ -91,7 +91,7 @@ class TestWithoutAnOrder:
         with raises("option.unsupported"):
             audit(unordered, adversaries=[PRESETS["bystander"]], targets=9)
         with raises("option.unsupported"):
-            anonymize(unordered, tmp_path / "out", k=5, method="words", hide_items=True)
+            anonymize(unordered, tmp_path / "out", k=5, method="nominal", hide_items=True)
 
     @pytest.mark.parametrize(
         ("lines", "scores"),
@@ -129,9 +129,9 @@ class TestWithoutAnOrder:
 
     def test_another_release_of_other_words_is_refused(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
-        turned = words.with_scale(RatingScale.of_words(WORDS[::-1], ordered=False))
+        turned = words.with_scale(RatingScale.of_labels(WORDS[::-1], ordered=False))
         for table, name in ((unordered, "out"), (turned, "other")):
-            anonymize(table, tmp_path / name, k=5, method="words", seed=1)
+            anonymize(table, tmp_path / name, k=5, method="nominal", seed=1)
         with raises("release.mismatch") as caught:
             audit(unordered, release=tmp_path / "out", second_release=tmp_path / "other", targets=9)
         assert "other" in str(caught.value)

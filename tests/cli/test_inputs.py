@@ -251,7 +251,7 @@ def test_a_command_of_the_page_reads_the_same(
     }:
         found = read_ratings(tmp_path / "out.csv", **said)
         assert (found.n_ratings, found.n_users) == (expected.n_ratings, expected.n_users)
-        places = np.rint(2 * expected.values).astype(int) % len(found.scale.words)
+        places = np.rint(2 * expected.values).astype(int) % len(found.scale.labels)
         known = {"commas.csv": ("no, really", "so so", "yes"), "thumbs.csv": ("up", "down")}
         named = known.get(source, WORDS)
         assert found.to_arrow()["rating"].to_pylist() == [named[at] for at in places]

@@ -82,7 +82,7 @@ REFUSED = [
     (("generate", "x.csv", "--json", "x.csv"), BOTH),
     ((*ANONYMIZE, "-o", "x", "--json", "x"), BOTH),
     ((*ANONYMIZE, "-o", "x", "--json", "x.private"), BOTH),
-    (("demo", "-o", "x", "--json", "x-drawn"), BOTH),
+    (("demo", "-o", "x", "--json", "x-synthetic"), BOTH),
     (("sample", "old", "--n-users", "9", "-o", "x", "--json", "x"), BOTH),
     (("compare", "ratings.csv", "-o", "x", "--json", "x"), BOTH),
     # in a folder that is written

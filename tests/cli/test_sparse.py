@@ -19,9 +19,12 @@ from shared.cli_sparse import (
         ),
         (("--method", "sparse", "--privacy-levels", "5"), "(--privacy-levels): only for the met"),
         (("--method", "sparse", "--l", 2), "l (--l): only for the method predictive"),
-        (("--method", "sparse", "--values", "model"), "values (--values): only for the method"),
+        (("--method", "sparse", "--values", "predicted"), "values (--values): only for the method"),
         (("--cluster-size", 20), "cluster_size (--cluster-size): only for the method sparse"),
-        (("--values", "model", "--homogenize", "simple"), "values (--values) is 'model', but"),
+        (
+            ("--values", "predicted", "--homogenize", "simple"),
+            "values (--values) is 'predicted', but",
+        ),
     ],
 )
 def test_what_is_not_theirs_is_refused(run, options, told):

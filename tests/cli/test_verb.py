@@ -133,7 +133,20 @@ def test_an_old_name_of_a_value_is_the_new_one_and_is_reported(tmp_path, capsys)
     ]
     assert rename_options(["compare", "--risk=group"]) == ["compare", "--risk=class"]
     assert rename_options(["audit", "--risk", "person"]) == ["audit", "--risk", "person"]
-    (tmp_path / "mine.toml").write_text('[compare]\nrisk = "group"\n')
+    assert rename_options(["anonymize", "--labels", "model", "--method=words"]) == [
+        *("anonymize", "--values", "predicted", "--method=nominal")
+    ]
+    assert rename_options(["compare", "--methods", "words,raw,words-shares"]) == [
+        *("compare", "--methods", "nominal,raw,nominal-shares")
+    ]
+    (tmp_path / "mine.toml").write_text(
+        '[compare]\nrisk = "group"\n[anonymize]\nmethod = "words"\nvalues = "model"\n'
+    )
     found = read_settings(tmp_path / "mine.toml", known_options())
-    assert found == {"compare": {"risk": "class"}}
-    assert capsys.readouterr().err.count("is now class") == 2
+    assert found == {
+        "compare": {"risk": "class"},
+        "anonymize": {"method": "nominal", "values": "predicted"},
+    }
+    told = capsys.readouterr().err
+    assert [told.count(f"is now {new}\n") for new in ("class", "predicted", "nominal")] == [2, 2, 3]
+    assert "--methods words-shares is now nominal-shares" in told

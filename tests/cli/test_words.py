@@ -34,7 +34,7 @@ class TestCommandLine:
 class TestWithoutAnOrder:
     """What takes numbers for more than names refuses them."""
 
-    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+    UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
     def test_all_that_do_more_refuse_them_by_name(self, words_file, words_made, tmp_path, capsys):
         for arguments in (

@@ -24,14 +24,14 @@ class TestEvaluateAndCompare:
         assert found.to_dict()["recipient"]["release"]["rmse"] > 0
 
     def test_another_order_is_refused(self, words_file, words_made):
-        other = RatingScale.of_words(WORDS[::-1])
+        other = RatingScale.of_labels(WORDS[::-1])
         with raises("release.mismatch"):
             evaluate(words_made / "simple", words_file, split=0.2, targets=9, scale=other)
 
 
 @pytest.fixture(scope="module")
 def unordered(words):
-    return words.with_scale(RatingScale.of_words(WORDS, ordered=False))
+    return words.with_scale(RatingScale.of_labels(WORDS, ordered=False))
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ class TestWithoutAnOrder:
 
     def test_the_checker_counted_and_the_attacks_find_the_raw_ones(self, found):
         rows = {row.title: row for row in found.rows}
-        assert rows["words, k = 5"].verified_k >= 5
-        assert rows["words, k = 5"].risk_low <= rows["words, k = 5"].bound == 0.2
+        assert rows["nominal, k = 5"].verified_k >= 5
+        assert rows["nominal, k = 5"].risk_low <= rows["nominal, k = 5"].bound == 0.2
         assert rows["raw"].risk > 0.5
         assert rows["raw"].gain_retained in (1.0, None)
         assert rows["raw"].best_ndcg_retained == 1.0
@@ -71,7 +71,7 @@ class TestWithoutAnOrder:
 
     def test_an_answer_speaks_of_words(self, found):
         choice = found.choice()
-        assert choice.row.method in ("words", "words-shares")
+        assert choice.row.method in ("nominal", "nominal-shares")
         told = " ".join([describe_advice(choice), describe_answer(choice)])
         assert "labels" in told
         assert "ratings" not in told
@@ -89,7 +89,7 @@ class TestWithoutAnOrder:
     def test_finished_cells_are_found_again_but_not_for_other_liked_words(
         self, found, unordered, out
     ):
-        options = {"ks": [5], "targets": 40, "methods": ["words"]}
+        options = {"ks": [5], "targets": 40, "methods": ["nominal"]}
         again = compare(unordered, out, liked=["like", "love"], **options)
         assert again.computed == 0
         assert again.rows[0] == found.rows[0]

@@ -9,7 +9,7 @@ from recveil.evaluation.nominal import liked_values, serve_liked
 from recveil.evaluation.split import TrainingTable, UserRows, split_ratings
 from recveil.ratings import Ratings, RatingScale
 
-SCALE = RatingScale.of_words("down,meh,up", ordered=False)
+SCALE = RatingScale.of_labels("down,meh,up", ordered=False)
 
 
 @pytest.mark.parametrize("liked", ["up,meh", ["up", "meh"], "meh, up"], ids=str)
@@ -19,7 +19,7 @@ def test_they_come_in_the_order_of_the_scale(liked):
 
 @pytest.mark.parametrize(
     "scale",
-    [RatingScale(1, 5, 1), RatingScale.of_words("down,up"), RatingScale(1, 1, 1)],
+    [RatingScale(1, 5, 1), RatingScale.of_labels("down,up"), RatingScale(1, 1, 1)],
     ids=["stars", "ordered", "likes"],
 )
 def test_a_scale_says_itself_what_is_liked(scale):
@@ -40,8 +40,8 @@ def test_how_words_are_numbered_changes_no_list():
     numbers = make_ratings(60, 30, 900, seed=2, scale=RatingScale(1, 3, 1))
     found = []
     for names in ("down,meh,up", "up,down,meh"):
-        scale = RatingScale.of_words(names, ordered=False)
-        number_of = np.array([scale.words.index(word) + 1 for word in SCALE.words])
+        scale = RatingScale.of_labels(names, ordered=False)
+        number_of = np.array([scale.labels.index(word) + 1 for word in SCALE.labels])
         values = number_of[numbers.values.astype(int) - 1].astype(np.float32)
         words = Ratings(
             *(numbers.users, numbers.items, numbers.indptr, numbers.indices, values, None, scale)

@@ -17,7 +17,7 @@ from recveil.evaluation.nominal import (
 from recveil.evaluation.split import TrainingTable, UserRows, split_ratings
 from recveil.ratings import Ratings, RatingScale
 
-SCALE = RatingScale.of_words("up,down", ordered=False)
+SCALE = RatingScale.of_labels("up,down", ordered=False)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def kinds(n_kinds=2, n_people=30, n_items=60):
     """People of two kinds: what the ones say up to, the others say down to."""
     kind = np.repeat(np.arange(n_kinds), n_people)
     users, items = np.divmod(np.arange(kind.size * n_items), n_items)
-    said = np.array(SCALE.words, object)[(kind[users] + items) % 2]
+    said = np.array(SCALE.labels, object)[(kind[users] + items) % 2]
     return Ratings.from_columns(users, items, said, scale=SCALE)
 
 

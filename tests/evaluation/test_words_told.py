@@ -6,22 +6,22 @@ from recveil.attacks import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.evaluation.nominal import most_frequent_values, row_accuracy
 from recveil.evaluation.split import HeldOut, Split, split_ratings
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 
-SCALE = RatingScale.of_words("up,down,none", ordered=False)
+SCALE = RatingScale.of_labels("up,down,none", ordered=False)
 
 
 def kinds(n_kinds=2, n_people=20, n_items=12):
     """People of a few kinds, each of whom says of each item what all of their kind say."""
     kind = np.repeat(np.arange(n_kinds), n_people)
     users, items = np.divmod(np.arange(kind.size * n_items), n_items)
-    said = np.array(SCALE.words, object)[(kind[users] + items) % 2]
+    said = np.array(SCALE.labels, object)[(kind[users] + items) % 2]
     return Ratings.from_columns(users, items, said, scale=SCALE)
 
 
 def told_of(parts, k, seed=1):
-    release = SharedWords(k, seed=seed).anonymize(parts.train)
+    release = NominalAnonymizer(k, seed=seed).anonymize(parts.train)
     return row_accuracy(parts, ReleasedTable.from_release(release, parts.train))
 
 
@@ -61,7 +61,7 @@ def test_one_row_for_everybody_is_worth_no_more_than_the_commonest_word():
 
 def test_a_row_need_not_be_worth_more_than_the_commonest_word():
     """The figures of docs/explanation/methods.md."""
-    scale = RatingScale.of_words("up,down,sideways,none", ordered=False)
+    scale = RatingScale.of_labels("up,down,sideways,none", ordered=False)
     made = make_ratings(120, 40, 2_400, seed=5, scale=RatingScale(1, 4, 1)).with_scale(scale)
     parts = split_ratings(made, 0.2, seed=0)
     found = told_of(parts, 5, seed=0)

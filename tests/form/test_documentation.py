@@ -14,7 +14,7 @@ import recveil
 from recveil.cli import app
 from recveil.cli.options import Format
 from recveil.io import FORMATS
-from recveil.release.specs.predictive import PADDED_UNDONE, WORDS_UNDONE
+from recveil.release.specs.predictive import NOMINAL_UNDONE, PADDED_UNDONE
 from recveil.report.audit.disclosure import MEMBERSHIP
 from repository import DOCS, MODULES, PAGES, ROOT, SOURCE, name_of, text_of
 
@@ -171,7 +171,7 @@ def test_the_site_has_every_page_option_and_package():
         rows = [line for line in section.splitlines() if line.startswith("|")]
         found += [row for row in rows if len(re.findall(r"(?<!\\)\|", row)) != 4]
     # What several methods say of one option is joined by semicolons, not after a full stop.
-    assert "; for words, " in options
+    assert "; for nominal, " in options
     found += re.findall(r"\w\w\.;", options)
     named = set(re.findall(r"^\| `recveil\.(\w+)` \|", text_of(DOCS / "api.md"), re.M))
     small = {"progress", "memory"}  # one function or two, told on the library's page
@@ -416,7 +416,12 @@ def test_the_figures_of_words_are_those_of_the_experiments():
     """What the card of a release of words and the methods say was measured, and is not of old."""
     measured = text_of(DOCS / "explanation" / "reproduction.md")
     methods = text_of(DOCS / "explanation" / "methods.md")
-    settings = ("words, k = 5", "words, k = 20", "words-shares, k = 5", "words-shares, k = 20")
+    settings = (
+        "nominal, k = 5",
+        "nominal, k = 20",
+        "nominal-shares, k = 5",
+        "nominal-shares, k = 20",
+    )
     one, other, *drawn = (
         re.findall(rf"\| compared, {of}: shadows \(AUC\) \| (0\.\d\d)", measured)[0]
         for of in settings
@@ -425,8 +430,8 @@ def test_the_figures_of_words_are_those_of_the_experiments():
     assert (
         f"{one} with commonest labels and k = 5, {other} with k = 20, and with sampled labels "
         f"{drawn[0]} and {drawn[1]}, where exact counts of each item with each label give {counts}"
-    ) in WORDS_UNDONE
+    ) in NOMINAL_UNDONE
     assert (
-        f"an AUC of {one} (k = 5, commonest words; {other} with k = 20; drawn words {drawn[0]} and "
-        f"{drawn[1]}; exact counts of each item with each word {counts})"
+        f"an AUC of {one} (k = 5, most frequent words; {other} with k = 20; drawn words {drawn[0]} "
+        f"and {drawn[1]}; exact counts of each item with each word {counts})"
     ) in methods

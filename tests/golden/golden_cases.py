@@ -42,8 +42,8 @@ RELEASES = {
         for homogenize in ("padded", "simple")
     },
     "padded-item-mean": f"{_STARS} --k 4 --predictor item-mean",
-    "padded-model": f"{_STARS} --k 4 --labels model",
-    "padded-model-halves": f"{_HALVES} --k 4 --labels model --layout users",
+    "padded-model": f"{_STARS} --k 4 --values predicted",
+    "padded-model-halves": f"{_HALVES} --k 4 --values predicted --layout users",
     "padded-round-none": f"{_STARS} --k 4 --round none",
     "padded-round-scale": f"{_STARS} --k 4 --round scale",
     "padded-round-step": f"{_HALVES} --k 4 --round 0.25",
@@ -74,13 +74,13 @@ RELEASES = {
     "k-corating-mean": f"{_STARS} --k 4 --method k-corating --protect mean",
     "k-corating-shuffle": f"{_STARS} --k 4 --method k-corating --protect shuffle",
     **{
-        f"words-{homogenize}-{layout}": f"{_WORDS} --k 4 --method words --homogenize {homogenize} "
-        f"--layout {layout}"
+        f"words-{homogenize}-{layout}": f"{_WORDS} --k 4 --method nominal "
+        f"--homogenize {homogenize} --layout {layout}"
         for homogenize in ("commonest", "shares")
         for layout in ("users", "groups")
     },
     **{
-        f"words-by-{grouping}": f"{_WORDS} --k 4 --method words --grouping {grouping}"
+        f"words-by-{grouping}": f"{_WORDS} --k 4 --method nominal --grouping {grouping}"
         for grouping in _GROUPINGS
     },
     "synthetic-exact": "few.csv --scale 1:5:1 --epsilon none",
@@ -108,7 +108,7 @@ NOISY = {
 MADE = {
     "padded": f"{_STARS} --k 4 --seed 1",
     "padded-users-csv": f"{_STARS} --k 4 --seed 1 --layout users --file-format csv",
-    "model-labels": f"{_STARS} --k 4 --seed 1 --labels model --file-format csv",
+    "model-labels": f"{_STARS} --k 4 --seed 1 --values predicted --file-format csv",
     "simple": f"{_STARS} --k 4 --seed 1 --homogenize simple",
     "simple-again": f"{_STARS} --k 3 --seed 2 --homogenize simple",
     "simple-csv": f"{_HALVES} --k 4 --seed 1 --homogenize simple --file-format csv",
@@ -118,7 +118,7 @@ MADE = {
     "sparse": f"{_STARS} --k 4 --seed 1 --method sparse",
     "sparse-csv": f"{_LIKES} --k 4 --seed 1 --method sparse --file-format csv",
     "hidden": f"{_STARS} --k 4 --seed 1 --homogenize simple --hide-items",
-    "words": f"{_WORDS} --k 4 --seed 1 --method words",
+    "words": f"{_WORDS} --k 4 --seed 1 --method nominal",
     "exact": "few.csv --scale 1:5:1 --epsilon none --seed 1 --file-format csv",
     "exact-model": "few.csv --scale 1:5:1 --epsilon none --seed 1 --layout model",
 }
@@ -157,8 +157,8 @@ VERBS = {
     "--null-rule item_mean",
     "evaluate-trained": "evaluate --train stars.csv --test other.csv --scale 1:5:1 "
     "--release simple --targets 20 --no-membership",
-    "compare-shared": "compare few.csv --scale 1:5:1 --methods padded,simple,padded-model,sparse "
-    "--k 4 --targets 20 -o all --max-risk 0.2",
+    "compare-shared": "compare few.csv --scale 1:5:1 --methods padded,simple,padded-predicted,"
+    "sparse --k 4 --targets 20 -o all --max-risk 0.2",
     "compare-co-rated": "compare few.csv --scale 1:5:1 --methods k-corating-item-mean,"
     "k-corating-similarity,k-corating-mean --k 4 --targets 20 -o all --min-k 4",
     "compare-drawn": "compare few.csv --scale 1:5:1 --methods synthetic-exact,raw --k 4 "
@@ -180,7 +180,7 @@ VERBS = {
     **{
         f"refused-{name}": f"anonymize {line} -o none --seed 1"
         for name, line in {
-            "words-hidden": f"{_WORDS} --k 4 --method words --hide-items",
+            "words-hidden": f"{_WORDS} --k 4 --method nominal --hide-items",
             "words-sparse": f"{_WORDS} --k 4 --method sparse",
             "words-k-corating": f"{_WORDS} --k 4 --method k-corating",
             "likes-padded": f"{_LIKES} --k 4",
@@ -195,7 +195,7 @@ VERBS = {
         }.items()
     },
     "dry-run-synthetic": f"anonymize {_STARS} -o none --epsilon 3 --dry-run",
-    "dry-run-words": f"anonymize {_WORDS} -o none --k 4 --seed 1 --method words --dry-run",
+    "dry-run-words": f"anonymize {_WORDS} -o none --k 4 --seed 1 --method nominal --dry-run",
     "sample": "sample exact-model --people 30 --seed 1 -o drawn",
     "sample-csv": "sample exact-model --people 30 --seed 2 -o drawn --file-format csv",
     "selftest": f"selftest {_STARS}",

@@ -130,7 +130,7 @@ def demo(folder: Path) -> Texts:
     """Run the demo; what it draws with noise is left out."""
     ran = run("demo", "--json", "said.json", folder=folder)
     texts = said(ran, folder / "said.json") | texts_of_folder(folder, set())
-    drawn = ("recveil-demo-drawn", "json numbers", "json words")
+    drawn = ("recveil-demo-synthetic", "json numbers", "json words")
     return {"demo": {part: text for part, text in texts.items() if not part.startswith(drawn)}}
 
 

@@ -7,7 +7,7 @@ from recveil.inspection import inspect
 from recveil.ratings import RatingScale
 
 WORDS = ("hate", "dislike", "like", "love")
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 
 
 def run(*arguments):
@@ -21,13 +21,13 @@ class TestInspect:
         text = "user,item,rating\n1,7,like\n1,8,like\n2,7,hate\n"
         (tmp_path / "words.csv").write_text(text)
         found = inspect(tmp_path / "words.csv", scale=SCALE)
-        assert [tuple(word) for word in found.words] == [
+        assert [tuple(word) for word in found.labels] == [
             ("hate", 1, 1),
             ("dislike", 0, 0),
             ("like", 2, 1),
             ("love", 0, 0),
         ]
-        assert found.to_dict()["scale"]["words"][2] == {"word": "like", "ratings": 2, "users": 1}
+        assert found.to_dict()["scale"]["labels"][2] == {"label": "like", "ratings": 2, "users": 1}
 
     def test_words_are_no_markup_of_the_terminal(self, tmp_path, capsys):
         text = "user,item,rating\n1,7,[bold]\n2,7,[/bold]\n"

@@ -51,7 +51,7 @@ def test_another_key_is_refused_or_named(tmp_path, whole, header):
 
 def test_words_and_counts_of_folders(tmp_path):
     folder = write(tmp_path / "h", "event", ["like" if n > 2 else "dislike" for n in STARS])
-    assert read_ratings(folder, rating="event", words="all").scale.words == ("dislike", "like")
+    assert read_ratings(folder, rating="event", words="all").scale.labels == ("dislike", "like")
     plays = write(tmp_path / "p", "plays", STARS)
     with raises("column.ambiguous") as error:
         understand(plays)

@@ -11,7 +11,7 @@ from recveil.ratings import Ratings, RatingScale
 
 WORDS = ("hate", "dislike", "like", "love")
 ORDER = ",".join(WORDS)
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 
 
 def run(*arguments):
@@ -28,7 +28,7 @@ class TestReading:
         return understand(folder / name, **{"scale": SCALE, **options})
 
     def test_words_between_quotes_and_with_commas(self, tmp_path):
-        scale = RatingScale.of_words(["no, really", 'so "so"', "yes"])
+        scale = RatingScale.of_labels(["no, really", 'so "so"', "yes"])
         found = self.read(
             *(tmp_path, 'user,item,rating\n1,7,"no, really"\n2,7,"so ""so"""\n3,7,yes\n'),
             scale=scale,
@@ -39,7 +39,7 @@ class TestReading:
 
     @pytest.mark.parametrize("word", ["NA", "null", "nan", "None", "3,5", "2020-01-01", "1e3"])
     def test_words_that_look_like_something_else(self, tmp_path, word):
-        scale = RatingScale.of_words([word, "love"])
+        scale = RatingScale.of_labels([word, "love"])
         quoted = f'"{word}"'
         found = self.read(tmp_path, f"user,item,rating\n1,7,{quoted}\n2,7,love\n", scale=scale)
         assert found.ratings.values.tolist() == [1, 2]
@@ -94,7 +94,7 @@ class TestReading:
             self.read(tmp_path, "user,item,rating\n1,7,like\n", **said)
 
     def test_words_that_look_like_one_are_told(self, tmp_path):
-        scale = RatingScale.of_words("like,Like,love")
+        scale = RatingScale.of_labels("like,Like,love")
         found = self.read(tmp_path, "user,item,rating\n1,7,like\n2,7,Like\n", scale=scale)
         assert any(
             "differ only in capital letters, spaces or the code" in note for note in found.notes
@@ -105,16 +105,16 @@ class TestReading:
 class TestWithoutAnOrder:
     """Named, or as many as the table has."""
 
-    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+    UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
     @pytest.mark.parametrize("named", ["all", "hate,dislike,like,love"])
     def test_they_are_read_inspected_and_converted(self, words_file, tmp_path, named, capsys):
         found = understand(words_file, words=named)
         assert not found.ratings.scale.ordered
-        assert found.ratings.scale.words == (tuple(sorted(WORDS)) if named == "all" else WORDS)
+        assert found.ratings.scale.labels == (tuple(sorted(WORDS)) if named == "all" else WORDS)
         assert found.scale_given == (named != "all")
         assert run("convert", words_file, tmp_path / "out.csv", "--words", named) == 0
-        assert "words without an order" in capsys.readouterr().out
+        assert "labels without an order" in capsys.readouterr().out
         assert (tmp_path / "out.csv").read_text() == words_file.read_text()
 
     def test_a_word_is_a_like_if_likes_are_declared(self, words_file):

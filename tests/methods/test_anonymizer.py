@@ -245,7 +245,7 @@ class TestPaddedOfPredictions:
         """Who alone rated an item would else read their rating in its column."""
         pool = pooled_items(invented, 5)
         assert pool.size > 1
-        release = PredictiveAnonymizer(5, values="model", round_values="none", seed=1)
+        release = PredictiveAnonymizer(5, values="predicted", round_values="none", seed=1)
         labels = np.array([row for _, row in rows_of(release.anonymize(invented))])
         columns = labels[:, np.searchsorted(np.flatnonzero(invented.support), pool)]
         assert (columns == columns[:, :1]).all()
@@ -268,7 +268,7 @@ class TestPaddedOfPredictions:
             )
             assert pooled_items(ratings, 5).tolist() == list(range(10, 111))
             made = PredictiveAnonymizer(
-                5, predictor=predictor, values="model", round_values="none", seed=1
+                5, predictor=predictor, values="predicted", round_values="none", seed=1
             )
             of_pool = np.array([row[10:] for _, row in rows_of(made.anonymize(ratings))])
             labels.append(of_pool.mean())
@@ -276,11 +276,11 @@ class TestPaddedOfPredictions:
         assert labels[1] != labels[0]
 
     def test_it_is_told_in_settings_and_made_again(self, invented, tmp_path):
-        release = PredictiveAnonymizer(5, values="model", seed=1).anonymize(invented)
+        release = PredictiveAnonymizer(5, values="predicted", seed=1).anonymize(invented)
         assert release.published.settings["values"] == "predicted"
         release.write(tmp_path / "out")
         assert verify(tmp_path / "out").holds
-        assert same_again(Manifest.of(release.published), seed=2).values == "model"
+        assert same_again(Manifest.of(release.published), seed=2).values == "predicted"
         usual = PredictiveAnonymizer(5, seed=1).anonymize(invented)
         assert "values" not in usual.published.settings
 
@@ -288,8 +288,8 @@ class TestPaddedOfPredictions:
         ("options", "code"),
         [
             ({"values": "real"}, "option.value"),
-            ({"values": "model", "homogenize": "simple"}, "option.conflict"),
-            ({"values": "model", "privacy_levels": "3"}, "option.conflict"),
+            ({"values": "predicted", "homogenize": "simple"}, "option.conflict"),
+            ({"values": "predicted", "privacy_levels": "3"}, "option.conflict"),
         ],
     )
     def test_what_makes_no_sense_is_refused(self, options, code, invented):

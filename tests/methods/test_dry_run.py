@@ -25,7 +25,7 @@ RUNS = {
     "similarity": {"k": 4, "method": "k-corating", "fill": "similarity", "protect": "mean"},
     "sparse": {"k": 4, "method": "sparse"},
     "exact": {"epsilon": "none", "item_catalog": "as-rated"},
-    "words": {"k": 4, "method": "words"},
+    "words": {"k": 4, "method": "nominal"},
     # The noise is drawn in secret: so large an epsilon hardly moves 120 people.
     "drawn": {"epsilon": 500.0, "item_catalog": "as-rated"},
     "chosen items": {"epsilon": 500.0, "n_users": 70},
@@ -41,9 +41,9 @@ def ratings():
 
 def fitting(ratings, options):
     """The same ratings, as words without an order where a method takes nothing else."""
-    if options.get("method") != "words":
+    if options.get("method") != "nominal":
         return ratings
-    return ratings.with_scale(RatingScale.of_words("a,b,c,d,e", ordered=False))
+    return ratings.with_scale(RatingScale.of_labels("a,b,c,d,e", ordered=False))
 
 
 @pytest.mark.parametrize("name", RUNS)

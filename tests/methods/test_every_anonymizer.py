@@ -58,7 +58,7 @@ K_CORATERS = {
         ("supports", "random", "none"),
     )
 }
-PREDICTIVE["padded model"] = lambda k, **more: PredictiveAnonymizer(k, values="model", **more)
+PREDICTIVE["padded model"] = lambda k, **more: PredictiveAnonymizer(k, values="predicted", **more)
 # Their labels are predictions, which are near to what all people gave, and not just that.
 OF_PREDICTIONS = {"sparse": SparseRows, "padded model": PREDICTIVE["padded model"]}
 ANONYMIZERS = PREDICTIVE | K_CORATERS | OF_PREDICTIONS

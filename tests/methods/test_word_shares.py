@@ -11,17 +11,17 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import Groups
 from recveil.methods.nominal.anonymizer import (
-    SharedWords,
-    commonest,
-    drawn,
+    NominalAnonymizer,
+    embed_by_labels,
     group_shares,
     learn_shares,
-    place_by_words,
+    most_frequent,
+    sample_labels,
 )
 from recveil.ratings import Ratings, RatingScale
 
-UP_DOWN = RatingScale.of_words("up,down", ordered=False)
-FOUR = RatingScale.of_words("up,down,sideways,none", ordered=False)
+UP_DOWN = RatingScale.of_labels("up,down", ordered=False)
+FOUR = RatingScale.of_labels("up,down,sideways,none", ordered=False)
 
 
 def words(n_users=40, n_items=15, n_ratings=250, seed=1):
@@ -53,20 +53,20 @@ class TestByHand:
         # a: one says up and one down. b: Ann says up, and Ben is as likely to say either.
         assert found.tolist() == [[[0.5, 0.5], [0.75, 0.25]]]
         # Of equal shares the first word of the scale stands.
-        assert commonest(found).tolist() == [[0, 0]]
+        assert most_frequent(found).tolist() == [[0, 0]]
 
     def test_the_row(self):
-        release = SharedWords(2, seed=1).anonymize(self.RATINGS)
+        release = NominalAnonymizer(2, seed=1).anonymize(self.RATINGS)
         (block,) = release.published.blocks()
         assert (block.sizes.tolist(), block.values.tolist()) == ([2], [1.0, 1.0])
 
     def test_another_order_of_the_scale_decides_what_is_equal(self):
-        other = RatingScale.of_words("down,up", ordered=False)
+        other = RatingScale.of_labels("down,up", ordered=False)
         ratings = Ratings.from_columns(
             ["ann", "ann", "ben"], ["a", "b", "a"], ["up", "up", "down"], scale=other
         )
         found = group_shares(ratings, learn_shares(ratings), self.BOTH, 0, 1)
-        assert commonest(found).tolist() == [[0, 1]]  # down for a, up for b
+        assert most_frequent(found).tolist() == [[0, 1]]  # down for a, up for b
 
 
 class TestRareWords:
@@ -96,21 +96,21 @@ class TestRareWords:
 
         It is the first word of the scale, which stands where shares are equal.
         """
-        scale = RatingScale.of_words("sideways,up,down", ordered=False)
+        scale = RatingScale.of_labels("sideways,up,down", ordered=False)
         rng = np.random.default_rng(seed)
         said = rng.choice(["up", "down"], (60, 30)).astype(object)
         for person in range(10):
             said[person, person] = "sideways"
         cells = np.indices(said.shape).reshape(2, -1)
         ratings = Ratings.from_columns(*cells, said.ravel(), scale=scale)
-        (shown,) = SharedWords(2, seed=seed).anonymize(ratings).published.blocks()
+        (shown,) = NominalAnonymizer(2, seed=seed).anonymize(ratings).published.blocks()
         assert 1.0 not in shown.values
 
 
 class TestHabits:
     """Sixty people say five words; another one says "weird" to all, which nobody else says."""
 
-    SCALE = RatingScale.of_words("a,b,c,d,e,weird", ordered=False)
+    SCALE = RatingScale.of_labels("a,b,c,d,e,weird", ordered=False)
 
     def table(self, seed, *, with_her=True, others=0):
         rng = np.random.default_rng(seed)
@@ -130,7 +130,7 @@ class TestHabits:
     @pytest.mark.parametrize("with_her", [True, False])
     def test_a_word_of_one_person_stands_in_no_row(self, k, homogenize, with_her):
         ratings = self.table(k, with_her=with_her)
-        (shown,) = SharedWords(k, homogenize, seed=k).anonymize(ratings).published.blocks()
+        (shown,) = NominalAnonymizer(k, homogenize, seed=k).anonymize(ratings).published.blocks()
         assert 6.0 not in shown.values
 
     def test_it_is_likely_for_nobody_and_places_nobody(self):
@@ -138,13 +138,15 @@ class TestHabits:
         shares = learn_shares(ratings, 2)
         assert shares.of_items[:, 5].max() == 0
         assert shares.of_users[60].tolist() == [0.2] * 5 + [0]
-        places = place_by_words(ratings, shares, 1)
+        places = embed_by_labels(ratings, shares, 1)
         assert np.abs(places[60, 6:]).max() < 1e-6
 
     @pytest.mark.parametrize("k", [2, 3, 5])
     def test_nor_does_a_habit_that_others_do_not_share_item_by_item(self, k):
         """Five others said the word, too, but once each and of another item."""
-        (shown,) = SharedWords(k, seed=k).anonymize(self.table(k, others=5)).published.blocks()
+        (shown,) = (
+            NominalAnonymizer(k, seed=k).anonymize(self.table(k, others=5)).published.blocks()
+        )
         rows = shown.values.reshape(-1, 31)
         assert 6.0 not in rows[:, :30]
 
@@ -175,7 +177,7 @@ class TestPool:
 
 def simple_shares(ratings, groups):
     """The padded rows written out, and their mean: slow and plain."""
-    n_words = len(ratings.scale.words)
+    n_words = len(ratings.scale.labels)
     shares = learn_shares(ratings)
     rows = np.zeros((ratings.n_users, ratings.n_items, n_words))
     for user in range(ratings.n_users):
@@ -205,7 +207,7 @@ def test_sums_of_groups_are_those_of_rows_written_out(seed, n_groups):
 
 def test_drawn_words_keep_the_shares():
     shares = np.broadcast_to([0.5, 0.2, 0.3, 0.0], (200, 100, 4))
-    found = drawn(shares, np.random.default_rng(1))
+    found = sample_labels(shares, np.random.default_rng(1))
     counts = np.bincount(found.ravel(), minlength=4) / found.size
     np.testing.assert_allclose(counts, [0.5, 0.2, 0.3, 0.0], atol=0.02)
     assert counts[3] == 0
@@ -219,7 +221,7 @@ def test_people_of_like_words_lie_near_each_other():
     ratings = Ratings.from_columns(
         users, items, np.array(["up", "down"], object)[said], scale=UP_DOWN
     )
-    places = place_by_words(ratings, learn_shares(ratings), 1).astype(float)
+    places = embed_by_labels(ratings, learn_shares(ratings), 1).astype(float)
     apart = np.linalg.norm(places[:, None] - places[None], axis=-1)
     same = kind[:, None] == kind[None]
     assert apart[same & ~np.eye(40, dtype=bool)].mean() < 0.7 * apart[~same].mean()
@@ -228,7 +230,7 @@ def test_people_of_like_words_lie_near_each_other():
 class TestAnonymizer:
     @pytest.mark.parametrize("homogenize", ["commonest", "shares"])
     def test_rows_hold_every_item_and_stay_as_they_are(self, homogenize):
-        release = SharedWords(5, homogenize, seed=1).anonymize(words())
+        release = NominalAnonymizer(5, homogenize, seed=1).anonymize(words())
         blocks = [list(release.published.blocks()) for _ in range(2)]
         for first, second in zip(*blocks, strict=True):
             assert np.array_equal(first.values, second.values)
@@ -238,7 +240,7 @@ class TestAnonymizer:
 
     def test_the_same_seed_gives_the_same_rows(self):
         def rows(seed):
-            release = SharedWords(5, "shares", seed=seed).anonymize(words())
+            release = NominalAnonymizer(5, "shares", seed=seed).anonymize(words())
             return [block.values.tolist() for block in release.published.blocks()]
 
         assert rows(1) == rows(1)
@@ -250,7 +252,7 @@ class TestAnonymizer:
         columns = np.divmod(np.arange(n_users * n_items), n_items)
         said = np.array(["up", "down"], object)[np.arange(n_users * n_items) % 2]
         ratings = Ratings.from_columns(*columns, said, scale=UP_DOWN)
-        release = SharedWords(2, seed=1).anonymize(ratings)
+        release = NominalAnonymizer(2, seed=1).anonymize(ratings)
         (block,) = release.published.blocks()
         assert block.sizes.sum() == n_users
 
@@ -267,17 +269,17 @@ class TestAnonymizer:
     )
     def test_what_makes_no_sense(self, options, code):
         with raises(code):
-            SharedWords(**{"k": 5, **options}).anonymize(words())
+            NominalAnonymizer(**{"k": 5, **options}).anonymize(words())
 
     def test_what_has_an_order_goes_elsewhere(self):
-        ordered = words().with_scale(RatingScale.of_words(FOUR.words))
+        ordered = words().with_scale(RatingScale.of_labels(FOUR.labels))
         for ratings in (ordered, ordered.with_scale(RatingScale(1, 4, 1)), ordered.as_likes()):
             with raises("table.kind"):
-                SharedWords(5).anonymize(ratings)
+                NominalAnonymizer(5).anonymize(ratings)
 
     @pytest.mark.parametrize("grouping", [None, "bisecting", "mdav"])
     def test_groupings(self, grouping):
-        release = SharedWords(5, grouping=grouping, seed=1).anonymize(words())
+        release = NominalAnonymizer(5, grouping=grouping, seed=1).anonymize(words())
         assert release.private.groups.sizes.min() >= 5
 
 
@@ -286,7 +288,7 @@ def test_the_word_of_who_alone_gave_one_is_not_the_items():
     users = [*range(20), *range(10)]
     items = [0] * 20 + list(range(1, 11))
     words = ["up", "down"] * 10 + ["up"] * 9 + ["down"]
-    scale = RatingScale.of_words("up,down", ordered=False)
+    scale = RatingScale.of_labels("up,down", ordered=False)
     ratings = Ratings.from_columns(users, items, words, scale=scale)
     shares = learn_shares(ratings, 5).of_items
     assert np.ptp(shares[1:], axis=0).max() == 0

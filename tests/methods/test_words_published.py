@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 WORDS = ("hate", "dislike", "like", "love")
 ORDER = ",".join(WORDS)
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 
 
 def rows_of(folder):
@@ -40,11 +40,11 @@ def test_the_rows_are_those_of_the_ranks(word_numbers, words, options, tmp_path)
     """Grouped and averaged as numbers on the scale are, and written as words."""
     anonymize(words, tmp_path / "words", k=5, seed=1, **options)
     anonymize(word_numbers, tmp_path / "numbers", k=5, seed=1, round_values="scale", **options)
-    of_words = {
+    of_labels = {
         tuple((item, WORDS.index(word) + 1) for item, word in row): times
         for row, times in rows_of(tmp_path / "words").items()
     }
-    assert of_words == rows_of(tmp_path / "numbers")
+    assert of_labels == rows_of(tmp_path / "numbers")
 
 
 def test_means_of_ranks_by_hand():
@@ -67,7 +67,7 @@ def test_means_of_ranks_by_hand():
         {},
         {"homogenize": "simple"},
         {"homogenize": "simple", "l": 2},
-        {"values": "model"},
+        {"values": "predicted"},
         {"privacy_levels": "activity<10:7,else:5"},
         {"hide_items": True},
         *({"method": "k-corating", "protect": how} for how in ("none", "mean", "shuffle")),
@@ -145,12 +145,12 @@ class TestDrawn:
 class TestWithoutAnOrder:
     """Groups share them, and no method takes their numbers for more than names."""
 
-    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+    UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
     @pytest.mark.parametrize("homogenize", ["commonest", "shares"])
     def test_a_release_that_all_share(self, words_file, tmp_path, homogenize):
         folder = tmp_path / "out"
-        options = {"k": 5, "method": "words", "seed": 1, "homogenize": homogenize}
+        options = {"k": 5, "method": "nominal", "seed": 1, "homogenize": homogenize}
         anonymize(words_file, folder, words=ORDER, **options)
         found = verify(folder, private=f"{folder}.private")
         assert found.holds
@@ -162,7 +162,7 @@ class TestWithoutAnOrder:
         told = audit(words_file, release=folder, targets=60, curves=False, words=ORDER).to_dict()
         for attack in told["release"]["attacks"]:
             assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
-        assert any("words without an order" in warning for warning in told["warnings"])
+        assert any("labels without an order" in warning for warning in told["warnings"])
         names = [attack["name"] for attack in told["attacks"]]
         assert "public-profile" in names
         assert not {"bystander", "likes", "likes-16"} & {*names}
@@ -173,13 +173,13 @@ class TestWithoutAnOrder:
         )
         assert any("'odd'" in n and "1 user" in n for n in understand(frame, words="all").notes)
         with raises("scale.inferred", "'odd'", 1, 5):
-            anonymize(frame, tmp_path / "out", k=5, method="words", words="all")
+            anonymize(frame, tmp_path / "out", k=5, method="nominal", words="all")
         options = {"words": "up,down", "drop_off_scale": True}
-        anonymize(frame, tmp_path / "out", k=5, method="words", seed=1, **options)
+        anonymize(frame, tmp_path / "out", k=5, method="nominal", seed=1, **options)
         assert verify(tmp_path / "out").holds
 
     @pytest.mark.parametrize(
-        "options", [{"order": "up,down"}, {"words": "up,down", "method": "words"}], ids=str
+        "options", [{"order": "up,down"}, {"words": "up,down", "method": "nominal"}], ids=str
     )
     def test_one_word_alone_is_no_more_than_likes(self, tmp_path, options):
         frame = pa.table({"user": [1, 2, 3], "item": [7, 7, 7], "rating": ["up"] * 3})

@@ -13,7 +13,7 @@ from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
 from recveil.methods import PredictiveAnonymizer
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.publish import describe
 from recveil.publish._describe import check_croissant
 from recveil.publish.croissant import VERSION
@@ -226,7 +226,7 @@ class TestUnpaid:
     @pytest.mark.parametrize("name", ["c.json", "page.md"])
     def test_of_others_nothing_is_said_of_epsilon(self, padded, name):
         text = self.told(padded, 3, name)
-        assert "as they were off the scale: 3." in text
+        assert "because the rating was off the scale: 3." in text
         assert "epsilon was paid" not in text
 
 
@@ -243,10 +243,10 @@ class TestEvaluation:
         assert "rai:dataUseCases" not in described(padded)
 
     def test_words_without_an_order(self, tmp_path):
-        scale = RatingScale.of_words("up,down", ordered=False)
+        scale = RatingScale.of_labels("up,down", ordered=False)
         users, said = MADE.user_positions(), np.where(MADE.values > 3, "up", "down")
         words = Ratings.from_columns(users, MADE.indices, said, scale=scale)
-        SharedWords(4, seed=1).anonymize(words).write(tmp_path / "out")
+        NominalAnonymizer(4, seed=1).anonymize(words).write(tmp_path / "out")
         found = evaluate(tmp_path / "out", words, split=0.2)
         (tmp_path / "e.json").write_text(json.dumps(found.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
@@ -340,8 +340,8 @@ class TestPage:
 
     def test_what_was_measured(self, padded, found, judged):
         page = self.page(padded, audit=found[0], evaluation=judged[0])
-        _, _, risk = page.partition("## What adversaries found, as measured by the publisher")
-        risk, _, utility = risk.partition("## What it is still worth, as measured by the publisher")
+        _, _, risk = page.partition("## Measured risk, as stated by the publisher")
+        risk, _, utility = risk.partition("## Retained utility, as stated by the publisher")
         assert found[1]["release"]["headline"].replace("*", r"\*") in risk
         assert judged[1]["headline"] in utility
         plain = self.page(padded)

@@ -12,7 +12,7 @@ from recveil.publish.release import WrittenRelease
 from recveil.ratings import RatingScale
 
 WORDS = ("hate", "dislike", "like", "love")
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 
 
 class TestReadingBack:
@@ -24,8 +24,8 @@ class TestReadingBack:
         assert [WORDS[int(at) - 1] for at in matrix.data] == table["rating"].to_pylist()
 
     def test_numbers_of_words_without_an_order_are_called_names(self, words, tmp_path):
-        unordered = words.with_scale(RatingScale.of_words(WORDS, ordered=False))
-        anonymize(unordered, tmp_path / "out", k=5, method="words", seed=1)
+        unordered = words.with_scale(RatingScale.of_labels(WORDS, ordered=False))
+        anonymize(unordered, tmp_path / "out", k=5, method="nominal", seed=1)
         with pytest.warns(
             UserWarning, match=r"numbers \(1 is hate, 2 is dislike, .*do not calculate"
         ):

@@ -123,7 +123,7 @@ def test_rows_without_a_rating_are_left_out_and_counted_apart(tmp_path, rated, h
     rows = [("1", "7", ""), ("1", "8", rated[0]), ("2", "9", "99"), ("2", "7", rated[1])]
     rows = [row if header.startswith("user") else (row[2], *row[:2]) for row in rows]
     (tmp_path / "r.csv").write_text(header + "".join(f"{','.join(row)}\n" for row in rows))
-    scale = RatingScale(1, 5, 1) if rated[0] == "4" else RatingScale.of_words("hate,love")
+    scale = RatingScale(1, 5, 1) if rated[0] == "4" else RatingScale.of_labels("hate,love")
     with raises("rating.missing") as error:
         understand(tmp_path / "r.csv", scale=scale)
     assert "line 2" in str(error.value)

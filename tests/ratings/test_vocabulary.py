@@ -5,11 +5,11 @@ import pytest
 from error_assertions import raises
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import (
-    LONGEST_WORD,
-    MOST_WORDS,
+    LONGEST_LABEL,
+    MOST_LABELS,
     alike,
-    problem_of_word,
-    words_in,
+    labels_in,
+    problem_of_label,
 )
 
 
@@ -17,8 +17,8 @@ from recveil.ratings.rating_scale import (
     "word", ["love it", "+1", "-1", "+1.5", "👍", "a=b", "<b>", 'say "no"', "7"]
 )
 def test_words_that_can_be_published(word):
-    assert problem_of_word(word) == ""
-    assert RatingScale.of_words([word, "other"]).words == (word, "other")
+    assert problem_of_label(word) == ""
+    assert RatingScale.of_labels([word, "other"]).labels == (word, "other")
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def test_words_that_can_be_published(word):
         ("lo\x1bve", "an invisible character"),
         ("lo\u202eve", "an invisible character"),
         ("\ud800", "an invisible character"),
-        ("x" * (LONGEST_WORD + 1), "is this a column of comments"),
+        ("x" * (LONGEST_LABEL + 1), "is this a column of comments"),
         (7, "expected text, got int"),
         (None, "expected text, got NoneType"),
     ],
 )
 def test_words_that_cannot(word, problem):
-    assert problem in problem_of_word(word)
+    assert problem in problem_of_label(word)
     with raises("scale.invalid"):
-        RatingScale.of_words(["good", word])
+        RatingScale.of_labels(["good", word])
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_words_that_cannot(word, problem):
         [],
         ["love"],
         ["love", "hate", "love"],
-        [f"w{at}" for at in range(MOST_WORDS + 1)],
+        [f"w{at}" for at in range(MOST_LABELS + 1)],
     ],
 )
 def test_how_many_words_there_are(words):
     with raises("scale.invalid"):
-        RatingScale.of_words(words)
+        RatingScale.of_labels(words)
 
 
 def test_as_many_as_can_be():
-    assert RatingScale.of_words([f"w{at}" for at in range(MOST_WORDS)]).high == MOST_WORDS
+    assert RatingScale.of_labels([f"w{at}" for at in range(MOST_LABELS)]).high == MOST_LABELS
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_as_many_as_can_be():
     ],
 )
 def test_how_they_are_typed(text, words):
-    assert words_in(text) == words
+    assert labels_in(text) == words
 
 
 @pytest.mark.parametrize("text", ['"a,b', "a\nb"])
 def test_what_cannot_be_typed(text):
     with raises("scale.invalid"):
-        words_in(text)
+        labels_in(text)
 
 
 def test_words_that_look_like_one():
@@ -90,7 +90,7 @@ def test_words_that_look_like_one():
 
 
 class TestScale:
-    SCALE = RatingScale.of_words("hate,dislike,like,love")
+    SCALE = RatingScale.of_labels("hate,dislike,like,love")
 
     def test_by_hand(self):
         assert (self.SCALE.low, self.SCALE.high, self.SCALE.step) == (1, 4, 1)
@@ -98,10 +98,10 @@ class TestScale:
         assert self.SCALE.round([1.5, 2.5, 3.4, 9]).tolist() == [1, 3, 3, 4]
 
     def test_order_and_words_tell_scales_apart(self):
-        assert RatingScale.of_words(self.SCALE.words) == self.SCALE
+        assert RatingScale.of_labels(self.SCALE.labels) == self.SCALE
         for other in (
-            RatingScale.of_words(self.SCALE.words[::-1]),
-            RatingScale.of_words(self.SCALE.words, ordered=False),
+            RatingScale.of_labels(self.SCALE.labels[::-1]),
+            RatingScale.of_labels(self.SCALE.labels, ordered=False),
             RatingScale(1, 4, 1),
         ):
             assert other != self.SCALE
@@ -114,4 +114,4 @@ class TestScale:
 
     def test_words_are_numbered_from_1(self):
         with raises("scale.invalid"):
-            RatingScale(0, 1, 1, words=("no", "yes"))
+            RatingScale(0, 1, 1, labels=("no", "yes"))

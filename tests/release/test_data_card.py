@@ -61,7 +61,7 @@ SEEN = {
         "a user who rated far more items than all others makes the rows of their class far longer",
     ),
     "model": (
-        PredictiveAnonymizer(5, values="model", seed=1),
+        PredictiveAnonymizer(5, values="predicted", seed=1),
         "0.98 from all ratings of a user, and of 0.70 from eight",
     ),
     "k-coRating": (KCoRater(5, seed=1), "to find the record, sees their real ratings."),
@@ -145,7 +145,7 @@ def test_points_follow_each_other_without_a_gap(card_of, name):
     [
         (SparseRows(5, seed=1), "items_below_k", "0.71 by all of somebody's ratings, and 0.59 by"),
         (
-            PredictiveAnonymizer(5, values="model", seed=1),
+            PredictiveAnonymizer(5, values="predicted", seed=1),
             "values_below_k",
             "0.95 by all of somebody",
         ),

@@ -10,7 +10,7 @@ import pytest
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.methods.base import anonymize_hidden
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.private_folder import digest_of, is_made_of
 
@@ -20,15 +20,15 @@ MADE = make_ratings(60, 20, 500, seed=2, scale=SCALE)
 
 OTHER = make_ratings(60, 20, 500, seed=3, scale=SCALE)
 
-WORDS = MADE.with_scale(RatingScale.of_words("a,b,c,d,e", ordered=False))
+WORDS = MADE.with_scale(RatingScale.of_labels("a,b,c,d,e", ordered=False))
 
 WAYS = {
     "padded": PredictiveAnonymizer(4, seed=1),
-    "model": PredictiveAnonymizer(4, values="model", seed=1),
+    "model": PredictiveAnonymizer(4, values="predicted", seed=1),
     "k-corated": KCoRater(4, seed=1),
     "sparse": SparseRows(4, seed=1),
     "drawn": Synthesizer(20.0, item_catalog="as-rated"),
-    "words": SharedWords(4, seed=1),
+    "words": NominalAnonymizer(4, seed=1),
 }
 
 

@@ -21,7 +21,7 @@ EPSILON = {"epsilon": 20.0, "item_catalog": "as-rated"}
 # Each way to a release, by what tells it from the others: what is rated, and the options.
 RELEASES = {
     "padded": ("ratings", {"k": 3}),
-    "predictions alone": ("ratings", {"k": 3, "values": "model"}),
+    "predictions alone": ("ratings", {"k": 3, "values": "predicted"}),
     "csv of everybody": ("ratings", {"k": 3, "layout": "users", "file_format": "csv"}),
     "simple and diverse": ("ratings", {"k": 3, "homogenize": "simple", "b": 1, "l": 2}),
     "levels": ("ratings", {"k": 3, "privacy_levels": "activity<12:5,else:3"}),
@@ -39,7 +39,7 @@ RELEASES = {
     "likes, sparse": ("likes", {"k": 3, "method": "sparse"}),
     "likes, drawn": ("likes", EPSILON),
     "words with an order": ("ordered", {"k": 3}),
-    "words": ("words", {"k": 3, "method": "words"}),
+    "words": ("words", {"k": 3, "method": "nominal"}),
 }
 
 
@@ -55,8 +55,8 @@ def tables() -> dict[str, Ratings]:
         ),
         "formulas": Ratings.from_columns(users, named, made.values, scale=made.scale),
         "likes": made.as_likes(),
-        "ordered": four.with_scale(RatingScale.of_words("no,well,yes,oh")),
-        "words": four.with_scale(RatingScale.of_words("a,b,c,d", ordered=False)),
+        "ordered": four.with_scale(RatingScale.of_labels("no,well,yes,oh")),
+        "words": four.with_scale(RatingScale.of_labels("a,b,c,d", ordered=False)),
     }
 
 

@@ -52,7 +52,7 @@ def test_all_groupings_and_predictors_are_known():
         PredictiveAnonymizer(4, "simple", FunkSVD(rank=3), KGather(4, n_rounds=2), seed=1),
         PredictiveAnonymizer(4, predictor=UserKNN(), seed=1),
         PredictiveAnonymizer(4, privacy_levels="activity<9:6,else:1", seed=1),
-        PredictiveAnonymizer(4, values="model", seed=1),
+        PredictiveAnonymizer(4, values="predicted", seed=1),
         SparseRows(4, seed=1),
         SparseRows(4, 40, seed=1),
         KCoRater(3, seed=1),

@@ -31,12 +31,12 @@ def planted(tilt, liking, seed=1) -> Ratings:
         offsets=rng.normal(size=N_ITEMS).astype(np.float32),
         item_embeddings=item_embeddings,
         activity=np.linspace(10, 30, 128),
-        worth=0.4 * rng.normal(size=N_ITEMS),
+        rating_means=0.4 * rng.normal(size=N_ITEMS),
         cuts=np.array([-1.4, -0.7, 0.1, 0.9]),
         strictness=0.4,
         chance=0.85,
-        tilts=np.asarray(tilt, float),
-        likings=np.asarray(liking, float),
+        slopes=np.asarray(tilt, float),
+        slope_spreads=np.asarray(liking, float),
         scale=STARS,
     )
     blocks = list(model.draw(N_PEOPLE, rng, whole=True))
@@ -66,7 +66,7 @@ def moves(model):
     """
     lengths = model.item_embeddings[:, 1:].std(axis=0) / BOLDER
     main = np.argsort(lengths)[-2:]
-    return (model.tilts * lengths)[main], (model.likings * lengths)[main]
+    return (model.slopes * lengths)[main], (model.slope_spreads * lengths)[main]
 
 
 PLANTED = np.array([0.9, 1.0])

@@ -113,7 +113,7 @@ def test_likes_are_drawn_too(frame, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"k": 5, "method": "words"}, "method.unsupported"),
+        ({"k": 5, "method": "nominal"}, "method.unsupported"),
         ({"epsilon": 3.0, "file_format": "csv"}, "option.unsupported"),
         ({"epsilon": 3.0, "hide_items": True}, "option.unsupported"),
         ({"epsilon": 3.0, "time": "when"}, "option.unsupported"),

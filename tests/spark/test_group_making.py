@@ -174,7 +174,7 @@ def test_seven_people_and_one_item_are_one_group(spark, tmp_path):
         ({"grouping": "mdav"}, "option.unsupported"),
         ({"privacy_levels": "activity<50:10,else:5"}, "option.unsupported"),
         ({"l": 2}, "option.unsupported"),
-        ({"values": "model"}, "option.unsupported"),
+        ({"values": "predicted"}, "option.unsupported"),
         ({"k": 1}, "option.value"),
         ({"homogenize": "no"}, "option.value"),
         ({"round_values": "no"}, "option.value"),

@@ -25,7 +25,7 @@ def complete(folder: Path, name: str) -> None:
         records = independent.records_of(
             independent.rows_of(folder / name),
             told["item_type"] == "text",
-            told["scale"].get("words"),
+            told["scale"].get("labels", told["scale"].get("words")),
         )
         if "classes.csv" in told["files"]:
             classes, counts = independent.described(records, told)

@@ -85,6 +85,7 @@ VALUES = {
     ("n_users", "requested"): "asked for",
     ("trust", "inferred"): "worked out",
 }
+SCALED = {"labels": "words"}
 COUNTED = {"values": "labels", "singletons": "alone"}
 CLAIMED = {
     ("unit", "user"): "person",
@@ -130,10 +131,11 @@ def in_names_of_8(written):
         SETTINGS.get(name, name + "?" * (name in SETTINGS.values())): word(VALUES, name, value)
         for name, value in written["settings"].items()
     }
-    told["counts"] = {
-        COUNTED.get(name, name + "?" * (name in COUNTED.values())): value
-        for name, value in written["counts"].items()
-    }
+    for part, names in (("scale", SCALED), ("counts", COUNTED)):
+        told[part] = {
+            names.get(name, name + "?" * (name in names.values())): value
+            for name, value in written[part].items()
+        }
     if isinstance(written["claim"], dict):
         told["claim"] = {
             name: word(CLAIMED, name, value) for name, value in written["claim"].items()

@@ -21,7 +21,7 @@ from recveil.verification import verify
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
 WORDS = ("hate", 'dis"like', "like, a bit", "<b>love|`é`")
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 MAKERS = {
     "padded": lambda: PredictiveAnonymizer(5, seed=1),
     "simple": lambda: PredictiveAnonymizer(5, "simple", seed=1),
@@ -66,7 +66,7 @@ def test_what_the_files_say(made, name):
     assert told["format"] == "recveil-release-9"
     assert told["scale"] == {
         **{"low": 1.0, "high": 4.0, "step": 1.0},
-        **{"words": list(WORDS), "ordered": True},
+        **{"labels": list(WORDS), "ordered": True},
     }
     assert told["settings"].get("value_step", 1.0) == 1.0
     words = pq.read_table(folder / "ratings.parquet")["rating"].to_pylist()
@@ -124,14 +124,14 @@ def test_a_signed_copy_is_as_good(forged):
 CHANGES = {
     "format 5": lambda told: told.update(format="recveil-release-5"),
     "format 6": lambda told: told.update(format="recveil-release-6"),
-    "no words": lambda told: (told["scale"].pop("words"), told["scale"].pop("ordered")),
-    "fewer words": lambda told: told["scale"]["words"].pop(),
-    "other words": lambda told: told["scale"]["words"].__setitem__(0, "hatred"),
-    "another order": lambda told: told["scale"]["words"].reverse(),
-    "a formula": lambda told: told["scale"]["words"].__setitem__(0, "=1+1"),
-    "one twice": lambda told: told["scale"]["words"].__setitem__(0, WORDS[1]),
-    "a number": lambda told: told["scale"]["words"].__setitem__(0, 7),
-    "a text": lambda told: told["scale"].update(words="abcd"),
+    "no words": lambda told: (told["scale"].pop("labels"), told["scale"].pop("ordered")),
+    "fewer words": lambda told: told["scale"]["labels"].pop(),
+    "other words": lambda told: told["scale"]["labels"].__setitem__(0, "hatred"),
+    "another order": lambda told: told["scale"]["labels"].reverse(),
+    "a formula": lambda told: told["scale"]["labels"].__setitem__(0, "=1+1"),
+    "one twice": lambda told: told["scale"]["labels"].__setitem__(0, WORDS[1]),
+    "a number": lambda told: told["scale"]["labels"].__setitem__(0, 7),
+    "a text": lambda told: told["scale"].update(labels="abcd"),
     "order is no truth value": lambda told: told["scale"].update(ordered=1),
     "numbered from 0": lambda told: told["scale"].update(low=0.0, high=3.0),
     "in tenths": lambda told: told["settings"].update(value_step=0.1),

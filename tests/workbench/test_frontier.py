@@ -80,5 +80,5 @@ def test_nothing_is_drawn_of_nothing():
 
 
 def test_of_words_it_is_told_what_is_upwards():
-    (words,) = utilities_of([Row("words", 5, "k-anonymity", None, nominal_accuracy=0.6)])
+    (words,) = utilities_of([Row("nominal", 5, "k-anonymity", None, nominal_accuracy=0.6)])
     assert draw([], words, REIDENTIFICATION).up_title == "labels: share of the raw data’s gain →"

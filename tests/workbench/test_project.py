@@ -70,10 +70,11 @@ def test_what_is_no_database_is_told(tmp_path):
         Project(tmp_path / "project")
 
 
-def test_a_project_of_another_version_is_not_guessed_at(tmp_path):
+@pytest.mark.parametrize("version", [2, 7], ids=["whose results have other keys", "unknown"])
+def test_a_project_of_another_version_is_not_guessed_at(tmp_path, version):
     Project(tmp_path / "project").close()
     with sqlite3.connect(tmp_path / "project" / "project.sqlite") as database:
-        database.execute("PRAGMA user_version = 7")
+        database.execute(f"PRAGMA user_version = {version}")
     database.close()
     with raises("workbench.damaged"):
         Project(tmp_path / "project")

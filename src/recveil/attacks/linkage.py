@@ -420,7 +420,7 @@ def _rare_labels(table: ReleasedTable, ratings: Ratings) -> Table:
     most common one. The rarer a label is for an item, the higher are the odds above the item's
     popularity. The evidence is their square root.
     """
-    n_records, n_labels = table.indptr.size - 1, len(ratings.scale.words)
+    n_records, n_labels = table.indptr.size - 1, len(ratings.scale.labels)
     rows = np.repeat(np.arange(n_records), np.diff(table.indptr))
     pairs = table.indices * np.int64(n_labels) + np.rint(table.values).astype(np.int64) - 1
     sizes = table.candidates.sizes[rows]

@@ -298,7 +298,7 @@ _BETWEEN = "\x1f"
 
 def pairs_of(ratings: Ratings) -> Ratings:
     """Return implicit feedback in which each pair of item and label is an item."""
-    words = ratings.scale.words
+    words = ratings.scale.labels
     items: NDArray[Any] = np.array(
         [f"{item}{_BETWEEN}{word}" for item in ratings.items.tolist() for word in words], object
     )
@@ -309,7 +309,7 @@ def pairs_of(ratings: Ratings) -> Ratings:
 
 def released_pairs(table: ReleasedTable, ratings: Ratings) -> ReleasedTable:
     """Convert a release of nominal labels to one of pairs."""
-    n_words = len(ratings.scale.words)
+    n_words = len(ratings.scale.labels)
     indices = _paired(table.indices, table.values, n_words)
     values = np.ones_like(table.values)
     records = Records(table.candidates.sizes, table.indptr, indices, values)
@@ -331,7 +331,7 @@ class PairAnonymizer:
 
     def anonymize(self, pairs: Ratings) -> Sides:
         """Return a release of the pairs of some users."""
-        n_words = len(self.words.scale.words)
+        n_words = len(self.words.scale.labels)
         items, numbers = np.divmod(pairs.indices, n_words)
         own = Ratings(
             *(pairs.users, self.words.items, pairs.indptr, items.astype(np.int32)),

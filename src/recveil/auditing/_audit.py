@@ -263,7 +263,7 @@ def audit(
         if is_paired:
             reject_catalogue_of_words(item_catalog)
             adversaries = adversaries_of_labels(adversaries, PRESETS.values())
-        if original.scale.words:  # other files use the same words, coded by the same numbers
+        if original.scale.labels:  # other files use the same words, coded by the same numbers
             reading = {**reading, "scale": original.scale}
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.

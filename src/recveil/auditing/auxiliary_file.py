@@ -182,7 +182,7 @@ def _feedback(
     """
     scale, counts, likes = (reading.get(name) for name in ("scale", "counts", "likes"))
     if not _leaves_ratings_out(names, width, named):
-        if scale is not None and scale.words:
+        if scale is not None and scale.labels:
             return {"scale": scale}
         return {} if counts is None else {"counts": counts}
     if likes:

@@ -102,7 +102,7 @@ def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> No
             code="release.mismatch",
         )
     scale, released = ratings.scale, manifest.scale
-    if (scale.words or released.words) and scale != released:
+    if (scale.labels or released.labels) and scale != released:
         raise RecveilError(
             f"{name} holds ratings on the scale {released}, but these were read on {scale}; name "
             f"the same words in the same order ({option_of(released)})",

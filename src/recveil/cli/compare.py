@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _LIMITS = "Question"
 # "all" depends on the kind of table, which is read later.
-_OTHERS: dict[str, Literal["likes", "words"]] = {
+_OTHERS: dict[str, Literal["likes", "nominal"]] = {
     "likes": "likes",
-    "nominal labels": "words",
+    "nominal labels": "nominal",
 }
 
 

@@ -15,7 +15,7 @@ def demo(
         typer.Option(
             "--output",
             "-o",
-            help="The folder for the k-anonymous release; the synthetic users go to OUTPUT-drawn.",
+            help="The folder for the k-anonymous release; synthetic users go to OUTPUT-synthetic.",
         ),
     ] = Path("recveil-demo"),
     k: Annotated[int, typer.Option(help="Minimum number of users per published row.")] = 5,

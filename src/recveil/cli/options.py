@@ -104,7 +104,14 @@ RENAMED = {
 }
 
 _RENAMED_VALUES = {
+    ("anonymize", "method"): {"words": "nominal"},
     ("anonymize", "protect"): {"labels": "mean"},
+    ("anonymize", "values"): {"model": "predicted"},
+    ("compare", "methods"): {
+        "padded-model": "padded-predicted",
+        "words": "nominal",
+        "words-shares": "nominal-shares",
+    },
     ("compare", "risk"): {"person": "reidentification", "group": "class"},
 }
 
@@ -124,25 +131,23 @@ def rename_options(arguments: list[str]) -> list[str]:
         name, equals, value = argument.partition("=")
         if not name.startswith("--"):
             continue
-        new = RENAMED.get(verb, {}).get(name.removeprefix("--"))
-        if new is not None:
-            echo(f"{name} is now --{new}", err=True)
-            renamed[place] = f"--{new}{equals}{value}"
-        if equals:
-            renamed[place] = (
-                f"{renamed[place].partition('=')[0]}={rename_value(verb, name[2:], value)}"
-            )
-        elif place + 1 < end:
-            renamed[place + 1] = rename_value(verb, name[2:], arguments[place + 1])
+        option = RENAMED.get(verb, {}).get(name[2:], name[2:])
+        if option != name[2:]:
+            echo(f"{name} is now --{option}", err=True)
+        renamed[place] = f"--{option}{equals}{rename_values(verb, option, value)}"
+        if not equals and place + 1 < end:
+            renamed[place + 1] = rename_values(verb, option, arguments[place + 1])
     return renamed
 
 
-def rename_value(verb: str, option: str, value: str) -> str:
-    """Replace the old name of a value, and report it on standard error."""
-    new = _RENAMED_VALUES.get((verb, option), {}).get(value)
-    if new is not None:
-        echo(f"--{option} {value} is now {new}", err=True)
-    return value if new is None else new
+def rename_values(verb: str, option: str, text: str) -> str:
+    """Replace old names of values, with commas between, and report each on standard error."""
+    new = _RENAMED_VALUES.get((verb, option), {})
+    values = text.split(",")
+    for value in values:
+        if value in new:
+            echo(f"--{option} {value} is now {new[value]}", err=True)
+    return ",".join(new.get(value, value) for value in values)
 
 
 # By name: the annotation that typer reads, and the default.

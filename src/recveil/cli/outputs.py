@@ -118,7 +118,10 @@ def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
             raise typer.BadParameter(
                 f"{folder.label} has no name; expected a folder in another one"
             )
-        siblings = {"anonymize": [".private"], "demo": [".private", "-drawn", "-drawn.private"]}
+        siblings = {
+            "anonymize": [".private"],
+            "demo": [".private", "-synthetic", "-synthetic.private"],
+        }
         for suffix in siblings.get(verb, []):
             yield NamedPath(
                 f"{folder.name}, which also writes", whole.with_name(whole.name + suffix)

@@ -27,7 +27,7 @@ def sample(
 
     The ratings are not read, so no privacy budget is spent: the table keeps the model's guarantee.
 
-    Example: `recveil sample model --n-users 10000 -o drawn`
+    Example: `recveil sample model --n-users 10000 -o synthetic`
     """
     from recveil.cli.outputs import write_json
     from recveil.methods import sample

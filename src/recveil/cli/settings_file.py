@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 import typer
 from typer.models import OptionInfo
 
-from recveil.cli.options import RENAMED, rename_value
+from recveil.cli.options import RENAMED, rename_values
 from recveil.report.terminal import echo
 from recveil.runtime.atomic_writes import reject_in_release, write_atomically
 from recveil.runtime.devices import (
@@ -371,7 +371,7 @@ def _checked(
             code="option.unknown",
         )
     if isinstance(value, str):
-        value = rename_value(verb, option.name, value)
+        value = rename_values(verb, option.name, value)
     if option.is_secret:
         raise RecveilError(
             f"{where} {option.name} is a secret of the publisher, which no file may contain; "

@@ -42,16 +42,16 @@ from recveil.runtime.errors import RecveilError, describe_count, listed, suggest
 from recveil.runtime.progress import THE_REST, parts
 
 # What a table holds, as far as methods differ in their input.
-Feedback = Literal["ratings", "likes", "words"]
+Feedback = Literal["ratings", "likes", "nominal"]
 _FITTING: dict[Feedback, tuple[str, ...]] = {
     "ratings": ("ratings", "both", "any"),
     "likes": ("likes", "both", "any"),
-    "words": ("words", "any"),
+    "nominal": ("nominal", "any"),
 }
 
 
 def kind_of(ratings: Ratings) -> Feedback:
-    """Return what a table holds; "words" are nominal labels.
+    """Return what a table holds; "nominal" are nominal labels.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def kind_of(ratings: Ratings) -> Feedback:
     'ratings'
     """
     if not ratings.scale.ordered:
-        return "words"
+        return "nominal"
     return "likes" if ratings.is_unary else "ratings"
 
 
@@ -68,7 +68,7 @@ def usual_methods(*, of: Feedback = "ratings") -> list[str]:
 
     Parameters
     ----------
-    of : {"ratings", "likes", "words"}
+    of : {"ratings", "likes", "nominal"}
         What the table holds.
 
     Examples
@@ -77,8 +77,8 @@ def usual_methods(*, of: Feedback = "ratings") -> list[str]:
     ['padded', 'padded-bisecting', 'simple', 'simple-bisecting']
     >>> usual_methods(of="likes")
     ['k-corating-likes', 'sparse', 'synthetic-10', 'synthetic-3', 'synthetic-1', 'raw']
-    >>> usual_methods(of="words")
-    ['words', 'words-shares', 'raw']
+    >>> usual_methods(of="nominal")
+    ['nominal', 'nominal-shares', 'raw']
     """
     known = variants_of(of)
     return [
@@ -87,7 +87,7 @@ def usual_methods(*, of: Feedback = "ratings") -> list[str]:
 
 
 def variants_of(of: Feedback) -> list[str]:
-    """Return the names of the variants for ratings, likes, or words."""
+    """Return the names of the variants for ratings, likes, or nominal labels."""
     return [name for name, (_, variant) in all_variants().items() if variant.of in _FITTING[of]]
 
 
@@ -97,7 +97,7 @@ def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[st
     Parameters
     ----------
     names : iterable of str
-    of : {"ratings", "likes", "words"}
+    of : {"ratings", "likes", "nominal"}
         What releases are to be made of.
 
     Raises
@@ -135,8 +135,8 @@ def reject_unknown(names: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> reject_unknown(["words", "raw"])
-    ['words', 'raw']
+    >>> reject_unknown(["nominal", "raw"])
+    ['nominal', 'raw']
     """
     chosen: dict[str, None] = {}
     for name in names:
@@ -149,7 +149,7 @@ def reject_unknown(names: Iterable[str]) -> list[str]:
 _NAMES: dict[Feedback, str] = {
     "ratings": "ratings",
     "likes": "likes",
-    "words": "nominal labels",
+    "nominal": "nominal labels",
 }
 
 

@@ -167,7 +167,7 @@ def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading
             code="release.mismatch",
         )
     table_scale = result.ratings.scale
-    if (table_scale.words or scale.words) and table_scale != scale:
+    if (table_scale.labels or scale.labels) and table_scale != scale:
         raise RecveilError(
             f"{result.name}: read on the scale {table_scale}, but the release has {scale}; name "
             f"the same labels in the same order ({option_of(scale)}), or none",

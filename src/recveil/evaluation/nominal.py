@@ -18,7 +18,7 @@ from recveil.evaluation.recipient import Served, default_recommenders, fit_all, 
 from recveil.evaluation.retained import Measured, resample, share_interval, with_interval
 from recveil.evaluation.split import HeldOut, Split, TrainingTable, UserRows, inner_splits
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.rating_scale import words_in
+from recveil.ratings.rating_scale import labels_in
 from recveil.runtime.errors import RecveilError, listed
 from recveil.runtime.safe_repr import brief
 
@@ -40,7 +40,7 @@ class NominalPredictor(ABC):
     def fit(self, table: TrainingTable) -> Self:
         """Learn from a table of nominal labels."""
         self._table = table
-        self._n_values = len(table.scale.words)
+        self._n_values = len(table.scale.labels)
         counts = value_counts(table.rows.indices, table.rows.values, table.weights, table)
         overall = counts.sum(axis=0)
         self._overall = (overall + 1) / (overall.sum() + self._n_values)
@@ -170,7 +170,7 @@ def value_counts(
     table: TrainingTable | Ratings,
 ) -> Numbers:
     """Return how many users gave each label to each item, shape (n_items, n_values)."""
-    n_values = len(table.scale.words)
+    n_values = len(table.scale.labels)
     at = items.astype(np.int64) * n_values + np.rint(values).astype(np.int64) - 1
     counts = np.bincount(at, weights=weights, minlength=table.n_items * n_values)
     return np.asarray(counts.reshape(-1, n_values), np.float64)
@@ -307,7 +307,7 @@ def liked_values(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple
 
     Examples
     --------
-    >>> liked_values("up", RatingScale.of_words("down,meh,up", ordered=False))
+    >>> liked_values("up", RatingScale.of_labels("down,meh,up", ordered=False))
     ('up',)
     """
     if liked is None:
@@ -319,21 +319,21 @@ def liked_values(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple
             f"leave it out",
             code="option.unsupported",
         )
-    named = words_in(liked) if isinstance(liked, str) else tuple(liked)
-    unknown = [word for word in named if word not in scale.words]
+    named = labels_in(liked) if isinstance(liked, str) else tuple(liked)
+    unknown = [word for word in named if word not in scale.labels]
     if unknown or not named:
         raise RecveilError(
             f"liked (--liked) names {listed(unknown or ['nothing'], 60)}; expected some of the "
-            f"labels {listed(scale.words, 120)}",
+            f"labels {listed(scale.labels, 120)}",
             code="option.value",
         )
-    if len(set(named)) == len(scale.words):
+    if len(set(named)) == len(scale.labels):
         raise RecveilError(
             "liked (--liked) names all labels, so that every rated item would be liked; name some "
             "of the labels, or leave it out",
             code="option.value",
         )
-    return tuple(word for word in scale.words if word in named)
+    return tuple(word for word in scale.labels if word in named)
 
 
 def serve_liked(
@@ -343,8 +343,8 @@ def serve_liked(
 
     Rating predictors are left out: the step from rated to liked is no distance.
     """
-    levels = np.ones(len(table.scale.words))
-    levels[[table.scale.words.index(word) for word in liked]] = 2
+    levels = np.ones(len(table.scale.labels))
+    levels[[table.scale.labels.index(word) for word in liked]] = 2
 
     def leveled(rows: UserRows) -> UserRows:
         return rows._replace(values=_at(levels, rows.values))

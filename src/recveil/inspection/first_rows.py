@@ -189,8 +189,8 @@ def _has_rows(text: str, known: list[set[str]], ratings: Ratings) -> bool:
 
 
 def _is_rating(field: str, ratings: Ratings) -> bool:
-    if ratings.scale.words:
-        return field in ratings.scale.words
+    if ratings.scale.labels:
+        return field in ratings.scale.labels
     try:
         return bool(ratings.scale.contains([float(field)]).all())
     except ValueError:

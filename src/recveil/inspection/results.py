@@ -33,10 +33,10 @@ class End(NamedTuple):
 
 
 @brief
-class WordUse(NamedTuple):
+class LabelUse(NamedTuple):
     """Use of an ordinal or nominal label as a rating."""
 
-    word: str
+    label: str
     # Numbers of ratings and of users with this label
     ratings: int
     users: int
@@ -98,13 +98,13 @@ class Inspection(Reportable):
         ]
 
     @property
-    def words(self) -> list[WordUse]:
+    def labels(self) -> list[LabelUse]:
         """Each label of the scale and its counts; empty if ratings are numbers."""
         ratings = self.ratings
         users = ratings.user_positions()
         return [
-            WordUse(word, int(here.sum()), int(np.unique(users[here]).size))
-            for at, word in enumerate(ratings.scale.words, 1)
+            LabelUse(label, int(here.sum()), int(np.unique(users[here]).size))
+            for at, label in enumerate(ratings.scale.labels, 1)
             for here in [ratings.values == at]
         ]
 

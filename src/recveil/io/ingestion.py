@@ -192,9 +192,9 @@ def equal_as_likes(reading: Reading) -> Reading:
 def with_scale_notes(reading: Reading) -> Reading:
     """Add notes on doubtful ends and steps of an inferred scale, which stays marked as inferred."""
     remedy = (
-        "Name all words with words (--words), and drop others with drop_off_scale "
+        "Name all labels with words (--words), and drop others with drop_off_scale "
         "(--drop-off-scale)."
-        if reading.ratings.scale.words
+        if reading.ratings.scale.labels
         else "Name it with scale (--scale), and drop invalid ratings with drop_off_scale "
         "(--drop-off-scale)."
     )
@@ -302,7 +302,7 @@ def _understand(
     **reading: Unpack[ReadingOptions],
 ) -> Reading:
     """Read ratings from any input; an inferred scale stays marked as such."""
-    scale, are_words = parse_scale_option(
+    scale, are_labels = parse_scale_option(
         reading.get("scale"), reading.get("order"), reading.get("words")
     )
     layout = layout_of(**reading)
@@ -311,7 +311,7 @@ def _understand(
         counts=reading.get("counts"),
         scale=scale,
         one_value=one_value,
-        words=are_words,
+        words=are_labels,
         points=layout.decimal == ".",
     )
     chosen = (reading.get("user"), reading.get("item"), reading.get("rating"), reading.get("time"))
@@ -420,7 +420,7 @@ def read_ratings(
         100, 300 and 1,000), or to likes.
     order : str or iterable of str, optional
         Words used as ratings, from the lowest; a string separates them with commas. Equivalent to
-        the `scale` ``RatingScale.of_words(order)``.
+        the `scale` ``RatingScale.of_labels(order)``.
     words : str or iterable of str, optional
         Words used as ratings, without an order, or "all" for those of the table.
 
@@ -479,7 +479,7 @@ def _require_no_repeated_header(
 ) -> None:
     """Raise a RecveilError for a repeated header, as in concatenated files.
 
-    An invalid rating also reveals it, but likes and words would have another user.
+    An invalid rating also reveals it, but likes and labels would have another user.
     """
     is_header: Any = True
     for role in ("user", "item"):

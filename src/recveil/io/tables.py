@@ -263,8 +263,8 @@ def read_source(
 ) -> Source:
     """Read the columns of users, items, ratings and, if requested, times of a file."""
     layout = layout or Layout()
-    are_words = feedback.words or (scale is not None and bool(scale.words))
-    if are_words and layout.wide:
+    are_labels = feedback.words or (scale is not None and bool(scale.labels))
+    if are_labels and layout.wide:
         raise RecveilError(
             f"{path.name}: wide (--wide) is given, but the cells of a matrix are numbers; write "
             f"words one a row, as user,item,rating",
@@ -277,7 +277,7 @@ def read_source(
         source = _read_server(path, format, selection, layout)
     else:
         source = _read_files(path, format, selection, layout)
-    if are_words:
+    if are_labels:
         _reject_word_as_name(path.name, source, scale)
     else:
         source = with_points(source, layout.decimal)
@@ -292,7 +292,7 @@ def read_source(
 def _reject_word_as_name(where: str, source: Source, scale: RatingScale | None) -> None:
     """Reject a first row without numbers that was mistaken for column names."""
     name = source.names.get("rating")
-    if scale is not None and isinstance(name, str) and name in scale.words:
+    if scale is not None and isinstance(name, str) and name in scale.labels:
         raise RecveilError(
             f"{where}: its first line, with {quoted(name, 40)} in it, was taken for names of "
             f"columns; if it is a row, set format (--format csv-plain, or movielens-tab)",

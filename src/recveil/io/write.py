@@ -64,12 +64,12 @@ def write_csv(ratings: Ratings, temporary: Path, target: Path) -> None:
 def write_inter(ratings: Ratings, temporary: Path, target: Path) -> None:
     """Write an atomic file of RecBole."""
     _reject_texts(
-        (*ratings.users, *ratings.items, *ratings.scale.words),
+        (*ratings.users, *ratings.items, *ratings.scale.labels),
         r"[\t\r\n]",
         f"{target.name}: %s holds a tab or a line break, which .inter does not support",
     )
     table = written_table(ratings)
-    types = RECBOLE_TYPES | ({"rating": "rating:token"} if ratings.scale.words else {})
+    types = RECBOLE_TYPES | ({"rating": "rating:token"} if ratings.scale.labels else {})
     header = "\t".join(types[name] for name in table.column_names)
     _write_text(table, header, "\t", temporary, target)
 
@@ -91,9 +91,9 @@ def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
         f"{target.name}: %s holds a tab, a line break, or a space at an end, which surprise's "
         f"layout does not support",
     )
-    if ratings.scale.words:
+    if ratings.scale.labels:
         raise RecveilError(
-            f"{target.name}: surprise reads numbers, but these ratings are words "
+            f"{target.name}: surprise reads numbers, but these ratings are labels "
             f"({ratings.scale}); write CSV or Parquet",
             code="table.kind",
         )

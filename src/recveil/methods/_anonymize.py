@@ -41,7 +41,7 @@ class MethodOptions(TypedDict, total=False):
     grouping: str | None
     predictor: str | None
     round_values: str | float | None
-    values: Literal["rated", "model"] | None
+    values: Literal["rated", "predicted"] | None
     privacy_levels: str | PathLike[str] | None
     b: int
     l: int  # noqa: E741

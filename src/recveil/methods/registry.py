@@ -24,7 +24,7 @@ from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPe
 from recveil.methods.components import GROUPINGS, PREDICTORS, component_name
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.k_corating.fills import FILLS
-from recveil.methods.nominal.anonymizer import SharedWords, expect_words
+from recveil.methods.nominal.anonymizer import NominalAnonymizer, expect_nominal
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, value_step
 from recveil.methods.release_summary import (
     CoRatedSummary,
@@ -37,10 +37,10 @@ from recveil.methods.release_summary import (
 from recveil.methods.size_estimates import (
     Foreseen,
     foresee_k_corating,
+    foresee_nominal,
     foresee_predictive,
     foresee_sparse,
     foresee_synthetic,
-    foresee_words,
 )
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic.options import (
@@ -68,7 +68,7 @@ from recveil.release.registry import (
 from recveil.release.sides import Anonymizer, Sides
 from recveil.release.specs.baselines import BASELINES as _BASELINES
 from recveil.release.specs.k_corating import K_CORATING
-from recveil.release.specs.predictive import PREDICTIVE, WORDS
+from recveil.release.specs.predictive import NOMINAL, PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.errors import RecveilError, unknown
@@ -92,7 +92,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         round_values="none" if step is None else step,
         b=claim.b,
         l=claim.l,
-        values="model" if "values" in settings else "rated",
+        values=settings.get("values", "rated"),
         seed=seed,
     )
 
@@ -141,14 +141,14 @@ def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
     return SparseRows(manifest.claim.k, manifest.settings["cluster_size"], seed=seed)
 
 
-def words_again(manifest: Manifest, seed: int) -> SharedWords | None:
+def nominal_again(manifest: Manifest, seed: int) -> NominalAnonymizer | None:
     """Return an anonymizer for nominal labels; None if the grouping is custom."""
     groupings = {kind.__name__: name for name, kind in GROUPINGS.items()}
     settings = manifest.settings
     if settings["grouping"] not in groupings:
         return None
     name = groupings[settings["grouping"]]
-    return SharedWords(manifest.claim.k, settings["homogenize"], name, seed=seed)
+    return NominalAnonymizer(manifest.claim.k, settings["homogenize"], name, seed=seed)
 
 
 Options = Mapping[str, Any]
@@ -283,11 +283,11 @@ _MAKERS: dict[str, Maker] = {
             summarize=summarize_sparse,
         ),
         Maker(
-            WORDS,
-            SharedWords,
-            words_again,
-            expect=expect_words,
-            foresee=foresee_words,
+            NOMINAL,
+            NominalAnonymizer,
+            nominal_again,
+            expect=expect_nominal,
+            foresee=foresee_nominal,
         ),
         *(Maker(method=method, make=_CLASSES[method.title]) for method in _BASELINES),
     )
@@ -319,7 +319,7 @@ def method_names() -> tuple[str, ...]:
     Examples
     --------
     >>> method_names()
-    ('predictive', 'k-corating', 'sparse', 'synthetic', 'words')
+    ('predictive', 'k-corating', 'sparse', 'synthetic', 'nominal')
     """
     return tuple(method.name for method in all_methods() if method.card)
 

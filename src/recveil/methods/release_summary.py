@@ -81,7 +81,7 @@ class SyntheticSummary(NamedTuple):
     @classmethod
     def of(cls, release: Sides) -> "SyntheticSummary":
         """Summarize a release."""
-        return cls(release.private.settings["tastes"])
+        return cls(release.private.settings["n_factors"])
 
 
 # A registered method may have sentences instead.

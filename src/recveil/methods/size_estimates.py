@@ -83,7 +83,7 @@ def foresee_predictive(
     return _with_memory(ratings, groups, expected, _A_RATING["predictive"], basis)
 
 
-def foresee_words(
+def foresee_nominal(
     ratings: Ratings, k: int | None, _options: Options, layout: str, file_format: str
 ) -> Foreseen:
     """Estimate a release of nominal labels, whose rows are padded."""

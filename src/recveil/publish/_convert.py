@@ -118,7 +118,7 @@ def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
     if options.get("scale") is None and scale.unary:
         options["likes"] = True
     elif options.get("scale") is None:  # values are means between the scale's steps
-        options["scale"] = scale if scale.words else RatingScale(scale.low, scale.high)
+        options["scale"] = scale if scale.labels else RatingScale(scale.low, scale.high)
     found = understand(release.to_arrow(per_user=True), **options)
     n_users = found.ratings.n_users
     of = describe_count(n_users, "user")

@@ -44,12 +44,12 @@ def card_page(
         _plain(card.description),
         "\n".join(facts),
         rest.strip("\n"),
-        _section("How it came about", [card.collection, *found.origin, left_out(manifest)]),
-        _section("What adversaries found, as measured by the publisher", found.risk),
-        _section("What it is still worth, as measured by the publisher", found.utility),
-        f"This describes the release whose `release.json` has the SHA-256 `{sha256}`. What is said "
-        f"of promises, files and settings stands in its `README.md`, too; commands are meant to be "
-        f"run in its folder, `{in_quotes(name)}`.",
+        _section("How the release was made", [card.collection, *found.origin, left_out(manifest)]),
+        _section("Measured risk, as stated by the publisher", found.risk),
+        _section("Retained utility, as stated by the publisher", found.utility),
+        f"This describes the release whose `release.json` has the SHA-256 `{sha256}`. Its "
+        f"`README.md` has the same statements on guarantees, files and settings. Run the commands "
+        f"in its folder, `{in_quotes(name)}`.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -60,11 +60,11 @@ def left_out(manifest: Manifest) -> str:
     if not dropped:
         return ""
     rated = "liked" if manifest.scale.unary else "rated"
-    return f"Rows left out, as their people had {rated} the item more than once: {dropped:,}."
+    return f"Rows omitted because the user had {rated} the item more than once: {dropped:,}."
 
 
 def _section(title: str, sentences: Iterable[str]) -> str:
-    """Return a heading with a list below it; nothing if there is nothing to be listed."""
+    """Return a heading with a list below it, or nothing for an empty list."""
     content = "\n".join(f"- {_plain(sentence)}" for sentence in sentences if sentence)
     return f"## {title}\n\n{content}" if content else ""
 
@@ -113,20 +113,19 @@ _ENCODINGS = {
     ".json": "application/json",
 }
 _MEANINGS = {
-    "user_id": "a pseudonym, invented for this release",
-    "item_id": "the item, under its own id",
-    "rating": "the published label",
-    "group_size": "how many people share the record",
-    "k": "how many people the record promises to stand for",
+    "user_id": "a pseudonym, chosen at random for this release",
+    "item_id": "the id of the item",
+    "rating": "the published value",
+    "group_size": "the number of users who share the record",
+    "k": "the minimum number of users who share the record",
 }
 
 
-# For likes, in place of the rating's field.
-_HIDDEN_ITEM = "the item, under a pseudonym, invented for this release"
+_HIDDEN_ITEM = "a pseudonym of the item, chosen at random for this release"
 _ALWAYS_1 = "always 1, for programs that need a rating: the feedback is implicit"
 _MEASURED = "Measured by the publisher: "
 _PERSONAL = "rai:personalSensitiveInformation"
-# What a publisher's card says, or what they measured: it follows from no file.
+# Statements and measurements of the publisher, which follow from no file.
 _UNCHECKED = {
     *("name", "description", "license", "datePublished", "url", "version", "citeAs", "keywords"),
     *("creator", "publisher", "sc:contactPoint", "rai:dataCollection", "rai:dataUseCases"),
@@ -146,7 +145,7 @@ def croissant(
 ) -> str:
     """Return the deterministic JSON description of a release.
 
-    Its statements on privacy, including what is not promised, are those of the release's card.
+    Its statements on privacy, including what is not guaranteed, are those of the release's card.
     """
     content_name = manifest.ratings_file or ""
     sections = _sections(data_card(manifest, content_name))
@@ -167,12 +166,12 @@ def croissant(
         "encodingFormat": _ENCODINGS[".parquet"],
         "includes": ALL_PARTS,
     }
+    what = "interactions" if manifest.scale.unary else "ratings"
     about: dict[str, object] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "name": card.title or name,
-        "description": card.description
-        or f"Anonymized {'likes' if manifest.scale.unary else 'ratings'}. {promised} {_LIMITS}",
+        "description": card.description or f"Anonymized {what}. {promised} {_LIMITS}",
         "conformsTo": [VERSION, _RAI_VERSION],
         "isLiveDataset": False,
         **_words_of(card),
@@ -213,15 +212,15 @@ def problems_of_croissant(
     right = _without_card(manifest, files)
     for name, value in right.items():
         if name not in _UNCHECKED and _without_base(name, content.get(name)) != value:
-            yield f"{name} is not what follows from the release; run recveil describe again"
+            yield f"{name} does not follow from the release; run recveil describe again"
     personal, of_release = _as_list(content, _PERSONAL), right[_PERSONAL]
     if personal[: len(of_release)] != of_release:
-        yield f"{_PERSONAL} does not begin with what the release promises, and does not promise"
+        yield f"{_PERSONAL} does not begin with the guarantees of the release and their limits"
     measured = [*personal[len(of_release) :], *_as_list(content, "rai:dataUseCases")]
     if not all(str(each).startswith(_MEASURED) for each in measured):
-        yield f"a sentence on privacy or use does not say that it was {_MEASURED[:-2].lower()}"
+        yield f"a sentence on privacy or use does not state that it was {_MEASURED[:-2].lower()}"
     for name in sorted(set(map(str, content)) - set(right) - _UNCHECKED):
-        yield f"{quoted(name)} is no part of a description that recveil writes"
+        yield f"{quoted(name)} is not a part of a description by recveil"
 
 
 def texts_of_publisher(content: Any, manifest: Manifest, files: dict[str, FileEntry]) -> list[str]:
@@ -264,7 +263,7 @@ def _by_publisher(sentences: tuple[str, ...]) -> list[str]:
 
 
 def _words_of(card: PublisherCard) -> dict[str, object]:
-    """Return what the publisher says, where they do."""
+    """Return the statements that the publisher's card makes."""
     words: dict[str, object] = {
         "license": card.licence,
         "datePublished": card.date,
@@ -297,20 +296,20 @@ def _file(name: str, entry: FileEntry, base: str) -> dict[str, object]:
 
 def _records(manifest: Manifest, file: str) -> dict[str, object]:
     where = "fileSet" if file == ALL_PARTS else "fileObject"
-    words = manifest.scale.words
+    labels = manifest.scale.labels
     order = "from the lowest to the highest" if manifest.scale.ordered else "without an order"
-    label = f"{_MEANINGS['rating']}: one of these words, {order}: {', '.join(words)}"
-    meanings = _MEANINGS | ({"rating": label} if words else {})
+    rating = f"{_MEANINGS['rating']}: one of these labels, {order}: {', '.join(labels)}"
+    meanings = _MEANINGS | ({"rating": rating} if labels else {})
     meanings |= {"rating": _ALWAYS_1} if manifest.scale.unary else {}
     meanings |= {"item_id": _HIDDEN_ITEM} if hides_items(manifest.settings) else {}
-    line = "like" if manifest.scale.unary else "label"
+    line = "interaction" if manifest.scale.unary else "value"
     if publishes_counts(manifest.settings):
         meanings["rating"] += f": a level of a count ({count_levels()})"
     return {
         "@type": "cr:RecordSet",
         "@id": "ratings",
         "name": "ratings",
-        "description": f"The published records, one line a {line}.",
+        "description": f"The published records, one {line} per line.",
         "field": [
             {
                 "@type": "cr:Field",

@@ -62,7 +62,7 @@ def rating_writer(
     fields = {
         "user_id": pa.string(),
         "item_id": pa.array(published.items).type,
-        "rating": pa.string() if published.scale.words else pa.float64(),
+        "rating": pa.string() if published.scale.labels else pa.float64(),
     }
     if in_groups:
         fields["group_size"] = pa.int64()
@@ -462,15 +462,15 @@ def _who_is_where(release: Sides, layout: str) -> pa.Table:
 def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by: Writing) -> None:
     private: Private = release.private
     assignment = by.write_users(release, folder, layout)
-    content = "who is behind every published row"
+    content = "the users of every published row"
     if not release.published.claim.about.contains_users:
-        what = "likes" if release.published.scale.unary else "ratings"
-        content = f"whose {what} the release was drawn from"
+        what = "interactions" if release.published.scale.unary else "ratings"
+        content = f"the users whose {what} the synthetic users were sampled from"
     if private.items is not None:
         names = {"item_id": pa.array(private.items), "published_id": release.published.items}
         pq.write_table(pa.table(names), folder / HIDDEN_ITEMS_FILE)
     about = {
-        "note": f"Keep this folder secret: it tells {content}.",
+        "note": f"Keep this folder secret: it reveals {content}.",
         "release": asdict(FileEntry.of(manifest)),
         "ratings_sha256": private.ratings_sha256,
         "seed": private.seed,

@@ -90,7 +90,7 @@ def _checked(file: str, name: str, value: Any) -> Any:
     if name not in _NAMES:
         suggestion = suggest_name(name, _NAMES)
         raise RecveilError(
-            f"{where} is no word of a card{suggestion}; expected {listed(_NAMES, 150)}",
+            f"{where} is not a key of a card{suggestion}; expected {listed(_NAMES, 150)}",
             code="settings.value",
         )
     if name == "keywords":
@@ -194,8 +194,8 @@ def read_findings(
         _reject_another(audit, "audit", sha256, manifest, name)
         if release.get("same_ratings") is False:
             raise RecveilError(
-                f"{audit.name}: {name} was not made from the ratings of this audit, so that its "
-                f"figures say nothing of it; make an audit of the ratings that it was made from",
+                f"{audit.name}: {name} was not made from the ratings of this audit, whose "
+                f"figures do not describe it; audit the ratings that it was made from",
                 code="release.mismatch",
             )
         if linkage is not None:
@@ -245,7 +245,7 @@ def _reject_another(file: Path, what: str, sha256: Any, manifest: Manifest, name
     if sha256 is None or sha256 != manifest.sha256:
         raise RecveilError(
             f"{file.name}: the {what} is of another release than {name}, by the SHA-256 of its "
-            f"release.json; make one of this",
+            f"release.json; make one of this release",
             code="release.mismatch",
         )
 
@@ -261,10 +261,12 @@ def _ground(content: Mapping[str, Any], manifest: Manifest) -> str:
 def _left_out(data: Mapping[str, Any]) -> list[str]:
     """Describe how many rows were left out; older audits count none without a rating."""
     counts = {
-        "they were off the scale": int(data["off_scale_dropped"]),
-        "they held no rating": int(data.get("unrated_dropped", 0)),
+        "the rating was off the scale": int(data["off_scale_dropped"]),
+        "they had no rating": int(data.get("unrated_dropped", 0)),
     }
-    return [f"Rows left out, as {why}: {dropped:,}." for why, dropped in counts.items() if dropped]
+    return [
+        f"Rows omitted because {why}: {dropped:,}." for why, dropped in counts.items() if dropped
+    ]
 
 
 def _origin(data: Mapping[str, Any], *, column_names: bool) -> list[str]:

@@ -116,7 +116,7 @@ class WrittenRelease:
         """
         if not self.manifest.scale.ordered:
             meanings = ", ".join(
-                f"{at} is {word}" for at, word in enumerate(self.manifest.scale.words, 1)
+                f"{at} is {label}" for at, label in enumerate(self.manifest.scale.labels, 1)
             )
             warnings.warn(
                 f"nominal labels have arbitrary numbers ({shortened(meanings)}): do not calculate "

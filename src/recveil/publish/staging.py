@@ -644,8 +644,8 @@ def _reject_existing(published: Path, private: Path, *, force: bool) -> None:
             )
         if others := foreign_to_a_release(target):
             raise RecveilError(
-                f"{target} has files besides a release ({', '.join(others[:3])}); move them away, "
-                f"or choose another output",
+                f"{target} has files that are not of a release ({', '.join(others[:3])}); move "
+                f"them away, or choose another output",
                 code="output.exists",
             )
 

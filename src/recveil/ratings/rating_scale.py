@@ -18,81 +18,81 @@ from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 
 # Describes where a row is, given its position.
 Locate = Callable[[int], str]
-# More distinct words are free text, not a scale.
-MOST_WORDS = 100
-LONGEST_WORD = 40
+# More distinct labels are free text, not a scale.
+MOST_LABELS = 100
+LONGEST_LABEL = 40
 # Text that a spreadsheet runs as a formula, also where it splits a cell; numbers such as -1 are
 # safe.
 _FORMULA = re.compile(r"(^|[;|])\s*'*[=+\-@＝＋－＠]")  # noqa: RUF001
 _NUMBER = re.compile(r"[+-][0-9]+(\.[0-9]+)?")
 
 
-def check_words(words: Sequence[str]) -> None:
-    """Raise a RecveilError unless the words can be published as ratings."""
-    for word in words:
-        if problem := problem_of_word(word):
-            raise RecveilError(f"word {quoted(word, 40)}: {problem}", code="scale.invalid")
-    if len(words) < 2:
+def check_labels(labels: Sequence[str]) -> None:
+    """Raise a RecveilError unless the labels can be published as ratings."""
+    for label in labels:
+        if problem := problem_of_label(label):
+            raise RecveilError(f"label {quoted(label, 40)}: {problem}", code="scale.invalid")
+    if len(labels) < 2:
         raise RecveilError(
-            f"words of ratings: expected two or more, got {len(words)} ({listed(words, 60)}); name "
-            f"all of them, with commas between",
+            f"labels of ratings: expected two or more, got {len(labels)} ({listed(labels, 60)}); "
+            f"name all of them, with commas between",
             code="scale.invalid",
         )
-    if len(words) > MOST_WORDS:
+    if len(labels) > MOST_LABELS:
         raise RecveilError(
-            f"words of ratings: {len(words):,} of them, where at most {MOST_WORDS} can be; is this "
-            f"a column of comments? Name another with rating (--rating)",
+            f"labels of ratings: {len(labels):,}; expected at most {MOST_LABELS}; is this a column "
+            f"of comments? Name another with rating (--rating)",
             code="scale.invalid",
         )
-    if len(set(words)) < len(words):
-        twice = next(word for at, word in enumerate(words) if word in words[:at])
+    if len(set(labels)) < len(labels):
+        twice = next(label for at, label in enumerate(labels) if label in labels[:at])
         raise RecveilError(
-            f"words of ratings: {quoted(twice, 40)} occurs twice; name each word once",
+            f"labels of ratings: {quoted(twice, 40)} occurs twice; name each label once",
             code="scale.invalid",
         )
 
 
-def problem_of_word(word: object) -> str:
-    """Return why a word cannot be published, with a remedy; "" if it can."""
-    if not isinstance(word, str):
-        return f"expected text, got {type(word).__name__}; write it as text"
-    if not word:
+def problem_of_label(label: object) -> str:
+    """Return why a label cannot be published, with a remedy; "" if it can."""
+    if not isinstance(label, str):
+        return f"expected text, got {type(label).__name__}; write it as text"
+    if not label:
         return "it is empty, which may mean no rating; leave such rows out"
-    if len(word) > LONGEST_WORD:
+    if len(label) > LONGEST_LABEL:
         return (
-            f"it has {len(word):,} characters, more than {LONGEST_WORD}; is this a column of "
+            f"it has {len(label):,} characters, more than {LONGEST_LABEL}; is this a column of "
             f"comments? Name another with rating (--rating)"
         )
-    if word != word.strip():
+    if label != label.strip():
         return "it begins or ends with a space; remove the space"
-    if not word.isprintable():
+    if not label.isprintable():
         return "it contains a line break or an invisible character; rename it"
-    if _FORMULA.search(word) and not _NUMBER.fullmatch(word):
+    if _FORMULA.search(label) and not _NUMBER.fullmatch(label):
         return "a spreadsheet would run it as a formula; rename it"
     return ""
 
 
-def words_in(text: str) -> tuple[str, ...]:
-    """Parse comma-separated words; a word with a comma must be quoted.
+def labels_in(text: str) -> tuple[str, ...]:
+    """Parse comma-separated labels; a label with a comma must be quoted.
 
     Examples
     --------
-    >>> words_in('hate, "well, no",like')
+    >>> labels_in('hate, "well, no",like')
     ('hate', 'well, no', 'like')
     """
     try:
         (found,) = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
         raise RecveilError(
-            f"words {quoted(text)}: expected them with commas between, such as hate,like,love; put "
-            f"one that holds a comma between quotes",
+            f"labels {quoted(text)}: expected commas between them, such as hate,like,love; quote a "
+            f"label that contains a comma",
             code="scale.invalid",
         ) from None
-    return tuple(word.strip() for word in found)
+    return tuple(label.strip() for label in found)
 
 
-def alike(words: Iterable[str]) -> list[tuple[str, str]]:
-    """Return pairs of words that differ only in letter case, spaces or Unicode encoding.
+def alike(labels: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs of labels that differ only in letter case, spaces or Unicode encoding.
 
     Examples
     --------
@@ -101,26 +101,26 @@ def alike(words: Iterable[str]) -> list[tuple[str, str]]:
     """
     first: dict[str, str] = {}
     pairs = []
-    for word in words:
-        usual = first.setdefault(_folded(word), word)
-        if usual != word:
-            pairs.append((usual, word))
+    for label in labels:
+        usual = first.setdefault(_folded(label), label)
+        if usual != label:
+            pairs.append((usual, label))
     return pairs
 
 
-def nearest_word(text: str, words: Iterable[str]) -> str | None:
-    """Return the word that differs from a text only in letter case and spaces.
+def nearest_label(text: str, labels: Iterable[str]) -> str | None:
+    """Return the label that differs from a text only in letter case and spaces.
 
     Examples
     --------
-    >>> nearest_word("Like ", ["like", "love"])
+    >>> nearest_label("Like ", ["like", "love"])
     'like'
     """
-    return next((word for word in words if _folded(word) == _folded(text)), None)
+    return next((label for label in labels if _folded(label) == _folded(text)), None)
 
 
-def _folded(word: str) -> str:
-    return "".join(unicodedata.normalize("NFC", word).casefold().split())
+def _folded(label: str) -> str:
+    return "".join(unicodedata.normalize("NFC", label).casefold().split())
 
 
 # A finer scale is treated as continuous (step None).
@@ -129,7 +129,7 @@ MOST_LEVELS = 10_000
 # With more steps, neighbouring levels are the same number.
 _MOST_STEPS = 2**53
 
-# Maximum length of a list of words in a description.
+# Maximum length of a list of labels in a description.
 _LONGEST_TEXT = 80
 # Whole numbers below this are shown with all digits.
 _LARGEST_IN_FULL = 1e15
@@ -156,17 +156,17 @@ class RatingScale:
     unary : bool
         Whether the ratings are likes: the user chose the item, without a rating. Every value is 1;
         all such scales equal `LIKES`.
-    words : tuple of str
-        The word of each level, from the lowest, which is 1. Use `of_words` to build such a scale.
-        Only these words are published, and no values between them.
+    labels : tuple of str
+        The label of each level, from the lowest, which is 1. Use `of_labels` to build such a scale.
+        Only these labels are published, and no values between them.
     ordered : bool
-        Whether the words have an order. If not, they can only be equal or different.
+        Whether the labels have an order. If not, they can only be equal or different.
 
     Raises
     ------
     RecveilError
         If a number is not finite, `low` is above `high`, or `step` does not divide the range; for
-        words that cannot be published.
+        labels that cannot be published.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class RatingScale:
     step: float | None = None
     inferred: bool = field(default=False, compare=False, repr=False)
     unary: bool = field(default=False, repr=False)
-    words: tuple[str, ...] = field(default=(), repr=False)
+    labels: tuple[str, ...] = field(default=(), repr=False)
     ordered: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
@@ -200,8 +200,8 @@ class RatingScale:
             raise RecveilError(
                 f"scale {self}: expected finite numbers; write LOW:HIGH:STEP", code="scale.invalid"
             )
-        if self.words:
-            self._check_words()
+        if self.labels:
+            self._check_labels()
         if self.low > self.high:
             raise RecveilError(
                 f"scale {self}: its low end is above its high end; swap them", code="scale.invalid"
@@ -222,41 +222,41 @@ class RatingScale:
                 code="scale.invalid",
             )
 
-    def _check_words(self) -> None:
-        check_words(self.words)
-        if (self.low, self.high, self.step) != (1, len(self.words), 1):
+    def _check_labels(self) -> None:
+        check_labels(self.labels)
+        if (self.low, self.high, self.step) != (1, len(self.labels), 1):
             raise RecveilError(
-                f"scale: {len(self.words)} words are numbered from 1 to {len(self.words)}, got "
-                f"{self.low:g} to {self.high:g}; take RatingScale.of_words",
+                f"scale: {len(self.labels)} labels are numbered from 1 to {len(self.labels)}, got "
+                f"{self.low:g} to {self.high:g}; take RatingScale.of_labels",
                 code="scale.invalid",
             )
 
     @classmethod
-    def of_words(cls, words: str | Iterable[str], *, ordered: bool = True) -> Self:
-        """Return a scale of words.
+    def of_labels(cls, labels: str | Iterable[str], *, ordered: bool = True) -> Self:
+        """Return a scale of labels.
 
         Parameters
         ----------
-        words : str or iterable of str
-            All distinct words, from the lowest if they have an order. A string separates them with
+        labels : str or iterable of str
+            All distinct labels, from the lowest if they have an order. A string separates them with
             commas.
         ordered : bool
-            Whether the words have an order.
+            Whether the labels have an order.
 
         Raises
         ------
         RecveilError
-            For a word that cannot be published, and for fewer than two, or too many.
+            For a label that cannot be published, and for fewer than two, or too many.
 
         Examples
         --------
-        >>> scale = RatingScale.of_words("hate, dislike, like, love")
-        >>> scale.words[0], scale.low, scale.high, str(scale)
+        >>> scale = RatingScale.of_labels("hate, dislike, like, love")
+        >>> scale.labels[0], scale.low, scale.high, str(scale)
         ('hate', 1.0, 4.0, 'hate < dislike < like < love')
         """
-        given = words_in(words) if isinstance(words, str) else tuple(words)
-        check_words(given)
-        return cls(1, len(given), 1, words=given, ordered=ordered)
+        given = labels_in(labels) if isinstance(labels, str) else tuple(labels)
+        check_labels(given)
+        return cls(1, len(given), 1, labels=given, ordered=ordered)
 
     @classmethod
     def from_json(cls, description: Mapping[str, Any]) -> Self:
@@ -268,16 +268,16 @@ class RatingScale:
         RatingScale(low=1.0, high=5.0, step=1.0)
         """
         scale = cls(description["low"], description["high"], description["step"])
-        if "words" not in description:
+        if "labels" not in description:
             return scale
         named = cls(
             scale.low,
             scale.high,
             scale.step,
-            words=tuple(description["words"]),
+            labels=tuple(description["labels"]),
             ordered=description["ordered"],
         )
-        check_words(named.words)
+        check_labels(named.labels)
         return named
 
     def to_json(self) -> dict[str, object]:
@@ -285,14 +285,14 @@ class RatingScale:
 
         Examples
         --------
-        >>> RatingScale.of_words("no,yes").to_json()
-        {'low': 1.0, 'high': 2.0, 'step': 1.0, 'words': ['no', 'yes'], 'ordered': True}
+        >>> RatingScale.of_labels("no,yes").to_json()
+        {'low': 1.0, 'high': 2.0, 'step': 1.0, 'labels': ['no', 'yes'], 'ordered': True}
         """
-        return {"low": self.low, "high": self.high, "step": self.step} | self.words_to_json()
+        return {"low": self.low, "high": self.high, "step": self.step} | self.labels_to_json()
 
-    def words_to_json(self) -> dict[str, object]:
-        """Return its words, for JSON, and whether they have an order; empty without words."""
-        return {"words": list(self.words), "ordered": self.ordered} if self.words else {}
+    def labels_to_json(self) -> dict[str, object]:
+        """Return its labels, for JSON, and whether they have an order; empty without labels."""
+        return {"labels": list(self.labels), "ordered": self.ordered} if self.labels else {}
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -425,14 +425,14 @@ class RatingScale:
 
     @property
     def exact_description(self) -> str:
-        """Text representation of the scale, with all of its words."""
-        return f"{self.words} {self.ordered}" if self.words else str(self)
+        """Text representation of the scale, with all of its labels."""
+        return f"{self.labels} {self.ordered}" if self.labels else str(self)
 
     def __str__(self) -> str:
         if self.unary:
             return "likes"
-        if self.words:
-            text = (" < " if self.ordered else ", ").join(self.words)
+        if self.labels:
+            text = (" < " if self.ordered else ", ").join(self.labels)
             return shortened(text, _LONGEST_TEXT)
         numbers = (self.low, self.high) + (() if self.step is None else (self.step,))
         return ":".join(map(format_level, numbers))
@@ -531,29 +531,29 @@ def all_ratings(number: int) -> str:
 
 
 def published_values(values: NDArray[Any], scale: RatingScale) -> pa.Array:
-    """Return ratings as they are published, as words if their scale has words.
+    """Return ratings as they are published, as labels if their scale has labels.
 
     Examples
     --------
-    >>> published_values(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
+    >>> published_values(np.array([2.0, 1.0]), RatingScale.of_labels("no,yes")).to_pylist()
     ['yes', 'no']
     """
-    return words_at(values, scale) if scale.words else pa.array(values)
+    return labels_at(values, scale) if scale.labels else pa.array(values)
 
 
-def words_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
-    """Return the words of ratings or values, which must be levels of their scale.
+def labels_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
+    """Return the labels of ratings or values, which must be levels of their scale.
 
     Examples
     --------
-    >>> words_at(np.array([2.0, 1.0]), RatingScale.of_words("no,yes")).to_pylist()
+    >>> labels_at(np.array([2.0, 1.0]), RatingScale.of_labels("no,yes")).to_pylist()
     ['yes', 'no']
     """
     places = np.rint(values).astype(np.int32)
     if values.size and (np.abs(places - values).max() > 0 or not scale.contains(places).all()):
         raise RecveilError(
-            "a value is between two words, so that none fits; expected values on the scale",
+            "a value is between two labels, so that none fits; expected values on the scale",
             code="rating.off-scale",
         )
-    column = pa.DictionaryArray.from_arrays(pa.array(places - 1), pa.array(scale.words))
+    column = pa.DictionaryArray.from_arrays(pa.array(places - 1), pa.array(scale.labels))
     return written_out(column, what)

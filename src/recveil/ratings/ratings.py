@@ -435,7 +435,7 @@ _MOST_LEVELS = 200
 
 
 class Doubt(NamedTuple):
-    """An end, step or word of an inferred scale that may identify a user or be a missing value."""
+    """An end, step or label of an inferred scale that may identify a user or be a missing value."""
 
     side: str
     # The end; or a rating without which the step would differ
@@ -445,14 +445,14 @@ class Doubt(NamedTuple):
     n_users: int
     # Whether it looks like a mark of a missing rating
     is_sentinel: bool
-    # A word that few users gave, if the words were inferred
-    word: str = ""
+    # A label that few users gave, if the labels were inferred
+    label: str = ""
 
     def describe(self, k: int) -> str:
         """Describe the doubt."""
         who = describe_count(self.n_users, "user")
-        if self.side == "word":
-            return f"its word {quoted(self.word, 40)} was given by {who}, fewer than {k}"
+        if self.side == "label":
+            return f"its label {quoted(self.label, 40)} was given by {who}, fewer than {k}"
         if self.side == "step":
             return f"its step comes from ratings such as {self.value:g} of {who}, fewer than {k}"
         if self.is_sentinel:
@@ -475,12 +475,12 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
     --------
     >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [1, 1, 5, 11.5])
     >>> doubts_of(ratings, 2)
-    [Doubt(side='high', value=11.5, n_users=1, is_sentinel=False, word='')]
+    [Doubt(side='high', value=11.5, n_users=1, is_sentinel=False, label='')]
     """
     if not ratings.scale.inferred:
         return []
-    if ratings.scale.words:
-        return _doubtful_words(ratings, k)
+    if ratings.scale.labels:
+        return _doubtful_labels(ratings, k)
     levels = distinct(ratings.values)
     found = []
     for side in ("low", "high"):
@@ -492,15 +492,15 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
     return found or _doubtful_step(ratings, levels, k)
 
 
-def _doubtful_words(ratings: Ratings, k: int) -> list[Doubt]:
-    """Find words given by fewer than k users, whom publication would expose."""
+def _doubtful_labels(ratings: Ratings, k: int) -> list[Doubt]:
+    """Find labels given by fewer than k users, whom publication would expose."""
     users = ratings.user_positions()
     user_counts = [
         int(np.unique(users[ratings.values == at]).size)
-        for at in range(1, len(ratings.scale.words) + 1)
+        for at in range(1, len(ratings.scale.labels) + 1)
     ]
-    named = enumerate(zip(ratings.scale.words, user_counts, strict=True), 1)
-    return [Doubt("word", float(at), n, False, word) for at, (word, n) in named if n < k]
+    named = enumerate(zip(ratings.scale.labels, user_counts, strict=True), 1)
+    return [Doubt("label", float(at), n, False, label) for at, (label, n) in named if n < k]
 
 
 def _doubtful_step(ratings: Ratings, levels: NDArray[np.float64], k: int) -> list[Doubt]:
@@ -540,9 +540,9 @@ def reject_doubts(ratings: Ratings, k: int) -> None:
     doubtful = doubts_of(ratings, k)
     if not doubtful:
         return
-    if ratings.scale.words:
+    if ratings.scale.labels:
         raise RecveilError(
-            f"the words come from the ratings, as they were not named: "
+            f"the labels come from the ratings, as they were not named: "
             f"{doubtful[0].describe(k)}; name those that may be published with words (--words), "
             f"and leave others out with drop_off_scale (--drop-off-scale)",
             code="scale.inferred",
@@ -619,15 +619,15 @@ def in_likes(text: str, is_unary: bool = True) -> str:
 
 
 def reject_unordered(ratings: Ratings, what: str) -> None:
-    """Raise a RecveilError for nominal ratings (words without an order).
+    """Raise a RecveilError for nominal labels.
 
     Their numbers are codes; treating them as ranks would invent distances.
     """
     if not ratings.scale.ordered:
         raise RecveilError(
-            f"words (--words) without an order are not supported by {what}; publish them by method "
-            f"words (--method words); if they have an order, name it with order (--order); if it "
-            f"matters only who chose what, leave the column of words out",
+            f"nominal labels, given by words (--words), are not supported by {what}; publish "
+            f"them by method nominal (--method nominal); if they have an order, name it with order "
+            f"(--order); if it matters only who chose what, leave the column of labels out",
             code="table.kind",
         )
 
@@ -646,10 +646,10 @@ def reject_likes(ratings: Ratings, why: str) -> None:
         )
     values = ratings.values
     if values.size and values.min() == values.max():
-        words = ratings.scale.words
+        words = ratings.scale.labels
         given = quoted(words[int(values[0]) - 1], 40) if words else f"{values[0]:g}"
         remedy = (
-            "leave the column of words out"
+            "leave the column of labels out"
             if words
             else "read them as likes (--likes), without a scale"
         )

@@ -59,14 +59,14 @@ def settle_duplicates(
     ids: tuple[Any, Any],
     locate: Locate,
     instants: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
-    words: Sequence[str] = (),
+    labels: Sequence[str] = (),
 ) -> Rows:
     """Keep one rating for each (user, item) pair, or raise if `how` is "error".
 
     "last" keeps the rating with the latest time; among equal times, or without times, the last one
     in the file. "mean" keeps the mean rating with the last day. `places` are those of `find_order`;
-    `instants` returns numbers that order rows of the file in time; `words` are those of
-    the ratings 1, 2, ..., if they are words.
+    `instants` returns numbers that order rows of the file in time; `labels` are those of
+    the ratings 1, 2, ..., if they are labels.
     """
     if how not in get_args(Duplicates):
         raise RecveilError(
@@ -80,7 +80,7 @@ def settle_duplicates(
     starts = np.setdiff1d(np.arange(users.size), repeats + 1, assume_unique=True)
     if how == "error":
         raise RecveilError(
-            _describe(rows, users, starts, places, ids, locate, words), code="rating.duplicate"
+            _describe(rows, users, starts, places, ids, locate, labels), code="rating.duplicate"
         )
     ends = np.append(starts[1:], users.size)
     indptr = np.searchsorted(starts, rows.indptr).astype(np.int64)
@@ -122,7 +122,7 @@ def _describe(
     places: NDArray[Any] | None,
     ids: tuple[Any, Any],
     locate: Locate,
-    words: Sequence[str],
+    labels: Sequence[str],
 ) -> str:
     lengths = np.diff(np.append(starts, users.size))
     pairs = starts[lengths > 1]
@@ -131,7 +131,7 @@ def _describe(
         same = range(first, first + min(length, 3))
         in_file = same if places is None else places[list(same)].tolist()
         values = rows.values[first : first + len(same)]
-        given = [words[int(value) - 1] if words else f"{value:g}" for value in values]
+        given = [labels[int(value) - 1] if labels else f"{value:g}" for value in values]
         found = ", ".join(
             f"{value} ({locate(row)})" for value, row in zip(given, in_file, strict=True)
         )

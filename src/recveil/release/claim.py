@@ -113,15 +113,15 @@ _KINDS: dict[str, ClaimKind] = {
             label="differential privacy: synthetic rows, with a bounded effect of each user",
             meaning="no user's row is published: synthetic users are sampled from noisy sums, so "
             "one user changes the probability of any release by a stated factor at most; that the "
-            "noise was drawn is stated by the publisher",
+            "noise was added is stated by the publisher",
             shared="nothing: no row belongs to a user",
-            class_of="drawn records",
+            class_of="synthetic records",
             compared=(),
             left_open="No row belongs to a user. The guarantee concerns membership in the data: "
             "epsilon bounds how well any adversary infers it.",
             unpromised="no record belongs to a user, so no record re-identifies one; the guarantee "
             "concerns membership in the data",
-            caution="That the noise was drawn as the ledger states cannot be verified from files: "
+            caution="That the noise was added as the ledger states cannot be verified from files: "
             "the publisher states it.",
             card=card_text("differentially_private"),
             contains_users=False,
@@ -134,7 +134,7 @@ _KINDS: dict[str, ClaimKind] = {
             meaning="no user's row is published: synthetic users are sampled from exact sums over "
             "at least k users, which does not protect membership; attacks infer it",
             shared="nothing: no row belongs to a user",
-            class_of="drawn records",
+            class_of="synthetic records",
             compared=(),
             left_open="No row belongs to a user, but membership in the data is not protected: "
             "exact sums reveal it.",

@@ -63,7 +63,7 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
             one_person_each=method.one_person_each,
             beside_real_ratings=method.other_items_clause(settings),
             n_formulas=manifest.formulas.items if manifest.formulas else 0,
-            words=[shown_word(word) for word in manifest.scale.words],
+            words=[shown_word(word) for word in manifest.scale.labels],
             count_levels=count_levels(),
             example=in_quotes(manifest.formulas.example) if manifest.formulas else "",
         )
@@ -88,7 +88,7 @@ def in_quotes(text: str) -> str:
 
 
 def shown_word(word: str) -> str:
-    r"""Return a word rating escaped for a table cell between backticks.
+    r"""Return a label escaped for a table cell between backticks.
 
     Examples
     --------

@@ -40,6 +40,7 @@ _VALUES: Mapping[str, _Names] = {
     "n_users": {"asked for": "requested"},
     "trust": {"worked out": "inferred"},
 }
+_SCALE: _Names = {"words": "labels"}
 _COUNTS: _Names = {"labels": "values", "alone": "singletons"}
 _CLAIM: Mapping[str, _Names] = {
     "unit": {"person": "user"},
@@ -87,7 +88,7 @@ _CARDS: _Names = {
     "predictive": "predictive",
     "k-corating": "k_corating",
     "synthetic": "synthetic",
-    "words": "words",
+    "nominal": "words",
     "identical-rows": "identical_rows",
     "co-rated": "co_rated",
     "differentially-private": "differentially_private",
@@ -192,8 +193,11 @@ def _renamed(content: dict[str, object], turned: Callable[[_Names], _Names]) -> 
             settings.get(name, name): _replaced(value, values.get(name, {}))
             for name, value in _items(content.get("settings"))
         },
-        "counts": {
-            turned(_COUNTS).get(name, name): value for name, value in _items(content.get("counts"))
+        **{
+            part: {
+                turned(names).get(name, name): value for name, value in _items(content.get(part))
+            }
+            for part, names in (("scale", _SCALE), ("counts", _COUNTS))
         },
         "claim": {
             name: _ledger(value, turned)

@@ -100,8 +100,8 @@ class Query:
     values: int
 
     def __post_init__(self) -> None:
-        _check_words("name", self.name, _NAME, "lower-case letters, spaces and hyphens")
-        _check_words("what", self.what, _WHAT, "at most 200 printable ASCII characters")
+        _check_labels("name", self.name, _NAME, "lower-case letters, spaces and hyphens")
+        _check_labels("what", self.what, _WHAT, "at most 200 printable ASCII characters")
         _check_positive(self.name, "sensitivity", self.sensitivity)
         _check_positive(self.name, "sigma", self.sigma)
         if type(self.values) is not int or not 1 <= self.values <= _MOST_VALUES:
@@ -140,8 +140,8 @@ class Ledger:
         if not 1 <= len(names) <= _MOST_QUERIES or twice:
             what = f"{listed(twice)} twice" if twice else f"{len(names):,} queries"
             raise RecveilError(
-                f"ledger: it holds {what}; expected 1 to {_MOST_QUERIES} queries, each under a "
-                f"name of its own, as each was asked once",
+                f"ledger: it holds {what}; expected 1 to {_MOST_QUERIES} queries, each with "
+                f"its own name",
                 code="argument.value",
             )
         is_number = type(self.threshold_delta) is float
@@ -292,10 +292,10 @@ def _exactly(content: object, names: list[str], where: str) -> Mapping[str, Any]
     return content
 
 
-def _check_words(field: str, text: object, form: re.Pattern[str], expected: str) -> None:
+def _check_labels(field: str, text: object, form: re.Pattern[str], expected: str) -> None:
     if not isinstance(text, str) or not form.fullmatch(text):
         raise RecveilError(
-            f"query: {field} is {quoted(text)}, expected {expected}; say it so",
+            f"query: {field} is {quoted(text)}, expected {expected}",
             code="argument.value",
         )
 

@@ -292,7 +292,7 @@ class Manifest:
         types = {
             "user_id": text,
             "item_id": text if self.item_type == "text" else number,
-            "rating": text if self.scale.words else pa.float64(),
+            "rating": text if self.scale.labels else pa.float64(),
         }
         if self.in_groups:
             types["group_size"] = number

@@ -190,7 +190,7 @@ def _check_essentials(manifest: dict[str, Any]) -> None:
         manifest["item_type"] in ("integer", "text"),
         isinstance(manifest["counts"], dict),
         isinstance(manifest["settings"], dict),
-        isinstance(scale.get("words", []), list) and type(scale.get("ordered", True)) is bool,
+        isinstance(scale.get("labels", []), list) and type(scale.get("ordered", True)) is bool,
         _makes_sense(manifest.get("formulas", {"items": 1, "example": ""})),
     )
     if not all(right):
@@ -208,8 +208,8 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         yield f"recveil is {repr_start(version)}; expected a version such as '1.0.0'"
     yield from _key_problems("diversity", manifest["diversity"], ("b", "l"))
     scale = manifest["scale"]
-    worded = ("words", "ordered") if "words" in scale else ()
-    yield from _key_problems("scale", scale, ("low", "high", "step", *worded))
+    labelled = ("labels", "ordered") if "labels" in scale else ()
+    yield from _key_problems("scale", scale, ("low", "high", "step", *labelled))
     for name in ("low", "high", "step"):
         number = scale[name]
         if number is None and name == "step":

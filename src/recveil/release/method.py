@@ -105,7 +105,7 @@ class Variant:
     in_all: bool = False
     is_attacked: bool = True
     is_control: bool = False
-    of: Literal["ratings", "likes", "both", "words", "any"] = "ratings"
+    of: Literal["ratings", "likes", "both", "nominal", "any"] = "ratings"
 
     def _facts(self) -> dict[str, object]:
         return {"": self.name, "claim": self.claim}

@@ -69,13 +69,13 @@ def read_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
 
 
 def as_numbers(table: pa.Table, manifest: Manifest) -> pa.Table:
-    """Return published rows with word ratings replaced by numbers."""
-    if not manifest.scale.words:
+    """Return published rows with labels replaced by numbers."""
+    if not manifest.scale.labels:
         return table
     at = table.schema.get_field_index("rating")
     numbers = numbers_of_values(table["rating"], manifest.scale)
     if np.isnan(numbers).any():
-        raise ValueError("a value is none of the words in release.json")
+        raise ValueError("a value is none of the labels in release.json")
     return table.set_column(at, "rating", pa.array(numbers))
 
 

@@ -4,14 +4,14 @@ from recveil.release.claim import claim_kind
 from recveil.release.method import Method, Settings, Variant
 from recveil.release.specs.baselines import BASELINES
 from recveil.release.specs.k_corating import K_CORATING
-from recveil.release.specs.predictive import PREDICTIVE, WORDS
+from recveil.release.specs.predictive import NOMINAL, PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.errors import RecveilError
 
 _METHODS: dict[str, Method] = {
     method.title: method
-    for method in (PREDICTIVE, K_CORATING, SPARSE, SYNTHETIC, WORDS, *BASELINES)
+    for method in (PREDICTIVE, K_CORATING, SPARSE, SYNTHETIC, NOMINAL, *BASELINES)
 }
 
 

@@ -16,9 +16,9 @@ from recveil.release.registry import all_methods, find_method
 CUSTOM_SUFFIX = ", with parameters of its own"
 _LARGEST_STEP = 1e12
 # The format that is written. Before, differentially private releases had a format of their own
-# since `NEIGHBOURS_SINCE`, and so had others of implicit feedback and of word ratings.
+# since `NEIGHBOURS_SINCE`, and so had others of implicit feedback and of labels.
 NEWEST = RENAMED_SINCE
-_OF_LIKES, _OF_WORDS = 6, 7
+_OF_LIKES, _OF_LABELS = 6, 7
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -32,7 +32,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"settings: the method {named} is unknown; expected {titles}"
         return
     yield from _problems_of_likes(manifest)
-    yield from _problems_of_words(manifest)
+    yield from _problems_of_labels(manifest)
     yield from _problems_of_counts(manifest)
     if _format_of(manifest) < method.first_format:
         named = repr_start(settings.get("method"))
@@ -70,24 +70,24 @@ def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield "scale: implicit feedback has the value 1 alone; expected 1.0, 1.0 and 1.0"
 
 
-def _problems_of_words(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Report contradictions in a release of word ratings."""
-    settings, words = manifest["settings"], "words" in manifest["scale"]
+def _problems_of_labels(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Report contradictions in a release of labels."""
+    settings, labelled = manifest["settings"], "labels" in manifest["scale"]
     number = _format_of(manifest)
-    if number < NEIGHBOURS_SINCE and words != (number == _OF_WORDS):
+    if number < NEIGHBOURS_SINCE and labelled != (number == _OF_LABELS):
         yield (
-            f"scale: before format {NEIGHBOURS_SINCE}, the format of word ratings is "
-            f"{_OF_WORDS}, and of nothing else"
+            f"scale: before format {NEIGHBOURS_SINCE}, the format of labels is "
+            f"{_OF_LABELS}, and of nothing else"
         )
-    if not words:
+    if not labelled:
         return
     if settings.get("value_step", 1.0) != 1.0:
-        yield "settings: value_step is not 1, but there is nothing between two words"
+        yield "settings: value_step is not 1, but there is no value between two labels"
     method = find_method(settings)
     if method is not None and method.takes_unordered == (manifest["scale"]["ordered"] is True):
-        yield "scale: this method needs words with another order, or without one"
+        yield "scale: this method needs labels with another order, or without one"
     if settings.get("round_fills", True) is not True:
-        yield "settings: round_fills is not true, but values are words"
+        yield "settings: round_fills is not true, but values are labels"
 
 
 def _problems_of_counts(manifest: Mapping[str, Any]) -> Iterator[str]:

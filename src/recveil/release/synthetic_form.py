@@ -122,7 +122,7 @@ FEWEST_SUMMED = 20
 MOST_DIRECTIONS = 64
 # Maximum slope of ratings along a factor, on a scale on which all ratings have the spread 1. Slopes
 # are measured and published since the fifth format.
-MOST_TILT = 2.0
+MOST_SLOPE = 2.0
 _DIRECTIONS_SINCE = 5
 # Partition selection by noisy sums takes this share of delta.
 THRESHOLD_SHARE = 0.1
@@ -150,7 +150,7 @@ def tenths_of(scale: "RatingScale") -> float:
     >>> tenths_of(RatingScale(1, 5, 1)), tenths_of(RatingScale(0, 10))
     (0.1, 0.05)
     """
-    if scale.words:
+    if scale.labels:
         return 1.0
     step = scale.range / 20 if scale.step is None else scale.step
     return float(f"{step / 10:.12g}") or 1.0
@@ -274,15 +274,15 @@ def _problems_of_directions(settings: Mapping[str, Any]) -> Iterator[str]:
     """Report missing or invalid slopes of ratings along the factors."""
     values = {name: settings.get(name) for name in ("slopes", "slope_spreads")}
     for name, numbers in values.items():
-        least = 0.0 if name == "slope_spreads" else -MOST_TILT
+        least = 0.0 if name == "slope_spreads" else -MOST_SLOPE
         if not isinstance(numbers, list) or not all(
             _is_number(number)
-            and least <= number <= MOST_TILT
+            and least <= number <= MOST_SLOPE
             and (number or math.copysign(1, number) > 0)
             for number in numbers
         ):
             yield (
-                f"settings: {name} is no list of numbers from {least:g} to {MOST_TILT:g} with at "
+                f"settings: {name} is no list of numbers from {least:g} to {MOST_SLOPE:g} with at "
                 f"most {DIGITS} decimal places, 0 without a sign"
             )
             return
@@ -359,10 +359,10 @@ def _problems_of_ledger(
 
 def _n_directions(settings: Mapping[str, Any]) -> int:
     """Return the number of factors in the settings; 0 if there are none."""
-    directions, tilts = settings.get("factors"), settings.get("slopes")
+    directions, slopes = settings.get("factors"), settings.get("slopes")
     if type(directions) is int:
         return directions
-    return len(tilts) if isinstance(tilts, list) else 0
+    return len(slopes) if isinstance(slopes, list) else 0
 
 
 def _side_of_moments(ledger: Ledger, most_items: float) -> int:

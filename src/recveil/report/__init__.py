@@ -23,7 +23,7 @@ def data_to_dict(ratings: "Ratings", reading: "Reading | None" = None) -> dict[s
         "ratings": ratings.n_ratings,
         "density": ratings.density,
         "scale": str(ratings.scale),
-        **ratings.scale.words_to_json(),
+        **ratings.scale.labels_to_json(),
     }
 
 

@@ -52,7 +52,7 @@ def show_demo(result: Demo) -> None:
         ("re-identified", "up to 100 %", f"at most 1 in {k:,}", "no user's row"),
         (
             "member inferred",
-            "rows are theirs",
+            "certain",
             f"{100 * result.membership.auc.rate:.0f} in 100",
             f"at most {100 * result.accuracy_of_two_bound:.0f} in 100",
         ),

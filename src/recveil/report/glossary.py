@@ -103,7 +103,6 @@ MEANINGS = {
     "list of ten",
     "Kendall's tau": "how alike two orders are: 1 for the same one, 0 for unrelated ones, -1 for "
     "the opposite",
-    "label": "a published rating: a mean, a prediction, or sampled",
     "Jensen-Shannon": "how far two distributions are apart, in bits: 0 for the same ones, 1 for "
     "ones without anything in common",
     "total variation": "how far two histograms are apart: 0 for the same ones, 1 for ones without "

@@ -88,7 +88,7 @@ def show_reading(reading: "Reading", *, err: bool = False, examples: bool = True
 
     On standard error, if standard output carries the result itself.
     """
-    from recveil.io.columns.feedback import meaning_of_words
+    from recveil.io.columns.feedback import meaning_of_labels
 
     ratings = reading.ratings
     console = Console(stderr=err)
@@ -107,7 +107,7 @@ def show_reading(reading: "Reading", *, err: bool = False, examples: bool = True
         format = f"; format {reading.format}" if reading.format else ""
         read = f"{reading.name}: {layout}{reading.mapping(examples=examples)}{format}."
         console.print(escape(printable(read)))
-    for note in (*meaning_of_words(ratings.scale), *reading.notes):
+    for note in (*meaning_of_labels(ratings.scale), *reading.notes):
         console.print(f"[yellow]note[/]  {escape(printable(note))}")
 
 
@@ -116,15 +116,15 @@ def _describe_scale(reading: "Reading") -> str:
     scale = reading.ratings.scale
     name = escape(printable(str(scale)))
     if reading.of_release:
-        return f"; {'words' if scale.words else 'scale'} {name}"
-    if not scale.words:
+        return f"; {'labels' if scale.labels else 'scale'} {name}"
+    if not scale.labels:
         origin = "given" if reading.scale_given else "inferred; give --scale if it is another"
         origin = "levels of counts" if reading.counted else origin
         return f"; scale {name} ({origin}{_describe_ends(reading.ratings)})"
     if scale.ordered:
-        return f"; words {name} (given{_describe_ends(reading.ratings)})"
+        return f"; labels {name} (given{_describe_ends(reading.ratings)})"
     origin = "given" if reading.scale_given else "those of the table"
-    return f"; words without an order: {name} ({origin})"
+    return f"; labels without an order: {name} ({origin})"
 
 
 def _describe_ends(ratings: "Ratings") -> str:

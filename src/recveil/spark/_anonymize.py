@@ -82,10 +82,10 @@ def anonymize(
 
     Examples
     --------
-    >>> anonymize("ratings.parquet", "out", k=5, method="words", master="local[1]")
+    >>> anonymize("ratings.parquet", "out", k=5, method="nominal", master="local[1]")
     Traceback (most recent call last):
     ...
-    recveil.RecveilError: method 'words': not by Spark yet, which makes releases by ...
+    recveil.RecveilError: method 'nominal': not by Spark yet, which makes releases by ...
     """
     request = AnonymizeRequest.of(source, output, **options)
     chosen = _method(choose_method(request.method, request.k, request.options))
@@ -176,7 +176,7 @@ def _table(
     else:
         read = understand(source, times=False, **reading)
         ratings = read.ratings
-        if ratings.scale.words:
+        if ratings.scale.labels:
             raise RecveilError(
                 "words (--words) and order (--order): not by Spark yet; leave engine (--engine) "
                 "out",

@@ -312,7 +312,7 @@ def _free_texts(
     # A word rating that looks like an address or a long number may be the id of a user.
     free = " ".join(
         [name for _, name in foreign_names(manifest.settings)]
-        + distinctive_values(manifest.scale.words, 1)
+        + distinctive_values(manifest.scale.labels, 1)
     )
     yield MANIFEST, _text(folder / MANIFEST) if problems else free
     ratings_name = manifest.ratings_file or ""

@@ -378,7 +378,7 @@ class PublishedFile:
         yield "its items are not in ascending order, each once", within
         off_scale = np.flatnonzero(~self._ends.contains(records.values))
         yield f"its rating is outside the scale {self.scale}", off_scale
-        grid = None if self.scale.words else self._grid  # word ratings have no grid
+        grid = None if self.scale.labels else self._grid  # word ratings have no grid
         if grid is not None and grid >= _FINEST_GRID:
             problem = f"its rating is not on the grid of {grid:g} in the settings"
             yield problem, self._off_grid(records.values, grid)

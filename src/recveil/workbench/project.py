@@ -238,8 +238,8 @@ def _parse(text: str, entry: str) -> Any:
     return value
 
 
-# Projects of other versions are rejected.
-_VERSION = 2
+# Projects of other versions are rejected: their results have other keys.
+_VERSION = 3
 # Numbers are never reused, as a page that was loaded earlier may still name them.
 _SCHEMA = """
 CREATE TABLE inputs (

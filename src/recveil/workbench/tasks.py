@@ -429,7 +429,7 @@ def feedback_of(inspected: Result | None) -> Feedback:
         return "ratings"
     if inspected["data"]["scale"] == "likes":
         return "likes"
-    return "ratings" if (inspected["scale"] or {}).get("ordered", True) else "words"
+    return "ratings" if (inspected["scale"] or {}).get("ordered", True) else "nominal"
 
 
 def list_methods(*, of: Feedback) -> dict[str, bool]:

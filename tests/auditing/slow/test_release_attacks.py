@@ -122,7 +122,7 @@ class TestLabels:
         self, many, tmp_path
     ):
         """A fit of all rows was run, and does not tell who is in the data."""
-        found = audited(PredictiveAnonymizer(5, values="model", seed=1), many, tmp_path)
+        found = audited(PredictiveAnonymizer(5, values="predicted", seed=1), many, tmp_path)
         assert found.residual is not None
         text = " ".join(found.to_dict()["verdict"])
         assert "an AUC of 0.98 from all ratings of a user" in text

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 WORDS = ("hate", "dislike", "like", "love")
 
-SCALE = RatingScale.of_words(WORDS)
+SCALE = RatingScale.of_labels(WORDS)
 
 
 class TestAudit:
@@ -19,7 +19,7 @@ class TestAudit:
         told = audit(
             words_file, release=words_made / name, targets=60, curves=False, scale=SCALE
         ).to_dict()
-        assert told["data"]["words"] == list(WORDS)
+        assert told["data"]["labels"] == list(WORDS)
         assert told["data"]["ordered"] is True
         for attack in told["release"]["attacks"]:
             assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
@@ -28,13 +28,13 @@ class TestAudit:
 class TestWithoutAnOrder:
     """People are looked for by equality alone."""
 
-    UNORDERED = RatingScale.of_words(WORDS, ordered=False)
+    UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
     def test_two_releases_tell_more_than_one(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
         for seed, grouping in enumerate(("mdav", "k-member")):
             folder = tmp_path / grouping
-            anonymize(unordered, folder, k=3, method="words", grouping=grouping, seed=seed)
+            anonymize(unordered, folder, k=3, method="nominal", grouping=grouping, seed=seed)
         found = audit(
             unordered,
             release=tmp_path / "mdav",
@@ -60,7 +60,7 @@ class TestWithoutAnOrder:
 
     def test_shadow_releases_are_made_of_words(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
-        anonymize(unordered, tmp_path / "out", k=2, method="words", seed=1)
+        anonymize(unordered, tmp_path / "out", k=2, method="nominal", seed=1)
         found = audit(unordered, release=tmp_path / "out", targets=9, curves=False, shadows=8)
         told = found.published.shadows.by_known["all"]
         assert told.inferred.auc.low > 0.5

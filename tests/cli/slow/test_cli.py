@@ -15,7 +15,7 @@ def test_demo_leaves_a_release(run):
     for line in out.splitlines():
         if line.startswith(("│", "143")):
             assert line.rstrip() in readme
-    for folder in ("recveil-demo", "recveil-demo-drawn"):
+    for folder in ("recveil-demo", "recveil-demo-synthetic"):
         assert run("verify", folder)[0] == 0
     code, _, err = run("demo")
     assert code == 2

@@ -26,6 +26,6 @@ def test_every_verb_knows_them(run):
     assert any("sparse rows" in sentence.lower() for sentence in found["verdict"])
     options = ("--split", 0.3, "--release", "out", "--targets", 30)
     assert run("evaluate", "ratings.csv", *options)[0] == 0
-    methods = ("--methods", "sparse,padded-model,raw", "--k", "4", "--targets", 30)
+    methods = ("--methods", "sparse,padded-predicted,raw", "--k", "4", "--targets", 30)
     code, out, _ = run("compare", "ratings.csv", "-o", "comparison", *methods)
     assert "sparse, k = 4" in out

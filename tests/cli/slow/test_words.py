@@ -51,4 +51,4 @@ class TestCommandLine:
         ):
             assert run(*arguments, "--order", ORDER) == 0, arguments
             out = " ".join(capsys.readouterr().out.split())
-            assert "words hate < dislike < like < love (given;" in out, arguments
+            assert "labels hate < dislike < like < love (given;" in out, arguments

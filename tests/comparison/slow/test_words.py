@@ -19,12 +19,12 @@ class TestEvaluateAndCompare:
         names = ["padded", "simple", "k-corating-mean", "sparse", "raw", "item-means"]
         found = compare(words, tmp_path / "out", methods=names, ks=[5], targets=20)
         assert not [row.problem for row in found.rows if row.problem]
-        assert json.loads(json.dumps(found.to_dict()))["data"]["words"] == list(WORDS)
+        assert json.loads(json.dumps(found.to_dict()))["data"]["labels"] == list(WORDS)
 
 
 @pytest.fixture(scope="module")
 def unordered(words):
-    return words.with_scale(RatingScale.of_words(WORDS, ordered=False))
+    return words.with_scale(RatingScale.of_labels(WORDS, ordered=False))
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +43,18 @@ class TestWithoutAnOrder:
     def test_all_are_those_that_take_them(self, found):
         titles = [row.title for row in found.rows]
         assert titles == [
-            *("words, k = 5", "words, k = 121", "words-shares, k = 5", "words-shares, k = 121"),
+            *(
+                "nominal, k = 5",
+                "nominal, k = 121",
+                "nominal-shares, k = 5",
+                "nominal-shares, k = 121",
+            ),
             "raw",
         ]
         assert [row.title for row in found.rows if row.problem] == [titles[1], titles[3]]
 
     def test_without_liked_words_alone_decide(self, unordered, tmp_path):
-        found = compare(unordered, tmp_path / "out", methods=["words", "raw"], ks=[5], min_k=5)
+        found = compare(unordered, tmp_path / "out", methods=["nominal", "raw"], ks=[5], min_k=5)
         plain = found.to_dict()
         assert plain["settings"]["utility"] == "ratings"
         assert any("Lists are not evaluated" in warning for warning in plain["warnings"])
@@ -74,7 +79,7 @@ class TestWithoutAnOrder:
                         "--words",
                         "hate,dislike,like,love",
                     ),
-                    *("--liked", "love", "--k", "5", "--targets", "20", "--methods", "words,raw"),
+                    *("--liked", "love", "--k", "5", "--targets", "20", "--methods", "nominal,raw"),
                     "--explain",
                 ]
             )

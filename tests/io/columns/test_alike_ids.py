@@ -116,8 +116,8 @@ def test_words_that_look_like_one_or_none():
     rows = {"user": [1, 2, 3], "item": [1, 1, 1], "rating": [NFC, NFD, "NA"]}
     notes = understand(pa.table(rows), words="all").notes
     assert any("the code of a letter, and were" in note for note in notes)
-    assert any(note.startswith("'NA' among the words") for note in notes)
-    named = RatingScale.of_words("up,down", ordered=False)
+    assert any(note.startswith("'NA' among the labels") for note in notes)
+    named = RatingScale.of_labels("up,down", ordered=False)
     rows["rating"] = ["up", "down", "up"]
     assert not understand(pa.table(rows), scale=named).notes
 

@@ -34,7 +34,7 @@ ITEMS = {
 SCALES = {
     "stars": RatingScale(1, 5, 1),
     "halves": RatingScale(0.5, 5, 0.5),
-    "words": RatingScale.of_words("hate,so so,love"),
+    "words": RatingScale.of_labels("hate,so so,love"),
     "likes": LIKES,
 }
 
@@ -84,7 +84,9 @@ def _rows(users, items, scale, generator, n=3):
     rows = []
     for user, item in zip(generator.sample(users, n), generator.sample(items, n), strict=True):
         value = (
-            generator.choice(scale.words) if scale.words else f"{generator.choice(scale.levels):g}"
+            generator.choice(scale.labels)
+            if scale.labels
+            else f"{generator.choice(scale.levels):g}"
         )
         day = f"20{generator.randint(10, 20)}-0{generator.randint(1, 9)}-1{generator.randint(0, 9)}"
         value = "" if scale.unary else value

@@ -43,7 +43,7 @@ def predictive(draw, ratings):
     else:
         grouping = draw(st.sampled_from(["k-gather", "bisecting", "predictive", "mdav"]))
         more |= {"b": draw(st.integers(1, 2)), "l": draw(st.integers(1, 2))}
-        more["values"] = draw(st.sampled_from(["rated", *["model"] * (homogenize == "padded")]))
+        more["values"] = draw(st.sampled_from(["rated", *["predicted"] * (homogenize == "padded")]))
     predictor = draw(st.sampled_from(["item-mean", "item-mean", "funk-svd"]))
     return lambda seed: PredictiveAnonymizer(k, homogenize, predictor, grouping, seed=seed, **more)
 

@@ -19,12 +19,12 @@ def rule(n_items=30, n_directions=2, seed=1, scale=STARS, **changed) -> UserMode
         offsets=rng.normal(size=n_items).astype(np.float32),
         item_embeddings=(0.6 * rng.normal(size=(n_items, 1 + n_directions))).astype(np.float32),
         activity=np.array([2.0, 3.5, 6.0, 11.0]),
-        worth=rng.normal(size=n_items),
+        rating_means=rng.normal(size=n_items),
         cuts=np.linspace(-1.5, 1, rating_levels(scale).size - 1),
         strictness=0.4,
         chance=0.8,
-        tilts=np.full(n_directions, 0.3),
-        likings=np.full(n_directions, 0.2),
+        slopes=np.full(n_directions, 0.3),
+        slope_spreads=np.full(n_directions, 0.2),
         scale=scale,
     )._replace(**changed)
 
@@ -159,9 +159,12 @@ class TestLabels:
         assert np.abs(steps - np.rint(steps)).max() < 1e-6
 
     def test_whole_labels_are_as_often_as_the_cuts_say(self):
-        """Without worth, tilt and item_embeddings: the normal distribution between the cuts."""
+        """Without item means, slopes and embeddings: the normal distribution between the cuts."""
         model = rule(
-            n_directions=0, worth=np.zeros(30), strictness=0.6, cuts=np.array([-1, 0, 0.5, 1])
+            n_directions=0,
+            rating_means=np.zeros(30),
+            strictness=0.6,
+            cuts=np.array([-1, 0, 0.5, 1]),
         )
         _, _, labels = drawn(model, 20_000, whole=True)
         found = np.bincount(labels.astype(int), minlength=6)[1:] / labels.size
@@ -174,11 +177,11 @@ class TestLabels:
         item_embeddings[:, 0] = 0
         model = rule(
             item_embeddings=item_embeddings,
-            worth=np.zeros(30),
+            rating_means=np.zeros(30),
             strictness=0.6,
             cuts=np.array([-1, 0, 0.5, 1]),
-            tilts=np.full(2, tilt),
-            likings=np.full(2, liking),
+            slopes=np.full(2, tilt),
+            slope_spreads=np.full(2, liking),
         )
         _, _, labels = drawn(model, 20_000, whole=True)
         found = np.bincount(labels.astype(int), minlength=6)[1:] / labels.size
@@ -200,8 +203,8 @@ class TestLabels:
             model = rule(
                 item_embeddings=item_embeddings,
                 n_directions=1,
-                worth=np.zeros(30),
-                tilts=np.array([tilt]),
+                rating_means=np.zeros(30),
+                slopes=np.array([tilt]),
             )
             counts, items, labels = drawn(model, 4_000)
             people = np.repeat(np.arange(4_000), counts)
@@ -221,10 +224,10 @@ class TestLabels:
             model = rule(
                 item_embeddings=item_embeddings,
                 n_directions=1,
-                worth=np.zeros(30),
-                tilts=np.zeros(1),
+                rating_means=np.zeros(30),
+                slopes=np.zeros(1),
             )
-            model = model._replace(likings=np.array([liking]), strictness=1e-3)
+            model = model._replace(slope_spreads=np.array([liking]), strictness=1e-3)
             counts, items, labels = drawn(model, 4_000)
             people = np.repeat(np.arange(4_000), counts)
             off = (labels - labels.mean()) * np.where(items < 15, 1, -1)
@@ -240,10 +243,10 @@ class TestLabels:
         assert (tenths >= 4).mean() == pytest.approx((whole >= 4).mean(), abs=0.02)
 
     def test_better_items_have_better_labels(self):
-        model = rule(worth=np.linspace(-2, 2, 30))
+        model = rule(rating_means=np.linspace(-2, 2, 30))
         _, items, labels = drawn(model, 5_000)
         means = np.bincount(items, labels) / np.bincount(items)
-        assert np.corrcoef(means, model.worth)[0, 1] > 0.95
+        assert np.corrcoef(means, model.rating_means)[0, 1] > 0.95
 
 
 class TestRepeatable:

@@ -57,7 +57,7 @@ class TestCuts:
         found = learnt(shares, [0.0, 0.3])
         assert np.isfinite(found.cuts).all()
         assert (np.diff(found.cuts) > 0).all()
-        assert np.isfinite(found.worth).all()
+        assert np.isfinite(found.rating_means).all()
 
 
 class TestWorth:
@@ -71,17 +71,17 @@ class TestWorth:
         found = learnt(shares, means, spread=spread)
         at = moved(STARS.levels, STARS)
         told = expected_labels(
-            at, found.cuts, np.hypot(found.strictness, found.chance), found.worth
+            at, found.cuts, np.hypot(found.strictness, found.chance), found.rating_means
         )
-        inside = np.abs(found.worth) < 7.9
+        inside = np.abs(found.rating_means) < 7.9
         assert told[inside] == pytest.approx(np.array(means)[inside], abs=2e-3)
 
     def test_expected_labels_against_draws(self):
         rng = np.random.default_rng(1)
-        cuts, worth = np.array([-1.0, 0.2]), np.array([-0.5, 0.7])
-        hidden = worth[:, None] + 0.8 * rng.normal(size=(2, 200_000))
+        cuts, rating_means = np.array([-1.0, 0.2]), np.array([-0.5, 0.7])
+        hidden = rating_means[:, None] + 0.8 * rng.normal(size=(2, 200_000))
         drawn = np.array([1.0, 2, 5])[np.searchsorted(cuts, hidden)].mean(axis=1)
-        told = expected_labels(np.array([1.0, 2, 5]), cuts, 0.8, worth)
+        told = expected_labels(np.array([1.0, 2, 5]), cuts, 0.8, rating_means)
         assert told == pytest.approx(drawn, abs=0.02)
 
 
@@ -184,12 +184,12 @@ def rule(scale=STARS, n_items=50, n_directions=3) -> UserModel:
         offsets=rng.normal(size=n_items).astype(np.float32),
         item_embeddings=(0.5 * rng.normal(size=(n_items, 1 + n_directions))).astype(np.float32),
         activity=np.sort(rng.uniform(1, 20, 128)),
-        worth=rng.normal(size=n_items),
+        rating_means=rng.normal(size=n_items),
         cuts=np.sort(rng.normal(size=rating_levels(scale).size - 1)),
         strictness=1 / 3,
         chance=0.7654321987,
-        tilts=rng.uniform(-0.5, 1, n_directions),
-        likings=rng.uniform(0, 0.5, n_directions),
+        slopes=rng.uniform(-0.5, 1, n_directions),
+        slope_spreads=rng.uniform(0, 0.5, n_directions),
         scale=scale,
     )
 
@@ -205,8 +205,8 @@ def test_the_same_arrays_within_what_is_written(scale):
     back = read_back(model)
     assert (back.offsets == model.offsets).all()
     assert (back.item_embeddings == model.item_embeddings).all()
-    assert (back.worth == model.worth.astype(np.float32)).all()
-    for name in ("activity", "cuts", "strictness", "chance", "tilts", "likings"):
+    assert (back.rating_means == model.rating_means.astype(np.float32)).all()
+    for name in ("activity", "cuts", "strictness", "chance", "slopes", "slope_spreads"):
         assert getattr(back, name) == pytest.approx(getattr(model, name), abs=5.1e-7)
     assert back.scale == scale
 
@@ -244,13 +244,13 @@ def test_models_of_older_formats_follow_tastes_as_they_did(noise, tilt):
     older = model_settings(model) | {"noise": noise}
     del older["slopes"], older["slope_spreads"]
     back = read_model(model_table(np.arange(50), model), older, model.scale)
-    assert back.tilts.tolist() == [tilt] * 3
-    assert back.likings.tolist() == [0.2] * 3
+    assert back.slopes.tolist() == [tilt] * 3
+    assert back.slope_spreads.tolist() == [0.2] * 3
 
 
 def test_other_directions_than_the_settings_tell_of_are_refused():
     model = rule()
-    settings = model_settings(model._replace(tilts=np.ones(2), likings=np.ones(2)))
+    settings = model_settings(model._replace(slopes=np.ones(2), slope_spreads=np.ones(2)))
     with raises("release.damaged") as caught:
         read_model(model_table(np.arange(50), model), settings, model.scale)
     assert "3 factors" in str(caught.value)

@@ -98,6 +98,6 @@ class TestOrigin:
             "Read from a table with columns for user, item, rating and time; the times are not "
             "published."
         )
-        assert f"Rows left out, as they were off the scale: {dropped:,}." in said
+        assert f"Rows omitted because the rating was off the scale: {dropped:,}." in said
         assert "acme" not in text
         assert "salaries" not in text

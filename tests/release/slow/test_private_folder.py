@@ -8,7 +8,7 @@ from error_assertions import raises
 from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
-from recveil.methods.nominal.anonymizer import SharedWords
+from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.publish import describe
 from recveil.ratings import RatingScale
 
@@ -20,11 +20,11 @@ OTHER = make_ratings(60, 20, 500, seed=3, scale=SCALE)
 
 WAYS = {
     "padded": PredictiveAnonymizer(4, seed=1),
-    "model": PredictiveAnonymizer(4, values="model", seed=1),
+    "model": PredictiveAnonymizer(4, values="predicted", seed=1),
     "k-corated": KCoRater(4, seed=1),
     "sparse": SparseRows(4, seed=1),
     "drawn": Synthesizer(20.0, item_catalog="as-rated"),
-    "words": SharedWords(4, seed=1),
+    "words": NominalAnonymizer(4, seed=1),
 }
 
 

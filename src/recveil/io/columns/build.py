@@ -18,7 +18,7 @@ from recveil.io.columns.columns import (
     holds_text,
     parse_ratings,
 )
-from recveil.io.columns.feedback import are_likes, are_words, option_of, take_feedback
+from recveil.io.columns.feedback import are_labels, are_likes, option_of, take_feedback
 from recveil.io.columns.ids import encode_ids
 from recveil.io.columns.rows_within_ids import require_no_original_rows, require_no_rows_within
 from recveil.io.columns.time_columns import one_date_each
@@ -87,7 +87,7 @@ def drop_rows(
         if not unrated.rows.size:
             raise RecveilError(
                 "drop_off_scale (--drop-off-scale) requires a scale; give it with scale (--scale), "
-                "such as 1:5:1, or its words with order (--order)",
+                "such as 1:5:1, or its labels with order (--order)",
                 code="option.required",
             )
         return unrated, NO_ROWS
@@ -123,8 +123,8 @@ def _drop_off_scale(
     column = columns["rating"]
     if scale is None:
         on_scale = are_likes(column, feedback, locate)
-    elif scale.words:
-        on_scale = are_words(column, scale, locate)
+    elif scale.labels:
+        on_scale = are_labels(column, scale, locate)
     else:
         on_scale = _are_on(scale, column, locate)
     if not on_scale.any():
@@ -204,7 +204,7 @@ class Built(NamedTuple):
     times_are_lost: bool = False
     # Odd properties of the times that were kept, as the end of a sentence
     time_note: str = ""
-    # Which digits of the ratings were lost, or that words were not read, as a sentence
+    # Which digits of the ratings were lost, or that labels were not read, as a sentence
     rating_note: str = ""
     # Whether different ratings became equal
     ratings_merged: bool = False
@@ -299,9 +299,9 @@ def _build(
     values, scale, why_likes, rating_note, merged = taken
     if scale is not None and scale.unary:
         duplicates = "mean"  # of ones, and of their days the last
-    elif scale is not None and scale.words and duplicates == "mean":
+    elif scale is not None and scale.labels and duplicates == "mean":
         raise RecveilError(
-            "duplicates (--duplicates) is mean, but words have no mean; choose last",
+            "duplicates (--duplicates) is mean, but labels have no mean; choose last",
             code="option.unsupported",
         )
     raw_times = columns.pop("time", None)
@@ -321,7 +321,7 @@ def _build(
         (users, items),
         locate,
         instants,
-        () if scale is None else scale.words,
+        () if scale is None else scale.labels,
     )
     dropped = values.size - rows.values.size
     if scale is None:

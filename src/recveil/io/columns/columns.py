@@ -74,11 +74,11 @@ _WITH_SIGN = re.compile(
 _FILLED = "★⭐*"
 _STARS = re.compile(r"(?:[★⭐☆✩]\ufe0f?)+|\*+")
 _MINUS = ("\N{MINUS SIGN}", "\N{EN DASH}", "\N{EM DASH}")
-# The remedy for ratings that are words.
-_OF_WORDS = (
-    "is not a number; if ratings are words, name them from the lowest on with order (--order "
+# The remedy for ratings that are labels.
+_OF_LABELS = (
+    "is not a number; if ratings are labels, name them from the lowest on with order (--order "
     "hate,like,love), or without an order with words (--words all), or read each row as a like, "
-    "whatever its word, with likes (--likes)"
+    "whatever its label, with likes (--likes)"
 )
 
 
@@ -444,13 +444,13 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
                 if role == "rating" and _have_signs(column):
                     why = _sign_of(text) or why
                 elif role == "rating" and are_mostly_words(column):
-                    why = _OF_WORDS
+                    why = _OF_LABELS
                 raise RecveilError(
                     f"{locate(row)}: {role} {quoted(text)} {why}",
                     code="time.unreadable"
                     if role == "time"
                     else "rating.words"
-                    if why is _OF_WORDS
+                    if why is _OF_LABELS
                     else "rating.not-a-number",
                 ) from None
         raise

@@ -1,10 +1,10 @@
-"""Explicit and implicit feedback: ratings as numbers or words, likes and counts.
+"""Explicit and implicit feedback: ratings as numbers or labels, likes and counts.
 
 A like states that a user chose an item, without a rating; each becomes a 1 on the scale `LIKES`. A
 value that may be a rating never becomes a like.
 
-The number of a word is its position among the words of the scale, from 1. For ordinal labels, these
-are ranks, one step of the scale apart. For nominal labels, the numbers are codes.
+The number of a label is its position on the scale, from 1. Numbers of ordinal labels are ranks, one
+step of the scale apart. Those of nominal labels are codes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,27 +34,29 @@ from recveil.io.columns.time_columns import why_no_times
 from recveil.ratings.arrow_columns import in_turn, tidied
 from recveil.ratings.rating_scale import (
     LIKES,
-    LONGEST_WORD,
-    MOST_WORDS,
+    LONGEST_LABEL,
+    MOST_LABELS,
     Locate,
     RatingScale,
     alike,
     all_ratings,
-    nearest_word,
-    problem_of_word,
+    nearest_label,
+    problem_of_label,
     require_scale,
 )
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
 
-def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.float32]:
-    """Convert a column of words to their positions on a scale.
+def parse_labels(
+    column: pa.ChunkedArray, scale: RatingScale, locate: Locate
+) -> NDArray[np.float32]:
+    """Convert a column of labels to their positions on a scale.
 
     Examples
     --------
-    >>> scale = RatingScale.of_words("no,maybe,yes")
-    >>> parse_words(pa.chunked_array([["yes", "no"]]), scale, str)
+    >>> scale = RatingScale.of_labels("no,maybe,yes")
+    >>> parse_labels(pa.chunked_array([["yes", "no"]]), scale, str)
     array([3., 1.], dtype=float32)
     """
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
@@ -69,12 +71,12 @@ def parse_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> 
     return places.astype(np.float32)
 
 
-def are_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.bool_]:
-    """Return for each row whether its word is on a scale.
+def are_labels(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.bool_]:
+    """Return for each row whether its label is on a scale.
 
     Examples
     --------
-    >>> are_words(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"), str)
+    >>> are_labels(pa.chunked_array([["yes", "?"]]), RatingScale.of_labels("no,yes"), str)
     array([ True, False])
     """
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
@@ -82,14 +84,14 @@ def are_words(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> ND
 
 
 def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
-    """Return the position of each word on a scale, from 1; nan for an unknown word.
+    """Return the position of each label on a scale, from 1; nan for an unknown label.
 
     Examples
     --------
-    >>> places_of(pa.chunked_array([["yes", "?"]]), RatingScale.of_words("no,yes"))
+    >>> places_of(pa.chunked_array([["yes", "?"]]), RatingScale.of_labels("no,yes"))
     array([ 2., nan])
     """
-    known = pa.array(scale.words, pa.large_string())
+    known = pa.array(scale.labels, pa.large_string())
     is_dictionary = pa.types.is_dictionary(column.type)
     chunks = []
     for chunk in column.chunks:
@@ -101,29 +103,29 @@ def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64
 
 
 def numbers_of_values(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
-    """Convert published labels to numbers; nan for an unknown word."""
-    return places_of(column, scale) if scale.words else column.to_numpy()
+    """Convert published labels to numbers; nan for an unknown label."""
+    return places_of(column, scale) if scale.labels else column.to_numpy()
 
 
-def distinct_words(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
-    """Return the distinct words of a column, in alphabetical order.
+def distinct_labels(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
+    """Return the distinct labels of a column, in alphabetical order.
 
     Examples
     --------
-    >>> distinct_words(pa.chunked_array([["up", "down", "up"]]), str)
+    >>> distinct_labels(pa.chunked_array([["up", "down", "up"]]), str)
     ('down', 'up')
     """
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
     texts = _as_texts(column).unique()
     values = [value for value in texts.to_pylist() if value is not None]
-    if len(values) > MOST_WORDS:
+    if len(values) > MOST_LABELS:
         raise RecveilError(
-            f"{len(values):,} different words; expected at most {MOST_WORDS}; is this a column of "
-            f"comments? Name another with rating (--rating), or the words (--words)",
+            f"{len(values):,} different labels; expected at most {MOST_LABELS}; is this a column "
+            f"of comments? Name another with rating (--rating), or the labels with words (--words)",
             code="rating.words",
         )
     for value in values:
-        if problem := problem_of_word(value):
+        if problem := problem_of_label(value):
             row = next(at for at, text in enumerate(in_turn(_as_texts(column))) if text == value)
             raise RecveilError(
                 f"{locate(row)}: rating {quoted(value, 40)}: {problem}", code="rating.words"
@@ -131,7 +133,7 @@ def distinct_words(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
     if len(values) < 2:
         raise RecveilError(
             f"all ratings are {quoted(values[0], 40)}, so they are likes; leave that column out, "
-            f"or name all words of the scale (--words)",
+            f"or name all labels of the scale with words (--words)",
             code="rating.words",
         )
     return tuple(sorted(values))
@@ -145,7 +147,7 @@ def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     supported = (is_text, types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
     if not any(is_one(value) for is_one in supported):
         raise RecveilError(
-            f"rating column: expected words, got {kind}; convert it to text", code="column.type"
+            f"rating column: expected labels, got {kind}; convert it to text", code="column.type"
         )
     if types.is_dictionary(kind):
         column = tidied(column)
@@ -160,17 +162,17 @@ def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _why_unknown(text: str, scale: RatingScale) -> str:
-    """Return why a text is not a word of a scale."""
+    """Return why a text is not a label of a scale."""
     option = "order (--order)" if scale.ordered else "words (--words)"
-    if len(text) > LONGEST_WORD:
+    if len(text) > LONGEST_LABEL:
         return (
-            f"rating {quoted(text, 40)} is not among the words of {option}; is this a column of "
+            f"rating {quoted(text, 40)} is not among the labels of {option}; is this a column of "
             f"comments? Name another with rating (--rating)"
         )
-    near = nearest_word(text, scale.words)
+    near = nearest_label(text, scale.labels)
     but = "" if near is None else f", but {quoted(near, 40)} is"
     return (
-        f"rating {quoted(text, 40)} is not among the words of {option}{but}; add it, correct the "
+        f"rating {quoted(text, 40)} is not among the labels of {option}{but}; add it, correct the "
         f"row, or drop such rows with drop_off_scale (--drop-off-scale)"
     )
 
@@ -192,7 +194,7 @@ def count_levels() -> str:
 
 
 Counts = Literal["log", "likes"]
-# Given in place of a list of words: all words of the table.
+# Given in place of a list of labels: all labels of the table.
 ALL_WORDS = "all"
 _LOOKED_AT = 1_000
 # Rating scales rarely exceed it.
@@ -236,7 +238,7 @@ def parse_scale_option(
     order: str | Iterable[str] | None,
     words: str | Iterable[str] | None,
 ) -> tuple[RatingScale | None, bool]:
-    """Return the scale given by one of three options, and whether any words are allowed.
+    """Return the scale given by one of three options, and whether any labels are allowed.
 
     Examples
     --------
@@ -248,8 +250,8 @@ def parse_scale_option(
     if isinstance(words, str) and words == ALL_WORDS:
         return None, True
     if order is not None:
-        return RatingScale.of_words(order), False
-    return (scale, False) if words is None else (RatingScale.of_words(words, ordered=False), False)
+        return RatingScale.of_labels(order), False
+    return (scale, False) if words is None else (RatingScale.of_labels(words, ordered=False), False)
 
 
 def _reject_several(options: Mapping[str, object]) -> None:
@@ -268,10 +270,10 @@ def option_of(scale: RatingScale) -> str:
 
     Examples
     --------
-    >>> option_of(RatingScale(1, 5, 1)), option_of(RatingScale.of_words("no,yes"))
+    >>> option_of(RatingScale(1, 5, 1)), option_of(RatingScale.of_labels("no,yes"))
     ('scale (--scale)', 'order (--order)')
     """
-    if not scale.words:
+    if not scale.labels:
         return "scale (--scale)"
     return "order (--order)" if scale.ordered else "words (--words)"
 
@@ -288,7 +290,7 @@ class Taken(NamedTuple):
     # If undeclared ratings were taken for likes, the reason, as the start of a sentence
     why: str = ""
 
-    # Which digits were lost, or that words were not read, as a sentence
+    # Which digits were lost, or that labels were not read, as a sentence
     note: str = ""
     # Whether different ratings became equal
     merged: bool = False
@@ -373,13 +375,13 @@ def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:
 def _take_words(
     column: pa.ChunkedArray, feedback: Feedback, scale: RatingScale | None, locate: Locate
 ) -> Taken | None:
-    """Parse a column of words; None if it should hold numbers."""
+    """Parse a column of labels; None if it should hold numbers."""
     if feedback.words:
-        found = RatingScale.of_words(distinct_words(column, locate), ordered=False)
+        found = RatingScale.of_labels(distinct_labels(column, locate), ordered=False)
         scale = replace(found, inferred=True)
-    if scale is None or not scale.words:
+    if scale is None or not scale.labels:
         return None
-    return Taken(parse_words(column, scale, locate), scale)
+    return Taken(parse_labels(column, scale, locate), scale)
 
 
 def reject_doubtful(
@@ -411,7 +413,7 @@ def are_likes(column: pa.ChunkedArray, feedback: Feedback, locate: Locate) -> ND
     return values > 0
 
 
-# Numbers among words; every other text is a word.
+# Numbers among labels; every other text is a label.
 _A_NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 _N_NAMED = 3
 
@@ -419,7 +421,7 @@ _N_NAMED = 3
 def _parse_specified(
     column: pa.ChunkedArray, feedback: Feedback, locate: Locate
 ) -> tuple[NDArray[np.float32], str]:
-    """Parse likes or counts; words of likes count as 1, with a note that they were not read."""
+    """Parse likes or counts; labels of likes count as 1, with a note that they were not read."""
     is_dictionary = pa.types.is_dictionary(column.type)
     if not (feedback.likes and holds_text(column) and are_mostly_words(column)):
         return parse_ratings(column, locate), ""
@@ -432,7 +434,7 @@ def _parse_specified(
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
     shown = ", ".join(quoted(text, 20) for text in texts[:_N_NAMED])
     more = " and others" if len(texts) > _N_NAMED else ""
-    note = f"Ratings are words ({shown}{more}), but each row is read as a like (likes, --likes)."
+    note = f"Ratings are labels ({shown}{more}), but each row is read as a like (likes, --likes)."
     return numbers.astype(np.float32)[codes], note
 
 
@@ -479,7 +481,7 @@ def describe_feedback(
     >>> print(*describe_feedback(LIKES, "No ratings", Feedback(), None, publishing=True))
     No ratings: read as likes, without rating values.
     """
-    if scale.words:
+    if scale.labels:
         return _describe_words(scale)
     if why_likes:
         rest = (
@@ -510,30 +512,30 @@ def describe_feedback(
     return []
 
 
-def meaning_of_words(scale: RatingScale) -> list[str]:
-    """Explain how ratings that are words are treated; empty for numbers.
+def meaning_of_labels(scale: RatingScale) -> list[str]:
+    """Explain how ratings that are labels are treated; empty for numbers.
 
     Examples
     --------
-    >>> print(*meaning_of_words(RatingScale.of_words("no,maybe,yes")))
-    Ratings are words, and count as ranks from 1 to 3: a point is a step between two neighbours, as
+    >>> print(*meaning_of_labels(RatingScale.of_labels("no,maybe,yes")))
+    Ratings are labels, and count as ranks from 1 to 3: a point is a step between two neighbours, as
     if all were equally far apart.
     """
-    if not scale.words:
+    if not scale.labels:
         return []
     if not scale.ordered:
-        return ["Ratings are words without an order: two of them are equal, or they are not."]
+        return ["Ratings are labels without an order: two of them are equal, or they are not."]
     return [
-        f"Ratings are words, and count as ranks from 1 to {scale.high:g}: a point is a step "
+        f"Ratings are labels, and count as ranks from 1 to {scale.high:g}: a point is a step "
         f"between two neighbours, as if all were equally far apart."
     ]
 
 
 def _describe_words(scale: RatingScale) -> list[str]:
-    """Describe words that look alike, and words that look like a missing rating."""
+    """Describe labels that look alike, and labels that look like a missing rating."""
     pairs = [
         f"{quoted(one)} and {quoted(other)} differ only in capital letters, spaces or the code of "
-        f"a letter, and were read as two words; if they are one, correct the table."
-        for one, other in alike(scale.words)
+        f"a letter, and were read as two labels; if they are one, correct the table."
+        for one, other in alike(scale.labels)
     ]
-    return [*pairs, *describe_null_ids(scale.words, "word")]
+    return [*pairs, *describe_null_ids(scale.labels, "label")]

@@ -237,7 +237,7 @@ def find_repeated_rows(
         for text in texts_of(label)
         if len(text.words) >= _FEWEST and not starts.isdisjoint(_with_glued(text.words))
     ]
-    if not is_unrated and (scale is None or not scale.words):
+    if not is_unrated and (scale is None or not scale.labels):
         texts = [(at, text) for at, text in texts if any(map(str.isdigit, text.words))]
     if not texts:
         return []
@@ -263,7 +263,7 @@ class Text(NamedTuple):
         """Return whether a place is the whole text."""
         return place.end - place.first == len(self.words)
 
-    def words_at(self, place: _Place) -> tuple[str, ...]:
+    def labels_at(self, place: _Place) -> tuple[str, ...]:
         """Return the words of a place."""
         return self.words[place.first : place.end]
 
@@ -361,7 +361,7 @@ class Values:
 
     def __init__(self, scale: RatingScale | None):
         self._scale = scale
-        labels = () if scale is None else scale.words
+        labels = () if scale is None else scale.labels
         self._labels = {words_of(fold(label)): code for code, label in enumerate(labels)}
         self._sizes = {len(words) for words in self._labels}
 
@@ -400,7 +400,7 @@ class _Search(NamedTuple):
         users = [
             each
             for each in self.users.places(text.words)
-            if not text.is_all(each) and not _COMMON.issuperset(text.words_at(each))
+            if not text.is_all(each) and not _COMMON.issuperset(text.labels_at(each))
         ]
         if not users or not items:
             return False
@@ -420,7 +420,7 @@ class _Search(NamedTuple):
         for role in (_USER, _ITEM):
             places[role] = [each for each in places[role] if each[:2] not in both]
         are_all = _are_all(text, places)
-        clear = [each for each in places[_USER] if _is_clear(text.words_at(each))]
+        clear = [each for each in places[_USER] if _is_clear(text.labels_at(each))]
         if is_like_title(text.text) and not are_all:
             places[_USER] = clear
         if any(_has_pattern(pattern, places, differing) for pattern, differing in _CUT_ROWS):
@@ -479,7 +479,7 @@ def _has_likes(text: Text, places: dict[str, list[_Place]], both: set[tuple[int,
     """Return whether two users each occur with an item, as in no title."""
     users = [each for each in places[_USER] if each[:2] not in both]
     items = [each for each in places[_ITEM] if each[:2] not in both]
-    numbered = [each for each in users if _is_clear(text.words_at(each))]
+    numbered = [each for each in users if _is_clear(text.labels_at(each))]
     clear = {_USER: numbered, _ITEM: items}
     if any(_has_pattern(pattern, clear, differing) for pattern, differing in _LIKED):
         return True

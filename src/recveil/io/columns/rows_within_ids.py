@@ -565,7 +565,7 @@ def find_original_rows(
     capitals, with zeros in front). Titles hold numbers and names by chance: so the user, the item
     and the rating must all be words of the id, or, of likes, two users and items of two rows.
     """
-    has_numbers = not scale.unary and not scale.words
+    has_numbers = not scale.unary and not scale.labels
     texts = [(at, text) for at, item in enumerate(items) for text in texts_of(item)]
     if not texts:
         return []

@@ -38,7 +38,7 @@ class Baseline(ABC):
     """
 
     method: ClassVar[str]
-    # Whether words without an order can be published so, because no value is worked out.
+    # Whether nominal labels can be published so, because no value is computed.
     takes_unordered: ClassVar[bool] = False
     seed: int | None
 

@@ -250,7 +250,7 @@ class KCoRater:
 
     def check_labels(self, scale: RatingScale) -> None:
         """Raise a RecveilError for options that the kind of rating does not support."""
-        if scale.words:
+        if scale.labels:
             reject_between_words(round_fills=self.round_fills)
         if scale.unary:
             reject_fill_options(

@@ -1,4 +1,4 @@
-"""SharedWords, an anonymizer whose groups of at least k users share one row of nominal labels."""
+"""Anonymizer whose groups of at least k users share one row of nominal labels."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from recveil.publish.size_estimate import Expected, expect, expect_padded
 from recveil.ratings import Ratings
 from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
-from recveil.release.specs.predictive import WORDS
+from recveil.release.specs.predictive import NOMINAL
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
@@ -34,12 +34,12 @@ Numbers = NDArray[np.float64]
 
 # Number of directions for users' own labels, next to the frequencies of their labels.
 _DIRECTIONS = 50
-# Shares that differ by less are equal: the last digits of a sum must not choose a word.
+# Shares that differ by less are equal: the last digits of a sum must not choose a label.
 _DIGITS = 9
 
 
 @brief
-class WordShares(NamedTuple):
+class LabelShares(NamedTuple):
     """Smoothed label frequencies: each label counts once more than it was given."""
 
     of_items: NDArray[np.float64]
@@ -50,20 +50,20 @@ class WordShares(NamedTuple):
     many_gave: NDArray[np.bool_]
 
     def at(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the probability of each label in some cells, shape (n_cells, n_words).
+        """Return the probability of each label in some cells, shape (n_cells, n_labels).
 
         It is the mean of the item's and the user's frequencies.
         """
         return (self.of_items[items] + self.of_users[users]) / 2
 
 
-def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
+def learn_shares(ratings: Ratings, least: int = 1) -> LabelShares:
     """Return label frequencies per item and per user, smoothed (Laplace, one more of each)."""
-    n_words, words = len(ratings.scale.words), word_positions(ratings)
+    n_labels, codes = len(ratings.scale.labels), label_codes(ratings)
 
     def counted(of: NDArray[np.int64], n: int, weights: NDArray[Any] | None = None) -> Numbers:
-        counts = np.bincount(of * n_words + words, weights, n * n_words)
-        return counts.reshape(n, n_words).astype(np.float64)
+        counts = np.bincount(of * n_labels + codes, weights, n * n_labels)
+        return counts.reshape(n, n_labels).astype(np.float64)
 
     def smoothed(counts: Numbers) -> Numbers:
         return (counts + possible) / (counts.sum(axis=1, keepdims=True) + possible.sum())
@@ -71,59 +71,59 @@ def learn_shares(ratings: Ratings, least: int = 1) -> WordShares:
     users = ratings.user_positions().astype(np.int64)
     items = ratings.indices.astype(np.int64)
     many_gave = counted(items, ratings.n_items) >= least
-    in_use = _givers(users, words, n_words) >= least
+    in_use = _givers(users, codes, n_labels) >= least
     # Without any label, all are equally likely, which discloses no user.
-    possible = in_use if in_use.any() else np.ones(n_words, np.bool_)
-    known = in_use[words]
+    possible = in_use if in_use.any() else np.ones(n_labels, np.bool_)
+    known = in_use[codes]
     of_items, pool = counted(items, ratings.n_items, known), pooled_items(ratings, least)
     in_pool = np.isin(items, pool) & known
-    each = np.maximum(np.bincount(users, in_pool, ratings.n_users), 1)  # words in the pool
+    each = np.maximum(np.bincount(users, in_pool, ratings.n_users), 1)  # labels in the pool
     of_items[pool] = counted(items, ratings.n_items, in_pool / each[users])[pool].sum(axis=0)
-    of_users = counted(users, ratings.n_users, many_gave[items, words])
-    return WordShares(smoothed(of_items), smoothed(of_users), many_gave)
+    of_users = counted(users, ratings.n_users, many_gave[items, codes])
+    return LabelShares(smoothed(of_items), smoothed(of_users), many_gave)
 
 
-def _givers(users: NDArray[np.int64], words: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
-    """Return how many users gave each label to anything, shape (n_words,)."""
-    return np.bincount(np.unique(users * n_words + words) % n_words, minlength=n_words)
+def _givers(users: NDArray[np.int64], codes: NDArray[np.int64], n_labels: int) -> NDArray[np.int64]:
+    """Return how many users gave each label to anything, shape (n_labels,)."""
+    return np.bincount(np.unique(users * n_labels + codes) % n_labels, minlength=n_labels)
 
 
-def word_positions(ratings: Ratings) -> NDArray[np.int64]:
-    """Return the position of each rating's word among the words of the scale, from 0 on."""
+def label_codes(ratings: Ratings) -> NDArray[np.int64]:
+    """Return the position of each rating's label on the scale, from 0."""
     return np.rint(ratings.values).astype(np.int64) - 1
 
 
 def group_shares(
-    ratings: Ratings, shares: WordShares, groups: Groups, first: int, last: int
+    ratings: Ratings, shares: LabelShares, groups: Groups, first: int, last: int
 ) -> NDArray[np.float64]:
-    """Return the share of each word in the padded rows of some groups.
+    """Return the share of each label in the padded rows of some groups.
 
-    A padded row holds 1 for the word that the member gave, and 0 for the others; where they gave
-    none, or one that too few gave to the item, how likely each word is.
+    A padded row holds 1 for the label that the member gave, and 0 for the others. Where the member
+    gave none, or one that too few users gave to the item, it holds the probability of each label.
 
     Parameters
     ----------
     ratings : Ratings
-    shares : WordShares
+    shares : LabelShares
     groups : Groups
     first, last : int
         The groups, from the first to the one before the last.
 
     Returns
     -------
-    ndarray of float64, shape (last - first, n_items, n_words)
-        Rounded to nine digits; the words of each item add up to 1.
+    ndarray of float64, shape (last - first, n_items, n_labels)
+        Rounded to nine digits; the labels of each item add up to 1.
 
     Notes
     -----
     The predictions of all members are a sum of two terms, so they are computed for the group as a
-    whole; the members' ratings then replace them one by one.
+    whole. The members' ratings then replace them one by one.
     """
     sizes = groups.sizes[first:last]
     members = groups.members[groups.starts[first] : groups.starts[last]]
     group_of = np.repeat(np.arange(last - first), sizes)
-    n_words = shares.of_items.shape[1]
-    of_groups = np.zeros((last - first, n_words))
+    n_labels = shares.of_items.shape[1]
+    of_groups = np.zeros((last - first, n_labels))
     np.add.at(of_groups, group_of, shares.of_users[members])
     found = (shares.of_items[None] + (of_groups / sizes[:, None])[:, None]) / 2
     lengths = ratings.activity[members]
@@ -131,23 +131,23 @@ def group_shares(
     at = np.repeat(ratings.indptr[members] - np.cumsum(lengths) + lengths, lengths)
     at += np.arange(lengths.sum())
     users, items = np.repeat(members, lengths), ratings.indices[at]
-    words = word_positions(ratings)[at]
-    counts = shares.many_gave[items, words]
-    users, items, words = users[counts], items[counts], words[counts]
+    codes = label_codes(ratings)[at]
+    counts = shares.many_gave[items, codes]
+    users, items, codes = users[counts], items[counts], codes[counts]
     cells = -shares.at(users, items)
-    cells[np.arange(words.size), words] += 1
+    cells[np.arange(codes.size), codes] += 1
     groups_of_cells = np.repeat(group_of, lengths)[counts]
     np.add.at(found, (groups_of_cells, items), cells / sizes[groups_of_cells][:, None])
     return np.asarray(np.round(np.clip(found, 0, 1), _DIGITS), np.float64)
 
 
-def place_by_words(ratings: Ratings, shares: WordShares, seed: int) -> NDArray[np.float32]:
+def embed_by_labels(ratings: Ratings, shares: LabelShares, seed: int) -> NDArray[np.float32]:
     """Return user embeddings such that near users have nearly the same padded rows.
 
     Parameters
     ----------
     ratings : Ratings
-    shares : WordShares
+    shares : LabelShares
     seed : int
         Seed of the random directions that replace items and labels, if there are many.
 
@@ -157,15 +157,15 @@ def place_by_words(ratings: Ratings, shares: WordShares, seed: int) -> NDArray[n
         The user's label frequencies, and the deviations of their own labels from these, where many
         users gave them.
     """
-    n_words, words = shares.of_items.shape[1], word_positions(ratings)
+    n_labels, codes = shares.of_items.shape[1], label_codes(ratings)
     users = ratings.user_positions().astype(np.int64)
     apart = -shares.at(users, ratings.indices)
-    apart[np.arange(words.size), words] += 1
-    apart[~shares.many_gave[ratings.indices, words]] = 0  # as in the rows
-    columns = ratings.indices.astype(np.int64)[:, None] * n_words + np.arange(n_words)
-    shape = (ratings.n_users, ratings.n_items * n_words)
+    apart[np.arange(codes.size), codes] += 1
+    apart[~shares.many_gave[ratings.indices, codes]] = 0  # as in the rows
+    columns = ratings.indices.astype(np.int64)[:, None] * n_labels + np.arange(n_labels)
+    shape = (ratings.n_users, ratings.n_items * n_labels)
     cells = sparse.csr_array(
-        (apart.ravel(), columns.ravel(), ratings.indptr * n_words), shape=shape
+        (apart.ravel(), columns.ravel(), ratings.indptr * n_labels), shape=shape
     )
     likely = shares.of_users * (math.sqrt(ratings.n_items) / 2)
     n_directions = min(_DIRECTIONS, *(size - 1 for size in shape))
@@ -177,23 +177,23 @@ def place_by_words(ratings: Ratings, shares: WordShares, seed: int) -> NDArray[n
         return np.hstack([likely, directions.fit_transform(cells)]).astype(np.float32)
 
 
-def commonest(shares: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the position of the word with the largest share; of equal ones, the first.
+def most_frequent(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the position of the label with the largest share, the first of equal ones.
 
     Examples
     --------
-    >>> commonest(np.array([[0.2, 0.4, 0.4]]))
+    >>> most_frequent(np.array([[0.2, 0.4, 0.4]]))
     array([1])
     """
     return np.asarray(shares.argmax(axis=-1))
 
 
-def drawn(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a word for each group and item, each as likely as its share.
+def sample_labels(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Sample a label for each group and item by the shares.
 
     Examples
     --------
-    >>> drawn(np.array([[1.0, 0.0], [0.0, 1.0]]), np.random.default_rng(1))
+    >>> sample_labels(np.array([[1.0, 0.0], [0.0, 1.0]]), np.random.default_rng(1))
     array([0, 1])
     """
     reached = np.cumsum(shares, axis=-1)
@@ -201,12 +201,12 @@ def drawn(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.i
     return np.asarray((at[..., None] >= reached[..., :-1]).sum(axis=-1))
 
 
-ByWord = Literal["commonest", "shares"]
+LabelChoice = Literal["commonest", "shares"]
 # Cells per block of groups.
 _BLOCK_CELLS = 1 << 22
 
 
-class SharedWords:
+class NominalAnonymizer:
     """Give groups of at least k users one row of nominal labels.
 
     Empty cells are padded with label probabilities, users with similar padded rows form a group,
@@ -216,20 +216,20 @@ class SharedWords:
     -----
     Guarantee: every published record represents at least k users with identical rows,
     so the records alone re-identify no user with probability above 1/k. Precondition: groups of at
-    least k, which is checked here and, from the written files, by `recveil.verification`. It does
-    not guarantee that a user's labels stay hidden, nor protect against membership inference.
+    least k, which is checked here and, from the written files, by `recveil.verification`. It
+    neither hides a user's labels nor protects against membership inference.
     """
 
     def __init__(
         self,
         k: int,
-        homogenize: ByWord | None = None,
+        homogenize: LabelChoice | None = None,
         grouping: str | None = None,
         *,
         seed: int | None = None,
     ) -> None:
         self.k = k
-        self.homogenize: ByWord = "commonest" if homogenize is None else homogenize
+        self.homogenize: LabelChoice = "commonest" if homogenize is None else homogenize
         self.grouping = grouping
         self.seed = seed
 
@@ -240,7 +240,7 @@ class SharedWords:
         of_places, of_groups = np.random.default_rng(seed).integers(2**32, size=2).tolist()
         shares = learn_shares(ratings, int(self.k))
         grouping = make_grouping(self.grouping, int(self.k), None, of_groups)
-        labels = grouping.fit(place_by_words(ratings, shares, of_places)).labels_
+        labels = grouping.fit(embed_by_labels(ratings, shares, of_places)).labels_
         rng = secret_rng(seed, ratings)
         groups = Groups.from_labels(labels, rng.permutation(int(labels.max()) + 1))
         if groups.sizes.min() < self.k:
@@ -254,9 +254,9 @@ class SharedWords:
         return assemble(
             ratings,
             rng,
-            claim=Claim(WORDS.claim_of({}), int(self.k)),
+            claim=Claim(NOMINAL.claim_of({}), int(self.k)),
             settings={
-                "method": WORDS.title,
+                "method": NOMINAL.title,
                 "homogenize": self.homogenize,
                 "grouping": component_name(grouping),
             },
@@ -272,9 +272,9 @@ class SharedWords:
         """Raise the errors of `anonymize` before any work."""
         check_seed(self.seed)
         check_k(self.k)
-        if self.homogenize not in get_args(ByWord):
+        if self.homogenize not in get_args(LabelChoice):
             raise RecveilError(
-                f"homogenize (--homogenize) is {self.homogenize!r}; of words without an order, "
+                f"homogenize (--homogenize) is {self.homogenize!r}; of nominal labels, "
                 f"expected commonest or shares",
                 code="option.value",
             )
@@ -286,36 +286,36 @@ class SharedWords:
             )
         if ratings.scale.ordered:
             raise RecveilError(
-                "method (--method) is words, which is for words without an order (--words); of "
-                "others take predictive",
+                "method (--method) is nominal, which is for labels without an order, given by "
+                "words (--words); of others take predictive",
                 code="table.kind",
             )
         check_users(ratings, self.k, takes_unordered=True)
 
     def _blocks(
-        self, ratings: Ratings, shares: WordShares, groups: Groups, drawing: int
+        self, ratings: Ratings, shares: LabelShares, groups: Groups, drawing: int
     ) -> Iterator[Records]:
         """Yield the rows of the groups; every rated item has a label."""
         items = np.flatnonzero(ratings.support).astype(np.int32)
-        cells = ratings.n_items * len(ratings.scale.words)
+        cells = ratings.n_items * len(ratings.scale.labels)
         step = max(1, _BLOCK_CELLS // cells)
         for first in range(0, groups.sizes.size, step):
             last = min(first + step, groups.sizes.size)
             found = group_shares(ratings, shares, groups, first, last)[:, items]
-            words: NDArray[np.int64]
+            codes: NDArray[np.int64]
             if self.homogenize == "commonest":
-                words = commonest(found)
+                codes = most_frequent(found)
             else:
-                words = drawn(found, np.random.default_rng([drawing, first]))
+                codes = sample_labels(found, np.random.default_rng([drawing, first]))
             indptr = np.arange(last - first + 1, dtype=np.int64) * items.size
-            values: NDArray[Any] = words.ravel() + 1.0
+            values: NDArray[Any] = codes.ravel() + 1.0
             yield Records(groups.sizes[first:last], indptr, np.tile(items, last - first), values)
 
 
-def expect_words(
+def expect_nominal(
     ratings: Ratings, k: int, _options: Mapping[str, Any], layout: str, file_format: str
 ) -> Expected | None:
-    """Say what a release will take before any work; None if there can be none."""
+    """Estimate the size of a release before any work; None if there can be none."""
     if not 1 <= k <= ratings.n_users:
         return None
     return expect_padded(ratings, k, None, layout, file_format, 1.0)

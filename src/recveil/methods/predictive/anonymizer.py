@@ -49,7 +49,7 @@ from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.verification.diversity import check_parameters
 
 Homogenize = Literal["padded", "simple"]
-PaddedValues = Literal["rated", "model"]
+PaddedValues = Literal["rated", "predicted"]
 
 
 class PredictiveAnonymizer:
@@ -75,9 +75,9 @@ class PredictiveAnonymizer:
         levels, one of `LEVEL_GROUPINGS`, or a clusterer whose `fit` takes `levels`.
     round_values : {"usual", "tenth", "scale", "none"} or float
         Grid of the published values: a tenth of the scale's step (the default; for ordinal labels
-        the nearest word), the scale itself, none, or a step in rating points. An exact mean such as
-        3.667 reveals how many users were averaged; a grid reveals less. The claim does not depend
-        on it.
+        the nearest label), the scale itself, none, or a step in rating points. An exact mean such
+        as 3.667 reveals how many users were averaged; a grid reveals less. The claim does not
+        depend on it.
     privacy_levels : str or array-like of int, shape (n_users,), optional
         Smallest group of each user, instead of k for all: one number per user in the order of
         `Ratings.users`, or a rule for `levels_by_rule`. A user of level 1 may have an own row, and
@@ -85,9 +85,9 @@ class PredictiveAnonymizer:
     b, l : int
         Diversity: every set of b items (1 to 3) of a published row must occur in at least l
         different rows. Missing items are added.
-    values : {"rated", "model"}
+    values : {"rated", "predicted"}
         What padded rows average: "rated", each member's own ratings, and predictions elsewhere;
-        "model", predictions alone, so that no rating is recognizable.
+        "predicted", predictions alone, so that no rating is recognizable.
     seed : int, optional
         Fixes every random choice, except in predictors and groupings passed as objects, which have
         their own. Drawn from the system by default, and kept in the private folder.
@@ -190,7 +190,7 @@ class PredictiveAnonymizer:
             }
             | (
                 {"values": "predicted", "values_below_k": "pooled"}
-                if self.values == "model"
+                if self.values == "predicted"
                 else {}
             ),
             groups=groups,
@@ -230,22 +230,22 @@ class PredictiveAnonymizer:
     def _check_values(self) -> None:
         if self.values not in get_args(PaddedValues):
             raise RecveilError(
-                f"values (--values) is {self.values!r}; expected 'rated' or 'model'",
+                f"values (--values) is {self.values!r}; expected 'rated' or 'predicted'",
                 code="option.value",
             )
         if self.values == "rated":
             return
         if self.homogenize != "padded":
             raise RecveilError(
-                f"values (--values) is 'model', but homogenize (--homogenize) is "
+                f"values (--values) is 'predicted', but homogenize (--homogenize) is "
                 f"{self.homogenize!r}, which averages ratings; choose homogenize padded, or the "
                 f"method sparse (--method sparse)",
                 code="option.conflict",
             )
         if self.privacy_levels is not None:
             raise RecveilError(
-                "values (--values) is 'model', which publishes no rating, but a user of privacy "
-                "level 1 requests exact ones; drop privacy_levels (--privacy-levels)",
+                "values (--values) is 'predicted', which publishes no rating, but a user of "
+                "privacy level 1 requests exact ones; drop privacy_levels (--privacy-levels)",
                 code="option.conflict",
             )
 
@@ -294,8 +294,8 @@ class PredictiveAnonymizer:
         promised: NDArray[np.int64] | None,
     ) -> Iterator[Records]:
         if self.homogenize == "padded":
-            model = self.values == "model"
-            predicted_as = labelled_as(ratings, int(self.k)) if model else None
+            is_predicted = self.values == "predicted"
+            predicted_as = labelled_as(ratings, int(self.k)) if is_predicted else None
             homogenized = homogenize_padded(ratings, padding, groups, predicted_as=predicted_as)
         else:
             homogenized = homogenize_simple(ratings, groups)
@@ -347,9 +347,9 @@ def _promises(
 def value_step(round_values: str | float, scale: RatingScale) -> float | None:
     """Turn the setting `round_values` into a step in rating points, or None for no rounding.
 
-    The default is a tenth of the scale's step, or the next word on a scale of ordinal labels.
+    The default is a tenth of the scale's step, or the next label on a scale of ordinal labels.
     """
-    if scale.words:
+    if scale.labels:
         if round_values not in ("usual", "scale", scale.step):
             raise RecveilError(
                 f"round_values (--round) is {quoted(round_values, 20)}, but the ratings are "

@@ -30,7 +30,7 @@ from recveil.methods.synthetic.noisy_sums import (
 )
 from recveil.methods.synthetic.user_model import Labels, LikesModel, UserModel, learn_labels
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.synthetic_form import MOST_DIRECTIONS, MOST_TILT
+from recveil.release.synthetic_form import MOST_DIRECTIONS, MOST_SLOPE
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
@@ -373,12 +373,12 @@ def _model(
         offsets=offsets.astype(np.float32),
         item_embeddings=embeddings,
         activity=scale_activity(measured.activity, measured.share_as_json, measured.released.size),
-        worth=labels.worth,
+        rating_means=labels.rating_means,
         cuts=labels.cuts,
         strictness=labels.strictness,
         chance=labels.chance,
-        tilts=np.zeros(embeddings.shape[1] - 1),
-        likings=np.zeros(embeddings.shape[1] - 1),
+        slopes=np.zeros(embeddings.shape[1] - 1),
+        slope_spreads=np.zeros(embeddings.shape[1] - 1),
         scale=scale,
     )
 
@@ -388,8 +388,8 @@ QUERY = "ratings by factor"
 _SAMPLE_SIZE, _FEWEST, _CELLS = 2_000, 300, 40_000_000
 # Number of adjustments.
 _TURNS = 4
-# Prior mean and variance among tables: of tilts, and of the squares of likings.
-_USUAL_TILT, _USUAL_LIKING = (0.15, 0.2**2), (0.15**2, 0.05**2)
+# Prior mean and variance among tables: of slopes, and of the squares of their spreads.
+_USUAL_SLOPE, _USUAL_SPREAD = (0.15, 0.2**2), (0.15**2, 0.05**2)
 # Synthetic users follow embeddings this many times as far as measured. Recommenders trained on them
 # predict better so, on MovieLens and on simulated users, since fitted embeddings are inexact.
 BOLDER = 1.5
@@ -414,8 +414,8 @@ def follow_embeddings(
     items = EmbeddingMap.of(embeddings[:, 1:], popularity, item_means(measured))
     grid = sum_grid(sigma)
     exact = added_up(ratings, embedding_moments, measured.released, items, grid)
-    noisy = mechanism.measure(QUERY, WHAT[QUERY], exact, grid)[:, : model.tilts.size]
-    if not model.tilts.size:
+    noisy = mechanism.measure(QUERY, WHAT[QUERY], exact, grid)[:, : model.slopes.size]
+    if not model.slopes.size:
         return model
     n_users = max(measured.n_users, 1.0)
     answer = _Answer(noisy / n_users, (sigma / n_users) ** 2, n_users)
@@ -435,31 +435,33 @@ def _moved_until_alike(
     model: UserModel, items: EmbeddingMap, answer: _Answer, drawing: int
 ) -> UserModel:
     n = int(np.clip(_CELLS // max(1, len(model.offsets)), _FEWEST, _SAMPLE_SIZE))
-    n_directions = model.tilts.size
+    n_directions = model.slopes.size
 
-    def simulate(tilts: Numbers, likings: Numbers) -> tuple[Numbers, Numbers]:
+    def simulate(slopes: Numbers, slope_spreads: Numbers) -> tuple[Numbers, Numbers]:
         # Each call draws the same users and choices; only their ratings differ.
-        of = model._replace(tilts=tilts, likings=likings)
+        of = model._replace(slopes=slopes, slope_spreads=slope_spreads)
         vectors = _vectors_of(of, items, n, np.random.default_rng(drawing))
         return vectors.mean(axis=0), vectors.var(axis=0)
 
-    tilts = np.full(n_directions, _USUAL_TILT[0])
-    likings = np.full(n_directions, np.sqrt(_USUAL_LIKING[0]))
+    slopes = np.full(n_directions, _USUAL_SLOPE[0])
+    slope_spreads = np.full(n_directions, np.sqrt(_USUAL_SPREAD[0]))
     for _ in range(_TURNS):
-        tilts = np.where(tilts < 0, -1.0, 1.0) * np.maximum(np.abs(tilts), _LEAST_PROBE)
-        likings = np.maximum(likings, _LEAST_PROBE)
-        by_choice = simulate(tilts, np.zeros(n_directions))[0]
-        found, spread = simulate(tilts, likings)
+        slopes = np.where(slopes < 0, -1.0, 1.0) * np.maximum(np.abs(slopes), _LEAST_PROBE)
+        slope_spreads = np.maximum(slope_spreads, _LEAST_PROBE)
+        by_choice = simulate(slopes, np.zeros(n_directions))[0]
+        found, spread = simulate(slopes, slope_spreads)
         unsure = spread * (1 / answer.n_users + 1 / n) + answer.variance
-        slope = np.maximum(found[0] / tilts, _LEAST_SLOPE)
-        gain = np.maximum((found[1] - by_choice[1]) / likings**2, _LEAST_SLOPE)
-        tilts = believed(answer.means[0] / slope, unsure[0] / slope**2, *_USUAL_TILT)
+        slope = np.maximum(found[0] / slopes, _LEAST_SLOPE)
+        gain = np.maximum((found[1] - by_choice[1]) / slope_spreads**2, _LEAST_SLOPE)
+        slopes = believed(answer.means[0] / slope, unsure[0] / slope**2, *_USUAL_SLOPE)
         squares = (answer.means[1] - by_choice[1]) / gain
-        squares = believed(squares, unsure[1] / gain**2, *_USUAL_LIKING)
-        tilts = np.clip(tilts, -MOST_TILT, MOST_TILT)
-        likings = np.sqrt(np.clip(squares, 0, MOST_TILT**2))
-    tilts, likings = np.clip(BOLDER * np.array([tilts, likings]), -MOST_TILT, MOST_TILT)
-    return model._replace(tilts=tilts, likings=likings).within_bounds()
+        squares = believed(squares, unsure[1] / gain**2, *_USUAL_SPREAD)
+        slopes = np.clip(slopes, -MOST_SLOPE, MOST_SLOPE)
+        slope_spreads = np.sqrt(np.clip(squares, 0, MOST_SLOPE**2))
+    slopes, slope_spreads = np.clip(
+        BOLDER * np.array([slopes, slope_spreads]), -MOST_SLOPE, MOST_SLOPE
+    )
+    return model._replace(slopes=slopes, slope_spreads=slope_spreads).within_bounds()
 
 
 def _vectors_of(

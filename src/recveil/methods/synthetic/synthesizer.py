@@ -228,7 +228,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
                 f"ratings",
                 code="option.value",
             )
-        if self.rating_grid == "tenths" and scale.words:
+        if self.rating_grid == "tenths" and scale.labels:
             raise RecveilError(
                 "rating_grid (--ratings) is tenths, but the ratings are ordinal labels, with no "
                 "values between them; drop it",
@@ -385,7 +385,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         """Return the full settings, for the private folder."""
         # The first column of embeddings is multiplied by activity.
         n_factors = int(learnt.model.item_embeddings[:, 1:].any(axis=0).sum())
-        return {"epsilon": self.epsilon, "delta": self.delta, "tastes": n_factors}
+        return {"epsilon": self.epsilon, "delta": self.delta, "n_factors": n_factors}
 
 
 @brief

@@ -43,7 +43,7 @@ class Labels(NamedTuple):
     # Borders between levels
     cuts: Numbers
     # Item means
-    worth: Numbers
+    rating_means: Numbers
     # Standard deviation of user means
     strictness: float
     # Standard deviation of one user's ratings of equal items
@@ -52,7 +52,7 @@ class Labels(NamedTuple):
     def liked_share(self, levels: Numbers, scale: RatingScale) -> Numbers:
         """Return the share of each item's ratings that count as liked, shape (n_items,)."""
         cut = self.cuts[np.searchsorted(levels, scale.liked_from) - 1]
-        return np.asarray(ndtr((self.worth - cut) / np.hypot(self.strictness, self.chance)))
+        return np.asarray(ndtr((self.rating_means - cut) / np.hypot(self.strictness, self.chance)))
 
 
 def learn_labels(
@@ -90,12 +90,12 @@ def learn_labels(
     of_items = min(max(of_items, _LEAST_PART), 0.6)
     of_users = min(max(spread_of_users / variance, _LEAST_PART), 0.3)
     chance = 1 - of_items - of_users
-    worth = _worth(item_means, at, cuts, np.sqrt(of_users + chance))
-    return Labels(cuts, worth, float(np.sqrt(of_users)), float(np.sqrt(chance)))
+    rating_means = _latent_means(item_means, at, cuts, np.sqrt(of_users + chance))
+    return Labels(cuts, rating_means, float(np.sqrt(of_users)), float(np.sqrt(chance)))
 
 
-def expected_labels(at: Numbers, cuts: Numbers, spread: float, worth: Numbers) -> Numbers:
-    """Return the expected value of ratings with latent mean `worth`, same shape.
+def expected_labels(at: Numbers, cuts: Numbers, spread: float, rating_means: Numbers) -> Numbers:
+    """Return the expected value of ratings with latent mean `rating_means`, same shape.
 
     Parameters
     ----------
@@ -103,19 +103,19 @@ def expected_labels(at: Numbers, cuts: Numbers, spread: float, worth: Numbers) -
         The value of each level.
     cuts : ndarray of float64, shape (n_levels - 1,)
     spread : float
-        Standard deviation about `worth`.
-    worth : ndarray of float64
+        Standard deviation about `rating_means`.
+    rating_means : ndarray of float64
 
     Examples
     --------
     >>> expected_labels(np.array([1.0, 2.0]), np.array([0.0]), 1.0, np.array([-9.0, 0.0, 9.0]))
     array([1. , 1.5, 2. ])
     """
-    above = ndtr((worth[..., None] - cuts) / spread)
+    above = ndtr((rating_means[..., None] - cuts) / spread)
     return np.asarray(at[0] + above @ np.diff(at))
 
 
-def _worth(means: Numbers, at: Numbers, cuts: Numbers, spread: float) -> Numbers:
+def _latent_means(means: Numbers, at: Numbers, cuts: Numbers, spread: float) -> Numbers:
     places = np.linspace(-_FAR, _FAR, _PLACES)
     expected = expected_labels(at, cuts, spread, places)
     return np.asarray(np.interp(means, expected, places))
@@ -314,15 +314,15 @@ class UserModel(NamedTuple):
     # Ratings per user as equally likely quantiles, ascending
     activity: Numbers
     # Item means on the latent scale of `recveil.methods.synthetic.user_model`
-    worth: Numbers
+    rating_means: Numbers
     cuts: Numbers
     # Standard deviations on that scale: of user means, and of one user's ratings of equal items
     strictness: float
     chance: float
     # Per direction, the gain on the latent scale for each unit of a user's log-odds of rating
-    tilts: Numbers
+    slopes: Numbers
     # Per direction, the standard deviation of rating embeddings that choices do not explain
-    likings: Numbers
+    slope_spreads: Numbers
     scale: RatingScale
 
     def of_items(self, order: NDArray[np.int64]) -> "UserModel":
@@ -330,7 +330,7 @@ class UserModel(NamedTuple):
         return self._replace(
             offsets=self.offsets[order],
             item_embeddings=self.item_embeddings[order],
-            worth=self.worth[order],
+            rating_means=self.rating_means[order],
         )
 
     def draw(
@@ -342,7 +342,7 @@ class UserModel(NamedTuple):
         chance = self._probability_without_embedding(orders)
         for some in blocks_of(n_users, len(self.offsets)):
             block = self._draw_block(embeddings[some], activity[some], orders, rng)
-            hidden = self.worth[block.indices] + block.values
+            hidden = self.rating_means[block.indices] + block.values
             strict = rng.normal(size=some.stop - some.start)
             hidden += np.repeat(strict, np.diff(block.indptr)) * self.strictness
             yield replace(block, values=self._labels(hidden, chance, rng, whole))
@@ -359,7 +359,9 @@ class UserModel(NamedTuple):
         if explained <= most:
             return self
         shorter = np.sqrt(most / explained)
-        return self._replace(tilts=shorter * self.tilts, likings=shorter * self.likings)
+        return self._replace(
+            slopes=shorter * self.slopes, slope_spreads=shorter * self.slope_spreads
+        )
 
     def _explained(self, orders: NDArray[np.int64]) -> float:
         """Return the variance of ratings that embeddings explain."""
@@ -380,8 +382,8 @@ class UserModel(NamedTuple):
     ) -> Records:
         """Return sampled items, with the effect of embeddings on each rating as values."""
         embeddings = np.ascontiguousarray(self.item_embeddings[:, 1:])
-        chosen_by = (user_embeddings[:, 1:] * self.tilts).astype(np.float32)
-        slopes = (self.likings * rng.normal(size=chosen_by.shape)).astype(np.float32)
+        chosen_by = (user_embeddings[:, 1:] * self.slopes).astype(np.float32)
+        sampled = (self.slope_spreads * rng.normal(size=chosen_by.shape)).astype(np.float32)
         chances, picked = pick_items(
             user_embeddings, activity, self.offsets, self.item_embeddings, orders, rng
         )
@@ -390,7 +392,7 @@ class UserModel(NamedTuple):
         with one_thread():
             usual = np.einsum("ij,ij->i", chances.T @ chosen_by, embeddings)
         usual /= np.maximum(chances.sum(axis=0), 1e-9)
-        by_factor = _products_at(users, items, chosen_by + slopes, embeddings) - usual[items]
+        by_factor = _products_at(users, items, chosen_by + sampled, embeddings) - usual[items]
         counts = np.bincount(users, minlength=len(user_embeddings))
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return Records(
@@ -401,7 +403,7 @@ class UserModel(NamedTuple):
         self, hidden: Numbers, chance: float, rng: np.random.Generator, whole: bool
     ) -> Numbers:
         levels = rating_levels(self.scale)
-        if whole or self.scale.words:  # no value is between two words
+        if whole or self.scale.labels:  # no value is between two labels
             hidden = hidden + rng.normal(size=hidden.size) * chance
             return self.scale.round(levels[np.searchsorted(self.cuts, hidden)])
         sides = LabelSides.of(self.cuts, chance, levels, self.scale)
@@ -530,15 +532,15 @@ class SampledBatches(NamedTuple):
         return {"users": self.n_users, "blocks": self.n_blocks}
 
 
-# Tilts and likings of models of formats 3 and 4, which did not measure them; tilts by kind of
-# noise.
-_TILTS_BEFORE, _LIKING_BEFORE = {"none": 0.4, "gaussian": 0.2}, 0.2
+# Slopes, by kind of noise, and their spread in models of formats 3 and 4, which did not measure
+# them.
+_SLOPES_BEFORE, _SPREAD_BEFORE = {"none": 0.4, "gaussian": 0.2}, 0.2
 
 
 def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
     """Return one row per item, with its id and its numbers as float32."""
-    worth = [model.worth] if isinstance(model, UserModel) else []
-    numbers = [model.offsets, *worth, *model.item_embeddings.T]
+    rating_means = [model.rating_means] if isinstance(model, UserModel) else []
+    numbers = [model.offsets, *rating_means, *model.item_embeddings.T]
     settings = model_settings(model)
     names = SYNTHETIC.model_columns(1 + len(numbers), settings) if SYNTHETIC.model_columns else ()
     columns = [np.ascontiguousarray(column, np.float32) for column in numbers]
@@ -565,8 +567,8 @@ def model_settings(model: UserModel | LikesModel) -> dict[str, object]:
         "user_counts": _rounded(model.activity),
         "cutpoints": _rounded(model.cuts),
         "spreads": _rounded(np.array([model.strictness, model.chance])),
-        "slopes": _rounded(model.tilts),
-        "slope_spreads": _rounded(model.likings),
+        "slopes": _rounded(model.slopes),
+        "slope_spreads": _rounded(model.slope_spreads),
     }
 
 
@@ -580,25 +582,25 @@ def read_model(table: pa.Table, settings: Mapping[str, Any], scale: RatingScale)
     columns = [np.asarray(column.to_numpy()) for column in table.columns[1:]]
     strictness, chance = settings["spreads"]
     embeddings = np.column_stack(columns[2:]).astype(np.float32)
-    tilts, likings = _by_direction(settings, embeddings.shape[1] - 1)
+    slopes, slope_spreads = _by_direction(settings, embeddings.shape[1] - 1)
     return UserModel(
         offsets=columns[0].astype(np.float32),
         item_embeddings=embeddings,
         activity=np.asarray(settings["user_counts"], np.float64),
-        worth=columns[1].astype(np.float64),
+        rating_means=columns[1].astype(np.float64),
         cuts=np.asarray(settings["cutpoints"], np.float64),
         strictness=float(strictness),
         chance=float(chance),
-        tilts=tilts,
-        likings=likings,
+        slopes=slopes,
+        slope_spreads=slope_spreads,
         scale=scale,
     )
 
 
 def _by_direction(settings: Mapping[str, Any], n_directions: int) -> NDArray[np.float64]:
-    """Return tilts and likings per direction."""
+    """Return slopes and their spreads per direction."""
     if "slopes" not in settings:  # a model of an older format
-        before = (_TILTS_BEFORE[settings["noise"]], _LIKING_BEFORE)
+        before = (_SLOPES_BEFORE[settings["noise"]], _SPREAD_BEFORE)
         return np.repeat(np.array(before)[:, None], n_directions, axis=1)
     strengths = np.array([settings["slopes"], settings["slope_spreads"]], np.float64)
     if strengths.shape[1] != n_directions:

@@ -65,14 +65,14 @@ BASELINES = (
         ("kind", "scale"),
         _variant(
             "gaussian-noise",
-            "Each rating plus Gaussian noise of a quarter of the scale's range; who rated what "
-            "stays real.",
+            "Each rating plus Gaussian noise of a quarter of the scale's range; the "
+            "rated items stay real.",
             kind="gaussian",
         ),
         _variant(
             "uniform-noise",
             "Each rating plus uniform noise of a quarter of the scale's range (standard "
-            "deviation); who rated what stays real.",
+            "deviation); the rated items stay real.",
             kind="uniform",
         ),
     ),
@@ -82,8 +82,8 @@ BASELINES = (
         ("space", "predictor"),
         _variant(
             "rotation",
-            "Padded rows turned by a secret rotation that the attacks do not try to undo, so that "
-            "their low rates say nothing; who knows some rows can undo it.",
+            "Padded rows turned by a secret rotation that the attacks do not try to undo, so "
+            "their low rates show no protection; an adversary who knows some rows can undo it.",
         ),
     ),
     _baseline(
@@ -92,8 +92,8 @@ BASELINES = (
         ("space", "predictor", "scale"),
         _variant(
             "geometric",
-            "Rotation with a shift and a little noise; the attacks do not try to undo it, so that "
-            "their low rates say nothing.",
+            "Rotation with a shift and a little noise; the attacks do not try to undo it, so "
+            "that their low rates show no protection.",
         ),
     ),
 )

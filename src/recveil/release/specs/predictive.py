@@ -67,7 +67,7 @@ _PROMISE = "Promise"
 
 def _is_predicted(settings: Settings) -> bool:
     """Return whether all values are predicted; `settings` may be the options of a variant."""
-    return settings.get("values") in ("predicted", "model")
+    return settings.get("values") == "predicted"
 
 
 def _is_padded(settings: Settings) -> bool:
@@ -161,10 +161,10 @@ PREDICTIVE = Method(
         ),
         Option(
             name="values",
-            choices=("rated", "model"),
+            choices=("rated", "predicted"),
             metavar="HOW",
             help="What padded rows average: rated (default), ratings, and predictions where there "
-            "are none; model, predictions alone, so that no rating is recognizable.",
+            "are none; predicted, predictions alone, so that no rating is recognizable.",
         ),
         Option(
             name="privacy_levels",
@@ -196,10 +196,10 @@ PREDICTIVE = Method(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
         *(_variant("simple", name) for name in (None, *GROUPING_NAMES)),
         Variant(
-            name="padded-model",
+            name="padded-predicted",
             description="Groups of at least k users get the mean of their predictions for all "
             "items, and no rating.",
-            options={"homogenize": "padded", "values": "model"},
+            options={"homogenize": "padded", "values": "predicted"},
             claim="identical-rows",
             kind="padded",
             colour="#0072B2",
@@ -220,14 +220,14 @@ PREDICTIVE = Method(
     undone_by=_undone_by,
     made_before=_made_before,
     why_not_again="the release's predictor or grouping is Spark's, or was given as an object, and "
-    "is not at hand",
+    "is not available",
 )
 
 
-WORDS_UNDONE = (
+NOMINAL_UNDONE = (
     "Shared rows of nominal labels do not hide membership, nor the labels of a group: they "
     "carry no noise. On half of the users of MovieLens 100K, four fifths of their ratings "
-    "cut to three words, an adversary with 32 shadow releases infers membership with an AUC "
+    "cut to three labels, an adversary with 32 shadow releases infers membership with an AUC "
     "of 0.96 with commonest labels and k = 5, 0.73 with k = 20, and with sampled labels 0.84 "
     "and 0.69, where exact counts of each item with each label give 0.95 (0.5 is a random "
     "guess). Better attacks may infer more; recveil audit --release --shadows 32 measures it "
@@ -235,23 +235,23 @@ WORDS_UNDONE = (
 )
 
 
-def _words_variant(name: str, description: str, **options: object) -> Variant:
+def _nominal_variant(name: str, description: str, **options: object) -> Variant:
     return Variant(
         name=name,
         description=description,
         options=options,
         claim="identical-rows",
-        kind="words",
+        kind="nominal labels",
         colour="#117733",
         in_all=True,
-        of="words",
+        of="nominal",
     )
 
 
-WORDS = Method(
-    name="words",
+NOMINAL = Method(
+    name="nominal",
     title="nominal labels",
-    description="groups share one row of words that have no order",
+    description="groups share one row of labels without an order",
     family="identical rows",
     settings=(
         PublicSetting("method", ("nominal labels",)),
@@ -275,20 +275,22 @@ WORDS = Method(
         ),
     ),
     variants=(
-        _words_variant(
-            "words",
+        _nominal_variant(
+            "nominal",
             "Groups of at least k users get, for each item, the label with the largest share in "
-            "their rows; empty cells count by how likely each word is.",
+            "their rows; empty cells count by the probability of each label.",
         ),
-        _words_variant(
-            "words-shares",
+        _nominal_variant(
+            "nominal-shares",
             "Groups of at least k users get, for each item, a label sampled by its share in their "
-            "rows; empty cells count by how likely each word is.",
+            "rows; empty cells count by the probability of each label.",
             homogenize="shares",
         ),
     ),
     first_format=7,
     takes_unordered=True,
-    problems_of_rows=lambda _settings, _k, counts: problems_of_full_rows("of words", counts),
-    undone_by=lambda _: (WORDS_UNDONE,),
+    problems_of_rows=lambda _settings, _k, counts: problems_of_full_rows(
+        "of nominal labels", counts
+    ),
+    undone_by=lambda _: (NOMINAL_UNDONE,),
 )

@@ -15,8 +15,8 @@ from recveil.release.method import (
 
 # Minimum number of users behind the factors; the larger number bounds the option.
 MIN_CLUSTER, MAX_CLUSTER = 20, 256
-# How likely each class is to hold them is worked out for so many items, more than the Netflix Prize
-# has; the rare ones beyond them are dealt by their counts.
+# Number of items whose probabilities in each class are computed, more than the Netflix Prize has.
+# Rarer items are dealt by their counts.
 MOST_COMMON = 20_000
 
 # Rows are sampled from sums over users without noise. Membership inference was measured with forty

@@ -54,7 +54,7 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
     ]
     if settings.get("noise") != "none":
         sentences.append(
-            "That the noise of the ledger was drawn, and that there were no other queries, is "
+            "That the noise of the ledger was added, and that there were no other queries, is "
             "stated by the publisher."
         )
     if settings.get("item_catalog") != "selected":

@@ -14,7 +14,7 @@ from recveil.auditing.release_attacks import (
     AttackedSynthetic,
 )
 from recveil.auditing.shadow_releases import USERS_PER_USER
-from recveil.io.columns.feedback import meaning_of_words
+from recveil.io.columns.feedback import meaning_of_labels
 from recveil.methods.registry import same_again
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
@@ -94,7 +94,7 @@ def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
 def warnings_of(audit: Audit) -> list[str]:
     """Return what limits the figures of an audit, except those of its release."""
     scale, knowledge = audit.ratings.scale, audit.knowledge
-    warnings = [*audit.reading.notes, *meaning_of_words(scale)]
+    warnings = [*audit.reading.notes, *meaning_of_labels(scale)]
     if knowledge is not None:
         warnings += [f"{knowledge.name}: {note}" for note in knowledge.notes]
     if audit.ratings.is_unary:

@@ -56,7 +56,7 @@ def utilities_of(rows: Iterable[Row]) -> tuple[Upward, ...]:
 
     Examples
     --------
-    >>> row = Row("words", 5, "k-anonymity", None, nominal_accuracy=0.6)
+    >>> row = Row("nominal", 5, "k-anonymity", None, nominal_accuracy=0.6)
     >>> [[each.title for each in utilities_of(rows)] for rows in ([row], [])]
     [['Labels'], ['Lists', 'Ratings']]
     """

@@ -13,7 +13,7 @@ from recveil.comparison.choice import (
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares, shares_of
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
-from recveil.io.columns.feedback import meaning_of_words
+from recveil.io.columns.feedback import meaning_of_labels
 from recveil.release.registry import undone_of, variant_of
 from recveil.report import data_to_dict
 from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
@@ -156,7 +156,7 @@ def warnings_of(comparison: Comparison) -> list[str]:
     if not scale.ordered:
         has_lists = any(row.has_lists for row in rows if row.problem is None)
         warnings += [_OF_NOMINAL] if has_lists else [_OF_NOMINAL, _NO_LISTS]
-    warnings += [*meaning_of_words(scale), *comparison.reading.notes]
+    warnings += [*meaning_of_labels(scale), *comparison.reading.notes]
     return warnings + risk_warnings(rows, comparison.axis)
 
 
@@ -600,7 +600,7 @@ def format_figures(row: Row) -> str:
 
     Examples
     --------
-    >>> print(format_figures(Row("words", 5, "k-anonymity", None, nominal_accuracy=0.6,
+    >>> print(format_figures(Row("nominal", 5, "k-anonymity", None, nominal_accuracy=0.6,
     ...                       raw_nominal_accuracy=0.62, baseline_nominal_accuracy=0.59)))
     accuracy 60%; raw 62%, most frequent labels 59%
     """

@@ -36,7 +36,7 @@ def show_inspection(result: Inspection, n_rows: int | None) -> None:
         n_rows = _ROWS if sys.stdout.isatty() else 0
     show_reading(result.reading, examples=False)  # the rows have them
     _show_columns(console, result, n_rows)
-    if result.words:
+    if result.labels:
         _show_labels(console, result)
     else:
         _show_scale(console, result)
@@ -116,12 +116,12 @@ def _show_scale(console: Console, result: Inspection) -> None:
 def _show_labels(console: Console, result: Inspection) -> None:
     """Print each ordinal or nominal label, and its count."""
     order = "from the lowest" if result.ratings.scale.ordered else "without an order"
-    console.print(f"\n[bold]Words[/] {order}")
-    names = [printable(each.word) for each in result.words]
-    print(*bars(names, [each.ratings for each in result.words], console.width), sep="\n")
-    rarest = min(result.words, key=lambda each: each.users)
+    console.print(f"\n[bold]Labels[/] {order}")
+    names = [printable(each.label) for each in result.labels]
+    print(*bars(names, [each.ratings for each in result.labels], console.width), sep="\n")
+    rarest = min(result.labels, key=lambda each: each.users)
     users = describe_count(rarest.users, "user")
-    _print_indented(console, f"{rarest.word}: given by {users}, the fewest of all words")
+    _print_indented(console, f"{rarest.label}: given by {users}, the fewest of all labels")
 
 
 def _describe_end(end: End, *, is_fine: bool) -> str:

@@ -36,7 +36,7 @@ ADVICE = {
 def _(result: Inspection) -> dict[str, object]:
     reading, scale = result.reading, result.ratings.scale
     low, high = result.ends
-    labels = {"ordered": scale.ordered, "words": [each._asdict() for each in result.words]}
+    labels = {"ordered": scale.ordered, "labels": [each._asdict() for each in result.labels]}
     return {
         "input": reading.name,
         "format": reading.format,
@@ -50,7 +50,7 @@ def _(result: Inspection) -> dict[str, object]:
             "high_end": high._asdict(),
             "levels": [{"value": value, "ratings": n} for value, n in result.levels],
             "doubts": [doubt.describe(FEW) for doubt in result.doubts],
-            **(labels if scale.words else {}),
+            **(labels if scale.labels else {}),
         },
         "dates": result.dates and result.dates._asdict(),
         "dropped": result.dropped,

@@ -156,8 +156,8 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     "the publisher's word.",
     "making": "How the release was made (recveil's version, method, settings, scale), and that its "
     "records are in a random order, is the publisher's word.",
-    "changed-files": "That these files are as they were published is not proven: whoever changes "
-    "them can recompute all checksums. Compare the SHA-256 of release.json with the one that the "
+    "changed-files": "That these files are as they were published is not proven: their checksums "
+    "can be recomputed after a change. Compare the SHA-256 of release.json with the one that the "
     "publisher states.",
     "foreign-class": "The {} {!r:.60} is not one of recveil's: its name is the publisher's word.",
     "dropped-rows": _dropped_rows,

@@ -70,7 +70,7 @@ class TestPlanted:
         """Whoever follows the other way very far, too."""
         monkeypatch.setattr(UserModel, "within_bounds", lambda model: model)
         monkeypatch.setattr(learning, "BOLDER", 99.0)
-        assert np.abs(found(planted([-0.4] * 2, [0.2] * 2)).tilts).max() == 2
+        assert np.abs(found(planted([-0.4] * 2, [0.2] * 2)).slopes).max() == 2
 
     def test_ratings_that_follow_nothing(self):
         """The same choices, the ratings of everybody shuffled among their items."""
@@ -93,8 +93,8 @@ class TestNoise:
 
     def test_where_it_hides_everything_what_is_usual_is_left(self):
         model = found(planted([0.7] * 2, [0.5] * 2), sigma=1e6)
-        assert model.tilts == pytest.approx(0.15 * BOLDER, abs=0.02)
-        assert model.likings == pytest.approx(0.15 * BOLDER, abs=0.03)
+        assert model.slopes == pytest.approx(0.15 * BOLDER, abs=0.02)
+        assert model.slope_spreads == pytest.approx(0.15 * BOLDER, abs=0.03)
 
     def test_the_same_answers_the_same_rule(self, heard_by, told_again):
         """Nothing but the answer of the query is seen of how people rate."""
@@ -102,5 +102,5 @@ class TestNoise:
         heard = heard_by(1, {QUERY: sigma})
         first = found(ratings, sigma, heard)
         again = found(ratings, sigma, told_again(heard.answers))
-        assert (first.tilts == again.tilts).all()
-        assert (first.likings == again.likings).all()
+        assert (first.slopes == again.slopes).all()
+        assert (first.slope_spreads == again.slope_spreads).all()

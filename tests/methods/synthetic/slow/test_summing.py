@@ -58,5 +58,7 @@ def test_all_queries_of_ratings():
         rng = np.random.default_rng(1)
         rule = learn_users(measured, RATINGS.scale, rng)
         rules.append(follow_embeddings(of, WithoutNoise(), measured, rule, sigmas[QUERY], rng))
-    assert same([rules[0].tilts, rules[0].likings], [rules[1].tilts, rules[1].likings])
+    assert same(
+        [rules[0].slopes, rules[0].slope_spreads], [rules[1].slopes, rules[1].slope_spreads]
+    )
     assert len(pieces.asked) == len(SHARES)
