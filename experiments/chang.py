@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.evaluation import (
     Missing,
     NullRule,
@@ -54,13 +54,13 @@ def split_of(folder: Path, seed: int) -> Split:
 
 
 @cache
-def released(folder: Path, homogenize: str, k: int, seed: int) -> ReleasedTable:
+def released(folder: Path, homogenize: str, k: int, seed: int) -> AttackTarget:
     """Anonymize what was not held out, as in the paper's Algorithm 1."""
     train = split_of(folder, seed).train
     anonymizer = PredictiveAnonymizer(
         k, homogenize, grouping="predictive", round_values="none", seed=seed
     )
-    return ReleasedTable.from_release(anonymizer.anonymize(train), train)
+    return AttackTarget.from_release(anonymizer.anonymize(train), train)
 
 
 @cache
@@ -72,7 +72,7 @@ def similar_users(
     return find_similar_users(table, split_of(folder, seed).train, missing=missing)
 
 
-def null_share(table: ReleasedTable) -> float:
+def null_share(table: AttackTarget) -> float:
     """Return which share of the cells of all published rows is empty."""
     n_items = table.candidates.indptr.size - 1
     return float(1 - table.indices.size / (n_items * (table.indptr.size - 1)))

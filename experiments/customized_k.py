@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from recveil.attacks import Adversary, ReleasedTable, attack_release
+from recveil.attacks import Adversary, AttackTarget, attack_release
 from recveil.clustering import BisectingKGather, BisectingOneKGather, LevelGather, sse
 from recveil.evaluation import HeldOut, split_ratings
 from recveil.io import read_ratings
@@ -172,7 +172,7 @@ def show_found(ratings: Ratings) -> None:
             anonymizer = PredictiveAnonymizer(
                 5, homogenize, grouping=name, privacy_levels=levels, seed=0
             )
-            table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+            table = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
             alone = np.bincount(table.record_of)[table.record_of] == 1
             cells = []
             for who in (alone, (levels == 1) & ~alone, levels == 5):

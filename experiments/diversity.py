@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from recveil.attacks import Adversary, ReleasedTable, attack_release
+from recveil.attacks import Adversary, AttackTarget, attack_release
 from recveil.clustering import BisectingKGather
 from recveil.evaluation import HeldOut, split_ratings
 from recveil.io import read_ratings
@@ -209,7 +209,7 @@ def show_found(ratings: Ratings) -> None:
     print("|---" + len(ADVERSARIES) * "|---" + "|")
     for b, least in ((1, 1), (1, L), (2, L), (3, L)):
         anonymizer = PredictiveAnonymizer(K, "simple", grouping="bisecting", b=b, l=least, seed=0)
-        table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+        table = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
         everybody = np.arange(ratings.n_users)
         shares = [
             attack_release(ratings, table, known, everybody).reidentified.rate

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recveil.attacks import PRESETS, ReleasedTable, choose_targets
+from recveil.attacks import PRESETS, AttackTarget, choose_targets
 from recveil.attacks.knowledge import without_dates
 from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.hidden_items import (
@@ -118,7 +118,7 @@ def tell(ratings: Ratings, catalogue: Catalogue | None, options: argparse.Namesp
     targets = choose_targets(ratings.n_users, 1000, seed)
     for variant in options.methods:
         anonymizer = make_variant(variant, None if variant == "raw" else options.k, seed)
-        table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+        table = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
         found = attack_hidden_items(
             *(ratings, table, adversaries, targets, seed),
             catalogue=catalogue,

@@ -45,7 +45,7 @@ from recveil.attacks import (
     ScoreboardRH,
     draw_knowledge,
 )
-from recveil.attacks.inference.strikes import STRIKES, strike_out
+from recveil.attacks.inference.fill_detection import STRIKES, strike_out
 from recveil.clustering import MDAV, BisectingKGather
 from recveil.clustering.k_gather import KGather
 from recveil.datasets import make_ratings

@@ -16,9 +16,9 @@ import numpy as np
 from recveil.evaluation.recipient import fit_all, serve
 from recveil.evaluation.split import HeldOut, TrainingTable, UserRows, split_ratings
 from recveil.methods.synthetic.budget import Budget
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import learn_likes
-from recveil.methods.synthetic.mechanism import Mechanism
 from recveil.methods.synthetic.noisy_sums import SHARES_OF_LIKES, Public, measure_likes
 from recveil.ratings import Ratings
 

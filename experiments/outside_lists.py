@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from page import Row, main
 from scipy import sparse
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.evaluation import (
     Split,
     TrainingTable,
@@ -148,7 +148,7 @@ def released(anonymizer: PredictiveAnonymizer | KCoRater) -> Callable[[Ratings],
     """Return what turns ratings into what a recipient sees of their release."""
 
     def make(ratings: Ratings) -> TrainingTable:
-        table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+        table = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
         return TrainingTable.from_released(table, ratings.scale)
 
     return make

@@ -14,8 +14,8 @@ import numpy as np
 
 from recveil.attacks import (
     PRESETS,
+    AttackTarget,
     Interval,
-    ReleasedTable,
     attack_release,
     hold_out,
     infer_cells,
@@ -37,7 +37,7 @@ def main() -> None:
     options = parser.parse_args()
     ratings = read_ratings(options.ratings, times=False, duplicates="last")
     anonymizer = PredictiveAnonymizer(options.k, "padded", seed=options.seed)
-    table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+    table = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
     print("| what is told | by residuals | beside it |\n|---|---|---|")
     print_cells(ratings, table)
     print_people(ratings, table, options.seed)
@@ -53,7 +53,7 @@ def main() -> None:
         )
 
 
-def print_cells(ratings: Ratings, table: ReleasedTable) -> None:
+def print_cells(ratings: Ratings, table: AttackTarget) -> None:
     """Print what is told of who rated what."""
     told = infer_cells(ratings, table)
     if told is None:
@@ -71,7 +71,7 @@ def print_cells(ratings: Ratings, table: ReleasedTable) -> None:
     print(f"| lone ratings, exact where the cell is known | {as_share(told.lone_known)} | |")
 
 
-def print_people(ratings: Ratings, table: ReleasedTable, seed: int) -> None:
+def print_people(ratings: Ratings, table: AttackTarget, seed: int) -> None:
     """Print how many groups are found; beside it, by the best of the other attacks."""
     everybody = np.arange(ratings.n_users)
     for name in ADVERSARIES:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from recveil.attacks import (
     PRESETS,
     Adversary,
+    AttackTarget,
     Candidates,
     Likelihood,
-    ReleasedTable,
     ScoreboardRH,
     attack_release,
     choose_targets,
@@ -74,7 +74,7 @@ def releases(
     for homogenize in ("simple", "padded"):
         for k in (5, 20):
             anonymizer = PredictiveAnonymizer(k, homogenize, grouping=grouping, seed=1)
-            table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+            table = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
             for adversary in adversaries:
                 undated = replace(adversary, date_error=None)
                 found = attack_release(ratings, table, undated, targets)

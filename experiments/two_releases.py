@@ -15,9 +15,9 @@ import numpy as np
 
 from recveil.attacks import (
     PRESETS,
+    AttackTarget,
     Interval,
     Mean,
-    ReleasedTable,
     infer_links,
     intersect,
     reidentify_in_both,
@@ -46,9 +46,7 @@ def main() -> None:
     pairs = {}
     for method in options.methods:
         first, second = (
-            ReleasedTable.from_release(
-                make_variant(method, options.k, seed).anonymize(table), table
-            )
+            AttackTarget.from_release(make_variant(method, options.k, seed).anonymize(table), table)
             for seed, table in zip(options.seeds, (ratings, again), strict=True)
         )
         found = intersect(first, second, promised=np.full(ratings.n_users, options.k))
@@ -78,9 +76,7 @@ def some_of(ratings: Ratings, share: float) -> Ratings:
     )
 
 
-def print_attacks(
-    method: str, ratings: Ratings, first: ReleasedTable, second: ReleasedTable
-) -> None:
+def print_attacks(method: str, ratings: Ratings, first: AttackTarget, second: AttackTarget) -> None:
     """Print who finds both rows, and which items both rows reveal."""
     everybody = np.arange(ratings.n_users)
     print(f"\n{method}:\n\n| what | by both | control |\n|---|---|---|")

@@ -26,7 +26,7 @@ COMPILED = (
         "recveil.verification.clusters",
         "recveil.verification.not_covered",
         "recveil.verification.diversity",
-        "recveil.verification.parquet_accounting",
+        "recveil.verification.parquet_bytes",
     ),
     "recveil.release.exact_ratings",
 )

@@ -27,7 +27,7 @@ from recveil.methods import anonymize, base
 from recveil.methods import registry as methods
 from recveil.methods.registry import Maker, forget, maker_of, register
 from recveil.methods.synthetic import fitting, learning, synthesizer
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.options import (
     check_synthetic_options,
     needs_secret_noise,

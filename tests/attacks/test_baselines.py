@@ -5,9 +5,9 @@ import pytest
 
 from recveil.attacks import (
     Adversary,
+    AttackTarget,
     Candidates,
     Likelihood,
-    ReleasedTable,
     ScoreboardRH,
     attack_release,
     draw_knowledge,
@@ -16,7 +16,7 @@ from recveil.attacks import (
 from recveil.attacks.reidentification.likelihood import find_nearest
 from recveil.auditing.table_attacks import run_attack
 from recveil.datasets import make_ratings
-from recveil.methods import BASELINES, AdditiveNoise, RawRelease, RotationPerturbation
+from recveil.methods import BASELINES, AdditiveNoise, Pseudonymizer, RotationPerturbation
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 
@@ -29,7 +29,7 @@ def ratings():
 
 
 def released(anonymizer, ratings):
-    return ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+    return AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -42,7 +42,7 @@ class TestEveryBaseline:
 
 class TestRaw:
     def test_is_attacked_as_the_raw_table_is(self, ratings):
-        table = released(RawRelease(seed=1), ratings)
+        table = released(Pseudonymizer(seed=1), ratings)
         known = draw_knowledge(ratings, KNOWS, np.arange(150), seed=3)
         everybody = np.arange(150)
         for attack in (ScoreboardRH(), Likelihood.of(KNOWS)):
@@ -54,7 +54,7 @@ class TestRaw:
 
     def test_the_best_attack_finds_no_fewer_than_the_audit(self, ratings):
         audited = run_attack(ratings, Candidates.from_ratings(ratings), KNOWS, np.arange(150))
-        table = released(RawRelease(seed=1), ratings)
+        table = released(Pseudonymizer(seed=1), ratings)
         result = attack_release(ratings, table, KNOWS, np.arange(150))
         assert result.reidentified.rate >= max(audited.top1.rate, audited.likeliest.rate) > 0.5
         assert result.exact.rate == 1
@@ -63,7 +63,7 @@ class TestRaw:
     def test_people_who_are_alike_share_a_class(self):
         # Users 0 and 1 gave the same ratings, and nobody can tell them apart.
         ratings = Ratings.from_columns([0, 0, 1, 1, 2], [7, 8, 7, 8, 7], [5, 1, 5, 1, 2])
-        table = released(RawRelease(seed=1), ratings)
+        table = released(Pseudonymizer(seed=1), ratings)
         assert table.record_of[0] == table.record_of[1] != table.record_of[2]
         assert sorted(table.candidates.sizes.tolist()) == [1, 2]
 
@@ -84,7 +84,7 @@ class TestLabelsOffTheScale:
         ratings = Ratings.from_columns([0, 0, 1, 1], [7, 8, 7, 8], [5, 5, 1, 1], scale=scale)
         rows = np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.array([7.0, 9.5, 1, 1])
         records = Records(np.ones(2, np.int64), *rows)
-        table = ReleasedTable(
+        table = AttackTarget(
             Candidates.from_records([records], 2, scale), *rows, np.arange(2), 1, np.ones(2)
         )
         of_mean = set()

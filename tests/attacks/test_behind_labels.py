@@ -1,6 +1,6 @@
 """Of very many labels, those of some records are looked at, and it is said."""
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.attacks.inference.companions import measure_possible_ratings
 from recveil.auditing.release_attacks import Content
 from recveil.datasets import make_ratings
@@ -11,7 +11,7 @@ from recveil.report.audit.disclosure import statements_of_content
 def test_some_records_stand_for_all(monkeypatch):
     ratings = make_ratings(n_users=300, n_items=60, n_ratings=6_000, seed=2)
     release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings)
-    table = ReleasedTable.from_release(release, ratings)
+    table = AttackTarget.from_release(release, ratings)
     whole = measure_possible_ratings(ratings, table, are_means=True, grid=0.1)
     assert whole.records == whole.of_records == table.candidates.n_records
     monkeypatch.setattr("recveil.attacks.inference.companions.MOST_VALUES", table.values.size // 3)

@@ -3,9 +3,9 @@ import pytest
 
 from recveil.attacks import (
     Adversary,
+    AttackTarget,
     Candidates,
     Knowledge,
-    ReleasedTable,
     attack_release,
     draw_knowledge,
     find_nearest,
@@ -68,7 +68,7 @@ def test_without_ratings_missing_items_count_alone():
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
 def test_the_dense_way(invented, homogenize):
     release = PredictiveAnonymizer(4, homogenize, seed=2).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     known = draw_knowledge(invented, Adversary(known=5), np.arange(40), seed=1)
     nearby = find_nearest(table.candidates, known, table.record_of)
     span = np.ptp(table.candidates.levels) ** 2
@@ -90,7 +90,7 @@ def test_the_dense_way(invented, homogenize):
 @pytest.mark.parametrize("k", [2, 5, 20])
 def test_no_person_is_found_above_1_in_k_whatever_is_known(invented, homogenize, k):
     release = PredictiveAnonymizer(k, homogenize, seed=2).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     for known in (1, 4, 16):
         found = attack_release(invented, table, Adversary(known=known), np.arange(300), seed=3)
         assert found.reidentified.rate <= 1 / k + 1e-12
@@ -99,7 +99,7 @@ def test_no_person_is_found_above_1_in_k_whatever_is_known(invented, homogenize,
 
 def test_the_stronger_attack_is_reported(invented):
     release = PredictiveAnonymizer(5, seed=2).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     found = attack_release(invented, table, Adversary(known=8), np.arange(300), seed=3)
     assert found.attack in ("nearest", "scoreboard-rh", "likelihood", "residual")
     known = draw_knowledge(invented, Adversary(known=8), np.arange(300), seed=3)

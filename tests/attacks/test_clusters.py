@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recveil.attacks import Adversary, ReleasedTable, attack_release
+from recveil.attacks import Adversary, AttackTarget, attack_release
 from recveil.attacks.knowledge import know_everything
 from recveil.attacks.reidentification import clusters as module
 from recveil.attacks.reidentification.clusters import (
@@ -25,7 +25,7 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def table(ratings):
-    return ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+    return AttackTarget.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
 
 
 def test_the_file_alone_shows_the_clusters_that_rows_were_drawn_from(table):
@@ -35,7 +35,7 @@ def test_the_file_alone_shows_the_clusters_that_rows_were_drawn_from(table):
 
 def test_rows_of_few_items_join_the_cluster_that_they_share_most_values_with():
     ratings = make_ratings(n_users=800, n_items=400, n_ratings=8_000, seed=3)
-    table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+    table = AttackTarget.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
     linked, joined = find_clusters(table), find_clusters(table, 20)
     n_small = [
         np.count_nonzero(np.bincount(clusters, table.candidates.sizes) < 20)
@@ -49,7 +49,7 @@ def test_rows_of_few_items_join_the_cluster_that_they_share_most_values_with():
 
 def test_rows_of_one_cluster_are_joined_and_nothing_more(ratings):
     release = SparseRows(5, cluster_size=200, seed=1).anonymize(ratings)
-    table = ReleasedTable.from_release(release, ratings)
+    table = AttackTarget.from_release(release, ratings)
     assert np.bincount(find_clusters(table, 200), table.candidates.sizes).max() == 200
 
 
@@ -74,7 +74,7 @@ def test_who_knows_the_ratings_of_others_infers_no_cluster(ratings, table):
 
 @pytest.mark.parametrize("k", [20, 40])
 def test_where_each_class_is_its_own_cluster_classes_are_inferred(ratings, k):
-    table = ReleasedTable.from_release(SparseRows(k, seed=1).anonymize(ratings), ratings)
+    table = AttackTarget.from_release(SparseRows(k, seed=1).anonymize(ratings), ratings)
     clusters = find_clusters(table)
     assert clusters.tolist() == list(range(table.candidates.n_records))
     found = attack_clusters(table, know_everything(ratings, np.arange(400)), clusters)
@@ -90,13 +90,13 @@ def test_where_each_class_is_its_own_cluster_classes_are_inferred(ratings, k):
 def test_values_that_groups_do_not_share_show_no_clusters(ratings):
     for homogenize in ("padded", "simple"):
         release = PredictiveAnonymizer(5, homogenize, seed=1).anonymize(ratings)
-        table = ReleasedTable.from_release(release, ratings)
+        table = AttackTarget.from_release(release, ratings)
         assert np.bincount(find_clusters(table)).max() == 1
 
 
 def test_of_likes_classes_are_inferred_by_items_alone(ratings):
     likes = ratings.as_likes()
-    table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(likes), likes)
+    table = AttackTarget.from_release(SparseRows(5, seed=1).anonymize(likes), likes)
     clusters = find_clusters(table)
     assert np.bincount(clusters).max() == 1
     found = attack_clusters(table, know_everything(likes, np.arange(400)), clusters)
@@ -105,7 +105,7 @@ def test_of_likes_classes_are_inferred_by_items_alone(ratings):
 
 def test_one_record_leaves_nothing_to_infer(ratings):
     release = PredictiveAnonymizer(300, "simple", seed=1).anonymize(ratings)
-    assert find_clusters(ReleasedTable.from_release(release, ratings)) is None
+    assert find_clusters(AttackTarget.from_release(release, ratings)) is None
 
 
 def test_a_record_without_items_leaves_the_others_inferred(ratings, table):
@@ -136,7 +136,7 @@ def test_too_many_records_are_not_compared(table, monkeypatch):
 def test_embeddings_infer_more_clusters_of_sparse_rows(monkeypatch):
     """Few items are common to a target and a cluster, though both like the same kinds of items."""
     ratings = make_ratings(n_users=800, n_items=400, n_ratings=12_000, seed=3)
-    table = ReleasedTable.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
+    table = AttackTarget.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
     known, clusters = know_everything(ratings, np.arange(800)), find_clusters(table, 20)
     found = attack_clusters(table, known, clusters).cluster_inferred
     monkeypatch.setattr(module, "_cosines_of_embeddings", lambda *_: ([], []))

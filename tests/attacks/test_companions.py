@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.attacks.inference.companions import (
     count_certain,
     count_possible,
@@ -23,7 +23,7 @@ STARS = RatingScale(1, 5, 1)
 
 def release(ratings, k=3, **settings):
     made = PredictiveAnonymizer(k=k, homogenize="simple", seed=1, **settings).anonymize(ratings)
-    return ReleasedTable.from_release(made, ratings)
+    return AttackTarget.from_release(made, ratings)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ class TestCompanions:
         continuous = Ratings.from_columns(
             [1, 1, 2], ["a", "b", "a"], [0.1, 0.2, 0.3], scale=RatingScale(0, 1)
         )
-        table = ReleasedTable.from_release(
+        table = AttackTarget.from_release(
             PredictiveAnonymizer(k=2, homogenize="simple", seed=1).anonymize(continuous), continuous
         )
         found = measure_companions(continuous, table, np.arange(2), 0.01)
@@ -129,7 +129,7 @@ class TestBehindLabels:
         assert found.distinct.mean == pytest.approx(np.mean(rated))
 
     def test_padded_labels_have_no_possible_values(self, ratings):
-        table = ReleasedTable.from_release(
+        table = AttackTarget.from_release(
             PredictiveAnonymizer(k=3, seed=1).anonymize(ratings), ratings
         )
         found = measure_possible_ratings(ratings, table, are_means=False, grid=0.1)

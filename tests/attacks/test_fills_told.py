@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.attacks import Adversary, Candidates, ReleasedTable, draw_knowledge
+from recveil.attacks import Adversary, AttackTarget, Candidates, draw_knowledge
 from recveil.attacks.inference.fills import (
     MOST_CELLS,
     Cells,
@@ -26,7 +26,7 @@ from recveil.runtime.errors import RecveilError
 
 
 def release(ratings, **settings):
-    return ReleasedTable.from_release(KCoRater(k=5, seed=1, **settings).anonymize(ratings), ratings)
+    return AttackTarget.from_release(KCoRater(k=5, seed=1, **settings).anonymize(ratings), ratings)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ class TestShadow:
 def test_real_labels_by_hand():
     stars = RatingScale(1, 5, 1)
     ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2], scale=stars)
-    table = ReleasedTable.from_release(KCoRater(k=2, seed=1).anonymize(ratings), ratings)
+    table = AttackTarget.from_release(KCoRater(k=2, seed=1).anonymize(ratings), ratings)
     cells, marked = Cells(table.candidates, stars), mark_real(ratings, table)
     (fill,) = np.flatnonzero(~marked)  # item b, which the second person did not rate
     assert (cells.items[fill], cells.records[fill]) == (1, table.record_of[1])

@@ -1,7 +1,7 @@
 import numpy as np
 
 from error_assertions import raises
-from recveil.attacks import PRESETS, ReleasedTable
+from recveil.attacks import PRESETS, AttackTarget
 from recveil.attacks.reidentification.hidden_items import (
     Catalogue,
     _with_item_ids,
@@ -58,7 +58,7 @@ def test_a_catalogue_of_other_things_is_refused():
 
 def test_true_names_leave_a_release_as_it_is():
     release = make_variant("simple", 5, 1).anonymize(FIRST)
-    table = ReleasedTable.from_release(release, FIRST)
+    table = AttackTarget.from_release(release, FIRST)
     same = _with_item_ids(table, np.arange(FIRST.n_items), FIRST)
     for name in ("indptr", "indices", "values"):
         assert np.array_equal(getattr(same, name), getattr(table, name))
@@ -66,7 +66,7 @@ def test_true_names_leave_a_release_as_it_is():
 
 def test_items_without_a_name_are_left_out():
     release = make_variant("simple", 5, 1).anonymize(FIRST)
-    table = ReleasedTable.from_release(release, FIRST)
+    table = AttackTarget.from_release(release, FIRST)
     names = np.full(FIRST.n_items, -1)
     names[7] = 3
     read = _with_item_ids(table, names, FIRST)
@@ -82,7 +82,7 @@ def test_the_verdict_does_not_reassure(raw):
 
 def test_presets_are_looked_for_each():
     anonymizer = make_variant("simple", 5, 1)
-    table = ReleasedTable.from_release(anonymizer.anonymize(FIRST), FIRST)
+    table = AttackTarget.from_release(anonymizer.anonymize(FIRST), FIRST)
     adversaries = [PRESETS[name].without_dates() for name in ("public-profile", "bystander")]
     result = attack_hidden_items(FIRST, table, adversaries, np.arange(50))
     assert [found.adversary for found in result.attacks] == ["public-profile", "bystander"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.attacks import ReleasedTable, intersect
+from recveil.attacks import AttackTarget, intersect
 from recveil.attacks.linkage import groups_of, users_in_both
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater
@@ -31,7 +31,7 @@ def released(ratings, groups, k=5):
         default_layout="users",
     )
     release = Release(published, Private(ratings.users, found, 0))
-    return ReleasedTable.from_release(release, ratings)
+    return AttackTarget.from_release(release, ratings)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_the_order_of_the_releases_does_not_matter(rows_and_columns):
 
 
 def test_groups_of_a_co_rated_release_share_items(people):
-    table = ReleasedTable.from_release(KCoRater(5, seed=1).anonymize(people), people)
+    table = AttackTarget.from_release(KCoRater(5, seed=1).anonymize(people), people)
     groups = groups_of(table)
     assert np.bincount(groups)[groups].min() >= 5
     for group in np.unique(groups):
@@ -110,14 +110,14 @@ def test_groups_of_a_co_rated_release_share_items(people):
 
 def test_nobody_in_both_is_refused(people, rows_and_columns):
     first = rows_and_columns[0]
-    nobody = ReleasedTable(**{**vars(first), "record_of": np.full(25, -1)})
+    nobody = AttackTarget(**{**vars(first), "record_of": np.full(25, -1)})
     with raises("release.mismatch"):
         intersect(first, nobody, np.full(25, 5))
 
 
 def test_other_ratings_are_refused(rows_and_columns):
     first = rows_and_columns[0]
-    fewer = ReleasedTable(**{**vars(first), "record_of": first.record_of[:20]})
+    fewer = AttackTarget(**{**vars(first), "record_of": first.record_of[:20]})
     with raises("release.mismatch") as caught:
         intersect(first, fewer, np.full(25, 5))
     assert "25 users" in str(caught.value)

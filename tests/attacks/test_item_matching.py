@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.hidden_items import (
     SAME_USERS,
@@ -55,7 +55,7 @@ def test_a_small_table_by_hand():
 def test_counts_are_of_users():
     """Rows of a release weigh as many users as share them."""
     groups = make_variant("simple", 5, 1).anonymize(RATINGS)
-    table = ReleasedTable.from_release(groups, RATINGS)
+    table = AttackTarget.from_release(groups, RATINGS)
     side = ItemSide.of_release(table, RATINGS.scale)
     held = np.zeros((table.indptr.size - 1, RATINGS.n_items))
     held[np.repeat(np.arange(len(held)), np.diff(table.indptr)), table.indices] = 1
@@ -67,7 +67,7 @@ def test_half_of_the_users_differ_less_by_chance_than_others():
     """Many items that few users rated: 44 of the top 100 without the sample's smaller chance."""
     ratings = make_ratings(n_users=600, n_items=800, n_ratings=30_000, seed=0)
     release = make_variant("sparse", 5, 0).anonymize(ratings)
-    hidden = ItemSide.of_release(ReleasedTable.from_release(release, ratings), ratings.scale)
+    hidden = ItemSide.of_release(AttackTarget.from_release(release, ratings), ratings.scale)
     known = only(ratings, np.sort(np.random.default_rng(0).permutation(600)[:300]))
     public = ItemSide.of_ratings(known)
     guess = match_items(hidden, public, ratings.n_items, differ=SAME_USERS).guess

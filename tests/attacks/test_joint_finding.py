@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Adversary, ReleasedTable, attack_release, reidentify_in_both
+from recveil.attacks import Adversary, AttackTarget, attack_release, reidentify_in_both
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 
@@ -19,7 +19,7 @@ def ratings():
 
 def released(ratings, grouping, k=5):
     release = PredictiveAnonymizer(k, "simple", grouping=grouping, seed=1).anonymize(ratings)
-    return ReleasedTable.from_release(release, ratings)
+    return AttackTarget.from_release(release, ratings)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_one_target_has_no_stranger(ratings, tables):
 def test_people_of_one_release_only_are_refused(ratings, tables):
     record_of = tables[1].record_of.copy()
     record_of[3] = -1
-    without = ReleasedTable(**{**vars(tables[1]), "record_of": record_of})
+    without = AttackTarget(**{**vars(tables[1]), "record_of": record_of})
     with raises("argument.value") as caught:
         reidentify_in_both(ratings, tables[0], without, STRONG, EVERYBODY)
     assert "1 of 150" in str(caught.value)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Candidates, ReleasedTable, infer_links, linkage
+from recveil.attacks import AttackTarget, Candidates, infer_links, linkage
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.methods.nominal.anonymizer import NominalAnonymizer
@@ -15,7 +15,7 @@ from recveil.release.records import Records
 
 
 def released(ratings, *makers):
-    return [ReleasedTable.from_release(maker.anonymize(ratings), ratings) for maker in makers]
+    return [AttackTarget.from_release(maker.anonymize(ratings), ratings) for maker in makers]
 
 
 def simple(grouping, k=5):
@@ -56,7 +56,7 @@ class TestPlanted:
         indices = np.concatenate(rows).astype(np.int32)
         values = np.full(indices.size, 5.0)
         records = Records(np.array([2, 2]), indptr, indices, values)
-        return ReleasedTable(
+        return AttackTarget(
             candidates=Candidates.from_records([records], ratings.n_items, ratings.scale),
             indptr=indptr,
             indices=indices,
@@ -183,7 +183,7 @@ class TestWords:
             scale=RatingScale.of_labels("up,down", ordered=False),
         )
         release = NominalAnonymizer(2, seed=1).anonymize(words)
-        table = ReleasedTable.from_release(release, words)
+        table = AttackTarget.from_release(release, words)
         rows = linkage._Rows.of(table, words)
         odds = {"a": 2 / 2, "b": 7 / 1, "c": 2 / 2}  # of all four, b counts as 3 1/2
         for user, share in ((0, 1 / 2), (3, 1 / 2)):

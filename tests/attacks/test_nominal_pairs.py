@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import ReleasedTable
-from recveil.attacks.release_target import PairAnonymizer, pairs_of, released_pairs
+from recveil.attacks import AttackTarget
+from recveil.attacks.attack_target import PairAnonymizer, pairs_of, released_pairs
 from recveil.datasets import make_ratings
 from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
@@ -35,7 +35,7 @@ def test_equal_pairs_are_equal_items_with_equal_words(words):
 @pytest.mark.parametrize("homogenize", ["commonest", "shares"])
 def test_a_release_of_words_is_one_of_pairs(words, homogenize):
     release = NominalAnonymizer(5, homogenize, seed=1).anonymize(words)
-    table = ReleasedTable.from_release(release, words)
+    table = AttackTarget.from_release(release, words)
     pairs = released_pairs(table, words)
     assert np.array_equal(pairs.record_of, table.record_of)
     for record in range(len(table.indptr) - 1):

@@ -7,9 +7,9 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import Adversary, Candidates, draw_knowledge
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.membership.inference import _all_scores, _choose, infer_membership, only
 from recveil.attacks.reidentification.on_release import attack_release
-from recveil.attacks.release_target import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.predictive.homogenize import homogenize_simple
@@ -60,7 +60,7 @@ def four_people():
 
 @pytest.fixture
 def two_groups(four_people):
-    return ReleasedTable.from_release(InGroups([0, 0, 1, 1]).anonymize(four_people), four_people)
+    return AttackTarget.from_release(InGroups([0, 0, 1, 1]).anonymize(four_people), four_people)
 
 
 # The three most rated items are a, c and b, so they know d, of users 1 and 3; the others have none.
@@ -131,14 +131,14 @@ def test_single_precision_does_not_hide_an_exact_label():
     release = InGroups([0, 0]).anonymize(ratings)
     exact = [replace(block, values=np.array([0.1, 0.3])) for block in release.published.blocks()]
     published = replace(release.published, blocks=lambda: iter(exact))
-    found = ReleasedTable.from_release(replace(release, published=published), ratings)
+    found = AttackTarget.from_release(replace(release, published=published), ratings)
     assert attack_release(ratings, found, Adversary(known=1), np.arange(2)).exact.rate == 1.0
 
 
 def test_nobody_found_nothing_learned():
     """Both groups tell the same of d, so that their scores tie."""
     ratings = table(["a5", "d3"], ["b5"], ["a1", "d3"], ["b1"])
-    found = ReleasedTable.from_release(InGroups([0, 0, 1, 1]).anonymize(ratings), ratings)
+    found = AttackTarget.from_release(InGroups([0, 0, 1, 1]).anonymize(ratings), ratings)
     result = attack_release(ratings, found, Adversary(known=1, outside_top=2), np.arange(4))
     assert result.class_reidentified.rate == 0
     assert result.reidentified.rate == (1 / 4 + 1 / 4) / 4
@@ -149,7 +149,7 @@ def test_nobody_found_nothing_learned():
 
 def test_people_who_are_not_in_the_release_are_not_found(four_people):
     two = only(four_people, np.array([0, 1]))
-    found = ReleasedTable.from_release(InGroups([0, 0]).anonymize(two), four_people)
+    found = AttackTarget.from_release(InGroups([0, 0]).anonymize(two), four_people)
     result = attack_release(four_people, found, Adversary(known=1), np.arange(4))
     assert result.class_reidentified.rate == 2 / 4
     assert result.reidentified.rate == 1 / 4

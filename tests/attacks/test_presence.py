@@ -12,7 +12,7 @@ from recveil.attacks.knowledge import Knowledge, World, draw_knowledge, know_eve
 from recveil.attacks.membership.inference import KNOWN, SCORERS, infer_memberships, only
 from recveil.attacks.membership.scores import chance_in_row, score_by_presence
 from recveil.datasets import make_ratings
-from recveil.methods import KCoRater, PredictiveAnonymizer, RawRelease, SparseRows
+from recveil.methods import KCoRater, PredictiveAnonymizer, Pseudonymizer, SparseRows
 from recveil.ratings import Ratings
 from recveil.release.records import Records
 
@@ -110,7 +110,7 @@ def test_a_rare_item_that_is_missing_counts_more_than_a_common_one():
     assert weighed[0] < weighed[1]
 
 
-@pytest.mark.parametrize("make", [RawRelease, lambda: KCoRater(5, seed=1)])
+@pytest.mark.parametrize("make", [Pseudonymizer, lambda: KCoRater(5, seed=1)])
 @pytest.mark.parametrize("likes", [True, False])
 def test_members_of_a_long_tail_are_told(make, likes):
     ratings = long_tail().as_likes() if likes else long_tail()
@@ -119,7 +119,7 @@ def test_members_of_a_long_tail_are_told(make, likes):
     for knows in (rarest, know_everything):
         inside, outside = (
             score_by_presence(candidates, EXACT, knows(ratings, users), ratings.scale)[2]
-            for users in (held_out.inside, held_out.outside)
+            for users in (held_out.members, held_out.nonmembers)
         )
         assert area_under_curve(inside, outside).rate == 1.0
 
@@ -153,7 +153,7 @@ def test_one_group_of_everybody_whose_items_many_rated_tells_nothing(homogenize)
                 else draw_knowledge(ratings, knows, users, 0),
                 ratings.scale,
             )
-            for users in (held_out.inside, held_out.outside)
+            for users in (held_out.members, held_out.nonmembers)
         )
         assert inside[0].min() == outside[0].min() == 1.0
         for members, strangers in zip(inside, outside, strict=True):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import Adversary, ReleasedTable, attack_release, find_residuals, infer_cells
+from recveil.attacks import Adversary, AttackTarget, attack_release, find_residuals, infer_cells
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.inference.rated_cells import (
     InferredCells,
@@ -46,7 +46,7 @@ def clipped_svd(labels, rank):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_on_a_continuous_scale_no_simple_fit_tells_more(seed):
     ratings = of_noise(-10, 10, seed)
-    table = ReleasedTable.from_release(PredictiveAnonymizer(3, seed=1).anonymize(ratings), ratings)
+    table = AttackTarget.from_release(PredictiveAnonymizer(3, seed=1).anonymize(ratings), ratings)
     told = infer_cells(ratings, table)
     found = find_residuals(table.candidates, ratings.scale)
     raters, _ = _truth(ratings, table, found.rows, found.items)
@@ -107,14 +107,14 @@ def test_a_rate_that_failed_does_not_reassure_where_the_area_tells():
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
 def test_an_attack_that_does_not_apply_was_not_run(invented, homogenize):
     release = PredictiveAnonymizer(5, homogenize, seed=1).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     found = attack_release(invented, table, Adversary(known=4), np.arange(30))
     assert found.not_run == (("residual",) if homogenize == "simple" else ())
 
 
 def test_of_one_row_it_is_said_why_it_was_not_fitted(invented):
     release = PredictiveAnonymizer(300, seed=1).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     manifest = Manifest.of(release.published)
     result = attack_table(invented, table, manifest, [Adversary(known=8)], np.arange(20))
     verdict = " ".join(result.to_dict()["verdict"])

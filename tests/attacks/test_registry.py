@@ -9,9 +9,9 @@ from recveil.attacks import (
     PRESETS,
     Adversary,
     AttackEntry,
+    AttackTarget,
     Candidates,
     Guesses,
-    ReleasedTable,
     Scoreboard,
     attack_release,
     choose_targets,
@@ -88,7 +88,7 @@ def test_the_best_of_all_attacks_judges_a_table(invented):
 @pytest.mark.usefixtures("insider")
 def test_the_best_of_all_attacks_judges_a_release(invented):
     release = PredictiveAnonymizer(5, seed=1).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     result = attack_release(invented, table, Adversary(known=1), np.arange(40))
     assert result.attack == "insider"
     assert result.by_attack["insider"] == result.reidentified
@@ -96,7 +96,7 @@ def test_the_best_of_all_attacks_judges_a_release(invented):
 
 
 def test_the_attack_reported_is_one_of_those_by_name(invented):
-    table = ReleasedTable.from_release(
+    table = AttackTarget.from_release(
         PredictiveAnonymizer(5, "simple", seed=1).anonymize(invented), invented
     )
     result = attack_release(invented, table, Adversary(known=4), np.arange(60))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from recveil.attacks import (
     Adversary,
+    AttackTarget,
     Knowledge,
-    ReleasedTable,
     attack_release,
     draw_knowledge,
     find_residuals,
@@ -108,7 +108,7 @@ def test_large_groups_are_marked_as_well_as_by_popularity():
     """Behind sixty people no residual stands out; that the item is popular still tells."""
     ratings = make_ratings(n_users=900, n_items=200, n_ratings=6_000, seed=4)
     release = PredictiveAnonymizer(60, seed=1).anonymize(ratings)
-    told = infer_cells(ratings, ReleasedTable.from_release(release, ratings))
+    told = infer_cells(ratings, AttackTarget.from_release(release, ratings))
     assert told.auc.rate > told.popularity_auc - 0.02
     assert told.recall_at_95.high >= told.popularity_recall_at_95 > 0.1
 
@@ -203,7 +203,7 @@ class TestNullRelease:
 
     def test_nobody_is_found(self, few):
         release = PredictiveAnonymizer(120, seed=1).anonymize(few)
-        table = ReleasedTable.from_release(release, few)
+        table = AttackTarget.from_release(release, few)
         assert find_residuals(table.candidates, few.scale) is None
         assert infer_cells(few, table) is None
         found = attack_release(few, table, Adversary(known=8), np.arange(120))
@@ -260,7 +260,7 @@ def test_a_lot_tells_nothing_and_members_are_told(monkeypatch):
 
 def test_sparse_rows_are_left_to_others(invented):
     release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     assert find_residuals(table.candidates, invented.scale) is None
     assert infer_cells(invented, table) is None
     known = draw_knowledge(invented, Adversary(known=4), np.arange(30), seed=1)
@@ -288,7 +288,7 @@ def test_any_scale(scale, grid):
     if grid == "tenth" and scale.step is None:
         grid = "none"
     release = PredictiveAnonymizer(5, round_values=grid, seed=1).anonymize(ratings)
-    table = ReleasedTable.from_release(release, ratings)
+    table = AttackTarget.from_release(release, ratings)
     told = infer_cells(ratings, table)
     assert told.auc.low > 0.5
     assert levels_of(scale).size <= 11
@@ -307,7 +307,7 @@ def test_any_scale(scale, grid):
 )
 def test_every_kind_of_knowledge_is_scored(invented, adversary):
     release = PredictiveAnonymizer(5, seed=1).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     known = draw_knowledge(invented, adversary, np.arange(300), seed=1)
     attack = ResidualAttack.of(adversary, invented.scale)
     found = find_residuals(table.candidates, invented.scale)
@@ -332,7 +332,7 @@ def test_who_has_rated_nothing_published_scores_like_anybody():
 
 def test_beyond_the_limit_rows_are_drawn_and_it_is_said(invented, monkeypatch):
     release = PredictiveAnonymizer(5, seed=1).anonymize(invented)
-    table = ReleasedTable.from_release(release, invented)
+    table = AttackTarget.from_release(release, invented)
     monkeypatch.setattr(
         "recveil.attacks.reidentification.residuals.MOST_CELLS", 30 * invented.n_items
     )

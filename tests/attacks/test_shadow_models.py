@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from recveil.attacks import Adversary, ReleasedTable
+from recveil.attacks import Adversary, AttackTarget
 from recveil.attacks.knowledge import know_everything
 from recveil.attacks.membership.inference import only
 from recveil.attacks.membership.shadow_models import ShadowScorer, learn_population
 from recveil.datasets import make_ratings
-from recveil.methods import PredictiveAnonymizer, RawRelease
+from recveil.methods import PredictiveAnonymizer, Pseudonymizer
 from recveil.ratings import Ratings
 
 
@@ -20,7 +20,7 @@ def ratings():
 
 def released(ratings, users=None, anonymizer=None):
     some = ratings if users is None else only(ratings, users)
-    return ReleasedTable.from_release((anonymizer or RawRelease()).anonymize(some), ratings)
+    return AttackTarget.from_release((anonymizer or Pseudonymizer()).anonymize(some), ratings)
 
 
 def dense(ratings):

@@ -7,13 +7,13 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import Adversary, hold_out
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.inference.attributes import infer_attributes, infer_embeddings, score_nearest
-from recveil.attacks.membership.inference import PartialRelease
-from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.membership.inference import MembershipTargets
 from recveil.auditing import _audit, audit
 from recveil.auditing.release_attacks import attack_synthetic
 from recveil.io import write_ratings
-from recveil.methods import RawRelease, anonymize
+from recveil.methods import Pseudonymizer, anonymize
 from recveil.release.manifest import Manifest
 from recveil.report.audit.text import describe_resemblance
 from recveil.report.document import parts_of, plain
@@ -110,8 +110,8 @@ class TestRefusedBeforeTheWork:
 
 
 def test_records_of_people_are_not_for_these_attacks(ratings):
-    release = RawRelease(seed=1).anonymize(ratings)
-    table = ReleasedTable.from_release(release, ratings)
+    release = Pseudonymizer(seed=1).anonymize(ratings)
+    table = AttackTarget.from_release(release, ratings)
     with raises("release.unsupported"):
         attack_synthetic(ratings, table, Manifest.of(release.published))
 
@@ -122,20 +122,20 @@ class TestWhatBeingInTheDataTells:
     who = Adversary(known=8)
 
     def test_records_of_members_are_told(self, ratings):
-        held_out = hold_out(ratings, RawRelease(seed=1), seed=1)
+        held_out = hold_out(ratings, Pseudonymizer(seed=1), seed=1)
         nearest = score_nearest(ratings, held_out, self.who)
         assert nearest.excess.low > 0.3
         assert nearest.members.mean > 0.9
 
     def test_one_record_for_everybody_tells_nothing(self, ratings):
-        held_out = hold_out(ratings, RawRelease(seed=1), seed=1)
+        held_out = hold_out(ratings, Pseudonymizer(seed=1), seed=1)
         nobody = self.null(held_out, ratings)
         for tell in (score_nearest, infer_embeddings):
             told = tell(ratings, nobody, self.who)
             assert told.excess.low <= 0 <= told.excess.high
 
     def test_where_nothing_is_guessed_no_rate_is_stated(self, ratings):
-        nobody = self.null(hold_out(ratings, RawRelease(seed=1), seed=1), ratings)
+        nobody = self.null(hold_out(ratings, Pseudonymizer(seed=1), seed=1), ratings)
         told = infer_embeddings(ratings, nobody, self.who)
         assert parts_of(told)["attack"] == "no attack applied"
         assert plain(told)["members"]["rate"] is None
@@ -153,7 +153,7 @@ class TestWhatBeingInTheDataTells:
         labels = np.full(ratings.n_items, 3.0)
         people = np.array([table.candidates.n_users])
         one = Records(people, np.array([0, ratings.n_items]), everything, labels)
-        same = ReleasedTable(
+        same = AttackTarget(
             candidates=Candidates.from_records([one], ratings.n_items, ratings.scale),
             indptr=one.indptr,
             indices=everything,
@@ -163,10 +163,10 @@ class TestWhatBeingInTheDataTells:
             promised=np.ones(1, np.int64),
             contains_users=False,
         )
-        return PartialRelease(same, held_out.inside, held_out.outside)
+        return MembershipTargets(same, held_out.members, held_out.nonmembers)
 
     def test_nobody_who_is_known_too_little_is_counted(self, ratings):
-        held_out = hold_out(ratings, RawRelease(seed=1), seed=1)
-        few = PartialRelease(held_out.table, held_out.inside[:3], held_out.outside)
+        held_out = hold_out(ratings, Pseudonymizer(seed=1), seed=1)
+        few = MembershipTargets(held_out.table, held_out.members[:3], held_out.nonmembers)
         assert score_nearest(ratings, few, self.who) is None
         assert infer_embeddings(ratings, few, self.who) is None

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.auditing.release_attacks import measure_content
 from recveil.auditing.table_attacks import attack_graphs, similarity
 from recveil.io import write_ratings
@@ -59,7 +59,7 @@ def test_one_group_of_everybody_hides_all(ratings, tmp_path):
         seed=1,
         scale=RatingScale(1, 5, 1),
     )
-    table = ReleasedTable.from_folder(tmp_path / "out", ratings)
+    table = AttackTarget.from_folder(tmp_path / "out", ratings)
     for attack in attack_graphs(ratings, table, np.arange(150)):
         if attack.attack != "homogeneity":  # what all gave together is no secret of anybody's
             assert attack.expected.rate <= attack.baseline + 1e-12

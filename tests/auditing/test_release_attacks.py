@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recveil.attacks import Adversary, Interval, ReleasedTable
+from recveil.attacks import Adversary, AttackTarget, Interval
 from recveil.attacks.inference.companions import Companions
 from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.rated_cells import InferredCells
@@ -45,7 +45,7 @@ class TestCoRated:
 
     def test_a_fill_that_is_not_at_hand_is_said(self, ratings):
         release = KCoRater(5, seed=1).anonymize(ratings)
-        table = ReleasedTable.from_release(release, ratings)
+        table = AttackTarget.from_release(release, ratings)
         settings = release.published.settings | {"fill": "Foreign"}
         manifest = replace(Manifest.of(release.published), settings=settings)
         found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
@@ -76,7 +76,7 @@ class TestLevels:
     def test_where_everybody_has_level_one_nobody_is_promised_more(self, ratings):
         alone = PredictiveAnonymizer(2, "simple", privacy_levels="activity>=0:1", seed=2)
         release = alone.anonymize(ratings)
-        table = ReleasedTable.from_release(release, ratings)
+        table = AttackTarget.from_release(release, ratings)
         manifest = Manifest.of(release.published)
         found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
         lone = int(table.candidates.sizes[table.promised == 1].sum())
@@ -192,7 +192,7 @@ class TestLabels:
         )
 
     def test_who_is_not_in_the_release_is_not_counted(self, ratings, release):
-        table = ReleasedTable.from_release(release, ratings)
+        table = AttackTarget.from_release(release, ratings)
         table.record_of[:100] = -1
         manifest = Manifest(Claim("identical-rows", 5), "users", {}, ratings.scale)
         found = attack_table(ratings, table, manifest, [BYSTANDER], np.arange(20))
@@ -284,7 +284,7 @@ def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):
 
 def test_a_headline_about_nobody_shows_nothing(ratings):
     release = PredictiveAnonymizer(5, seed=1).anonymize(ratings)
-    table = ReleasedTable.from_release(release, ratings)
+    table = AttackTarget.from_release(release, ratings)
     manifest = Manifest.of(release.published)
     knows_all = Adversary(known=60, rating_error=None, name="knows all")
     found = attack_table(ratings, table, manifest, [knows_all], np.arange(20))

@@ -7,7 +7,7 @@ from error_assertions import raises
 from recveil.auditing import audit
 from recveil.auditing.shadow_releases import attack_by_shadows, shadow_maker
 from recveil.datasets import make_ratings
-from recveil.methods import PredictiveAnonymizer, RawRelease, anonymize
+from recveil.methods import PredictiveAnonymizer, Pseudonymizer, anonymize
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import Manifest
@@ -24,7 +24,7 @@ def ratings():
 
 class TestAttack:
     def test_raw_rows_tell_everything(self, ratings):
-        found = attack_by_shadows(ratings, lambda seed: RawRelease(), 8)
+        found = attack_by_shadows(ratings, lambda seed: Pseudonymizer(), 8)
         assert found.by_known["all"].inferred.auc.rate > 0.99
         assert found.by_known["8"].inferred.tpr_at_1.rate > 0.9
         # Item counts tell some of it, and the lot nothing.
@@ -36,7 +36,7 @@ class TestAttack:
         items = np.tile(np.arange(9), 30)[:-8]
         values = np.random.default_rng(1).integers(1, 6, people.size)
         found = attack_by_shadows(
-            Ratings.from_columns(people, items, values), lambda seed: RawRelease(), 8
+            Ratings.from_columns(people, items, values), lambda seed: Pseudonymizer(), 8
         )
         assert (found.by_known["8"].n_users, found.by_known["8"].skipped) == (29, 1)
         assert (found.by_known["all"].n_users, found.by_known["all"].skipped) == (30, 0)
@@ -44,13 +44,13 @@ class TestAttack:
     def test_nobody_with_eight_ratings(self):
         people = np.repeat(np.arange(20), 3)
         table = Ratings.from_columns(people, np.tile(np.arange(3), 20), people % 5 + 1)
-        found = attack_by_shadows(table, lambda seed: RawRelease(), 8)
+        found = attack_by_shadows(table, lambda seed: Pseudonymizer(), 8)
         assert list(found.by_known) == ["all"]
 
     def test_too_few_people_are_refused(self):
         few = Ratings.from_columns([1, 2], ["a", "b"], [3, 4])
         with raises("table.too-few-users") as caught:
-            attack_by_shadows(few, lambda seed: RawRelease(), 8)
+            attack_by_shadows(few, lambda seed: Pseudonymizer(), 8)
         assert "2 users" in str(caught.value)
 
     def test_halves_smaller_than_k_are_refused_by_name(self, ratings):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from recveil import audit
-from recveil.attacks import ReleasedTable
-from recveil.attacks.inference.strikes import effort_of_strikes
+from recveil.attacks import AttackTarget
+from recveil.attacks.inference.fill_detection import effort_of_strikes
 from recveil.auditing import work_estimates
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
@@ -23,7 +23,7 @@ def ratings() -> Ratings:
 
 def weights_of(ratings, anonymizer, *, has_content=True):
     release = anonymizer.anonymize(ratings)
-    table = ReleasedTable.from_release(release, ratings)
+    table = AttackTarget.from_release(release, ratings)
     manifest = Manifest.of(release.published)
     weights = work_estimates.of_attack(ratings, table, manifest, 8, 100, has_content=has_content)
     return table, weights

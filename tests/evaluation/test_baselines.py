@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.datasets import make_ratings
 from recveil.evaluation import (
     ItemMeans,
@@ -34,7 +34,7 @@ def split():
 
 
 def opened(anonymizer, split):
-    released = ReleasedTable.from_release(anonymizer.anonymize(split.train), split.train)
+    released = AttackTarget.from_release(anonymizer.anonymize(split.train), split.train)
     return released, TrainingTable.from_released(released, split.train.scale)
 
 

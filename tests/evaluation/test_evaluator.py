@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.datasets import make_ratings
 from recveil.evaluation import (
     Evaluator,
@@ -24,7 +24,7 @@ from shared.evaluation_evaluator import judge, padded, released_of, split, stars
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 
-def raw_release(train, values=None) -> ReleasedTable:
+def raw_release(train, values=None) -> AttackTarget:
     """The raw ratings, or other labels in their cells, as a release of one row a person."""
     order = np.random.default_rng(0).permutation(train.n_users)  # as a release has it
     rows = UserRows.from_ratings(train)
@@ -119,7 +119,7 @@ class TestForms:
         others = make_ratings(n_users=50, n_items=20, n_ratings=400, seed=1)
         foreign = PredictiveAnonymizer(k=5, seed=1).anonymize(others)
         with raises("release.mismatch") as caught:
-            judge.evaluate(ReleasedTable.from_release(foreign, others))
+            judge.evaluate(AttackTarget.from_release(foreign, others))
         assert "200 and 60" in str(caught.value)
         with raises("argument.shape") as caught:
             judge.evaluate(TrainingTable.from_ratings(others))

@@ -8,7 +8,7 @@ from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
 from recveil.evaluation.evaluator import NominalEvaluator
 from recveil.evaluation.split import split_ratings
-from recveil.methods.baselines.perturbation import RawRelease
+from recveil.methods.baselines.perturbation import Pseudonymizer
 from recveil.methods.nominal.anonymizer import NominalAnonymizer
 from recveil.ratings import RatingScale
 from shared.evaluation_nominal_evaluation import (
@@ -34,7 +34,7 @@ def judged():
     parts = split_ratings(words, 0.25, seed=1)
     options = {"n_targets": 80, "with_membership": False, "liked": ("up",)}
     evaluator = NominalEvaluator(parts, **options)
-    made = {"raw": RawRelease(seed=1), "one row": NominalAnonymizer(80, seed=1)}
+    made = {"raw": Pseudonymizer(seed=1), "one row": NominalAnonymizer(80, seed=1)}
     return {name: evaluator.evaluate(each.anonymize(parts.train)) for name, each in made.items()}
 
 

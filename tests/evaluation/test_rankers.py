@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.attacks import Candidates, ReleasedTable, find_residuals
+from recveil.attacks import AttackTarget, Candidates, find_residuals
 from recveil.datasets import make_ratings
 from recveil.evaluation import (
     Ease,
@@ -23,7 +23,7 @@ from recveil.release.records import Records
 def padded(ratings, k) -> TrainingTable:
     """What a recipient sees of a padded release."""
     release = PredictiveAnonymizer(k=k, seed=0).anonymize(ratings)
-    released = ReleasedTable.from_release(release, ratings)
+    released = AttackTarget.from_release(release, ratings)
     return TrainingTable.from_released(released, ratings.scale)
 
 

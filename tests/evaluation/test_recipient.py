@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.datasets import make_ratings
 from recveil.evaluation import (
     HeldOut,
@@ -48,7 +48,7 @@ class TestInvariants:
             k=train.n_users, homogenize="simple", round_values="none", seed=1
         ).anonymize(train)
         one_group = TrainingTable.from_released(
-            ReleasedTable.from_release(simple, train), train.scale
+            AttackTarget.from_release(simple, train), train.scale
         )
         rated = np.flatnonzero(train.support).astype(np.int32)
         means = TrainingTable.from_ratings(train).item_means()[rated]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Candidates, ReleasedTable
+from recveil.attacks import AttackTarget, Candidates
 from recveil.evaluation import (
     HeldOut,
     SimilarUsers,
@@ -22,7 +22,7 @@ from recveil.release.records import Records
 stars = RatingScale(1, 5, 1)
 
 
-def released_of(lists, sizes, record_of, n_items=4) -> ReleasedTable:
+def released_of(lists, sizes, record_of, n_items=4) -> AttackTarget:
     """A release whose records are given as lists of {item: label}."""
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in lists])]).astype(np.int64)
     indices = np.array([item for row in lists for item in row], np.int32)
@@ -30,7 +30,7 @@ def released_of(lists, sizes, record_of, n_items=4) -> ReleasedTable:
     records = Records(np.array(sizes, np.int64), indptr, indices, values)
     candidates = Candidates.from_records([records], n_items, stars)
     people = np.array(record_of, np.int64)
-    return ReleasedTable(candidates, indptr, indices, values, people, 2, records.sizes)
+    return AttackTarget(candidates, indptr, indices, values, people, 2, records.sizes)
 
 
 # Users 0 and 1 in record 0, user 2 to 4 in record 1, user 5 is absent.
@@ -96,7 +96,7 @@ class TestTargetDeviation:
 
 def test_labels_are_those_of_the_rows(invented):
     release = PredictiveAnonymizer(k=3, homogenize="simple", seed=2).anonymize(invented)
-    released = ReleasedTable.from_release(release, invented)
+    released = AttackTarget.from_release(release, invented)
     n = released.candidates.n_records
     dense = np.full((n, invented.n_items), np.nan)
     for record in range(n):
@@ -130,7 +130,7 @@ class TestSimilarUsers:
 
     def test_against_plain_loops(self, invented):
         release = PredictiveAnonymizer(k=4, homogenize="simple", seed=2).anonymize(invented)
-        released = ReleasedTable.from_release(release, invented)
+        released = AttackTarget.from_release(release, invented)
         found = find_similar_users(released, invented)
         for user in range(0, 60):
             items, values = invented.row(user)
@@ -165,7 +165,7 @@ class TestSimilarUsers:
 
     def test_common_items_alone_against_plain_loops(self, invented):
         release = PredictiveAnonymizer(k=4, homogenize="simple", seed=2).anonymize(invented)
-        released = ReleasedTable.from_release(release, invented)
+        released = AttackTarget.from_release(release, invented)
         found = find_similar_users(released, invented, missing="skip")
         for user in range(0, 60):
             items, values = invented.row(user)
@@ -196,7 +196,7 @@ class TestSimilarUsers:
     def test_whoever_is_nearest_to_himself_deviates_alike(self, invented):
         train, test = split_ratings(invented, 0.2, 1)
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(train)
-        released = ReleasedTable.from_release(release, train)
+        released = AttackTarget.from_release(release, train)
         similar = find_similar_users(released, train)
         itself = similar._replace(nearest=released.record_of[similar.users])
         assert similar_user_deviation(released, itself, test, train.scale) == target_deviation(

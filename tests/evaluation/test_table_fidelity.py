@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from error_assertions import raises
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.evaluation import TrainingTable, UserRows, fidelity, item_correlations
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import RatingScale
@@ -66,7 +66,7 @@ class TestFidelity:
 
     def test_padding_makes_every_item_equally_popular(self, invented):
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(invented)
-        released = ReleasedTable.from_release(release, invented)
+        released = AttackTarget.from_release(release, invented)
         raw = TrainingTable.from_ratings(invented)
         found = fidelity(raw, TrainingTable.from_released(released, invented.scale))
         share, published = invented.support / invented.n_users, invented.support > 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.evaluation import TrainingTable, UserRows, inner_splits
 from recveil.evaluation.split import enough_for_errors
 from recveil.methods import PredictiveAnonymizer
@@ -54,7 +54,7 @@ class TestTrainingTable:
 
     def test_a_release_counts_each_person(self, invented):
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(invented)
-        released = ReleasedTable.from_release(release, invented)
+        released = AttackTarget.from_release(release, invented)
         table = TrainingTable.from_released(released, invented.scale)
         assert table.sizes.sum() == table.n_users == invented.n_users
         carried = table.support > 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.datasets import make_ratings
 from recveil.evaluation.nominal import most_frequent_values, row_accuracy
 from recveil.evaluation.split import HeldOut, Split, split_ratings
@@ -22,7 +22,7 @@ def kinds(n_kinds=2, n_people=20, n_items=12):
 
 def told_of(parts, k, seed=1):
     release = NominalAnonymizer(k, seed=seed).anonymize(parts.train)
-    return row_accuracy(parts, ReleasedTable.from_release(release, parts.train))
+    return row_accuracy(parts, AttackTarget.from_release(release, parts.train))
 
 
 def test_by_hand():

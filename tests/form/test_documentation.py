@@ -14,7 +14,8 @@ import recveil
 from recveil.cli import app
 from recveil.cli.options import Format
 from recveil.io import FORMATS
-from recveil.release.specs.predictive import NOMINAL_UNDONE, PADDED_UNDONE
+from recveil.release.specs.nominal import UNDONE as NOMINAL_UNDONE
+from recveil.release.specs.predictive import PADDED_UNDONE
 from recveil.report.audit.disclosure import MEMBERSHIP
 from repository import DOCS, MODULES, PAGES, ROOT, SOURCE, name_of, text_of
 

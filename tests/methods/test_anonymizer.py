@@ -8,8 +8,8 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.reidentification.on_release import attack_release
-from recveil.attacks.release_target import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, SparseRows
 from recveil.methods.rare_items import pooled_items
@@ -180,7 +180,7 @@ class TestPromise:
         """Where all are one crowd, no class is found more often than by a blind guess."""
         ratings = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=5)
         release = SparseRows(5, cluster_size=256, seed=1).anonymize(ratings)
-        table = ReleasedTable.from_release(release, ratings)
+        table = AttackTarget.from_release(release, ratings)
         found = attack_release(ratings, table, Adversary(known=8), np.arange(300))
         assert release.private.groups.sizes.size == 60
         assert found.class_reidentified.low < 1 / 60
@@ -188,7 +188,7 @@ class TestPromise:
     def test_planted_crowds_are_found(self, fans):
         """Eight ratings lead to the right crowd of two, whose four classes share the hits."""
         release = SparseRows(10, seed=1).anonymize(fans)
-        table = ReleasedTable.from_release(release, fans)
+        table = AttackTarget.from_release(release, fans)
         found = attack_release(fans, table, Adversary(known=8), np.arange(80))
         assert found.class_reidentified.high > 1 / 4
 

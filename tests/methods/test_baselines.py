@@ -13,8 +13,8 @@ from recveil.methods import (
     GlobalItemMeans,
     LabelNoise,
     PredictiveAnonymizer,
+    Pseudonymizer,
     RandomValues,
-    RawRelease,
 )
 from recveil.methods.baselines import perturbation
 from recveil.ratings import Ratings, RatingScale
@@ -99,28 +99,28 @@ def test_no_folder_with_such_a_claim_verifies(small, tmp_path):
 
 class TestRawRelease:
     def test_publishes_everybody_as_he_is(self, small):
-        rows = rows_of(RawRelease(seed=1).anonymize(small))
+        rows = rows_of(Pseudonymizer(seed=1).anonymize(small))
         for user in range(small.n_users):
             items, values = small.row(user)
             assert np.array_equal(rows[user][0], items)
             assert np.array_equal(rows[user][1], values)
 
     def test_the_order_of_the_people_is_gone(self, small):
-        members = RawRelease(seed=1).anonymize(small).private.groups.members
+        members = Pseudonymizer(seed=1).anonymize(small).private.groups.members
         assert not np.array_equal(members, np.arange(small.n_users))
 
     def test_a_tenth_is_published_as_a_tenth(self):
         ratings = Ratings.from_columns([1, 2], [1, 1], [0.1, 0.3], scale=RatingScale(0, 1, 0.1))
-        (block,) = RawRelease(seed=1).anonymize(ratings).published.blocks()
+        (block,) = Pseudonymizer(seed=1).anonymize(ratings).published.blocks()
         assert sorted(block.values.tolist()) == [0.1, 0.3]
 
 
 class TestBlocks:
     @pytest.mark.parametrize("most", [1, 7, 50, 10**6])
     def test_rows_do_not_depend_on_the_size_of_blocks(self, small, most, monkeypatch):
-        whole = rows_of(RawRelease(seed=1).anonymize(small))
+        whole = rows_of(Pseudonymizer(seed=1).anonymize(small))
         monkeypatch.setattr(perturbation, "_BLOCK_RATINGS", most)
-        release = RawRelease(seed=1).anonymize(small)
+        release = Pseudonymizer(seed=1).anonymize(small)
         rows = rows_of(release)
         assert sorted(rows) == sorted(whole)
         for user, (items, labels) in whole.items():

@@ -7,8 +7,8 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import anonymize, dry_run
 from recveil.methods.registry import method_names
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
-from recveil.methods.synthetic.mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.locks import LOCK, hold_lock
 

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, anonymize
 from recveil.methods.base import anonymize_hidden
@@ -125,7 +125,7 @@ def test_the_same_seed_hides_in_the_same_way():
 
 def test_real_ratings_stand_under_the_pseudonyms_of_their_items():
     release = anonymize_hidden(RATINGS, METHODS["k-corating"], seed=1)
-    table = ReleasedTable.from_release(release, RATINGS)
+    table = AttackTarget.from_release(release, RATINGS)
     for user in range(RATINGS.n_users):
         labels = dict(
             zip(*(part.tolist() for part in table.row(table.record_of[user])), strict=True)
@@ -164,8 +164,8 @@ def test_the_twin_is_for_its_owner_alone(folder):
 def test_a_folder_is_read_through_its_twin(folder):
     release = anonymize_hidden(RATINGS, METHODS["simple"], seed=1)
     here, there = (
-        ReleasedTable.from_release(release, RATINGS),
-        ReleasedTable.from_folder(folder, RATINGS),
+        AttackTarget.from_release(release, RATINGS),
+        AttackTarget.from_folder(folder, RATINGS),
     )
     for user in range(RATINGS.n_users):
         for one, other in zip(
@@ -176,7 +176,7 @@ def test_a_folder_is_read_through_its_twin(folder):
 
 def test_without_the_twin_it_is_refused(folder):
     (private_twin(folder) / "items.parquet").unlink()
-    for read in (ReleasedTable.from_folder, ReleasedTable.from_published):
+    for read in (AttackTarget.from_folder, AttackTarget.from_published):
         with raises("private.not-found", "items.parquet"):
             read(folder, RATINGS)
 

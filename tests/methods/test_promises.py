@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.attacks import Adversary, ReleasedTable, attack_release
+from recveil.attacks import Adversary, AttackTarget, attack_release
 from recveil.clustering import MDAV
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, anonymize
@@ -161,7 +161,7 @@ class TestLevels:
         release = PredictiveAnonymizer(6, "simple", privacy_levels=levels, seed=2).anonymize(
             invented
         )
-        table = ReleasedTable.from_release(release, invented)
+        table = AttackTarget.from_release(release, invented)
         careful = np.flatnonzero(levels == 6)
         found = attack_release(invented, table, Adversary(known=4), careful)
         assert found.reidentified.rate <= found.bound <= 1 / 6

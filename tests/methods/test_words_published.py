@@ -15,7 +15,7 @@ from recveil.io import understand
 from recveil.methods import Groups, anonymize, homogenize_simple, sample
 from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.registry import make_variant
-from recveil.publish.release import WrittenRelease
+from recveil.publish.release import ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import published_values
 from recveil.verification import verify
@@ -109,7 +109,7 @@ class TestDrawn:
             words_file, tmp_path / "out", method="synthetic", epsilon=50, scale=SCALE, n_users=200
         )
         assert verify(tmp_path / "out").holds
-        labels = WrittenRelease(tmp_path / "out").to_arrow()["rating"].to_pylist()
+        labels = ReleaseFolder(tmp_path / "out").to_arrow()["rating"].to_pylist()
         assert set(labels) <= set(WORDS)
 
     def test_tenths_are_refused_by_name(self, words_file, tmp_path):
@@ -131,7 +131,7 @@ class TestDrawn:
             layout="model",
         )
         sample(tmp_path / "out", tmp_path / "drawn", n_users=50, seed=1)
-        labels = WrittenRelease(tmp_path / "drawn").to_arrow()["rating"].to_pylist()
+        labels = ReleaseFolder(tmp_path / "drawn").to_arrow()["rating"].to_pylist()
         assert set(labels) <= set(WORDS)
         card = (tmp_path / "out" / "README.md").read_text()
         lines = card.partition("    import json")[2].partition("\n\n")[0]

@@ -146,7 +146,7 @@ class TestPrivate:
         release = Release.read(tmp_path / "out")
         for text in (repr(release), release._repr_html_(), str(release.to_arrow().to_pylist())):
             assert "secret" not in text
-        assert repr(release).startswith("WrittenRelease(predictive anonymization, claim: ")
+        assert repr(release).startswith("ReleaseFolder(predictive anonymization, claim: ")
 
 
 class TestWhatIsRefused:

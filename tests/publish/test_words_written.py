@@ -8,7 +8,7 @@ from error_assertions import raises
 from recveil.io import understand
 from recveil.methods import anonymize
 from recveil.publish import convert
-from recveil.publish.release import WrittenRelease
+from recveil.publish.release import ReleaseFolder
 from recveil.ratings import RatingScale
 
 WORDS = ("hate", "dislike", "like", "love")
@@ -17,7 +17,7 @@ SCALE = RatingScale.of_labels(WORDS)
 
 class TestReadingBack:
     def test_rows_hold_words_and_matrices_their_places(self, words_made):
-        release = WrittenRelease(words_made / "simple")
+        release = ReleaseFolder(words_made / "simple")
         table = release.to_arrow(per_user=True)
         assert table.schema.field("rating").type == pa.string()
         matrix = release.to_csr(per_user=True)
@@ -29,13 +29,13 @@ class TestReadingBack:
         with pytest.warns(
             UserWarning, match=r"numbers \(1 is hate, 2 is dislike, .*do not calculate"
         ):
-            WrittenRelease(tmp_path / "out").to_csr()
+            ReleaseFolder(tmp_path / "out").to_csr()
 
     @pytest.mark.parametrize("target", ["out.csv", "out.parquet", "out.inter", "out.csv.gz"])
     def test_what_is_converted_comes_back(self, words_made, words, tmp_path, target):
         convert(words_made / "simple", tmp_path / target)
         found = understand(tmp_path / target, scale=SCALE).ratings
-        assert found.n_ratings == WrittenRelease(words_made / "simple").to_csr(per_user=True).nnz
+        assert found.n_ratings == ReleaseFolder(words_made / "simple").to_csr(per_user=True).nnz
         convert(words, tmp_path / f"raw-{target}")
         assert understand(tmp_path / f"raw-{target}", scale=SCALE).ratings == words
 

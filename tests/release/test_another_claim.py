@@ -11,7 +11,7 @@ import pytest
 from error_assertions import raises
 from recveil.auditing import audit
 from recveil.datasets import generate
-from recveil.methods import RawRelease, anonymize
+from recveil.methods import Pseudonymizer, anonymize
 from recveil.methods.registry import Maker, forget, register
 from recveil.publish import Release
 from recveil.release.claim import Claim, ClaimKind, forget_claim, register_claim
@@ -68,7 +68,7 @@ class CutShort:
         self.seed = seed
 
     def anonymize(self, ratings):
-        raw = RawRelease(seed=self.seed).anonymize(ratings)
+        raw = Pseudonymizer(seed=self.seed).anonymize(ratings)
         length = np.sort(ratings.activity)
         shortest = length[np.arange(ratings.n_users) // self.k * self.k]
         shortest[ratings.n_users // self.k * self.k :] = shortest[-self.k - 1]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from error_assertions import raises
-from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.attack_target import AttackTarget
 from recveil.auditing import audit
 from recveil.comparison import compare
 from recveil.datasets import make_ratings
@@ -209,13 +209,13 @@ def test_a_variant_claims_what_its_releases_claim(tmp_path):
 
 
 def test_fills_are_struck_out_where_a_claim_says_that_there_are_some():
-    assert ReleasedTable.from_release(KCoRater(4, seed=1).anonymize(RATINGS), RATINGS).co_rated
+    assert AttackTarget.from_release(KCoRater(4, seed=1).anonymize(RATINGS), RATINGS).co_rated
     kind = replace(claim_kind("co-rated"), name="mine", promise="mine", holds_fills=False)
     register_claim(kind)
     try:
         release = KCoRater(4, seed=1).anonymize(RATINGS)
         published = replace(release.published, claim=replace(release.published.claim, kind="mine"))
-        table = ReleasedTable.from_release(replace(release, published=published), RATINGS)
+        table = AttackTarget.from_release(replace(release, published=published), RATINGS)
         assert not table.co_rated
     finally:
         forget_claim("mine")

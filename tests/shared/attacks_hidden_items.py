@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import Adversary, ReleasedTable
+from recveil.attacks import Adversary, AttackTarget
 from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.hidden_items import (
     Catalogue,
@@ -20,7 +20,7 @@ KNOWS = Adversary(known=8, name="knows")
 
 
 def attacked(anonymizer, ratings=FIRST, catalogue=None, **more):
-    table = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+    table = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
     return attack_hidden_items(
         *(ratings, table, [KNOWS], np.arange(ratings.n_users)),
         catalogue=catalogue,

@@ -1,4 +1,4 @@
-"""What the fast and the slow tests of `test_release_target.py` share."""
+"""What the fast and the slow tests of `test_attack_target.py` share."""
 
 import numpy as np
 import pytest

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import Candidates, ReleasedTable
+from recveil.attacks import AttackTarget, Candidates
 from recveil.datasets import make_ratings
 from recveil.evaluation import (
     Evaluator,
@@ -35,8 +35,8 @@ def padded(split):
     return PredictiveAnonymizer(k=5, seed=1).anonymize(split.train)
 
 
-def released_of(rows, sizes, record_of, train, k=1) -> ReleasedTable:
+def released_of(rows, sizes, record_of, train, k=1) -> AttackTarget:
     records = Records(np.asarray(sizes, np.int64), *rows)
     candidates = Candidates.from_records([records], train.n_items, train.scale)
     people = np.asarray(record_of, np.int64)
-    return ReleasedTable(candidates, *rows, people, k, np.full(len(sizes), k))
+    return AttackTarget(candidates, *rows, people, k, np.full(len(sizes), k))

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import (
     BOLDER,
     QUERY,
     follow_embeddings,
     learn_users,
 )
-from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.noisy_sums import SHARES, Public, measure
 from recveil.methods.synthetic.user_model import UserModel
 from recveil.ratings import Ratings, RatingScale

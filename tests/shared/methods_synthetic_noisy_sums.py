@@ -2,8 +2,8 @@
 
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.budget import Budget
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
-from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.noisy_sums import (
     SHARES,
     NoisySums,

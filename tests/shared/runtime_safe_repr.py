@@ -8,8 +8,8 @@ from scipy import sparse
 
 from recveil.attacks import (
     Adversary,
+    AttackTarget,
     Candidates,
-    ReleasedTable,
     ScoreboardRH,
     attack_release,
     draw_knowledge,
@@ -69,7 +69,7 @@ def shown(ratings, folder):
     ).anonymize(ratings)
     k_corated = KCoRater(3, "funk-svd", seed=SEED).anonymize(ratings)
     anonymized = anonymize(folder / "ratings.csv", folder / "out", k=3, seed=SEED)
-    table, adversary = ReleasedTable.from_release(padded, ratings), Adversary(known=4)
+    table, adversary = AttackTarget.from_release(padded, ratings), Adversary(known=4)
     told = infer_membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED)
     knowledge = draw_knowledge(ratings, adversary, np.arange(20), seed=SEED)
     candidates = Candidates.from_ratings(ratings)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from error_assertions import raises
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.datasets import make_ratings
 from recveil.evaluation.disclosure import link_disclosure
 from recveil.methods import KCoRater, PredictiveAnonymizer
@@ -162,7 +162,7 @@ def test_links_of_rows_by_hand():
 def test_the_real_shares_lie_between_what_the_rows_tell():
     ratings = make_ratings(n_users=200, n_items=50, n_ratings=2500, seed=3)
     release = PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings)
-    table = ReleasedTable.from_release(release, ratings)
+    table = AttackTarget.from_release(release, ratings)
     real = link_disclosure(ratings, table)
     shape = (table.indptr.size - 1, 50)
     held = np.ones(table.indices.size)

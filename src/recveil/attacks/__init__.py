@@ -1,6 +1,7 @@
 """What an adversary can do with a table."""
 
 from recveil.attacks.adversary import PRESETS, Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.guesses import Guesses
 from recveil.attacks.inference.attributes import Attributes, infer_attributes
@@ -16,7 +17,7 @@ from recveil.attacks.linkage import (
 )
 from recveil.attacks.membership.inference import (
     Membership,
-    PartialRelease,
+    MembershipTargets,
     hold_out,
     infer_membership,
     infer_memberships,
@@ -42,7 +43,6 @@ from recveil.attacks.reidentification.sparsity import (
     nearest_similarity,
     share_at_least,
 )
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import (
     Interval,
     Mean,
@@ -59,6 +59,7 @@ __all__ = [
     "Anonymizer",
     "Attack",
     "AttackEntry",
+    "AttackTarget",
     "Attributes",
     "CandidateSets",
     "Candidates",
@@ -74,12 +75,11 @@ __all__ = [
     "Matches",
     "Mean",
     "Membership",
+    "MembershipTargets",
     "Nearest",
-    "PartialRelease",
     "Profiles",
     "RatingErrors",
     "ReleaseAttack",
-    "ReleasedTable",
     "ResidualAttack",
     "Residuals",
     "Scoreboard",

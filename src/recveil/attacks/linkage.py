@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from recveil.attacks.adversary import Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.reidentification.on_release import best_guesses
 from recveil.attacks.reidentification.residuals import Residuals, find_residuals
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, Mean, mean_interval, wilson_interval
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError, describe_count
@@ -39,7 +39,7 @@ class Intersection(NamedTuple):
     n_users: int
 
 
-def groups_of(table: ReleasedTable) -> NDArray[np.int64]:
+def groups_of(table: AttackTarget) -> NDArray[np.int64]:
     """Return the group of each user, shape (n_users,); -1 for users outside the release.
 
     A group is the users who share a row or, in a co-rated release, its items.
@@ -55,6 +55,11 @@ def groups_of(table: ReleasedTable) -> NDArray[np.int64]:
     groups = np.full(table.record_of.size, -1, np.int64)
     groups[inside] = group_of[table.record_of[inside]]
     return groups
+
+
+def users_of_both(first: AttackTarget, second: AttackTarget) -> NDArray[np.int64]:
+    """Return the positions of the users who are in both releases."""
+    return np.flatnonzero((groups_of(first) >= 0) & (groups_of(second) >= 0))
 
 
 def users_in_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -76,13 +81,13 @@ def users_in_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArra
 
 
 def intersect(
-    first: ReleasedTable, second: ReleasedTable, promised: NDArray[np.int64]
+    first: AttackTarget, second: AttackTarget, promised: NDArray[np.int64]
 ) -> Intersection:
     """Intersect the two groups of every user.
 
     Parameters
     ----------
-    first, second : ReleasedTable
+    first, second : AttackTarget
         Releases of the same ratings.
     promised : ndarray of int64, shape (n_users,)
         Smallest group size that both releases promise each user.
@@ -108,7 +113,7 @@ def intersect(
     >>> tables = []
     >>> for grouping in ("mdav", "k-member"):
     ...     maker = PredictiveAnonymizer(k=5, grouping=grouping, seed=1)
-    ...     tables.append(ReleasedTable.from_release(maker.anonymize(ratings), ratings))
+    ...     tables.append(AttackTarget.from_release(maker.anonymize(ratings), ratings))
     >>> found = intersect(*tables, promised=np.full(40, 5))
     >>> found.unique_in_one, round(found.unique.rate, 3), found.below_k.rate
     (0.0, 0.275, 1.0)
@@ -173,8 +178,8 @@ class JointReidentification(NamedTuple):
 
 def reidentify_in_both(
     ratings: Ratings,
-    first: ReleasedTable,
-    second: ReleasedTable,
+    first: AttackTarget,
+    second: AttackTarget,
     adversary: Adversary,
     targets: NDArray[np.int64],
     seed: int = 0,
@@ -185,7 +190,7 @@ def reidentify_in_both(
     ----------
     ratings : Ratings
         The truth.
-    first, second : ReleasedTable
+    first, second : AttackTarget
     adversary : Adversary
         Has the same auxiliary information about a target in both releases.
     targets : ndarray of int64
@@ -212,7 +217,7 @@ def reidentify_in_both(
     >>> tables = []
     >>> for grouping in ("mdav", "k-member"):
     ...     maker = PredictiveAnonymizer(5, "simple", grouping=grouping, seed=1)
-    ...     tables.append(ReleasedTable.from_release(maker.anonymize(ratings), ratings))
+    ...     tables.append(AttackTarget.from_release(maker.anonymize(ratings), ratings))
     >>> found = reidentify_in_both(ratings, *tables, Adversary(known=8), np.arange(60))
     >>> found.reidentified_by_both.rate > found.reidentified_by_one.rate
     True
@@ -292,8 +297,8 @@ class InferredLinks(NamedTuple):
 
 def infer_links(
     ratings: Ratings,
-    first: ReleasedTable,
-    second: ReleasedTable,
+    first: AttackTarget,
+    second: AttackTarget,
     targets: NDArray[np.int64],
     seed: int = 0,
 ) -> InferredLinks | None:
@@ -303,7 +308,7 @@ def infer_links(
     ----------
     ratings : Ratings
         The truth.
-    first, second : ReleasedTable
+    first, second : AttackTarget
     targets : ndarray of int64
         User positions. Users who are not in both releases are left out; of more than `MOST_USERS`,
         a random sample is used.
@@ -340,7 +345,7 @@ def infer_links(
     >>> tables = []
     >>> for grouping in ("mdav", "k-member"):
     ...     maker = PredictiveAnonymizer(4, "simple", grouping=grouping, seed=1)
-    ...     tables.append(ReleasedTable.from_release(maker.anonymize(ratings), ratings))
+    ...     tables.append(AttackTarget.from_release(maker.anonymize(ratings), ratings))
     >>> links = infer_links(ratings, *tables, np.arange(40))
     >>> links.both.mean > links.one.mean, links.both.mean > links.control.mean
     (True, True)
@@ -363,7 +368,7 @@ def infer_links(
     return InferredLinks(**{name: mean_interval(share) for name, share in shares.items()})
 
 
-def _is_full(table: ReleasedTable) -> bool:
+def _is_full(table: AttackTarget) -> bool:
     """Return whether all rows, of two or more, have values for the same items."""
     n_records = table.indptr.size - 1
     return n_records > 1 and table.values.size == n_records * np.unique(table.indices).size
@@ -373,14 +378,14 @@ class _Rows:
     """The rows of a release, with the evidence that each item was rated."""
 
     def __init__(
-        self, table: ReleasedTable, residuals: Table | None, *, by_equality: bool = False
+        self, table: AttackTarget, residuals: Table | None, *, by_equality: bool = False
     ) -> None:
         self.table, self._residuals = table, residuals
         # Whether two rows agree on an item only if they have the same value for it.
         self.by_equality = by_equality or table.co_rated
 
     @classmethod
-    def of(cls, table: ReleasedTable, ratings: Ratings) -> "_Rows":
+    def of(cls, table: AttackTarget, ratings: Ratings) -> "_Rows":
         """Fit full rows; sparse rows and nominal labels need no fit."""
         if not ratings.scale.ordered:
             return cls(table, _rare_labels(table, ratings), by_equality=True)
@@ -413,7 +418,7 @@ class _Rows:
         return row
 
 
-def _rare_labels(table: ReleasedTable, ratings: Ratings) -> Table:
+def _rare_labels(table: AttackTarget, ratings: Ratings) -> Table:
     """Return the evidence per item of nominal rows, shape (n_records, n_items).
 
     A label that a user gave may occur in any row; without a rating, the label is mostly the item's
@@ -433,7 +438,7 @@ def _rare_labels(table: ReleasedTable, ratings: Ratings) -> Table:
     return surely
 
 
-def _explained(table: ReleasedTable, residuals: Residuals, popularity: Table) -> Table:
+def _explained(table: AttackTarget, residuals: Residuals, popularity: Table) -> Table:
     """Return signed root odds that each item of full rows was rated, shape (n_records, n_items)."""
     cells = residuals.cells
     score, _ = residuals.reported_with(popularity[residuals.items])
@@ -443,7 +448,7 @@ def _explained(table: ReleasedTable, residuals: Residuals, popularity: Table) ->
     return moved
 
 
-def _residuals(table: ReleasedTable) -> Table:
+def _residuals(table: AttackTarget) -> Table:
     """Return the residuals of a low-rank fit of full rows, shape (n_records, n_items)."""
     rows = table.values.reshape(table.indptr.size - 1, -1)
     rows = rows - np.average(rows, axis=0, weights=table.candidates.sizes)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks import PRESETS, Adversary, Candidates, choose_targets
+from recveil.attacks.attack_target import pairs_of
 from recveil.attacks.knowledge import (
     with_likes,
     with_wrong_items,
@@ -18,7 +19,6 @@ from recveil.attacks.knowledge import (
 )
 from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.attacks.reidentification.hidden_items import Catalogue
-from recveil.attacks.release_target import pairs_of
 from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check, check_attack
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of

@@ -18,8 +18,8 @@ from recveil.attacks import (
     choose_targets,
     draw_knowledge,
 )
+from recveil.attacks.attack_target import pairs_of
 from recveil.attacks.knowledge import target_rows
-from recveil.attacks.release_target import pairs_of
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.options import ReadingOptions

@@ -10,10 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from recveil.attacks import Adversary, Candidates, ReleasedTable
-from recveil.attacks.release_target import pairs_of, released_pairs
+from recveil.attacks import Adversary, AttackTarget, Candidates
+from recveil.attacks.attack_target import pairs_of, released_pairs
+from recveil.attacks.linkage import users_of_both
 from recveil.auditing.auxiliary_file import Suspects, look_for, positions_in
-from recveil.auditing.linkage import OtherRelease, read_other
 from recveil.io import Reading
 from recveil.io.columns.feedback import option_of
 from recveil.ratings import Ratings
@@ -23,7 +23,7 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
 from recveil.release.reader import read_model, read_twin
 from recveil.release.records import hides_items
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
 
@@ -32,7 +32,7 @@ class NominalSource(NamedTuple):
     """Nominal labels and a release of them, attacked as pairs of item and word."""
 
     ratings: Ratings
-    table: ReleasedTable
+    table: AttackTarget
 
 
 @brief
@@ -43,15 +43,22 @@ class OpenedRelease(NamedTuple):
     # The release's manifest
     manifest: Manifest
     # None for a model that has not been sampled yet
-    table: ReleasedTable | None
+    table: AttackTarget | None
     # As in `recveil.release.reader.Twin`
     lone_share: float | None = None
     # Another release of the same users, for linkage
-    other: OtherRelease | None = None
+    other: "OpenedRelease | None" = None
     # The nominal labels, where `table` holds pairs of items and words
     words: NominalSource | None = None
     # Whether it was made from these ratings; None if unknown
     same_ratings: bool | None = None
+
+    @property
+    def rows(self) -> AttackTarget:
+        """The table, of a release that has one."""
+        if self.table is None:
+            raise RecveilError(f"{self.name} is a model and has no rows", code="argument.value")
+        return self.table
 
 
 def open_release(
@@ -73,14 +80,36 @@ def open_release(
     reject_other_feedback(ratings, manifest, folder.name)
     if not manifest.contains_users:
         return _of_no_user(ratings, folder, manifest, second_release)
-    table = ReleasedTable.from_folder(folder, ratings)
-    other = None if second_release is None else read_other(ratings, table, second_release)
-    if other is not None:
-        reject_other_feedback(ratings, other.manifest, other.name)
+    table = AttackTarget.from_folder(folder, ratings)
+    other = None if second_release is None else _read_second(ratings, table, second_release)
     return OpenedRelease(
         *(folder.name, manifest, table, read_twin(folder).lone_share, other),
         same_ratings=is_made_of(folder, ratings),
     )
+
+
+def _read_second(
+    ratings: Ratings, table: AttackTarget, other: str | PathLike[str]
+) -> OpenedRelease:
+    """Read another release of the same users."""
+    folder = Path(other).resolve()
+    manifest = known_manifest(folder)
+    if not manifest.contains_users:
+        raise RecveilError(
+            f"second_release (--second-release) is {quoted(folder.name)}: no record of it belongs "
+            f"to a user, so no user can be re-identified in both; the privacy losses of the two "
+            f"add up. Leave it out",
+            code="option.unsupported",
+        )
+    second = AttackTarget.from_folder(folder, ratings)
+    if (n_common := users_of_both(table, second).size) < 2:
+        raise RecveilError(
+            f"second_release (--second-release) is {quoted(folder.name)}: {n_common} of its "
+            f"users are in the audited release, too; expected another release of the same users",
+            code="release.mismatch",
+        )
+    reject_other_feedback(ratings, manifest, folder.name)
+    return OpenedRelease(folder.name, manifest, second)
 
 
 def reject_other_feedback(ratings: Ratings, manifest: Manifest, name: str) -> None:
@@ -125,7 +154,7 @@ def _of_no_user(
         read_model(folder, manifest)
         table = None
     else:
-        table = ReleasedTable.from_published(folder, ratings)
+        table = AttackTarget.from_published(folder, ratings)
     same = is_made_of(folder, ratings)
     return OpenedRelease(folder.name, manifest, table, same_ratings=same)
 

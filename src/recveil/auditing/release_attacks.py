@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from recveil.attacks import (
     Adversary,
     Anonymizer,
+    AttackTarget,
     Membership,
     ReleaseAttack,
-    ReleasedTable,
     attack_release,
     choose_targets,
     hold_out,
@@ -20,6 +20,7 @@ from recveil.attacks import (
     infer_cells,
     infer_memberships,
 )
+from recveil.attacks.attack_target import PairAnonymizer
 from recveil.attacks.inference.attributes import (
     Attributes,
     infer_embeddings,
@@ -31,6 +32,7 @@ from recveil.attacks.inference.companions import (
     measure_companions,
     measure_possible_ratings,
 )
+from recveil.attacks.inference.fill_detection import left_untried
 from recveil.attacks.inference.fills import (
     KNOWN_SHARES,
     Cells,
@@ -42,7 +44,6 @@ from recveil.attacks.inference.fills import (
     too_large,
 )
 from recveil.attacks.inference.rated_cells import InferredCells
-from recveil.attacks.inference.strikes import left_untried
 from recveil.attacks.knowledge import know_everything
 from recveil.attacks.membership.inference import HOLDOUT, KNOWN
 from recveil.attacks.reidentification.clusters import (
@@ -60,7 +61,6 @@ from recveil.attacks.reidentification.hidden_items import (
 )
 from recveil.attacks.reidentification.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attacks.reidentification.residuals import Unfitted, find_residuals, why_unfitted
-from recveil.attacks.release_target import PairAnonymizer
 from recveil.auditing import work_estimates
 from recveil.auditing.linkage import Linkage, link_releases
 from recveil.auditing.opened_release import OpenedRelease, open_release
@@ -173,7 +173,7 @@ class FillPredictions(NamedTuple):
 
 def measure_content(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     manifest: Manifest,
     targets: NDArray[np.int64],
     seed: int = 0,
@@ -201,7 +201,7 @@ def measure_content(
 
 
 def predict_fills(
-    table: ReleasedTable, scale: RatingScale, seed: int, anonymizer: Anonymizer | None
+    table: AttackTarget, scale: RatingScale, seed: int, anonymizer: Anonymizer | None
 ) -> FillPredictions:
     """Predict which values are fills, by an adversary who knows no user, from a shadow release."""
     cells = Cells(table.candidates, scale)
@@ -216,7 +216,7 @@ def predict_fills(
 
 def _infer_fills(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     targets: NDArray[np.int64],
     seed: int,
     predicted: FillPredictions,
@@ -297,7 +297,7 @@ def attack_opened(
 
 def attack_table(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     manifest: Manifest,
     adversaries: list[Adversary],
     targets: NDArray[np.int64],
@@ -397,7 +397,7 @@ def attack_table(
 
 
 def _attack_by_all_ratings(
-    ratings: Ratings, table: ReleasedTable, inside: NDArray[np.int64], manifest: Manifest
+    ratings: Ratings, table: AttackTarget, inside: NDArray[np.int64], manifest: Manifest
 ) -> tuple[ReleaseAttack, ClusterAttack | None]:
     """Infer equivalence classes, and clusters of them, from all ratings of the targets."""
     few = inside[choose_targets(inside.size, _BY_ALL, 0)]
@@ -414,7 +414,7 @@ def _attack_by_all_ratings(
 
 
 def _fit_of_rows(
-    ratings: Ratings, table: ReleasedTable
+    ratings: Ratings, table: AttackTarget
 ) -> tuple[InferredCells | None, Unfitted | None]:
     """Return what a smooth fit of all rows reveals, or why there is none; none for likes."""
     if ratings.is_unary:
@@ -426,7 +426,7 @@ def _fit_of_rows(
 
 
 def _count_exact_ratings(
-    ratings: Ratings, table: ReleasedTable, grid: float | None
+    ratings: Ratings, table: AttackTarget, grid: float | None
 ) -> ExactRatings | None:
     """Compare each user's ratings with the user's record; likes have none."""
     if ratings.is_unary:
@@ -440,7 +440,7 @@ def _count_exact_ratings(
     return count_exact_ratings(ratings, groups, [rows], grid)
 
 
-def _levels(table: ReleasedTable) -> tuple[int, int | None]:
+def _levels(table: AttackTarget) -> tuple[int, int | None]:
     """Return the number of users without a guarantee, and the lowest level of the others."""
     is_unprotected = table.promised <= 1
     levels = table.promised[~is_unprotected]
@@ -450,7 +450,7 @@ def _levels(table: ReleasedTable) -> tuple[int, int | None]:
 
 def attack_synthetic(
     ratings: Ratings,
-    table: ReleasedTable | None,
+    table: AttackTarget | None,
     manifest: Manifest,
     seed: int = 0,
     *,

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks import Adversary, Anonymizer, ReleasedTable, choose_targets, draw_knowledge
+from recveil.attacks import Adversary, Anonymizer, AttackTarget, choose_targets, draw_knowledge
+from recveil.attacks.attack_target import PairAnonymizer, pairs_of
 from recveil.attacks.knowledge import Knowledge, know_everything
 from recveil.attacks.membership.inference import only
 from recveil.attacks.membership.shadow_models import (
@@ -24,7 +25,6 @@ from recveil.attacks.membership.shadow_models import (
     shuffle_membership,
 )
 from recveil.attacks.reidentification.on_release import without_unpublished
-from recveil.attacks.release_target import PairAnonymizer, pairs_of
 from recveil.attacks.statistics import Interval
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
@@ -196,9 +196,9 @@ def _all_known(ratings: Ratings, seed: int) -> dict[str, tuple[Knowledge, Advers
 
 def _release(
     ratings: Ratings, half: NDArray[np.int64], make: Callable[[int], Anonymizer], seed: int
-) -> ReleasedTable:
+) -> AttackTarget:
     try:
-        return ReleasedTable.from_release(make(seed).anonymize(only(ratings, half)), ratings)
+        return AttackTarget.from_release(make(seed).anonymize(only(ratings, half)), ratings)
     except RecveilError as error:
         raise RecveilError(
             f"shadows (--shadows): no such release can be made of one half of the users: {error}",
@@ -218,7 +218,7 @@ class _Scores:
         self,
         ratings: Ratings,
         half: NDArray[np.int64],
-        table: ReleasedTable,
+        table: AttackTarget,
         scorers: dict[str, ShadowScorer],
     ) -> None:
         """Score all users by one release, and by exact counts of its users."""

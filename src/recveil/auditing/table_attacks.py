@@ -22,9 +22,9 @@ from recveil.attacks import (
     structure_based,
     wilson_interval,
 )
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import target_rows
 from recveil.attacks.registry import attacks_on_table
-from recveil.attacks.release_target import ReleasedTable
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.reportable import Reportable
@@ -254,7 +254,7 @@ class Deanonymized(NamedTuple):
 
 def attack_graphs(
     ratings: Ratings,
-    table: ReleasedTable | None,
+    table: AttackTarget | None,
     targets: NDArray[np.int64],
     seed: int = 0,
     candidates: Candidates | None = None,

@@ -7,9 +7,9 @@ their ratios matter.
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
+from recveil.attacks.inference.fill_detection import effort_of_strikes
 from recveil.attacks.inference.fills import KNOWN_SHARES, costs_by_known, costs_by_shadow, too_large
-from recveil.attacks.inference.strikes import effort_of_strikes
 from recveil.attacks.membership.inference import MOST_SCORED
 from recveil.attacks.reidentification.clusters import has_sparse_classes
 from recveil.attacks.reidentification.residuals import levels_of, n_fitted_cells
@@ -77,7 +77,7 @@ def of_audit(
 
 def of_attack(
     ratings: Ratings,
-    table: ReleasedTable | None,
+    table: AttackTarget | None,
     manifest: Manifest,
     n_adversaries: int,
     n_targets: int,

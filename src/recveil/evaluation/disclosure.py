@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.attacks import PRESETS, Adversary, Anonymizer, ReleasedTable, choose_targets
+from recveil.attacks import PRESETS, Adversary, Anonymizer, AttackTarget, choose_targets
+from recveil.attacks.attack_target import PairAnonymizer, pairs_of, released_pairs
 from recveil.attacks.knowledge import with_likes, with_wrong_items, without_ratings
 from recveil.attacks.reidentification.on_release import without_unpublished
-from recveil.attacks.release_target import PairAnonymizer, pairs_of, released_pairs
 from recveil.auditing.opened_release import adversaries_of_labels
 from recveil.auditing.release_attacks import AttackedRelease, attack_synthetic, attack_table
 from recveil.evaluation.split import TrainingTable, UserRows
@@ -29,7 +29,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification.link_posterior import LinkPosterior, links_of_rows
 
 
-def link_disclosure(ratings: Ratings, table: ReleasedTable) -> LinkPosterior:
+def link_disclosure(ratings: Ratings, table: AttackTarget) -> LinkPosterior:
     """Return the posteriors of a release's links, with each item's real share of raters as p.
 
     Notes
@@ -44,7 +44,7 @@ def link_disclosure(ratings: Ratings, table: ReleasedTable) -> LinkPosterior:
     return links_of_rows(support, table.candidates.sizes, ratings.support / ratings.n_users)
 
 
-Released: TypeAlias = Sides | ReleasedTable | TrainingTable | str | PathLike[str]
+Released: TypeAlias = Sides | AttackTarget | TrainingTable | str | PathLike[str]
 
 
 @brief
@@ -54,11 +54,11 @@ class Opened:
 
     name: str
     table: TrainingTable
-    released: ReleasedTable | None
+    released: AttackTarget | None
     manifest: Manifest
     lone_share: float | None = None
     unknown: str = ""
-    synthetic: ReleasedTable | None = None
+    synthetic: AttackTarget | None = None
 
     @classmethod
     def open(cls, release: Released, train: Ratings) -> Self:
@@ -75,10 +75,10 @@ class Opened:
             return cls("table", release, None, _unknown(1, train), unknown=why)
         if isinstance(release, Sides):
             lone = release.private.lone_ratings
-            table = ReleasedTable.from_release(release, train)
+            table = AttackTarget.from_release(release, train)
             share = None if lone is None else float(lone.rating_share)
             return cls._of("release", table, train, Manifest.of(release.published), share)
-        if isinstance(release, ReleasedTable):
+        if isinstance(release, AttackTarget):
             return cls._of("release", release, train, _unknown(release.k, train), None)
         return cls._of_folder(Path(release).resolve(), train)
 
@@ -86,11 +86,11 @@ class Opened:
     def _of_folder(cls, folder: Path, train: Ratings) -> Self:
         manifest, private = known_manifest(folder), private_twin(folder)
         if not private.exists():
-            table = ReleasedTable.from_published(folder, train)
+            table = AttackTarget.from_published(folder, train)
             return cls._of(
                 folder.name, table, train, manifest, None, f"{private.name} does not exist"
             )
-        table = ReleasedTable.from_folder(folder, train)
+        table = AttackTarget.from_folder(folder, train)
         if not table.contains_users:
             return cls._of(folder.name, table, train, manifest, None)
         return cls._of(folder.name, table, train, manifest, read_twin(folder).lone_share)
@@ -99,7 +99,7 @@ class Opened:
     def _of(
         cls,
         name: str,
-        released: ReleasedTable,
+        released: AttackTarget,
         train: Ratings,
         manifest: Manifest,
         lone_share: float | None,
@@ -217,7 +217,7 @@ def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
     return link_disclosure(train, table)
 
 
-def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> None:
+def _check_source(table: AttackTarget, train: Ratings, manifest: Manifest) -> None:
     """Reject a release with items that no user of the class rated in training.
 
     Such a release was made from other ratings, probably including the held-out ones. This can be
@@ -251,7 +251,7 @@ def _check_source(table: ReleasedTable, train: Ratings, manifest: Manifest) -> N
         )
 
 
-def _item_sets(table: ReleasedTable) -> NDArray[np.int64]:
+def _item_sets(table: AttackTarget) -> NDArray[np.int64]:
     """Return the number of each record's set of items."""
     sets: dict[bytes, int] = {}
     n_records = table.indptr.size - 1

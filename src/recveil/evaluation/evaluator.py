@@ -179,7 +179,7 @@ class Evaluator(_SplitEvaluator):
 
         Parameters
         ----------
-        release : Release, ReleasedTable, TrainingTable or path
+        release : Release, AttackTarget, TrainingTable or path
             A release in memory; or in the form that attacks take; or a release folder, with its
             private folder next to it. A folder without a private one, or a plain table of values on
             the catalogue of ``split.train``, does not map users to rows: then the measures that

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, stats
 from scipy.spatial.distance import jensenshannon
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.evaluation.split import HeldOut, TrainingTable
 from recveil.predict import Padding
 from recveil.ratings import Ratings, RatingScale
@@ -52,13 +52,13 @@ class SimilarUsers(NamedTuple):
 
 
 def find_similar_users(
-    released: ReleasedTable, train: Ratings, *, missing: Missing = "opposite"
+    released: AttackTarget, train: Ratings, *, missing: Missing = "opposite"
 ) -> SimilarUsers:
     """Compare each user's own ratings with every published record.
 
     Parameters
     ----------
-    released : ReleasedTable
+    released : AttackTarget
     train : Ratings
         The ratings that were released.
     missing : {"opposite", "skip"}
@@ -85,7 +85,7 @@ def find_similar_users(
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
     >>> release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
-    >>> released = ReleasedTable.from_release(release, ratings)
+    >>> released = AttackTarget.from_release(release, ratings)
     >>> for missing in ("opposite", "skip"):
     ...     found = find_similar_users(released, ratings, missing=missing)
     ...     print(found.users.size, found.n_users, f"{self_rank(found).first_share:.0%}")
@@ -269,13 +269,13 @@ class Deviation(NamedTuple):
 
 
 def target_deviation(
-    released: ReleasedTable, test: HeldOut, scale: RatingScale, null_rule: NullRule = "zero"
+    released: AttackTarget, test: HeldOut, scale: RatingScale, null_rule: NullRule = "zero"
 ) -> Deviation:
     """Compare held-out ratings with each user's own published row.
 
     Parameters
     ----------
-    released : ReleasedTable
+    released : AttackTarget
         With the private map of users to rows.
     test : HeldOut
         Cells that the release was made without.
@@ -304,7 +304,7 @@ def target_deviation(
     >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
     >>> train, test = split_ratings(ratings, 0.2)
     >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(train)
-    >>> found = target_deviation(ReleasedTable.from_release(release, train), test, train.scale)
+    >>> found = target_deviation(AttackTarget.from_release(release, train), test, train.scale)
     >>> found.null_rule, found.n_cells == test.values.size
     ('zero', True)
     """
@@ -314,7 +314,7 @@ def target_deviation(
 
 
 def similar_user_deviation(
-    released: ReleasedTable,
+    released: AttackTarget,
     similar: SimilarUsers,
     test: HeldOut,
     scale: RatingScale,
@@ -341,7 +341,7 @@ def similar_user_deviation(
 
 
 def values_at(
-    released: ReleasedTable, records: NDArray[Any], items: NDArray[Any]
+    released: AttackTarget, records: NDArray[Any], items: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return the value of each pair of record and item, shape (n,); nan if there is none."""
     return _look_up(
@@ -354,7 +354,7 @@ def values_at(
 
 
 def _deviation(
-    released: ReleasedTable,
+    released: AttackTarget,
     records: NDArray[np.int64],
     test: HeldOut,
     scale: RatingScale,
@@ -384,7 +384,7 @@ def _deviation(
     )
 
 
-def _item_means(released: ReleasedTable) -> NDArray[np.float64]:
+def _item_means(released: AttackTarget) -> NDArray[np.float64]:
     means = released.item_means()
     weights = np.repeat(released.candidates.sizes, np.diff(released.indptr))
     overall = np.average(released.values, weights=weights) if weights.size else np.nan

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.attacks.statistics import Mean, mean_interval
 from recveil.evaluation.recipient import Served, default_recommenders, fit_all, serve
 from recveil.evaluation.retained import Measured, resample, share_interval, with_interval
@@ -205,7 +205,7 @@ class RowAccuracy(NamedTuple):
         return {"accuracy": self.accuracy.mean, "baseline": self.baseline.mean}
 
 
-def row_accuracy(parts: Split, table: ReleasedTable) -> RowAccuracy:
+def row_accuracy(parts: Split, table: AttackTarget) -> RowAccuracy:
     """Compare held-out labels with those in users' rows."""
     train, test = parts
     records = table.record_of[test.users]

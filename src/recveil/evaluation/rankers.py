@@ -419,11 +419,11 @@ class EaseOnLikely(Ranker):
     Examples
     --------
     >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.attacks import ReleasedTable
+    >>> from recveil.attacks import AttackTarget
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
-    >>> released = ReleasedTable.from_release(release, ratings)
+    >>> released = AttackTarget.from_release(release, ratings)
     >>> maker = EaseOnLikely().fit(TrainingTable.from_released(released, ratings.scale))
     >>> maker.ranks, maker.setting_
     (True, (200.0,))

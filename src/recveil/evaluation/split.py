@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -335,7 +335,7 @@ class TrainingTable:
         return cls.from_rows(UserRows.from_ratings(ratings), sizes, ratings.n_items, ratings.scale)
 
     @classmethod
-    def from_released(cls, released: ReleasedTable, scale: RatingScale) -> Self:
+    def from_released(cls, released: AttackTarget, scale: RatingScale) -> Self:
         """Take a release, on the scale of its values, without the map of users to rows."""
         rows = UserRows(released.indptr, released.indices, released.values)
         n_items = released.candidates.indptr.size - 1

@@ -17,8 +17,8 @@ from recveil.io.options import ReadingOptions
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
     GlobalItemMeans,
+    Pseudonymizer,
     RandomValues,
-    RawRelease,
 )
 from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
 from recveil.methods.components import GROUPINGS, PREDICTORS, component_name
@@ -68,7 +68,8 @@ from recveil.release.registry import (
 from recveil.release.sides import Anonymizer, Sides
 from recveil.release.specs.baselines import BASELINES as _BASELINES
 from recveil.release.specs.k_corating import K_CORATING
-from recveil.release.specs.predictive import NOMINAL, PREDICTIVE
+from recveil.release.specs.nominal import NOMINAL
+from recveil.release.specs.predictive import PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.errors import RecveilError, unknown
@@ -232,7 +233,7 @@ def _expect_sparse(
 _CLASSES: dict[str, Callable[..., Anonymizer]] = {
     kind.method: kind
     for kind in (
-        *(RawRelease, GlobalItemMeans, RandomValues, AdditiveNoise),
+        *(Pseudonymizer, GlobalItemMeans, RandomValues, AdditiveNoise),
         *(RotationPerturbation, GeometricPerturbation),
     )
 }

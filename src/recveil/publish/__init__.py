@@ -3,6 +3,6 @@
 from recveil.publish._convert import convert
 from recveil.publish._describe import describe
 from recveil.publish.folder import write_release
-from recveil.publish.release import Release, WrittenRelease
+from recveil.publish.release import Release, ReleaseFolder
 
-__all__ = ["Release", "WrittenRelease", "convert", "describe", "write_release"]
+__all__ = ["Release", "ReleaseFolder", "convert", "describe", "write_release"]

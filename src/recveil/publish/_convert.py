@@ -11,7 +11,7 @@ from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
 from recveil.io.write import how_to_load, reject_replacing, resolve_target, write_ratings
-from recveil.publish.release import WrittenRelease
+from recveil.publish.release import ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError, describe_count
@@ -85,8 +85,8 @@ def convert(
     if path and not is_standard(target):
         _reject_among(Path(target), path)
     if path is not None and (path / MANIFEST).is_file():
-        source = WrittenRelease(path)
-    if isinstance(source, WrittenRelease):
+        source = ReleaseFolder(path)
+    if isinstance(source, ReleaseFolder):
         found = _of_release(source, {"times": times, **reading})
     else:
         found = understand(source, times=times, **reading)
@@ -105,7 +105,7 @@ def _reject_among(target: Path, path: Path) -> None:
         )
 
 
-def _of_release(release: WrittenRelease, reading: Mapping[str, Any]) -> Reading:
+def _of_release(release: ReleaseFolder, reading: Mapping[str, Any]) -> Reading:
     """Read published rows as ratings: one row per user, on the scale without its steps."""
     for name, value in reading.items():
         if has_value(value) and name not in _OF_RELEASES:

@@ -31,7 +31,7 @@ _COPIES = 2
 
 
 @brief
-class WrittenRelease:
+class ReleaseFolder:
     """The published side of a release, read from its folder.
 
     It implements the Arrow interface, so any library that reads Arrow accepts it. The private
@@ -57,7 +57,7 @@ class WrittenRelease:
     >>> release = PredictiveAnonymizer(2, seed=1).anonymize(ratings)
     >>> with TemporaryDirectory() as folder:
     ...     _ = release.write(Path(folder, "out"))
-    ...     written = WrittenRelease(Path(folder, "out"))
+    ...     written = ReleaseFolder(Path(folder, "out"))
     ...     table, rows = written.to_arrow(), written.to_csr(per_user=True)
     >>> table.column_names, rows.shape
     (['user_id', 'item_id', 'rating', 'group_size'], (4, 1))
@@ -242,7 +242,7 @@ class Release(Sides):
     """Anonymized ratings: `published` for recipients, `private` for the publisher."""
 
     @staticmethod
-    def read(folder: str | PathLike[str]) -> WrittenRelease:
+    def read(folder: str | PathLike[str]) -> ReleaseFolder:
         """Read the published side of a written release, and no private data.
 
         Parameters
@@ -252,7 +252,7 @@ class Release(Sides):
 
         Returns
         -------
-        WrittenRelease
+        ReleaseFolder
             `.to_arrow()`, `.to_pandas()`, `.to_polars()` and `.to_csr()` give its rows. Whether it
             keeps its claim is checked by `verify`.
 
@@ -261,7 +261,7 @@ class Release(Sides):
         RecveilError
             If it is no release, or one that this recveil does not know.
         """
-        return WrittenRelease(folder)
+        return ReleaseFolder(folder)
 
     def write(
         self,

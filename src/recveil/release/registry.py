@@ -4,7 +4,8 @@ from recveil.release.claim import claim_kind
 from recveil.release.method import Method, Settings, Variant
 from recveil.release.specs.baselines import BASELINES
 from recveil.release.specs.k_corating import K_CORATING
-from recveil.release.specs.predictive import NOMINAL, PREDICTIVE
+from recveil.release.specs.nominal import NOMINAL
+from recveil.release.specs.predictive import PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.runtime.errors import RecveilError

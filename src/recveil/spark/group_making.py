@@ -34,8 +34,8 @@ from recveil.spark.group_rows import FilledRows, GroupWriter, ItemMeans, SharedR
 from recveil.spark.input import Lake
 from recveil.spark.users import (
     DistributedUsers,
-    PlannedRelease,
     QueriedItemSums,
+    ReleasePlan,
     distribute_users,
     number_users,
 )
@@ -70,14 +70,14 @@ class GroupMaking:
         self._round_labels = options.get("round_values", "usual")
         self._seed = seed_or_random(seed)
 
-    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], ReleasePlan]]:
         """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake)
         value_step(self._round_labels, lake.scale)
         users = gather_users(lake, self._k)
         return users, lambda: self._make(lake, users)
 
-    def _make(self, lake: Lake, users: DistributedUsers) -> PlannedRelease:
+    def _make(self, lake: Lake, users: DistributedUsers) -> ReleasePlan:
         """Learn item factors; groups are gathered when rows are written."""
         numbered, items = number_users(users), RatedItems.of(users)
         secret = numbered.secret(self._seed)
@@ -145,7 +145,7 @@ class GroupMaking:
             figures = PredictiveSummary.of(sides, users.n_users, int(items.support.max()))
             return ReleaseSummary(published, figures)
 
-        return PlannedRelease(release, by, summary)
+        return ReleasePlan(release, by, summary)
 
 
 def gather_users(lake: Lake, k: int) -> DistributedUsers:
@@ -266,14 +266,14 @@ class CoRatedMaking:
         self._maker = KCoRater(k or 0, seed=self._seed, **options)
         self._maker.check_options()
 
-    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], ReleasePlan]]:
         """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake, takes_likes=True)
         self._maker.check_labels(lake.scale)
         users = gather_users(lake, self._maker.k)
         return users, lambda: self._make(lake, users)
 
-    def _make(self, lake: Lake, users: DistributedUsers) -> PlannedRelease:
+    def _make(self, lake: Lake, users: DistributedUsers) -> ReleasePlan:
         """Find the groups and the fills; rows are made when they are written."""
         maker, k = self._maker, int(self._maker.k)
         numbered = number_users(users)
@@ -317,7 +317,7 @@ class CoRatedMaking:
             sides = Sides(published, replace(private, settings=describe_used(by.n_labels)))
             return ReleaseSummary(published, CoRatedSummary.of(sides, lake.n_ratings))
 
-        return PlannedRelease(Sides(published, private), by, summary)
+        return ReleasePlan(Sides(published, private), by, summary)
 
 
 def _used(lake: Lake, n_labels: int) -> dict[str, object]:

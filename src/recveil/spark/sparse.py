@@ -67,7 +67,7 @@ from recveil.spark.input import Lake
 from recveil.spark.users import (
     DistributedUsers,
     NumberedUsers,
-    PlannedRelease,
+    ReleasePlan,
     Whole,
     add_up,
     in_pieces,
@@ -696,13 +696,13 @@ class SparseMaking:
         self._maker = SparseRows(k or 0, seed=self._seed, **options)
         self._maker.check_options()
 
-    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], ReleasePlan]]:
         """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake, takes_likes=True)
         users = gather_users(lake, int(self._maker.k))
         return users, lambda: self._make(lake, users)
 
-    def _make(self, lake: Lake, users: DistributedUsers) -> PlannedRelease:
+    def _make(self, lake: Lake, users: DistributedUsers) -> ReleasePlan:
         """Count; everything else is learned when rows are written."""
         numbered, items = number_users(users), RatedItems.of(users)
         k = int(self._maker.k)
@@ -747,7 +747,7 @@ class SparseMaking:
             figures = SparseSummary.of(release, learned.item_users, items.support)
             return ReleaseSummary(published, figures)
 
-        return PlannedRelease(release, by, summary)
+        return ReleasePlan(release, by, summary)
 
 
 class _Learned:

@@ -33,8 +33,8 @@ from recveil.spark.group_rows import (
 from recveil.spark.input import Lake
 from recveil.spark.users import (
     DistributedUsers,
-    PlannedRelease,
     QueriedItemSums,
+    ReleasePlan,
     distribute_users,
     partition_number,
 )
@@ -52,7 +52,7 @@ class SyntheticMaking:
         del k  # the claim is differential privacy, which has no k
         self._maker = _synthesizer(options, seed)
 
-    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], ReleasePlan]]:
         """Gather users on the queried items."""
         maker = self._maker
         maker.check_scale(lake.scale)
@@ -69,7 +69,7 @@ class SyntheticMaking:
                 )
         return users, lambda: self._make(users, public, items)
 
-    def _make(self, users: DistributedUsers, public: Public, items: NDArray[Any]) -> PlannedRelease:
+    def _make(self, users: DistributedUsers, public: Public, items: NDArray[Any]) -> ReleasePlan:
         """Fit the model."""
         maker = self._maker
         model = maker.learn(users, public, items, users.n_users)
@@ -79,7 +79,7 @@ class SyntheticMaking:
         release = Sides(published, private)
         by = SyntheticWriter(users.frame.sparkSession, users, batches)
         summary = ReleaseSummary(published, SyntheticSummary.of(release))
-        return PlannedRelease(release, by, lambda: summary)
+        return ReleasePlan(release, by, lambda: summary)
 
 
 def _synthesizer(options: Mapping[str, Any], seed: int | None) -> Synthesizer:

@@ -403,7 +403,7 @@ def _numbered(
 
 
 @brief
-class PlannedRelease(NamedTuple):
+class ReleasePlan(NamedTuple):
     """A release that executors are to write."""
 
     # The private side has no ids, which are in its parts alone
@@ -420,5 +420,5 @@ class PlannedRelease(NamedTuple):
 class Making(Protocol):
     """A method with its options, which are checked before the table is read."""
 
-    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], PlannedRelease]]:
+    def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], ReleasePlan]]:
         """Reject unsuitable tables; gather the users, and return what plans their release."""

@@ -24,7 +24,7 @@ from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import prefetch
-from recveil.verification.parquet_accounting import MOST_ROWS, ParquetBytes, UnaccountedError
+from recveil.verification.parquet_bytes import MOST_ROWS, ParquetBytes, UnaccountedError
 from recveil.verification.results import Violation, Violations
 
 # Memory per item while its rows are checked: an object for its id, and copies of numbers.

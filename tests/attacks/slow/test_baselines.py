@@ -5,7 +5,7 @@ import pytest
 
 from recveil.attacks import (
     Adversary,
-    ReleasedTable,
+    AttackTarget,
     attack_release,
 )
 from recveil.datasets import make_ratings
@@ -20,7 +20,7 @@ def ratings():
 
 
 def released(anonymizer, ratings):
-    return ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+    return AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
 
 
 @pytest.mark.parametrize("name", BASELINES)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import ReleasedTable
+from recveil.attacks import AttackTarget
 from recveil.attacks.inference.fills import (
     RECALLS,
     Cells,
@@ -15,7 +15,7 @@ from recveil.ratings import Ratings, RatingScale
 
 
 def release(ratings, **settings):
-    return ReleasedTable.from_release(KCoRater(k=5, seed=1, **settings).anonymize(ratings), ratings)
+    return AttackTarget.from_release(KCoRater(k=5, seed=1, **settings).anonymize(ratings), ratings)
 
 
 @pytest.fixture(scope="module")

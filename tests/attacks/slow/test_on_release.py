@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.attacks import PRESETS, Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.reidentification.on_release import attack_release
-from recveil.attacks.release_target import ReleasedTable
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.components import GROUPINGS
@@ -19,7 +19,7 @@ STRONG = Adversary(known=16)
 @pytest.mark.parametrize("k", [2, 5])
 def test_what_every_adversary_gets_of_every_release(homogenize, grouping, k, invented):
     release = PredictiveAnonymizer(k, homogenize, grouping=grouping, seed=k).anonymize(invented)
-    released = ReleasedTable.from_release(release, invented)
+    released = AttackTarget.from_release(release, invented)
     targets = np.arange(invented.n_users)
     for adversary in (STRONG, *PRESETS.values()):
         result = attack_release(invented, released, adversary, targets, seed=1)
@@ -53,7 +53,7 @@ def test_what_every_adversary_gets_of_every_release(homogenize, grouping, k, inv
 def test_no_release_gives_more_than_one_in_k(n_users, k, known, homogenize, rounding, seed):
     ratings = make_ratings(n_users, 12, 5 * n_users, seed=seed)
     anonymizer = PredictiveAnonymizer(k, homogenize, "item-mean", round_values=rounding, seed=seed)
-    released = ReleasedTable.from_release(anonymizer.anonymize(ratings), ratings)
+    released = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
     for user in range(n_users):
         one = attack_release(ratings, released, Adversary(known=known), np.array([user]), seed)
         assert one.attacked == one.reidentified.trials

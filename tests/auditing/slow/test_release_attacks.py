@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recveil.attacks import Adversary
-from recveil.attacks.inference import strikes
+from recveil.attacks.inference import fill_detection
 from recveil.auditing.release_attacks import attack_published
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
@@ -35,7 +35,7 @@ class TestCoRated:
         assert ("struck out" in found.to_dict()["verdict"][0]) == struck
 
     def test_what_was_not_tried_is_said(self, ratings, monkeypatch, tmp_path):
-        monkeypatch.setattr(strikes, "MOST_PREDICTED", 10)
+        monkeypatch.setattr(fill_detection, "MOST_PREDICTED", 10)
         found = audited(KCoRater(5, "similarity", seed=1), ratings, tmp_path)
         words = "too many values to strike out values that the other rows predict"
         assert words in " ".join(found.to_dict()["warnings"])

@@ -6,7 +6,7 @@ import pytest
 from recveil.auditing import audit
 from recveil.auditing.shadow_releases import attack_by_shadows
 from recveil.datasets import make_ratings
-from recveil.methods import PredictiveAnonymizer, RawRelease, anonymize
+from recveil.methods import PredictiveAnonymizer, Pseudonymizer, anonymize
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest_reader import known_manifest
@@ -42,7 +42,7 @@ class OfOthers:
         )
 
     def anonymize(self, _):
-        return RawRelease().anonymize(self._others)
+        return Pseudonymizer().anonymize(self._others)
 
 
 class TestAttack:

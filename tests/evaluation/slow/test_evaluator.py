@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from recveil.attacks import ReleasedTable, choose_targets
+from recveil.attacks import AttackTarget, choose_targets
 from recveil.auditing.release_attacks import attack_published
 from recveil.evaluation import (
     Evaluator,
@@ -46,7 +46,7 @@ class TestInvariants:
 
 class TestForms:
     def test_memory_table_and_folder_are_judged_alike(self, split, judge, padded, folder):
-        table = ReleasedTable.from_release(padded, split.train)
+        table = AttackTarget.from_release(padded, split.train)
         found = [judge.evaluate(given).to_dict() for given in (padded, table, folder, str(folder))]
         for other in found[1:]:
             assert without_name(other) == without_name(found[0])
@@ -61,7 +61,7 @@ class TestForms:
         for file in folder.iterdir():
             (alone / file.name).write_bytes(file.read_bytes())
         whole = judge.evaluate(padded).to_dict()
-        table = TrainingTable.from_released(ReleasedTable.from_folder(folder, split.train), stars)
+        table = TrainingTable.from_released(AttackTarget.from_folder(folder, split.train), stars)
         for given, why in (
             (alone, "alone.private does not exist"),
             (table, "without the map of users to rows"),
@@ -135,7 +135,7 @@ class TestEvaluator:
         found = judge.evaluate(everybody).to_dict()
         assert found["disclosure"]["membership"] is None
         assert found["notes"]
-        bare = judge.evaluate(ReleasedTable.from_release(padded, split.train)).to_dict()
+        bare = judge.evaluate(AttackTarget.from_release(padded, split.train)).to_dict()
         assert bare["disclosure"]["membership"] is None
         assert bare["notes"]
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from recveil.attacks import Candidates, ReleasedTable
+from recveil.attacks import AttackTarget, Candidates
 from recveil.datasets import make_ratings
 from recveil.evaluation import (
     TrainingTable,
@@ -46,7 +46,7 @@ class TestInvariants:
         order = np.random.default_rng(0).permutation(train.n_users)  # as a release has it
         rows = UserRows.from_ratings(train).take(order)
         records = Records(np.ones(order.size, np.int64), *rows)
-        released = ReleasedTable(
+        released = AttackTarget(
             Candidates.from_records([records], train.n_items, train.scale),
             *(rows.indptr, rows.indices, rows.values, np.argsort(order), 1, records.sizes),
         )
@@ -70,7 +70,7 @@ class TestInvariants:
 
     def test_layouts_of_one_release_serve_alike(self, split):
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(split.train)
-        released = ReleasedTable.from_release(release, split.train)
+        released = AttackTarget.from_release(release, split.train)
         by_group = TrainingTable.from_released(released, stars)
         groups = UserRows(released.indptr, released.indices, released.values)
         everybody = groups.take(np.repeat(np.arange(groups.n_users), released.candidates.sizes))
@@ -89,7 +89,7 @@ class TestWhoMakesTheLists:
         for seed in range(3):
             release = PredictiveAnonymizer(k=25, seed=seed).anonymize(split.train)
             table = TrainingTable.from_released(
-                ReleasedTable.from_release(release, split.train), stars
+                AttackTarget.from_release(release, split.train), stars
             )
             served = served_by(table, split)
             assert served.of_chosen.rmse < served.utilities[served.best].rmse + 0.005

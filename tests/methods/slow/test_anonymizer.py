@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.attack_target import AttackTarget
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.rare_items import pooled_items
@@ -31,7 +31,7 @@ class TestPaddedOfPredictions:
         )
         assert np.array_equal(model.private.groups.members, rated.private.groups.members)
         rows = [np.array([labels for _, labels in rows_of(one)]) for one in (model, rated)]
-        table = ReleasedTable.from_release(model, ratings)
+        table = AttackTarget.from_release(model, ratings)
         cells = np.zeros(rows[0].shape, bool)
         cells[np.repeat(table.record_of, ratings.activity), ratings.indices] = True
         # Where nobody in the group rated, both are the mean prediction; elsewhere they differ.

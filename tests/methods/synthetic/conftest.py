@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta, norm
 
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
-from recveil.methods.synthetic.mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 
 # In `make test` a minute at most; `make torture` looks longer.
 RUNS = 20_000 if os.environ.get("RECVEIL_TORTURE") else 1_000

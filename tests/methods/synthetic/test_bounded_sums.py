@@ -25,8 +25,8 @@ from recveil.methods.synthetic.bounded_sums import (
     sum_grid,
     users_by_activity,
 )
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
-from recveil.methods.synthetic.mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.ratings import RatingScale
 from recveil.release.synthetic_form import activity_edges
 from shared.methods_synthetic_bounded_sums import (

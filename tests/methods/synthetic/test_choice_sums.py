@@ -16,8 +16,8 @@ from recveil.methods.synthetic.bounded_sums import (
     users_by_activity,
 )
 from recveil.methods.synthetic.budget import Budget
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
-from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.noisy_sums import (
     SHARES,
     SHARES_OF_LIKES,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import (
     QUERY,
     EmbeddingMap,
@@ -14,7 +15,6 @@ from recveil.methods.synthetic.learning import (
     embedding_moments,
     turned,
 )
-from recveil.methods.synthetic.mechanism import Mechanism
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import MOST_DIRECTIONS

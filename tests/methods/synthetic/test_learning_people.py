@@ -5,9 +5,9 @@ import pytest
 
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.bounded_sums import ItemSums
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import item_means, learn_users
-from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.noisy_sums import SHARES, Public, measure
 from recveil.ratings import RatingScale
 

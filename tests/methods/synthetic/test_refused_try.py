@@ -8,7 +8,7 @@ import pytest
 
 from recveil.datasets import make_ratings
 from recveil.methods import Synthesizer, anonymize
-from recveil.methods.synthetic import mechanism
+from recveil.methods.synthetic import gaussian_mechanism as mechanism
 from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.noisy_sums import SHARES
 from recveil.ratings import Ratings, RatingScale

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from recveil.datasets import make_ratings
-from recveil.methods.synthetic.mechanism import WithoutNoise
+from recveil.methods.synthetic.gaussian_mechanism import WithoutNoise
 from recveil.methods.synthetic.noisy_sums import (
     SHARES_OF_LIKES,
     Public,

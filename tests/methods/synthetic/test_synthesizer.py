@@ -11,8 +11,8 @@ from recveil.datasets import make_ratings
 from recveil.methods import sample
 from recveil.methods.registry import summarize
 from recveil.methods.synthetic import synthesizer
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.methods.synthetic.learning import QUERY
-from recveil.methods.synthetic.mechanism import Mechanism
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.report.release import describe_summary

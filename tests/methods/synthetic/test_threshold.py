@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
-from recveil.methods.synthetic.mechanism import threshold
+from recveil.methods.synthetic.gaussian_mechanism import threshold
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 
 
 def accident(height: float, sigma: float, n: int, weight: float = 1.0):

@@ -4,7 +4,7 @@ import pytest
 
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, anonymize
-from recveil.publish import WrittenRelease
+from recveil.publish import ReleaseFolder
 from recveil.workbench.preview import preview
 
 RATINGS = make_ratings(60, 20, 600, seed=2)
@@ -29,7 +29,7 @@ def test_the_crowd_is_counted_in_what_is_written(tmp_path, layout, file_format, 
 def _crowds(folder):
     """Count whose rows are equal, by the rows alone."""
     rows = {}
-    for line in WrittenRelease(folder).to_arrow(per_user=True).to_pylist():
+    for line in ReleaseFolder(folder).to_arrow(per_user=True).to_pylist():
         rows.setdefault(line["user_id"], []).append((line["item_id"], line["rating"]))
     people = Counter(map(tuple, rows.values()))
     return {user: people[tuple(row)] for user, row in rows.items()}

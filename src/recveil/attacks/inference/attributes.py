@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.attacks.adversary import Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import Knowledge, draw_knowledge
-from recveil.attacks.membership.inference import PartialRelease
+from recveil.attacks.membership.inference import MembershipTargets
 from recveil.attacks.registry import Attack, attacks_on_release
 from recveil.attacks.reidentification.on_release import without_unpublished
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Mean, difference_of_means, mean_interval
 from recveil.ratings import Ratings
 
@@ -53,7 +53,7 @@ class Attributes(NamedTuple):
 
 
 def infer_attributes(
-    ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
+    ratings: Ratings, held_out: MembershipTargets, adversary: Adversary, seed: int = 0
 ) -> Attributes | None:
     """Infer unknown ratings of members and nonmembers from the best-fitting record.
 
@@ -64,7 +64,7 @@ def infer_attributes(
     Parameters
     ----------
     ratings : Ratings
-    held_out : PartialRelease
+    held_out : MembershipTargets
         A release without some of the users.
     adversary : Adversary
     seed : int
@@ -106,7 +106,7 @@ def infer_attributes(
 
 def _guess(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     attack: Attack,
     known: Knowledge,
     means: NDArray[np.float64],
@@ -131,7 +131,7 @@ def _guess(
 
 
 def score_nearest(
-    ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
+    ratings: Ratings, held_out: MembershipTargets, adversary: Adversary, seed: int = 0
 ) -> Attributes | None:
     """Measure how many items of the best-fitting synthetic record the target rated."""
     known = _known(ratings, held_out, adversary, seed, _MOST)
@@ -145,7 +145,7 @@ def score_nearest(
 
 
 def infer_embeddings(
-    ratings: Ratings, held_out: PartialRelease, adversary: Adversary, seed: int = 0
+    ratings: Ratings, held_out: MembershipTargets, adversary: Adversary, seed: int = 0
 ) -> Attributes | None:
     """Infer unknown ratings from the correlations of items in the whole release.
 
@@ -171,14 +171,14 @@ def infer_embeddings(
 
 def _known(
     ratings: Ratings,
-    held_out: PartialRelease,
+    held_out: MembershipTargets,
     adversary: Adversary,
     seed: int,
     most: int | None = None,
 ) -> list[Knowledge] | None:
     """Return what is known of members and of nonmembers; None if too few can be known."""
     blunted = without_unpublished(ratings, adversary)
-    sides = (held_out.inside[:most], held_out.outside[:most])
+    sides = (held_out.members[:most], held_out.nonmembers[:most])
     known = [draw_knowledge(ratings, blunted, users, seed) for users in sides]
     return known if min(about.targets.size for about in known) >= 4 else None
 
@@ -202,7 +202,7 @@ def _lead_of_members(inside: _Shares, outside: _Shares) -> float:
     return float(inside[::2].mean() - outside[::2].mean())
 
 
-def _rated(ratings: Ratings, table: ReleasedTable, attack: Attack, known: Knowledge) -> _Shares:
+def _rated(ratings: Ratings, table: AttackTarget, attack: Attack, known: Knowledge) -> _Shares:
     """Return the rated share of the nearest record's other items per target, nan on a tie."""
     no_records = np.full(ratings.n_users, -1)  # the guesses must not depend on whose record it is
     best = attack.attack(table.candidates, known, no_records).best
@@ -216,7 +216,7 @@ def _rated(ratings: Ratings, table: ReleasedTable, attack: Attack, known: Knowle
     return shares
 
 
-def _distances(table: ReleasedTable) -> sparse.csc_array:
+def _distances(table: AttackTarget) -> sparse.csc_array:
     """Return each value's deviation from its item's mean, weighted by the record's users."""
     n_items = table.n_items
     weights = np.sqrt(np.repeat(table.candidates.sizes, np.diff(table.indptr)))

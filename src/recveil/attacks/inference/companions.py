@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import choose_targets
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, Mean, mean_interval, ratio_interval
 from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.progress import track
@@ -45,7 +45,7 @@ class PossibleRatings(NamedTuple):
 
 
 def measure_possible_ratings(
-    ratings: Ratings, table: ReleasedTable, *, are_means: bool, grid: float | None
+    ratings: Ratings, table: AttackTarget, *, are_means: bool, grid: float | None
 ) -> PossibleRatings | None:
     """Count the distinct and the possible ratings of each published value.
 
@@ -118,7 +118,7 @@ def count_possible(
 
 
 def _shares_of_ratings(
-    ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64], items: NDArray[Any]
+    ratings: Ratings, table: AttackTarget, rows: NDArray[np.int64], items: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Count the ratings of each value of the scale per cell, shape (n_values, n_values)."""
     record_of = np.repeat(table.record_of, ratings.activity)
@@ -190,7 +190,7 @@ class Companions(NamedTuple):
 
 def measure_companions(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     targets: NDArray[np.int64],
     grid: float | None,
     seed: int = 0,
@@ -273,7 +273,7 @@ def count_certain(
     return np.where(is_sure, possible[fits.argmax(axis=1)], np.nan)
 
 
-def _members(table: ReleasedTable) -> list[NDArray[np.int64]]:
+def _members(table: AttackTarget) -> list[NDArray[np.int64]]:
     released = np.flatnonzero(table.record_of >= 0)
     order = released[np.argsort(table.record_of[released], kind="stable")]
     counts = np.bincount(table.record_of[released], minlength=table.indptr.size - 1)
@@ -281,7 +281,7 @@ def _members(table: ReleasedTable) -> list[NDArray[np.int64]]:
 
 
 def _draw_nonmembers(
-    table: ReleasedTable, targets: NDArray[np.int64], seed: int
+    table: AttackTarget, targets: NDArray[np.int64], seed: int
 ) -> NDArray[np.int64]:
     """Draw a user of another group for each target; -1 if there is none."""
     rng = np.random.default_rng([seed, 6])

@@ -12,11 +12,11 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from recveil.attacks.adversary import PRESETS
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.candidates import Candidates
-from recveil.attacks.inference.strikes import effort_of_prediction, predict_values
+from recveil.attacks.inference.fill_detection import effort_of_prediction, predict_values
 from recveil.attacks.knowledge import Knowledge, draw_knowledge
 from recveil.attacks.reidentification.likelihood import LikelyRated
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, ratio_interval
 from recveil.predict.weighted_fit import fit_weighted
 from recveil.ratings import Ratings, RatingScale
@@ -389,7 +389,7 @@ class InferredFills(NamedTuple):
 
 def measure_fills(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     targets: NDArray[np.int64],
     known_share: float = 0.05,
     seed: int = 0,
@@ -419,7 +419,7 @@ def measure_fills(
 
 def judge_fills(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     targets: NDArray[np.int64],
     cells: Cells,
     likely: Numbers,
@@ -457,7 +457,7 @@ def judge_fills(
     )
 
 
-def mark_real(ratings: Ratings, table: ReleasedTable) -> NDArray[np.bool_]:
+def mark_real(ratings: Ratings, table: AttackTarget) -> NDArray[np.bool_]:
     """Mark the values of items that a user of the record rated, shape (n_values,)."""
     record_of = np.repeat(table.record_of, ratings.activity)
     inside = record_of >= 0
@@ -484,7 +484,7 @@ def _precision(
     return precision
 
 
-def _reidentify(table: ReleasedTable, known: Knowledge, likely: Numbers) -> Interval:
+def _reidentify(table: AttackTarget, known: Knowledge, likely: Numbers) -> Interval:
     guesses = LikelyRated(likely).attack(table.candidates, known, table.record_of)
     return known.rate(float(guesses.chance.sum()))
 
@@ -519,7 +519,7 @@ def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -
     known = Ratings.from_columns(*columns, scale=cells.scale)
     with parts("Inferring fills", costs_by_shadow(cells.candidates)) as begin:
         begin(_MAKING)
-        shadow = ReleasedTable.from_release(anonymizer.anonymize(known), known)
+        shadow = AttackTarget.from_release(anonymizer.anonymize(known), known)
         fold = Cells(shadow.candidates, cells.scale)
         is_real = mark_real(known, shadow)
         n_training = min(_MOST_TRAINING, shadow.candidates.n_records)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.reidentification.residuals import find_residuals
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.ratings import Ratings
 from recveil.runtime.progress import parts, track
@@ -54,14 +54,14 @@ class InferredCells(NamedTuple):
     of_records: int
 
 
-def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
+def infer_cells(ratings: Ratings, table: AttackTarget) -> InferredCells | None:
     """Infer rated cells from the residuals of a smooth fit and item popularity.
 
     Parameters
     ----------
     ratings : Ratings
         The truth: the ratings that the release was made from.
-    table : ReleasedTable
+    table : AttackTarget
 
     Returns
     -------
@@ -85,7 +85,7 @@ def infer_cells(ratings: Ratings, table: ReleasedTable) -> InferredCells | None:
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=200, n_items=80, n_ratings=4000, seed=1)
     >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
-    >>> cells = infer_cells(ratings, ReleasedTable.from_release(release, ratings))
+    >>> cells = infer_cells(ratings, AttackTarget.from_release(release, ratings))
     >>> cells.recall_at_95.low > 0.4 > cells.popularity_recall_at_95, cells.records
     (True, 40)
     """
@@ -166,7 +166,7 @@ def _marks_most(
 
 
 def _truth(
-    ratings: Ratings, table: ReleasedTable, rows: NDArray[np.int64], items: NDArray[np.int64]
+    ratings: Ratings, table: AttackTarget, rows: NDArray[np.int64], items: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Count the raters of each cell, and sum their ratings."""
     # The last one is for users without a record.

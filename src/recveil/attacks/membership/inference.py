@@ -10,11 +10,11 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from recveil.attacks.adversary import Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.knowledge import Knowledge, draw_knowledge, know_everything, target_rows
 from recveil.attacks.membership.scores import SCORERS
 from recveil.attacks.reidentification.on_release import without_unpublished
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import FEWEST, Interval, area_under_curve, wilson_interval
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.sides import Anonymizer
@@ -30,24 +30,24 @@ MOST_SCORED = 1000
 
 
 @brief
-class PartialRelease(NamedTuple):
-    """A release without some of the users.
+class MembershipTargets(NamedTuple):
+    """A release without some of the users, and the targets of membership inference.
 
     Attributes
     ----------
-    table : ReleasedTable
-    inside, outside : ndarray of int64
+    table : AttackTarget
+    members, nonmembers : ndarray of int64
         Positions of at most 1,000 users in the release, and of as many outside.
     """
 
-    table: ReleasedTable
-    inside: NDArray[np.int64]
-    outside: NDArray[np.int64]
+    table: AttackTarget
+    members: NDArray[np.int64]
+    nonmembers: NDArray[np.int64]
 
 
 def hold_out(
     ratings: Ratings, anonymizer: Anonymizer, holdout: float = HOLDOUT, seed: int = 0
-) -> PartialRelease:
+) -> MembershipTargets:
     """Anonymize a random part of the users.
 
     Parameters
@@ -83,8 +83,8 @@ def hold_out(
             f"but its release claims k = {claimed}; a release must claim the requested k",
             code="argument.result",
         )
-    table = ReleasedTable.from_release(release, ratings)
-    return PartialRelease(table, np.sort(inside[:MOST_SCORED]), np.sort(outside[:MOST_SCORED]))
+    table = AttackTarget.from_release(release, ratings)
+    return MembershipTargets(table, np.sort(inside[:MOST_SCORED]), np.sort(outside[:MOST_SCORED]))
 
 
 def only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
@@ -226,7 +226,7 @@ def infer_membership(
 
 def infer_memberships(
     ratings: Ratings,
-    held_out: PartialRelease,
+    held_out: MembershipTargets,
     adversaries: Mapping[str, Adversary | None] = KNOWN,
     seed: int = 0,
 ) -> dict[str, Membership]:
@@ -235,7 +235,7 @@ def infer_memberships(
     Parameters
     ----------
     ratings : Ratings
-    held_out : PartialRelease
+    held_out : MembershipTargets
         From `hold_out`.
     adversaries : dict of str to Adversary or None
         By any name; None knows all ratings exactly. Default: 8, 16 and all exact ratings.
@@ -263,7 +263,7 @@ def infer_memberships(
 
 
 def _infer_membership(
-    ratings: Ratings, held_out: PartialRelease, adversary: Adversary | None, seed: int
+    ratings: Ratings, held_out: MembershipTargets, adversary: Adversary | None, seed: int
 ) -> Membership:
     """Measure membership inference by one adversary."""
     blunted = without_unpublished(ratings, adversary or Adversary())
@@ -271,7 +271,7 @@ def _infer_membership(
         know_everything(ratings, users)
         if adversary is None
         else draw_knowledge(ratings, blunted, users, seed)
-        for users in (held_out.inside, held_out.outside)
+        for users in (held_out.members, held_out.nonmembers)
     ]
     skipped = sum(about.skipped for about in known)
     if not all(about.targets.size for about in known):

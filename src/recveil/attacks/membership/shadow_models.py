@@ -17,9 +17,9 @@ from scipy import linalg, sparse, stats
 from sklearn.linear_model import LogisticRegression
 
 from recveil.attacks.adversary import Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import Knowledge
 from recveil.attacks.membership.scores import SCORERS
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, ratio_interval, wilson_interval
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
@@ -255,7 +255,7 @@ class Population(NamedTuple):
     products: dict[str, Numbers]
 
 
-def learn_population(pair: Sequence[ReleasedTable]) -> Population:
+def learn_population(pair: Sequence[AttackTarget]) -> Population:
     """Compute the statistics of all users from releases that together contain them."""
     n_users = float(sum(table.candidates.sizes.sum() for table in pair))
     carried, total = np.sum([table.item_sums() for table in pair], axis=0)
@@ -294,7 +294,7 @@ class ShadowScorer:
         self._has = Rows((np.ones(known.items.size), known.items, known.indptr), shape=shape)
         self._tests = dict(self._make_tests())
 
-    def score(self, table: ReleasedTable) -> dict[str, Numbers]:
+    def score(self, table: AttackTarget) -> dict[str, Numbers]:
         """Score all targets by one release, in all ways; higher is a better fit.
 
         Returns
@@ -331,7 +331,7 @@ class ShadowScorer:
             for doubt in _DOUBT
         }
 
-    def _by_sums(self, table: ReleasedTable) -> dict[str, Numbers]:
+    def _by_sums(self, table: AttackTarget) -> dict[str, Numbers]:
         """Score by each item's count and sum of values, weighted by its rarity."""
         population, n = self._population, int(table.candidates.sizes.sum())
         counts, totals = table.item_sums()
@@ -358,7 +358,7 @@ class ShadowScorer:
         return tests
 
 
-def _fit_rows(name: str, rows: Rows, table: ReleasedTable, test: Numbers) -> dict[str, Numbers]:
+def _fit_rows(name: str, rows: Rows, table: AttackTarget, test: Numbers) -> dict[str, Numbers]:
     """Score by the sum over all rows, and by the sum of squares."""
     weights = table.candidates.sizes / table.candidates.sizes.sum()
     fits = np.asarray(rows @ test.T)
@@ -373,7 +373,7 @@ def _nearest(kind: str, rows: Rows, test: Numbers) -> dict[str, Numbers]:
     return {f"{kind}, nearest": fits.max(axis=0), f"{kind}, near": many}
 
 
-def _rows(table: ReleasedTable) -> Rows:
+def _rows(table: AttackTarget) -> Rows:
     shape = (table.indptr.size - 1, table.n_items)
     return Rows((table.values, table.indices, table.indptr), shape=shape)
 

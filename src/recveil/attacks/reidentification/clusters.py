@@ -12,8 +12,8 @@ from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import Knowledge
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
@@ -57,24 +57,24 @@ class ClusterAttack(NamedTuple):
     reidentified: Interval
 
 
-def too_many_to_compare(table: ReleasedTable) -> bool:
+def too_many_to_compare(table: AttackTarget) -> bool:
     """Return whether a release has too many records to infer clusters."""
     n_records, n_items = table.candidates.n_records, table.n_items
     return n_records > MOST_RECORDS or n_records * n_items > _MOST_CELLS
 
 
-def has_sparse_classes(table: ReleasedTable) -> bool:
+def has_sparse_classes(table: AttackTarget) -> bool:
     """Return whether users share rows of few items; rows with all items distinguish no user."""
     n_cells = table.candidates.n_records * table.n_items
     return not table.co_rated and 2 * table.indices.size < n_cells
 
 
-def most_targets(table: ReleasedTable) -> int:
+def most_targets(table: AttackTarget) -> int:
     """Return the largest number of targets for which all records are scored."""
     return max(_MOST_SCORES // table.candidates.n_records, 2)
 
 
-def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Positions | None:
+def find_clusters(table: AttackTarget, smallest: int | None = None) -> Positions | None:
     """Infer which records share their values from a release alone.
 
     Records are linked if all their common items have equal values, and are too many for chance;
@@ -83,7 +83,7 @@ def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Position
 
     Parameters
     ----------
-    table : ReleasedTable
+    table : AttackTarget
     smallest : int, optional
         Minimum number of users per cluster, which has fewer than twice as many. If not given,
         clusters may be smaller.
@@ -112,7 +112,7 @@ def find_clusters(table: ReleasedTable, smallest: int | None = None) -> Position
     return clusters if smallest is None else _join_small(table, clusters, smallest)
 
 
-def _join_small(table: ReleasedTable, clusters: Positions, smallest: int) -> Positions:
+def _join_small(table: AttackTarget, clusters: Positions, smallest: int) -> Positions:
     """Join clusters of too few users with others, in each round those whose choice is surest."""
     while True:
         sizes = np.bincount(clusters, table.candidates.sizes)
@@ -138,7 +138,7 @@ def _join_small(table: ReleasedTable, clusters: Positions, smallest: int) -> Pos
 
 
 def attack_clusters(
-    table: ReleasedTable, known: Knowledge, clusters: Positions
+    table: AttackTarget, known: Knowledge, clusters: Positions
 ) -> ClusterAttack | None:
     """Pick the cluster and the record that best fit each target's ratings.
 
@@ -170,7 +170,7 @@ def attack_clusters(
     )
 
 
-def _compare(table: ReleasedTable, clusters: Positions) -> tuple[Numbers, Numbers]:
+def _compare(table: AttackTarget, clusters: Positions) -> tuple[Numbers, Numbers]:
     """Return how many items any two clusters have in common, and with how many equal values."""
     levels, codes = np.unique(table.values, return_inverse=True)
     n_items = table.n_items
@@ -188,7 +188,7 @@ def _compare(table: ReleasedTable, clusters: Positions) -> tuple[Numbers, Number
     return compared[0], compared[1]
 
 
-def _features(table: ReleasedTable, known: Knowledge, clusters: Positions) -> Scores:
+def _features(table: AttackTarget, known: Knowledge, clusters: Positions) -> Scores:
     """Return the evidence of each record for each target, shape (features, targets, records).
 
     Log-likelihood ratios of the items that the target has, and of those that they lack, under the

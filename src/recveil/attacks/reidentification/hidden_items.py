@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from recveil.attacks.adversary import Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.knowledge import choose_targets
 from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.on_release import attack_release, find_co_rated_strikes
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
@@ -85,7 +85,7 @@ class ItemSide:
         return _describe(*rows, sizes, ratings.n_items, ratings.scale, seed)
 
     @classmethod
-    def of_release(cls, table: ReleasedTable, scale: RatingScale, seed: int = 0) -> "ItemSide":
+    def of_release(cls, table: AttackTarget, scale: RatingScale, seed: int = 0) -> "ItemSide":
         """Describe the items of a release; rows are weighted by their users."""
         sizes = table.candidates.sizes.astype(np.float64)
         n_items = table.n_items
@@ -520,7 +520,7 @@ class HiddenItems:
 
 def attack_hidden_items(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     adversaries: Sequence[Adversary],
     targets: NDArray[np.int64],
     seed: int = 0,
@@ -587,7 +587,7 @@ def attack_hidden_items(
 
 
 def _known_half(
-    ratings: Ratings, table: ReleasedTable, targets: NDArray[np.int64], seed: int
+    ratings: Ratings, table: AttackTarget, targets: NDArray[np.int64], seed: int
 ) -> tuple[Catalogue, NDArray[np.int64]]:
     """Return half of the released users as a public table, and the targets of the other half."""
     users = np.random.default_rng([seed, 8]).permutation(np.flatnonzero(table.record_of >= 0))
@@ -619,7 +619,7 @@ def _public_sides(catalogue: Ratings, anonymizer: Anonymizer | None, seed: int) 
         except RecveilError:  # such as too few users: only the raw ratings are used
             pass
         else:
-            table = ReleasedTable.from_release(release, catalogue)
+            table = AttackTarget.from_release(release, catalogue)
             sides.append(ItemSide.of_release(table, catalogue.scale, seed))
     return sides
 
@@ -635,9 +635,7 @@ def _choices(
     return choices if catalogue.is_half_of_users else [*choices, (raw, OTHER_USERS)]
 
 
-def _with_item_ids(
-    table: ReleasedTable, names: NDArray[np.int64], ratings: Ratings
-) -> ReleasedTable:
+def _with_item_ids(table: AttackTarget, names: NDArray[np.int64], ratings: Ratings) -> AttackTarget:
     """Return the release with item i renamed to ``names[i]``; -1 is left out."""
     row_of = np.repeat(np.arange(table.indptr.size - 1), np.diff(table.indptr))
     items = names[table.indices]
@@ -653,7 +651,7 @@ def _with_item_ids(
 
 def _some_known(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     order: NDArray[np.int64],
     names: NDArray[np.int64],
     seed: int,
@@ -679,7 +677,7 @@ def _named(
 
 def _reidentify(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     adversaries: Sequence[Adversary],
     targets: NDArray[np.int64],
     guesses: Sequence[NDArray[np.int64]],

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks.adversary import Adversary
+from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.guesses import Guesses
-from recveil.attacks.inference.strikes import find_strikes, strike_out
+from recveil.attacks.inference.fill_detection import find_strikes, strike_out
 from recveil.attacks.knowledge import Knowledge, draw_knowledge, without_dates
 from recveil.attacks.registry import attacks_on_release
 from recveil.attacks.reidentification.likelihood import LikelyRated
-from recveil.attacks.release_target import ReleasedTable
 from recveil.attacks.statistics import Interval, Mean, mean_interval, wilson_interval
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
@@ -70,7 +70,7 @@ class InferenceGain(NamedTuple):
 
 
 def learn_rows(
-    ratings: Ratings, table: ReleasedTable, known: Knowledge, found: NDArray[np.int64]
+    ratings: Ratings, table: AttackTarget, known: Knowledge, found: NDArray[np.int64]
 ) -> list[InferenceGain]:
     """Compare the rows of found targets (positions in the knowledge) with their ratings."""
     means, popularity = table.item_means(), ratings.support / ratings.n_users
@@ -211,7 +211,7 @@ class ReleaseAttack(NamedTuple):
 
 def attack_release(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     adversary: Adversary,
     targets: NDArray[np.int64],
     seed: int = 0,
@@ -226,7 +226,7 @@ def attack_release(
     ----------
     ratings : Ratings
         The truth: the ratings that the release was made from.
-    table : ReleasedTable
+    table : AttackTarget
     adversary : Adversary
         Dates and the number of ratings are ignored: homogenized records have no dates, and as many
         values as the whole group.
@@ -276,7 +276,7 @@ def attack_release(
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     >>> release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
-    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> table = AttackTarget.from_release(release, ratings)
     >>> result = attack_release(ratings, table, Adversary(known=4), np.arange(60))
     >>> result.reidentified.rate <= result.bound, result.class_reidentified.trials
     (True, 60)
@@ -313,7 +313,7 @@ def attack_release(
 
 def best_guesses(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     adversary: Adversary,
     targets: NDArray[np.int64],
     seed: int = 0,
@@ -325,7 +325,7 @@ def best_guesses(
 
 def _try_attacks(
     ratings: Ratings,
-    table: ReleasedTable,
+    table: AttackTarget,
     adversary: Adversary,
     targets: NDArray[np.int64],
     seed: int,
@@ -350,7 +350,7 @@ def _most_informative(ways: list["_Way"]) -> "_Way":
     return max(ways, key=lambda way: way.hits)
 
 
-def find_co_rated_strikes(table: ReleasedTable, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
+def find_co_rated_strikes(table: AttackTarget, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
     """Return the values to remove from a release; none unless it is co-rated."""
     return find_strikes(table.candidates, scale) if table.co_rated else {}
 
@@ -388,7 +388,7 @@ def _is_blind(guesses: Guesses, n_users: int) -> bool:
 
 
 def _as_read(
-    table: ReleasedTable, scale: RatingScale, strikes: Mapping[str, NDArray[np.bool_]]
+    table: AttackTarget, scale: RatingScale, strikes: Mapping[str, NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Candidates]]:
     """Yield the candidates as published, clipped to the scale, and without possible fills.
 
@@ -405,7 +405,7 @@ def _as_read(
         yield f", without {name}", strike_out(table.candidates, struck, scale)
 
 
-def _check(ratings: Ratings, table: ReleasedTable) -> None:
+def _check(ratings: Ratings, table: AttackTarget) -> None:
     n_users, n_items = table.record_of.size, table.n_items
     if (n_users, n_items) != (ratings.n_users, ratings.n_items):
         raise RecveilError(

@@ -681,11 +681,11 @@ def find_residuals(candidates: Candidates, scale: RatingScale) -> Residuals | No
     Examples
     --------
     >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.attacks.release_target import ReleasedTable
+    >>> from recveil.attacks.attack_target import AttackTarget
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
-    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> table = AttackTarget.from_release(release, ratings)
     >>> find_residuals(table.candidates, ratings.scale)
     Residuals(rows: 12, items: 40)
     """

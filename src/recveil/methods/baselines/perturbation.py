@@ -158,7 +158,7 @@ class SameCells(Baseline):
         """Return what is published in place of some ratings."""
 
 
-class RawRelease(SameCells):
+class Pseudonymizer(SameCells):
     """Publish the ratings unchanged under pseudonyms, without a guarantee.
 
     Narayanan & Shmatikov attacked such a release. Dates are dropped, as in every release, so an
@@ -176,7 +176,7 @@ class RawRelease(SameCells):
     Examples
     --------
     >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
-    >>> release = RawRelease(seed=1).anonymize(ratings)
+    >>> release = Pseudonymizer(seed=1).anonymize(ratings)
     >>> (block,) = release.published.blocks()
     >>> np.sort(block.values), release.published.claim.kind
     (array([1., 2., 5.]), 'nothing')

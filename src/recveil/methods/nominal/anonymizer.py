@@ -25,7 +25,7 @@ from recveil.publish.size_estimate import Expected, expect, expect_padded
 from recveil.ratings import Ratings
 from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
-from recveil.release.specs.predictive import NOMINAL
+from recveil.release.specs.nominal import NOMINAL
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread

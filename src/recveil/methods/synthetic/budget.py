@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
-from recveil.methods.synthetic.mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief

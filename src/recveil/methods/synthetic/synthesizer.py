@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.methods.base import check_every_user_rated, check_seed
 from recveil.methods.synthetic.budget import Budget, failed_attempt_cost
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
-from recveil.methods.synthetic.mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.noisy_sums import (
     SHARES,
     SHARES_OF_LIKES,

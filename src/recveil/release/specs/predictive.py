@@ -1,4 +1,4 @@
-"""Public descriptions of predictive anonymization, of ratings and of nominal labels."""
+"""Public description of predictive anonymization."""
 
 from recveil.release.claim import card_text
 from recveil.release.method import (
@@ -221,76 +221,4 @@ PREDICTIVE = Method(
     made_before=_made_before,
     why_not_again="the release's predictor or grouping is Spark's, or was given as an object, and "
     "is not available",
-)
-
-
-NOMINAL_UNDONE = (
-    "Shared rows of nominal labels do not hide membership, nor the labels of a group: they "
-    "carry no noise. On half of the users of MovieLens 100K, four fifths of their ratings "
-    "cut to three labels, an adversary with 32 shadow releases infers membership with an AUC "
-    "of 0.96 with commonest labels and k = 5, 0.73 with k = 20, and with sampled labels 0.84 "
-    "and 0.69, where exact counts of each item with each label give 0.95 (0.5 is a random "
-    "guess). Better attacks may infer more; recveil audit --release --shadows 32 measures it "
-    "for yours."
-)
-
-
-def _nominal_variant(name: str, description: str, **options: object) -> Variant:
-    return Variant(
-        name=name,
-        description=description,
-        options=options,
-        claim="identical-rows",
-        kind="nominal labels",
-        colour="#117733",
-        in_all=True,
-        of="nominal",
-    )
-
-
-NOMINAL = Method(
-    name="nominal",
-    title="nominal labels",
-    description="groups share one row of labels without an order",
-    family="identical rows",
-    settings=(
-        PublicSetting("method", ("nominal labels",)),
-        PublicSetting("homogenize", ("commonest", "shares")),
-        PublicSetting("grouping", GROUPINGS, any_class=True),
-    ),
-    claim_of=lambda _: "identical-rows",
-    card=card_text("words"),
-    options=(
-        Option(
-            name="homogenize",
-            help="commonest (default), the most frequent label in the group; shares, a label "
-            "sampled by its share.",
-            choices=("commonest", "shares"),
-            metavar="HOW",
-        ),
-        Option(
-            name="grouping",
-            choices=GROUPING_NAMES,
-            help="k-gather (default), or one of the others.",
-        ),
-    ),
-    variants=(
-        _nominal_variant(
-            "nominal",
-            "Groups of at least k users get, for each item, the label with the largest share in "
-            "their rows; empty cells count by the probability of each label.",
-        ),
-        _nominal_variant(
-            "nominal-shares",
-            "Groups of at least k users get, for each item, a label sampled by its share in their "
-            "rows; empty cells count by the probability of each label.",
-            homogenize="shares",
-        ),
-    ),
-    first_format=7,
-    takes_unordered=True,
-    problems_of_rows=lambda _settings, _k, counts: problems_of_full_rows(
-        "of nominal labels", counts
-    ),
-    undone_by=lambda _: (NOMINAL_UNDONE,),
 )

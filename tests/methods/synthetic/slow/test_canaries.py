@@ -9,9 +9,9 @@ import pytest
 
 from recveil.methods.synthetic.bounded_sums import FINE, like_sums
 from recveil.methods.synthetic.budget import Budget
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY
-from recveil.methods.synthetic.mechanism import Mechanism
 from recveil.methods.synthetic.noisy_sums import (
     SHARES,
     SHARES_OF_LIKES,

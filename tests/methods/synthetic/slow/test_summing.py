@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 from recveil.datasets import make_ratings
+from recveil.methods.synthetic.gaussian_mechanism import WithoutNoise
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_users
-from recveil.methods.synthetic.mechanism import WithoutNoise
 from recveil.methods.synthetic.noisy_sums import (
     SHARES,
     Public,

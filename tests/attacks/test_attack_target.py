@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.attacks.release_target import ReleasedTable
+from recveil.attacks.attack_target import AttackTarget
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.predictive.homogenize import homogenize_simple
 from recveil.publish.release import Release
@@ -48,7 +48,7 @@ def test_groups_that_tell_the_same_are_one_class():
     ratings = Ratings.from_columns(
         [0, 1, 2, 3, 4, 5], [7, 7, 7, 7, 8, 8], [1, 3, 2, 2, 5, 4], scale=RatingScale(1, 5, 1)
     )
-    table = ReleasedTable.from_release(release_in_groups(ratings, [0, 0, 2, 2, 1, 1]), ratings)
+    table = AttackTarget.from_release(release_in_groups(ratings, [0, 0, 2, 2, 1, 1]), ratings)
     assert table.record_of.tolist() == [0, 0, 0, 0, 1, 1]
     assert table.candidates.n_users == 6
     assert table.candidates.support.tolist() == [4, 2]
@@ -60,7 +60,7 @@ def test_groups_that_tell_the_same_are_one_class():
 def test_item_means_count_people():
     ratings = Ratings([1, 2, 3, 4, 5], [7, 8], range(6), [0] * 5, [1, 1, 1, 4, 4], None,
                       RatingScale(1, 5, 1))  # fmt: skip
-    table = ReleasedTable.from_release(release_in_groups(ratings, [0, 0, 0, 1, 1]), ratings)
+    table = AttackTarget.from_release(release_in_groups(ratings, [0, 0, 0, 1, 1]), ratings)
     means = table.item_means()
     assert means[0] == (3 * 1 + 2 * 4) / 5
     assert np.isnan(means[1])
@@ -72,22 +72,20 @@ def test_users_and_items_who_are_not_in_the_release():
         [5, 10, 15, 20, 30, 40], [1, 5, 7, 5, 9, 9], [1, 1, 1, 3, 2, 4], scale=some.scale
     )
     release = release_in_groups(some, [0, 0, 1, 1])
-    table = ReleasedTable.from_release(release, more)
+    table = AttackTarget.from_release(release, more)
     assert table.record_of.tolist() == [-1, 0, -1, 0, 1, 1]
     assert table.indices.tolist() == [1, 3]
     assert table.values.tolist() == [2.0, 3.0]
     with raises("release.mismatch", "item 5"):
-        ReleasedTable.from_release(
-            release, Ratings.from_columns([10, 20, 30, 40], [9] * 4, [1] * 4)
-        )
+        AttackTarget.from_release(release, Ratings.from_columns([10, 20, 30, 40], [9] * 4, [1] * 4))
     with raises("release.mismatch", "user 10"):
-        ReleasedTable.from_release(release, Ratings.from_columns([1, 2], [5, 9], [1, 1]))
+        AttackTarget.from_release(release, Ratings.from_columns([1, 2], [5, 9], [1, 1]))
 
 
 def test_ratings_with_their_items_in_another_order():
     ratings = Ratings.from_columns([1, 1, 2, 2], [5, 6, 5, 6], [1, 4, 3, 2])
     turned = Ratings([2, 1], [6, 5], [0, 2, 4], [0, 1, 0, 1], [2, 3, 4, 1], None, ratings.scale)
-    table = ReleasedTable.from_release(release_in_groups(ratings, [0, 0]), turned)
+    table = AttackTarget.from_release(release_in_groups(ratings, [0, 0]), turned)
     assert table.indices.tolist() == [0, 1]
     assert table.values.tolist() == [3.0, 2.0]
 
@@ -103,14 +101,14 @@ def test_what_is_read_is_what_was_in_memory(
     ratings = with_text_ids(small) if text else small
     release = PredictiveAnonymizer(k=4, homogenize=homogenize, seed=1).anonymize(ratings)
     release.write(tmp_path / "out", layout=layout, file_format=file_format)
-    table = ReleasedTable.from_folder(tmp_path / "out", ratings)
-    assert same(table, ReleasedTable.from_release(release, ratings))
+    table = AttackTarget.from_folder(tmp_path / "out", ratings)
+    assert same(table, AttackTarget.from_release(release, ratings))
     assert table.k == 4
 
 
 def test_everybody_is_in_his_class(small):
     release = PredictiveAnonymizer(k=4, seed=1).anonymize(small)
-    table = ReleasedTable.from_release(release, small)
+    table = AttackTarget.from_release(release, small)
     assert (np.bincount(table.record_of) >= 4).all()
     groups = release.private.groups
     blocks = list(release.published.blocks())
@@ -123,7 +121,7 @@ def test_everybody_is_in_his_class(small):
 def test_a_folder_without_its_twin(small, written):
     written.with_name("out.private").rename(written.with_name("elsewhere"))
     with raises("private.not-found", "private.json"):
-        ReleasedTable.from_folder(written, small)
+        AttackTarget.from_folder(written, small)
 
 
 def test_a_twin_of_another_release(small, written, tmp_path):
@@ -132,29 +130,29 @@ def test_a_twin_of_another_release(small, written, tmp_path):
     private.rename(tmp_path / "away")
     (tmp_path / "other.private").rename(private)
     with raises("private.mismatch", "out.private"):
-        ReleasedTable.from_folder(written, small)
+        AttackTarget.from_folder(written, small)
 
 
 @pytest.mark.parametrize("about", [{"release": "x"}, {}])
 def test_a_twin_that_names_no_release(small, written, about):
     (written.with_name("out.private") / "private.json").write_text(json.dumps(about))
     with raises("private.mismatch", "out.private"):
-        ReleasedTable.from_folder(written, small)
+        AttackTarget.from_folder(written, small)
 
 
 def test_no_release_at_all(small, tmp_path):
     with raises("release.not-found", "release.json"):
-        ReleasedTable.from_folder(tmp_path, small)
+        AttackTarget.from_folder(tmp_path, small)
     (tmp_path / "release.json").write_text('{"format": "recveil-release-10"}')
     with raises("release.unknown-format", "recveil-release-10"):
-        ReleasedTable.from_folder(tmp_path, small)
+        AttackTarget.from_folder(tmp_path, small)
 
 
 def test_changed_ratings(small, written):
     with (written / "ratings.parquet").open("ab") as stream:
         stream.write(b"x")
     with raises("release.damaged", "ratings.parquet", "SHA-256"):
-        ReleasedTable.from_folder(written, small)
+        AttackTarget.from_folder(written, small)
 
 
 def _rewrite_manifest(folder, change):
@@ -170,10 +168,10 @@ def _rewrite_manifest(folder, change):
 def test_a_manifest_that_makes_no_sense(small, written):
     _rewrite_manifest(written, lambda manifest: manifest["files"].pop("ratings.parquet"))
     with raises("release.damaged", "release.json"):
-        ReleasedTable.from_folder(written, small)
+        AttackTarget.from_folder(written, small)
     _rewrite_manifest(written, lambda manifest: manifest.pop("files"))
     with raises("release.damaged", "'files'"):
-        ReleasedTable.from_folder(written, small)
+        AttackTarget.from_folder(written, small)
 
 
 def test_an_assignment_that_does_not_fit(small, written):
@@ -181,9 +179,9 @@ def test_an_assignment_that_does_not_fit(small, written):
     assignment = pq.read_table(file)
     pq.write_table(assignment.slice(1), file)
     with raises("private.mismatch"):
-        ReleasedTable.from_folder(written, small)
+        AttackTarget.from_folder(written, small)
     strangers = pa.array(["nobody"] * assignment.num_rows)
     pq.write_table(assignment.set_column(1, "published_id", strangers), file)
     with raises("private.mismatch") as caught:
-        ReleasedTable.from_folder(written, small)
+        AttackTarget.from_folder(written, small)
     assert "'nobody'" in str(caught.value)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from recveil.methods.synthetic.gaussian_noise import MOST_STEPS, NoiseSource, NoiseStream
+from recveil.methods.synthetic.gaussian_sampler import MOST_STEPS, NoiseSource, NoiseStream
 from recveil.release.ledger import Ledger, Query
 from recveil.runtime.errors import RecveilError, listed, quoted
 

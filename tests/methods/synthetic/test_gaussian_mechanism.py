@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.methods.synthetic import mechanism as mechanism_module
+from recveil.methods.synthetic import gaussian_mechanism as mechanism_module
 from recveil.methods.synthetic.budget import Budget
-from recveil.methods.synthetic.gaussian_noise import NoiseSource
-from recveil.methods.synthetic.mechanism import Mechanism, threshold
+from recveil.methods.synthetic.gaussian_mechanism import Mechanism, threshold
+from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.release.ledger import Query
 
 GRID = 2.0**-10

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.verification.parquet_accounting import (
+from recveil.verification.parquet_bytes import (
     ParquetBytes,
 )
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.attacks import Adversary, Candidates, ReleasedTable, attack_release
-from recveil.attacks.inference import strikes
-from recveil.attacks.inference.strikes import STRIKES, find_strikes, left_untried, strike_out
+from recveil.attacks import Adversary, AttackTarget, Candidates, attack_release
+from recveil.attacks.inference import fill_detection
+from recveil.attacks.inference.fill_detection import STRIKES, find_strikes, left_untried, strike_out
 from recveil.attacks.reidentification.on_release import find_co_rated_strikes
 from recveil.methods import KCoRater
 from recveil.predict import UserKNN
@@ -46,7 +46,7 @@ def co_rated(rows, n_items=4):
     """A table in which the record of user u is row u."""
     records = records_of(rows)
     people = np.arange(len(rows))
-    return ReleasedTable(
+    return AttackTarget(
         candidates_of(rows, n_items),
         *(records.indptr, records.indices, records.values),
         *(people, 1, np.ones(len(rows), np.int64), True),
@@ -150,7 +150,7 @@ class TestFindStrikes:
     def test_on_a_continuous_scale_rare_labels_give_fills_away(self, invented):
         ratings = replace_scale(invented, RatingScale(1, 5))
         release = KCoRater(5, "similarity", seed=1).anonymize(ratings)
-        table = ReleasedTable.from_release(release, ratings)
+        table = AttackTarget.from_release(release, ratings)
         found = find_co_rated_strikes(table, ratings.scale)
         assert OFF_SCALE not in found
         assert PREDICTED not in found
@@ -160,7 +160,7 @@ class TestFindStrikes:
 
     def test_predictions_are_those_of_the_other_rows(self, invented):
         release = KCoRater(5, "similarity", seed=1).anonymize(invented)
-        table = ReleasedTable.from_release(release, invented)
+        table = AttackTarget.from_release(release, invented)
         struck = find_co_rated_strikes(table, invented.scale)[PREDICTED]
         names = np.arange(table.indptr.size - 1), np.arange(invented.n_items)
         rows = Ratings(*names, table.indptr, table.indices, table.values, None, RatingScale(1, 5))
@@ -173,7 +173,7 @@ class TestFindStrikes:
         table = candidates_of([{0: 4, 1: 4}, {0: 4, 1: 4}])
         assert STRIKES[PREDICTED](table, STARS).any()
         assert left_untried(table, []) == ""
-        monkeypatch.setattr(strikes, "MOST_PREDICTED", 3)
+        monkeypatch.setattr(fill_detection, "MOST_PREDICTED", 3)
         assert not STRIKES[PREDICTED](table, STARS).any()
         assert left_untried(table, [COMMONEST]) == PREDICTED
         assert left_untried(table, [OFF_SCALE, COMMONEST]) == ""
@@ -225,7 +225,7 @@ def test_what_is_left_is_as_if_it_had_been_published_so(rows):
 @pytest.mark.parametrize("protect", ["none", "shuffle"])
 def test_strikes_never_find_fewer(fill, round_fills, protect, invented):
     rater = KCoRater(5, fill, round_fills=round_fills, protect=protect, seed=1)
-    table = ReleasedTable.from_release(rater.anonymize(invented), invented)
+    table = AttackTarget.from_release(rater.anonymize(invented), invented)
     assert table.co_rated
     targets = np.arange(invented.n_users)
     items = Adversary(known=4, rating_error=None)
@@ -243,9 +243,9 @@ def test_a_written_release_says_that_it_is_co_rated(invented, tmp_path):
     release = KCoRater(5, "similarity", round_fills=False, seed=1).anonymize(invented)
     release.write(tmp_path / "out")
     for table in (
-        ReleasedTable.from_folder(tmp_path / "out", invented),
-        ReleasedTable.from_published(tmp_path / "out", invented),
+        AttackTarget.from_folder(tmp_path / "out", invented),
+        AttackTarget.from_published(tmp_path / "out", invented),
     ):
         assert list(find_co_rated_strikes(table, invented.scale)) == [OFF_SCALE, COMMONEST]
     mean = KCoRater(5, protect="mean", seed=1).anonymize(invented)
-    assert not ReleasedTable.from_release(mean, invented).co_rated
+    assert not AttackTarget.from_release(mean, invented).co_rated

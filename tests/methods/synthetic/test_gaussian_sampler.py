@@ -13,8 +13,8 @@ from scipy import stats
 from scipy.special import ndtri
 
 from error_assertions import raises
-from recveil.methods.synthetic import gaussian_noise
-from recveil.methods.synthetic.gaussian_noise import MOST_STEPS, NoiseSource, round_normals
+from recveil.methods.synthetic import gaussian_sampler
+from recveil.methods.synthetic.gaussian_sampler import MOST_STEPS, NoiseSource, round_normals
 
 STEPS = [0.05, 0.7, 1.0, 3.3, 1_000.0, 2.0**20, MOST_STEPS]
 
@@ -54,7 +54,7 @@ class TestExactly:
         source = NoiseSource.repeatable(5)
         fast = source.stream()
         expected = fast.rounded_normals(3, 300, steps)
-        monkeypatch.setattr(gaussian_noise, "_RARE", np.uint64(2**63))
+        monkeypatch.setattr(gaussian_sampler, "_RARE", np.uint64(2**63))
         assert (fast.rounded_normals(3, 300, steps) == expected).all()
 
     @pytest.mark.parametrize(("whole", "steps"), [(1, 1.0), (2, 1.0), (1_707, 1_000.0)])
@@ -107,7 +107,7 @@ class TestExactly:
     @pytest.mark.parametrize("x", ["0", "0.001", "1", "5", "17"])
     def test_the_tail_by_its_series(self, x):
         with localcontext(prec=84), mpmath.workdps(100):
-            found = mpmath.mpf(str(gaussian_noise._tail_beyond(Decimal(x))))
+            found = mpmath.mpf(str(gaussian_sampler._tail_beyond(Decimal(x))))
             assert abs(found - mpmath.ncdf(-mpmath.mpf(x))) < mpmath.mpf(10) ** -75
 
 

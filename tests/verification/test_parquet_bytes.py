@@ -5,7 +5,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.runtime.memory import memory_limited
-from recveil.verification.parquet_accounting import (
+from recveil.verification.parquet_bytes import (
     I32,
     TEXT,
     ParquetBytes,

@@ -32,7 +32,7 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 @dataclass(frozen=True, eq=False)
-class ReleasedTable:
+class AttackTarget:
     """The classes of identical published records, and the class of each user.
 
     Identical records form one class, because their users cannot be distinguished. Positions of
@@ -68,7 +68,7 @@ class ReleasedTable:
     >>> from recveil.datasets import make_ratings
     >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
     >>> release = PredictiveAnonymizer(k=5, seed=1).anonymize(ratings)
-    >>> table = ReleasedTable.from_release(release, ratings)
+    >>> table = AttackTarget.from_release(release, ratings)
     >>> table.k, table.candidates.n_users, table.record_of.size
     (5, 50, 50)
     """
@@ -84,7 +84,7 @@ class ReleasedTable:
     contains_users: bool = True
 
     @staticmethod
-    def from_release(release: Sides, ratings: Ratings) -> "ReleasedTable":
+    def from_release(release: Sides, ratings: Ratings) -> "AttackTarget":
         """Build the table from a release in memory.
 
         Parameters
@@ -119,7 +119,7 @@ class ReleasedTable:
         return classes.released(ratings, record_of, published.claim)
 
     @staticmethod
-    def from_folder(folder: str | PathLike[str], ratings: Ratings) -> "ReleasedTable":
+    def from_folder(folder: str | PathLike[str], ratings: Ratings) -> "AttackTarget":
         """Read a release from its folder, and the users' records from its private folder.
 
         Parameters
@@ -140,7 +140,7 @@ class ReleasedTable:
         published = Path(folder).resolve()  # its name is needed, and . has none
         manifest, private = known_manifest(published), private_twin(published)
         if not manifest.contains_users:
-            return ReleasedTable.from_published(published, ratings)
+            return AttackTarget.from_published(published, ratings)
         twin = read_twin(published)
         classes, class_of_id = _read_classes(published, manifest, ratings)
         with reading_release(published):
@@ -155,7 +155,7 @@ class ReleasedTable:
         return classes.released(ratings, record_of, manifest.claim)
 
     @staticmethod
-    def from_published(folder: str | PathLike[str], ratings: Ratings) -> "ReleasedTable":
+    def from_published(folder: str | PathLike[str], ratings: Ratings) -> "AttackTarget":
         """Read a release without its private folder: every user's record is unknown.
 
         Parameters
@@ -240,14 +240,14 @@ class _Classes:
 
     def released(
         self, ratings: Ratings, record_of: NDArray[np.int64], claim: Claim
-    ) -> ReleasedTable:
+    ) -> AttackTarget:
         """Return the table for an adversary."""
         indptr = np.cumsum(np.concatenate(self._lengths))
         indices, values = np.concatenate(self._indices), np.concatenate(self._values)
         records = Records(np.array(self.sizes, np.int64), indptr, indices, values)
         # Where real ratings are kept, a re-identification rate of at most 1/k is not promised.
         k = claim.k if claim.about.is_bound else 1
-        return ReleasedTable(
+        return AttackTarget(
             candidates=Candidates.from_records([records], ratings.n_items, ratings.scale),
             indptr=indptr,
             indices=indices,
@@ -307,7 +307,7 @@ def pairs_of(ratings: Ratings) -> Ratings:
     return Ratings(ratings.users, items, ratings.indptr, indices, ones, ratings.days, LIKES)
 
 
-def released_pairs(table: ReleasedTable, ratings: Ratings) -> ReleasedTable:
+def released_pairs(table: AttackTarget, ratings: Ratings) -> AttackTarget:
     """Convert a release of nominal labels to one of pairs."""
     n_words = len(ratings.scale.labels)
     indices = _paired(table.indices, table.values, n_words)
