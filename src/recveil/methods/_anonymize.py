@@ -342,8 +342,8 @@ def anonymize(
     output : path
         The folder to publish; its private folder is `output` + ".private".
     k : int, optional
-        Smallest group of users who share what the method makes them share. Give either k or the
-        option of another guarantee, such as epsilon.
+        Minimum number of users who share each published row (or, with "k-corating", its items).
+        Give either k or the option of another guarantee, such as epsilon.
     method : str, optional
         "predictive" (`PredictiveAnonymizer`), the default; "k-corating" (`KCoRater`), or another
         one that was registered; see `recveil.methods.registry`.

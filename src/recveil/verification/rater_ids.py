@@ -1,9 +1,9 @@
 """Detection of item ids that contain the id of a user who rated the item.
 
-A short user id may occur in an item id by chance, and users are often numbered as items are. By
-chance, however, the user whose id it is rates the item no more often than others do. So the ids in
-one place of the item ids are compared with the ratings: those of the users themselves, and those of
-other users whose ids are at the same distance from them, whatever the distance.
+A short user id may occur in an item id by chance, and users are often numbered as items are. If
+it is chance, the user with that id rated the item no more often than other users did. So the
+check counts how many of these items were rated by the user whose id they contain. It compares
+this with the users whose ids are at any one fixed distance from those ids.
 """
 
 import math

@@ -90,7 +90,7 @@ def test_what_tries_cost_that_noise_refused():
     mu = Budget.of(3.0, 1e-6).mu
     five = [f"{epsilon_of(mu * math.sqrt(1 + 4 * share), 1e-6):.2f}" for share in (few, items)]
     until = [f"{3 + epsilon_of(mu * math.sqrt(share), 1e-6):.2f}" for share in (few, items)]
-    assert f"five tries keep {five[0]} if people were too few, and {five[1]} if items" in SENTENCES
+    assert f"five tries keep {five[0]} if users were too few, and {five[1]} if items" in SENTENCES
     assert f"({until[0]} or {until[1]})" in SENTENCES
     of_likes = SHARES_OF_LIKES["users by user count"] + SHARES_OF_LIKES["item sums"]
     assert f"({100 * of_likes:.0f} % of likes)" in SENTENCES
