@@ -13,7 +13,7 @@ from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, anonymize
 from recveil.methods.sparse.anonymizer import SparseRows
 from recveil.methods.synthetic import synthesizer
-from recveil.methods.synthetic.noisy_sums import SHARES_OF_LIKES
+from recveil.methods.synthetic.sum_queries import SHARES_OF_LIKES
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import sample
-from recveil.methods.synthetic.noisy_sums import SHARES
+from recveil.methods.synthetic.sum_queries import SHARES
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.folder import write_model
 from recveil.ratings import RatingScale

@@ -10,7 +10,7 @@ from recveil.methods.synthetic.learning import (
     follow_embeddings,
     learn_users,
 )
-from recveil.methods.synthetic.noisy_sums import SHARES, Public, measure
+from recveil.methods.synthetic.sum_queries import SHARES, Public, measure
 from recveil.methods.synthetic.user_model import UserModel
 from recveil.ratings import Ratings, RatingScale
 

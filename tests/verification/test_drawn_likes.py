@@ -14,7 +14,7 @@ from drawn_cases import check_forged, refused_by_both
 
 from recveil.datasets import make_ratings
 from recveil.methods import sample
-from recveil.methods.synthetic.noisy_sums import SHARES_OF_LIKES
+from recveil.methods.synthetic.sum_queries import SHARES_OF_LIKES
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.folder import write_model
 from recveil.ratings import Ratings

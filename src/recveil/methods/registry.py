@@ -1,7 +1,8 @@
-"""Registry of how releases of each method are made. A method is one module and one entry here.
+"""Registry of how releases of each method are made.
 
-The public facts of a method (what it publishes and claims, its options, its texts) are its
-`recveil.release.method.Method`, which verification and attacks need too.
+A method is a folder `methods/<name>` with an entry here. What is public about it (settings, claim,
+options, card) is in `release/specs/<name>` with an entry in `release/registry`, because
+verification and attacks need it too. `register` adds both entries of a method from outside.
 """
 
 from collections.abc import Callable, Iterator, Mapping

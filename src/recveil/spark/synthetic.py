@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from recveil.methods.base import check_seed, seed_or_random
 from recveil.methods.release_summary import ReleaseSummary, SyntheticSummary
-from recveil.methods.synthetic.noisy_sums import Public
 from recveil.methods.synthetic.options import check_synthetic_options, parse_epsilon
+from recveil.methods.synthetic.sum_queries import Public
 from recveil.methods.synthetic.synthesizer import Synthesizer, reject_few
 from recveil.methods.synthetic.user_model import SampledBatches
 from recveil.publish.folder import Written

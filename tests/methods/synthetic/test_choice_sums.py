@@ -18,7 +18,7 @@ from recveil.methods.synthetic.bounded_sums import (
 from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
-from recveil.methods.synthetic.noisy_sums import (
+from recveil.methods.synthetic.sum_queries import (
     SHARES,
     SHARES_OF_LIKES,
     ChoiceSums,

@@ -8,7 +8,7 @@ from recveil.methods.synthetic.bounded_sums import ItemSums
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import item_means, learn_users
-from recveil.methods.synthetic.noisy_sums import SHARES, Public, measure
+from recveil.methods.synthetic.sum_queries import SHARES, Public, measure
 from recveil.ratings import RatingScale
 
 STARS = RatingScale(1, 5, 1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from recveil.methods.synthetic import user_model
 from recveil.methods.synthetic.gaussian_mechanism import WithoutNoise
 from recveil.methods.synthetic.learning import learn_likes
-from recveil.methods.synthetic.noisy_sums import SHARES_OF_LIKES, Public, measure_likes
+from recveil.methods.synthetic.sum_queries import SHARES_OF_LIKES, Public, measure_likes
 from recveil.methods.synthetic.user_model import LikesModel
 from recveil.ratings import Ratings
 

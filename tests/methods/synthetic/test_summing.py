@@ -6,7 +6,7 @@ import numpy as np
 
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.gaussian_mechanism import WithoutNoise
-from recveil.methods.synthetic.noisy_sums import (
+from recveil.methods.synthetic.sum_queries import (
     SHARES_OF_LIKES,
     Public,
     measure_likes,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
-from recveil.methods.synthetic.noisy_sums import LEAST_NOISE
+from recveil.methods.synthetic.sum_queries import LEAST_NOISE
 from recveil.release.synthetic_form import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled
 from recveil.runtime.progress import track

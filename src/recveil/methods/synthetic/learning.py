@@ -20,7 +20,7 @@ from scipy import linalg
 
 from recveil.methods.synthetic.bounded_sums import RATED, SURELY_BOUNDED, moved, sum_grid
 from recveil.methods.synthetic.fitting import FitTargets, FittedItems, fit_items, scale_activity
-from recveil.methods.synthetic.noisy_sums import (
+from recveil.methods.synthetic.sum_queries import (
     WHAT,
     ChoiceSums,
     NoisySums,

@@ -16,17 +16,6 @@ from recveil.methods.synthetic.budget import Budget, failed_attempt_cost
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
-from recveil.methods.synthetic.noisy_sums import (
-    SHARES,
-    SHARES_OF_LIKES,
-    ChoiceSums,
-    NoisySums,
-    Public,
-    QueriedItems,
-    UserRatings,
-    measure,
-    measure_likes,
-)
 from recveil.methods.synthetic.options import (
     AS_RATED,
     NO_NOISE,
@@ -37,6 +26,17 @@ from recveil.methods.synthetic.options import (
     places_in_public_order,
     places_on_catalog,
     published_order,
+)
+from recveil.methods.synthetic.sum_queries import (
+    SHARES,
+    SHARES_OF_LIKES,
+    ChoiceSums,
+    NoisySums,
+    Public,
+    QueriedItems,
+    UserRatings,
+    measure,
+    measure_likes,
 )
 from recveil.methods.synthetic.user_model import (
     LikesModel,

@@ -12,7 +12,7 @@ from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY
-from recveil.methods.synthetic.noisy_sums import (
+from recveil.methods.synthetic.sum_queries import (
     SHARES,
     SHARES_OF_LIKES,
     Public,

@@ -6,7 +6,7 @@ import pytest
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.gaussian_mechanism import WithoutNoise
 from recveil.methods.synthetic.learning import learn_likes
-from recveil.methods.synthetic.noisy_sums import SHARES_OF_LIKES, Public, measure_likes
+from recveil.methods.synthetic.sum_queries import SHARES_OF_LIKES, Public, measure_likes
 
 LIKED = make_ratings(800, 50, 12_000, seed=6).as_likes()
 

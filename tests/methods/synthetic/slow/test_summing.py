@@ -7,7 +7,7 @@ import numpy as np
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.gaussian_mechanism import WithoutNoise
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_users
-from recveil.methods.synthetic.noisy_sums import (
+from recveil.methods.synthetic.sum_queries import (
     SHARES,
     Public,
     measure,

@@ -1,4 +1,4 @@
-"""Query noisy sums of ratings for a synthetic release.
+"""The queries of a synthetic release: sums of ratings, which come back noisy.
 
 `recveil.methods.synthetic.learning` makes one more query once embeddings are fitted to these sums:
 how far ratings follow them. Everything else reads the noisy sums only.

@@ -1,10 +1,10 @@
-"""What the fast and the slow tests of `test_noisy_sums.py` share."""
+"""What the fast and the slow tests of `test_sum_queries.py` share."""
 
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
-from recveil.methods.synthetic.noisy_sums import (
+from recveil.methods.synthetic.sum_queries import (
     SHARES,
     NoisySums,
     Public,

@@ -7,13 +7,13 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.bounded_sums import WHICH
 from recveil.methods.synthetic.learning import QUERY, learn_users
-from recveil.methods.synthetic.noisy_sums import (
+from recveil.methods.synthetic.sum_queries import (
     SHARES,
     Public,
     measure,
     pick_released,
 )
-from shared.methods_synthetic_noisy_sums import CATALOGUE, CHOSEN, RATINGS, STARS, asked, measured
+from shared.methods_synthetic_sum_queries import CATALOGUE, CHOSEN, RATINGS, STARS, asked, measured
 
 
 def same(one, other) -> bool:

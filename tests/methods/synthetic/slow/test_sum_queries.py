@@ -3,7 +3,7 @@
 import numpy as np
 
 from recveil.ratings import Ratings
-from shared.methods_synthetic_noisy_sums import CHOSEN, RATINGS, STARS, measured
+from shared.methods_synthetic_sum_queries import CHOSEN, RATINGS, STARS, measured
 
 
 class TestChosenItems:
