@@ -13,7 +13,7 @@ from recveil.methods.registry import summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.data_card import data_card
 from recveil.release.earlier_formats import with_names_of
-from recveil.release.manifest import FileEntry, Manifest, private_twin, to_bytes
+from recveil.release.manifest import FileEntry, Manifest, private_folder, to_bytes
 from recveil.release.manifest_reader import known_manifest
 from recveil.report.release import describe_summary
 from recveil.runtime.errors import RecveilError
@@ -157,7 +157,7 @@ def test_the_published_folder_does_not_hold_the_original_ids(tmp_path):
 
 
 def test_the_twin_is_for_its_owner_alone(folder):
-    file = private_twin(folder) / "items.parquet"
+    file = private_folder(folder) / "items.parquet"
     assert file.stat().st_mode & 0o077 == 0
 
 
@@ -175,7 +175,7 @@ def test_a_folder_is_read_through_its_twin(folder):
 
 
 def test_without_the_twin_it_is_refused(folder):
-    (private_twin(folder) / "items.parquet").unlink()
+    (private_folder(folder) / "items.parquet").unlink()
     for read in (AttackTarget.from_folder, AttackTarget.from_published):
         with raises("private.not-found", "items.parquet"):
             read(folder, RATINGS)
@@ -228,7 +228,7 @@ def test_the_first_format_does_not_know_it(folder):
 
 
 def test_the_private_file_must_not_be_published(folder):
-    (private_twin(folder) / "items.parquet").rename(folder / "items.parquet")
+    (private_folder(folder) / "items.parquet").rename(folder / "items.parquet")
     assert named_problem(verify(folder), "re-identifies items")
 
 

@@ -19,7 +19,7 @@ from recveil.publish import Release, describe
 from recveil.publish.folder import write_release
 from recveil.publish.staging import foreign_to_a_release
 from recveil.release.manifest import part_name
-from recveil.release.reader import read_twin
+from recveil.release.reader import read_private_folder
 from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -55,7 +55,7 @@ def test_the_private_twin_is_read_from_all_of_its_parts(release, out):
     assert verify(out, private=out.with_name("out.private")).holds
     assert [(e.folder.name, e.n_users) for e in find_earlier(RATINGS.users, out)] == [("out", 90)]
     if release.published.claim.about.contains_users:
-        assert len(read_twin(out).ids) == 90
+        assert len(read_private_folder(out).ids) == 90
     (out.with_name("out.private") / "assignment-00001.parquet").unlink()
     with raises("private.not-found"):
         verify(out, private=out.with_name("out.private"))

@@ -14,14 +14,14 @@ from recveil.attacks.candidates import Candidates
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.claim import Claim
-from recveil.release.manifest import Manifest, private_twin
+from recveil.release.manifest import Manifest, private_folder
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import (
-    Twin,
+    PrivateFolder,
     names_in_release,
     positions,
     read_blocks,
-    read_twin,
+    read_private_folder,
     reading_release,
 )
 from recveil.release.records import Records
@@ -138,13 +138,13 @@ class AttackTarget:
             unknown to the ratings.
         """
         published = Path(folder).resolve()  # its name is needed, and . has none
-        manifest, private = known_manifest(published), private_twin(published)
+        manifest, private = known_manifest(published), private_folder(published)
         if not manifest.contains_users:
             return AttackTarget.from_published(published, ratings)
-        twin = read_twin(published)
+        opened = read_private_folder(published)
         classes, class_of_id = _read_classes(published, manifest, ratings)
         with reading_release(published):
-            record_of = _assigned(twin, class_of_id, ratings, private)
+            record_of = _assigned(opened, class_of_id, ratings, private)
         found = np.bincount(record_of[record_of >= 0], minlength=len(classes.sizes))
         if not np.array_equal(found, classes.sizes):
             raise RecveilError(
@@ -273,11 +273,11 @@ def _read_classes(
 
 
 def _assigned(
-    twin: Twin, class_of_id: dict[str, int], ratings: Ratings, private: Path
+    opened: PrivateFolder, class_of_id: dict[str, int], ratings: Ratings, private: Path
 ) -> NDArray[np.int64]:
     """Return the class of each user of the ratings; -1 for users without one."""
-    users = positions(twin.users, ratings.users, "user", private)
-    unknown_ids = [published_id for published_id in twin.ids if published_id not in class_of_id]
+    users = positions(opened.users, ratings.users, "user", private)
+    unknown_ids = [published_id for published_id in opened.ids if published_id not in class_of_id]
     if unknown_ids:
         raise RecveilError(
             f"{private}: published id {unknown_ids[0]!r} is not in the release; "
@@ -285,7 +285,7 @@ def _assigned(
             code="private.mismatch",
         )
     record_of = np.full(ratings.n_users, -1, np.int64)
-    record_of[users] = [class_of_id[published_id] for published_id in twin.ids]
+    record_of[users] = [class_of_id[published_id] for published_id in opened.ids]
     return record_of
 
 

@@ -21,7 +21,7 @@ from recveil.ratings.rating_scale import LIKES
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
-from recveil.release.reader import read_model, read_twin
+from recveil.release.reader import read_model, read_private_folder
 from recveil.release.records import hides_items
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
@@ -44,7 +44,7 @@ class OpenedRelease(NamedTuple):
     manifest: Manifest
     # None for a model that has not been sampled yet
     table: AttackTarget | None
-    # As in `recveil.release.reader.Twin`
+    # As in `recveil.release.reader.PrivateFolder`
     lone_share: float | None = None
     # Another release of the same users, for linkage
     other: "OpenedRelease | None" = None
@@ -83,7 +83,7 @@ def open_release(
     table = AttackTarget.from_folder(folder, ratings)
     other = None if second_release is None else _read_second(ratings, table, second_release)
     return OpenedRelease(
-        *(folder.name, manifest, table, read_twin(folder).lone_share, other),
+        *(folder.name, manifest, table, read_private_folder(folder).lone_share, other),
         same_ratings=is_made_of(folder, ratings),
     )
 

@@ -131,9 +131,9 @@ def _folders(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
 def _implied(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
     """Yield what an audit writes by default."""
     if verb == "audit" and given.get("release") is not None and given.get("risk") is None:
-        from recveil.release.manifest import RISK, private_twin
+        from recveil.release.manifest import RISK, private_folder
 
-        yield NamedPath("the risk of each user in", private_twin(given["release"]) / RISK)
+        yield NamedPath("the risk of each user in", private_folder(given["release"]) / RISK)
 
 
 def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[NamedPath]:
@@ -273,16 +273,16 @@ def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
     """
     if risk is not None or release is None:
         return risk
-    from recveil.release.manifest import RISK, private_twin
+    from recveil.release.manifest import RISK, private_folder
 
-    twin = private_twin(release)
-    if (twin / RISK).is_symlink():
+    private = private_folder(release)
+    if (private / RISK).is_symlink():
         raise RecveilError(
-            f"{twin / RISK} is a link, and was not named as an output; remove it, or name a file "
-            f"for the risk of each user (--risk FILE)",
+            f"{private / RISK} is a link, and was not named as an output; remove it, or name a "
+            f"file for the risk of each user (--risk FILE)",
             code="output.not-writable",
         )
-    return twin / RISK if twin.is_dir() and os.access(twin, os.W_OK) else None
+    return private / RISK if private.is_dir() and os.access(private, os.W_OK) else None
 
 
 def write_risk_file(users: "NDArray[Any]", risk: "Risk", path: Path) -> None:

@@ -20,9 +20,9 @@ from recveil.evaluation.split import TrainingTable, UserRows
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
 from recveil.release.claim import Claim
-from recveil.release.manifest import Manifest, private_twin
+from recveil.release.manifest import Manifest, private_folder
 from recveil.release.manifest_reader import known_manifest
-from recveil.release.reader import read_twin
+from recveil.release.reader import read_private_folder
 from recveil.release.sides import Sides
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
@@ -84,7 +84,7 @@ class Opened:
 
     @classmethod
     def _of_folder(cls, folder: Path, train: Ratings) -> Self:
-        manifest, private = known_manifest(folder), private_twin(folder)
+        manifest, private = known_manifest(folder), private_folder(folder)
         if not private.exists():
             table = AttackTarget.from_published(folder, train)
             return cls._of(
@@ -93,7 +93,7 @@ class Opened:
         table = AttackTarget.from_folder(folder, train)
         if not table.contains_users:
             return cls._of(folder.name, table, train, manifest, None)
-        return cls._of(folder.name, table, train, manifest, read_twin(folder).lone_share)
+        return cls._of(folder.name, table, train, manifest, read_private_folder(folder).lone_share)
 
     @classmethod
     def _of(

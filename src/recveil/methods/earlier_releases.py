@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recveil.publish.history import Promised, describe_history
 from recveil.release.ledger import delta_left, epsilon_of, total_mu
-from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry, private_twin
+from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry, private_folder
 from recveil.release.private_folder import assignment_files, read_assignment
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, quoted, reason_of
@@ -95,7 +95,7 @@ def find_earlier(
     All private folders next to the output are searched, including that of an older release at the
     same path, and the one of the published folder `named`. Unreadable releases are returned, too.
     """
-    private = None if named is None else private_twin(Path(named))
+    private = None if named is None else private_folder(Path(named))
     folders = {
         file.parent.resolve() for file in output.resolve().parent.glob(f"*/{PRIVATE_MANIFEST}")
     }

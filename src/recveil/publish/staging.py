@@ -32,7 +32,7 @@ from recveil.release.manifest import (
     RISK,
     FileEntry,
     is_part,
-    twin_name,
+    private_name,
 )
 from recveil.runtime.atomic_writes import (
     Parent,
@@ -185,8 +185,8 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
     def settle(staging: Path) -> bool:
         if staging == but or not staging.is_dir():
             return False
-        is_twin = partial(_is_twin, private, staging / NEW)
-        if not (_finish(staging, folder, private) or undoing(folder, private, is_twin)(staging)):
+        is_ours = partial(_is_private_folder_of, private, staging / NEW)
+        if not (_finish(staging, folder, private) or undoing(folder, private, is_ours)(staging)):
             raise RecveilError(
                 f"{folder}: {staging.name} has the release that an interrupted run was replacing, "
                 f"but {folder.name} is another one; move {folder.name} and {private.name} away to "
@@ -258,7 +258,7 @@ def _finish(staging: Path, folder: Path, private: Path) -> bool:
     """
     new = staging / NEW
     is_last = (staging / RENAMING).exists() and not (staging / NEW_PRIVATE).exists()
-    if not (is_last and new.exists() and _is_twin(private, new)):
+    if not (is_last and new.exists() and _is_private_folder_of(private, new)):
         return False
     if not os.path.lexists(folder):
         new.rename(folder)
@@ -268,7 +268,7 @@ def _finish(staging: Path, folder: Path, private: Path) -> bool:
     return True
 
 
-def undoing(folder: Path, private: Path, is_our_twin: Callable[[], bool]) -> Settle:
+def undoing(folder: Path, private: Path, is_ours: Callable[[], bool]) -> Settle:
     """Return the steps that undo an interrupted renaming; False if it cannot be undone.
 
     The new private folder is removed first, then the old one is restored, then the old published
@@ -279,14 +279,14 @@ def undoing(folder: Path, private: Path, is_our_twin: Callable[[], bool]) -> Set
         if not (staging / RENAMING).exists():
             return True
         new, new_private = staging / NEW, staging / NEW_PRIVATE
-        if new.exists() and not new_private.exists() and is_our_twin():
-            if _is_twin(private, folder):
+        if new.exists() and not new_private.exists() and is_ours():
+            if _is_private_folder_of(private, folder):
                 return False
             private.rename(new_private)
         if new.exists() or (staging / DRAWN).exists():
             olds = [(staging / OLD_PRIVATE, private), (staging / OLD, folder)]
             olds = [(old, target) for old, target in olds if old.exists()]
-            if _has_anothers_twin(staging, private) or not all(_can_come_back(*o) for o in olds):
+            if _belongs_to_another(staging, private) or not all(_can_come_back(*o) for o in olds):
                 return False
             for old, target in olds:
                 if not target.exists():
@@ -355,7 +355,7 @@ def _is_copy(folder: Path, of: Path) -> bool:
     return False
 
 
-def _has_anothers_twin(staging: Path, private: Path) -> bool:
+def _belongs_to_another(staging: Path, private: Path) -> bool:
     """Return whether the private folder in place is known to belong to another release."""
     if not (staging / OLD).exists() or (staging / OLD_PRIVATE).exists():
         return False
@@ -363,7 +363,7 @@ def _has_anothers_twin(staging: Path, private: Path) -> bool:
     return digest is not None and digest != _digest(staging / OLD)
 
 
-def _is_twin(private: Path, of: Path) -> bool:
+def _is_private_folder_of(private: Path, of: Path) -> bool:
     digest = _stated_digest(private)
     return digest is not None and digest == _digest(of)
 
@@ -421,7 +421,7 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
     """Yield a folder for synthetic users without a private folder, and rename it into place."""
     folder, private = _targets(folder)
     check_target(folder, force=force)
-    _reject_twin(private)
+    _reject_private_folder(private)
     with _staged(folder, undoing(folder, private, lambda: False)) as (staging, alone_there):
         make_folder(staging / DRAWN, 0o755)
         yield staging / DRAWN
@@ -429,7 +429,7 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
         away = [(folder, staging / OLD)] if force else []
         alone_there()
         _check_again(folder, private, staging, force=force)
-        _reject_twin(private)
+        _reject_private_folder(private)
         with placing(folder, staging / DRAWN):
             _put_into_place(staging, away, [(staging / DRAWN, folder)])
 
@@ -508,7 +508,7 @@ def _is_there(private: Path, made: os.stat_result) -> bool:
     return False
 
 
-def _reject_twin(private: Path) -> None:
+def _reject_private_folder(private: Path) -> None:
     if os.path.lexists(private):
         raise RecveilError(
             f"{private} exists, but synthetic users have no private folder; choose another output",
@@ -657,4 +657,4 @@ def _targets(folder: str | PathLike[str]) -> tuple[Path, Path]:
             f"{folder}: expected a folder's name of at most {_LONGEST_NAME} bytes; choose another",
             code="output.place",
         )
-    return published, published.with_name(twin_name(published.name))
+    return published, published.with_name(private_name(published.name))

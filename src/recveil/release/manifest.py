@@ -117,27 +117,27 @@ def content_files(names: Iterable[str], layout: str) -> tuple[str, ...]:
     return tuple(whole[:1] or parts)
 
 
-def twin_name(name: str) -> str:
+def private_name(name: str) -> str:
     """Return the name of the private folder of a folder.
 
     Examples
     --------
-    >>> twin_name("out")
+    >>> private_name("out")
     'out.private'
     """
     return f"{name}.private"
 
 
-def private_twin(folder: Path) -> Path:
+def private_folder(folder: Path) -> Path:
     """Return the private folder of a published one, whose path may be a link.
 
     Examples
     --------
-    >>> private_twin(Path("/data/out")).name
+    >>> private_folder(Path("/data/out")).name
     'out.private'
     """
     published = folder.resolve()  # its name is needed, and "." has none
-    return published.with_name(twin_name(published.name))
+    return published.with_name(private_name(published.name))
 
 
 @dataclass(frozen=True)

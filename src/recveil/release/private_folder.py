@@ -19,7 +19,7 @@ from recveil.release.manifest import (
     PRIVATE_MANIFEST,
     FileEntry,
     part_name,
-    private_twin,
+    private_folder,
 )
 from recveil.runtime.devices import read_whole, reject_devices
 from recveil.runtime.errors import RecveilError
@@ -92,7 +92,7 @@ def digest_of(ratings: Ratings) -> str:
 def is_made_of(folder: Path, ratings: Ratings) -> bool | None:
     """Return whether a release was made from these ratings; None if that is unknown."""
     published = folder.resolve()
-    private = private_twin(published)
+    private = private_folder(published)
     try:
         content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
         if content["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:

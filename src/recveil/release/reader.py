@@ -25,7 +25,7 @@ from recveil.release.manifest import (
     PRIVATE_MANIFEST,
     FileEntry,
     Manifest,
-    private_twin,
+    private_folder,
 )
 from recveil.release.private_folder import assignment_files, read_assignment, reject_missing
 from recveil.release.records import Records, hides_items
@@ -102,7 +102,7 @@ def reading_release(folder: Path) -> Iterator[None]:
 
 
 @brief
-class Twin(NamedTuple):
+class PrivateFolder(NamedTuple):
     """Content of the private folder of a release."""
 
     # Original user ids
@@ -114,9 +114,9 @@ class Twin(NamedTuple):
     lone_share: float | None
 
 
-def read_twin(folder: Path) -> Twin:
+def read_private_folder(folder: Path) -> PrivateFolder:
     """Read the assignment of users to records from the private folder of a release."""
-    private = private_twin(folder)
+    private = private_folder(folder)
     reject_missing(private, [PRIVATE_MANIFEST], folder)
     content = _read_private(private / PRIVATE_MANIFEST)
     reject_missing(private, assignment_files(content), folder)
@@ -133,7 +133,7 @@ def read_twin(folder: Path) -> Twin:
         lone = content.get("lone_ratings")
         share = float(lone["rating_share"]) if lone else None
         ids = python_values(plain_column(assignment["published_id"]))
-        return Twin(assignment["user_id"], ids, share)
+        return PrivateFolder(assignment["user_id"], ids, share)
 
 
 def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> NDArray[Any]:
@@ -144,14 +144,14 @@ def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> N
     """
     if not hides_items(manifest.settings):
         return items
-    file = private_twin(folder) / HIDDEN_ITEMS_FILE
+    file = private_folder(folder) / HIDDEN_ITEMS_FILE
     if not file.is_file():
         raise RecveilError(
             f"{file} is missing; it maps the pseudonyms of the items of {folder.name}; put the "
             f"private folder next to {folder.name}",
             code="private.not-found",
         )
-    read_twin(folder)  # raises if it belongs to another release
+    read_private_folder(folder)  # raises if it belongs to another release
     with reading_release(folder):
         table = _whole_table(file)
         place = positions(pa.array(items), _values(table["item_id"]), "item", file, missing=-1)

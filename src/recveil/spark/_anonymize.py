@@ -212,11 +212,11 @@ def _for_spark(reading: Mapping[str, Any]) -> Mapping[str, Any]:
 def _count_by_spark(users: DistributedUsers) -> Callable[[Path, list[str]], int]:
     """Return a function that counts these users in a private folder."""
 
-    def count(twin: Path, files: list[str]) -> int:
+    def count(private: Path, files: list[str]) -> int:
         spark = users.frame.sparkSession
         try:
             with spark_errors_translated():
-                assignment = spark.read.parquet(*[address_of(twin / name) for name in files])
+                assignment = spark.read.parquet(*[address_of(private / name) for name in files])
                 known = assignment.selectExpr("cast(user_id as string) as user").distinct()
                 return users.frame.select("user").join(known, "user").count()
         except RecveilError as error:

@@ -16,7 +16,7 @@ from recveil.comparison._compare import Feedback, usual_methods, variants_of
 from recveil.io.options import ReadingOptions
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
-from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_twin
+from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_folder
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.registry import variant_of
 from recveil.runtime.atomic_writes import make_folder, write_atomically
@@ -511,7 +511,7 @@ def make_release(job: Assignment) -> Mapping[str, object]:
     released = written.release
     return {
         "name": output.name,
-        "private": str(private_twin(output)),
+        "private": str(private_folder(output)),
         "verification": result.to_dict(),
         "caution": claim_kind(result.claim).caution,
         "sha256": FileEntry.of(output / MANIFEST).sha256,

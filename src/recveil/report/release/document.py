@@ -7,7 +7,7 @@ from typing import Any
 from recveil.methods import Anonymized, DryRun, Released
 from recveil.methods.earlier_releases import Earlier
 from recveil.publish.size_estimate import Expected
-from recveil.release.manifest import twin_name
+from recveil.release.manifest import private_name
 from recveil.report.document import parts_of
 from recveil.report.release.linkage import linkage_warnings
 from recveil.report.release.text import describe_basis
@@ -73,7 +73,7 @@ def _(dry: DryRun) -> dict[str, object]:
 
 def folders_to_dict(output: Path) -> dict[str, str]:
     """Return the published and the private folder of a release."""
-    return {"output": str(output), "private": twin_name(str(output))}
+    return {"output": str(output), "private": private_name(str(output))}
 
 
 def estimate_to_dict(expected: Expected | None) -> dict[str, object] | None:

@@ -16,7 +16,7 @@ from recveil.methods.size_estimates import Foreseen
 from recveil.publish.size_estimate import Expected, format_bytes
 from recveil.release.claim import LOUD_DELTA, of_large_delta, of_large_epsilon
 from recveil.release.exact_ratings import ExactRatings
-from recveil.release.manifest import twin_name
+from recveil.release.manifest import private_name
 from recveil.release.registry import method_of
 from recveil.release.sides import Published
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
@@ -92,7 +92,7 @@ def _describe_publishing(output: Path, *, contains_users: bool, has_earlier: boo
     """
     alone = ", and none of the earlier releases of these users" if has_earlier else ""
     reveals = "it maps rows to users" if contains_users else "it lists the users of the table"
-    return f"Publish {output}{alone}. Keep {twin_name(str(output))} secret: {reveals}."
+    return f"Publish {output}{alone}. Keep {private_name(str(output))} secret: {reveals}."
 
 
 def describe_summary(summary: ReleaseSummary) -> list[str]:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
-from recveil.release.manifest import FileEntry, twin_name
+from recveil.release.manifest import FileEntry, private_name
 from recveil.release.registry import all_variants
 from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, quoted
@@ -294,7 +294,8 @@ def _free_name(workspace: Workspace, table: Input | None) -> str:
     folder = workspace.project.folder / _RELEASES
     number = 1
     while any(
-        (folder / name).exists() for name in (f"release-{number}", twin_name(f"release-{number}"))
+        (folder / name).exists()
+        for name in (f"release-{number}", private_name(f"release-{number}"))
     ):
         number += 1
     return f"release-{number}"
