@@ -24,7 +24,8 @@ _RATING_AND_NAME = re.compile(r"\d{1,4}(?:[.,]\d+)?([^\W\d_]{3}.*)", re.DOTALL)
 # Longer fields are not split, so that a search takes time in proportion to a text.
 _LONGEST = 250
 # Lists contain several items. Short numbers occur in other numbers by chance.
-_FEWEST_ITEMS, _SHORT, _FEWEST_SHORT, _FEWEST_NAMES = 2, 4, 2, 3
+_FEWEST_ITEMS, _FEWEST_NAMES = 2, 3
+_SHORT, _FEWEST_SHORT, _FEWEST_OF_TITLES = 4, 2, 3
 
 
 class _Cut(NamedTuple):
@@ -69,8 +70,10 @@ class GluedRows(NamedTuple):
         glued = [cut for cut in cuts if cut is not None]
         n_items = sum(field.strip(" \"'") in self.items for field in fields)
         n_items += sum(cut.has_item for cut in glued)
-        clear = any(cut.is_clear for cut in glued) and not _LIST_OF_TITLES.search(label)
-        if n_items < _FEWEST_ITEMS or len(glued) < (1 if clear else _FEWEST_SHORT):
+        fewest = 1 if any(cut.is_clear for cut in glued) else _FEWEST_SHORT
+        if _LIST_OF_TITLES.search(label):
+            fewest = _FEWEST_OF_TITLES
+        if n_items < _FEWEST_ITEMS or len(glued) < fewest:
             return label
         if all(map(_YEAR.fullmatch, (cut.text.replace("\n", "") for cut in glued))):
             return label
