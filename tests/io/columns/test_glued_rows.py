@@ -118,7 +118,7 @@ def test_glued_rows_of_random_tables_are_found(data):
     users, items = STYLES[data.draw(st.sampled_from(sorted(STYLES)))]
     order, delimiter = data.draw(st.sampled_from(ORDERS)), data.draw(st.sampled_from(DELIMITERS))
     draw = random.Random(data.draw(st.integers(0, 2**32)))
-    rows = draw.sample(_rows(users, items), draw.randint(4, 20))
+    rows = draw.sample(_rows(users, items), draw.randint(3, 20))
     label = _glue(rows, order, delimiter)
     assert find_rows_within([*items, label], users, [*items, label]) == [len(items)], label
 

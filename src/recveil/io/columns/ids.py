@@ -24,9 +24,9 @@ from recveil.ratings.rating_scale import Locate
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 
-# Characters that no id contains: control characters, such as a tab, and all line breaks of any
-# program. The pattern means the same in Python, Arrow and Java.
-NOT_IN_IDS = "[\\x00-\\x1f\\x7f\\x85\u2028\u2029]"
+# What no id contains: control characters, and all line breaks of any program; but tabs at its ends
+# are blanks. The pattern means the same in Python, Arrow and Java.
+NOT_IN_IDS = "[\\x00-\\x08\\x0a-\\x1f\\x7f\\x85\u2028\u2029]|[^ \\t] *\\t[ \\t]*[^ \\t]"
 _LINE_BREAKS = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 _FOUND_IN_IDS = re.compile(NOT_IN_IDS)
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
@@ -112,8 +112,9 @@ def describe_break(text: str) -> str:
     """
     if (found := _FOUND_IN_IDS.search(text)) is None:
         return ""
-    what = "a line break" if found[0] in _LINE_BREAKS else "a control character"
-    return f"{what} (U+{ord(found[0]):04X})"
+    character = "\t" if "\t" in found[0] else found[0]
+    what = "a line break" if character in _LINE_BREAKS else "a control character"
+    return f"{what} (U+{ord(character):04X})"
 
 
 def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
