@@ -19,8 +19,8 @@ _LOST = re.compile(r"\ufeff|u000[9adAD]")
 _VALUE = re.compile(r"[-+]?\d+(?:[.:/ TZ-]+\d+)*")
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _LIST_OF_TITLES = re.compile(r"[,;] ")
-# A rating, and a name of a user who is nowhere else.
-_RATING_AND_NAME = re.compile(r"\d{1,4}(?:[.,]\d+)?([^\W\d_]{3}.*)", re.DOTALL)
+# A rating or a time, and a name of a user who is nowhere else.
+_RATING_AND_NAME = re.compile(r"\d+(?:[.,]\d+)?[^\W\d_]{3}.*", re.DOTALL)
 # Longer fields are not split, so that a search takes time in proportion to a text.
 _LONGEST = 250
 # Lists contain several items. Short numbers occur in other numbers by chance.
