@@ -66,7 +66,7 @@ def test_rows_without_line_breaks_are_found(style, order, end):
 
 @pytest.mark.parametrize("order", ["uir", "uirt"])
 @pytest.mark.parametrize("delimiter", DELIMITERS, ids=ascii)
-@pytest.mark.parametrize("style", ["letters", "shop", "names"])
+@pytest.mark.parametrize("style", ["letters", "titles", "shop", "names"])
 def test_rows_of_a_user_who_is_nowhere_else_are_found(style, order, delimiter):
     users, items = STYLES[style]
     label = _glue(_rows(users[3:4], items), order, delimiter)

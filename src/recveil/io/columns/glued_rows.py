@@ -87,7 +87,7 @@ class GluedRows(NamedTuple):
         if not 1 < len(field) <= _LONGEST or field in self.users or field in self.items:
             return None
         cuts = (self._cut_at(field, at) for at in range(1, len(field)))
-        return max(filter(None, cuts), key=lambda cut: (cut.n_known, cut.size), default=None)
+        return max(filter(None, cuts), key=_likelihood, default=None)
 
     def _cut_at(self, field: str, at: int) -> _Cut | None:
         parts = field[:at], field[at:]
@@ -108,7 +108,8 @@ class GluedRows(NamedTuple):
         return None
 
     def _is_like_user(self, text: str) -> bool:
-        return text[0] != "0" and text not in self.items and self.is_like_user(text)
+        has_zeros = text[0] == "0" and text.isdigit()
+        return not has_zeros and text not in self.items and self.is_like_user(text)
 
     def has_names(self, label: str) -> bool:
         """Return whether items alternate with ratings to which unknown names are glued.
@@ -132,3 +133,8 @@ class GluedRows(NamedTuple):
         items = {at for at, field in enumerate(fields) if field in self.items}
         n_items = sum(at + stride in items for at in items)
         return stride > 1 and n >= _FEWEST_NAMES - 1 and n_items > 0
+
+
+def _likelihood(cut: _Cut) -> tuple[int, int, int]:
+    """Return what the most likely cut has most of: known ids, a long id, and text in front."""
+    return cut.n_known, cut.size, cut.text.index("\n")
