@@ -83,6 +83,23 @@ def test_a_stray_pair_of_quotes_in_the_last_column_swallows_no_rows(spark, tmp_p
     assert (found.n_ratings, len(found.items)) == (18, 3)
 
 
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        ("i4;31002;i1;41002;i2;51003;i1", "id.row-within"),
+        ("i4|1900|i1|41900|i2|5", "id.row-within"),
+        ("i4\t3\t1002", "id.line-break"),
+    ],
+)
+def test_rows_within_an_item_are_refused(spark, tmp_path, item, code):
+    users = [str(user) for user in range(1001, 1010) for _ in range(4)]
+    items = [*["i1", "i2", "i3", "i4"] * 9, item]
+    rows = pa.table({"user": [*users, "1001"], "item": items, "rating": [4.0] * 37})
+    pq.write_table(rows, tmp_path / "part-0.parquet")
+    with raises(code), spark_errors_translated():
+        lake_of(read_frame(spark, str(tmp_path)))
+
+
 def test_parts_of_different_types_are_refused(spark, tmp_path):
     for number, items in enumerate(([7, 8], ["7", "8"])):
         rows = pa.table({"user": [1, 2], "item": items, "rating": [3.0, 4.0]})

@@ -21,7 +21,7 @@ from shared.inspection_inspect import (
 )
 
 IDS = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"),
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]),
     min_size=1,
     max_size=8,
 )

@@ -12,11 +12,9 @@ from recveil.ratings import Ratings, RatingScale
 # From 1990 to 2024: other days may be of another unit, or stand for an unknown time.
 DAYS = st.integers(7_305, 20_000)
 
-# Ids contain neither a NUL nor a line break.
+# Ids contain neither control characters nor line breaks.
 any_text = st.text(
-    st.characters(
-        exclude_categories=["Cs"], exclude_characters="\0\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-    ),
+    st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]),
     min_size=1,
     max_size=6,
 )

@@ -24,9 +24,10 @@ from recveil.ratings.rating_scale import Locate
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 
-# Characters that no id contains: a NUL, and all line breaks of any program. The pattern means the
-# same in Python, Arrow and Java.
-NOT_IN_IDS = "[\\x00\\x0a-\\x0d\\x1c-\\x1e\\x85\u2028\u2029]"
+# What no id contains: control characters, and all line breaks of any program; but tabs at its ends
+# are blanks. The pattern means the same in Python, Arrow and Java.
+NOT_IN_IDS = "[\\x00-\\x08\\x0a-\\x1f\\x7f\\x85\u2028\u2029]|[^ \\t] *\\t[ \\t]*[^ \\t]"
+_LINE_BREAKS = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 _FOUND_IN_IDS = re.compile(NOT_IN_IDS)
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
@@ -86,9 +87,9 @@ def encode_ids(
 def _require_plain_text(
     column: pa.ChunkedArray, used: NDArray[np.bool_], role: str, locate: Locate
 ) -> None:
-    """Raise a RecveilError for an id with a NUL or a line break.
+    """Raise a RecveilError for an id with a line break or another control character.
 
-    A line break in an id is usually a row of another user, swallowed by a stray quote.
+    A line break or a tab in an id is usually of a row of another user, which a quote swallowed.
     """
     ids = column.chunk(0).dictionary
     if not is_text(ids.type):
@@ -106,13 +107,14 @@ def describe_break(text: str) -> str:
 
     Examples
     --------
-    >>> describe_break("Heat\u2028"), describe_break("Heat\0"), describe_break("Heat 2")
-    ('a line break (U+2028)', 'a NUL (U+0000)', '')
+    >>> describe_break("Heat\u2028"), describe_break("Heat\t2"), describe_break("Heat 2")
+    ('a line break (U+2028)', 'a control character (U+0009)', '')
     """
     if (found := _FOUND_IN_IDS.search(text)) is None:
         return ""
-    what = "a NUL" if found[0] == "\0" else "a line break"
-    return f"{what} (U+{ord(found[0]):04X})"
+    character = "\t" if "\t" in found[0] else found[0]
+    what = "a line break" if character in _LINE_BREAKS else "a control character"
+    return f"{what} (U+{ord(character):04X})"
 
 
 def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
@@ -560,7 +562,7 @@ def user_ids_among(items: Iterable[Any]) -> tuple[str, int] | None:
 
 
 def reject_personal_ids(items: Iterable[Any], *, can_hide: bool = True) -> None:
-    """Raise a RecveilError for ids of items that look personal, or contain line breaks."""
+    """Raise a RecveilError for ids of items that look personal, or contain control characters."""
     breaks = (describe_break(item) for item in items if isinstance(item, str))
     if first := next(filter(None, breaks), ""):
         raise RecveilError(

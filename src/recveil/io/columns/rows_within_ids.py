@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.io.columns.glued_rows import DELIMITER, GluedRows
 from recveil.io.columns.repeated_rows import (
     ESCAPED,
     ESCAPES,
@@ -33,8 +34,6 @@ from recveil.runtime.safe_repr import brief
 
 # An id without the punctuation around it.
 _CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
-# Delimiters of files, and what programs write for these and for line breaks.
-_DELIMITER = re.compile(r"[\x00-\x1f,;|]|::")
 # What separates fields in JSON, XML, HTML and the address of a page, and a field's name in these.
 _MARKUP = re.compile(r"[\x00-\x1f,;|?{}\[\]]|::|(?<=\S)&(?=\S)|<[^<>]*>")
 _QUOTES = " \"'()"
@@ -107,23 +106,31 @@ def find_rows_within(
     n_numbers = sum(map(str.isdigit, labels))
     n_others = len(labels) - n_numbers
     is_numeric = n_numbers >= _NUMBERS and n_others <= max(_OTHERS, _OTHER_SHARE * len(labels))
-    users = [*users]
+    users, items = [*users], [*items]
+    looks = _Looks(users), _Looks(items)
+    glued = GluedRows.among(users, items, looks[0].include)
+    several = [(at, label) for at, label in enumerate(labels) if not label.isalnum()]
+    forms = {
+        at: dict.fromkeys((label, with_plain_numbers(label), *glued.forms(label)))
+        for at, label in several
+    }
     lengths = {len(text) for text in map(str, users) if text.isdigit()}
     if is_numeric and (
-        found := [at for at, text in enumerate(labels) if _has_numbers(text, lengths)]
+        found := [
+            at
+            for at, text in enumerate(labels)
+            if any(_has_numbers(form, lengths) for form in forms.get(at, (text,)))
+        ]
     ):
         return found
-    several = [(at, label) for at, label in enumerate(labels) if not label.isalnum()]
     if not several:
         return []
-    items = [*items]
     n_numbered = sum(str(user).isdecimal() for user in users)
     has_few_numbers = n_numbered < _NUMBERED_SHARE * len(users)
     search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric, has_few_numbers)
-    looks = _Looks(users), _Looks(items)
     fields = _FieldSearch(*looks, search.items.known, is_unrated)
     numbers = fields._replace(are_numbers=True)
-    lists = [at for at, label in several if numbers.finds(label)]
+    lists = [at for at, _ in several if any(map(numbers.finds, forms[at]))]
     # What many ids look like is no fault of a few rows.
     rows = {*lists} if len(lists) <= max(_OTHERS, _OTHER_SHARE * len(labels)) else set()
     apart = _ApartSearch(search.users, search.items, *looks, is_unrated)
@@ -131,10 +138,8 @@ def find_rows_within(
         at
         for at, label in several
         if at in rows
-        or any(
-            search.finds(form) or fields.finds(form) or apart.finds(form)
-            for form in dict.fromkeys((label, with_plain_numbers(label)))
-        )
+        or glued.has_names(label)
+        or any(search.finds(form) or fields.finds(form) or apart.finds(form) for form in forms[at])
     ]
 
 
@@ -195,7 +200,7 @@ class _Text:
 
 
 def _kind(gap: str) -> str:
-    return "," if _DELIMITER.search(gap) else _AROUND.sub("", gap) or " "
+    return "," if DELIMITER.search(gap) else _AROUND.sub("", gap) or " "
 
 
 @brief
@@ -339,7 +344,7 @@ class _FieldSearch(NamedTuple):
 
     def finds(self, label: str) -> bool:
         plain = ESCAPED.sub("\n", label) if ESCAPES.search(label) else label
-        fields = [field.strip(" \"'") for field in _DELIMITER.split(plain)]
+        fields = [field.strip(" \"'") for field in DELIMITER.split(plain)]
         fields = [*filter(None, fields)]
         if len(fields) < (2 if self.is_unrated else 3):
             return False

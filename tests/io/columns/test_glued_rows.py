@@ -1,0 +1,133 @@
+"""Rows within an id whose line breaks were dropped: a rating and the next user are one word."""
+
+import random
+import time
+import uuid
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from error_assertions import raises
+from recveil import read_ratings
+from recveil.io.columns.glued_rows import GluedRows
+from recveil.io.columns.rows_within_ids import find_rows_within
+
+TITLES = ["Heat", "Alien", "Jaws", "The Sting", "Up", "Fargo", "Big Fish", "Se7en", "Toy Story 2"]
+FIRST_NAMES = ["ann", "ben", "cid", "dora", "eve", "finn"]
+NAMES = [f"{name}{tail}" for tail in ("", "a", "b") for name in FIRST_NAMES]
+
+
+def _hex(seed: str, n: int) -> str:
+    return uuid.uuid5(uuid.NAMESPACE_DNS, f"{seed} {n}").hex
+
+
+STYLES = {
+    "letters": ([str(1001 + n) for n in range(18)], [f"i{n + 1}" for n in range(9)]),
+    "numbers": ([str(1001 + n) for n in range(18)], [str(501 + n) for n in range(9)]),
+    "titles": ([str(1001 + n) for n in range(18)], TITLES),
+    "names": (NAMES, TITLES),
+    "short": ([str(101 + n) for n in range(18)], TITLES),
+    "shop": (
+        [f"A{_hex('user', n)[:13].upper()}" for n in range(18)],
+        [f"B0{_hex('item', n)[:8].upper()}" for n in range(9)],
+    ),
+    "uuids": ([_hex("user", n) for n in range(18)], [_hex("item", n) for n in range(9)]),
+}
+ORDERS = ["uir", "iur", "uri", "uirt", "urti", "riu"]
+DELIMITERS = ["\t", ",", ";", "|", "::"]
+
+
+def _glue(rows: list[dict[str, str]], order: str, delimiter: str, end: str = "") -> str:
+    """Return rows as one item id: from the first one's item to the last one's item."""
+    at = order.index("i")
+    lines = [[row[column] for column in order] for row in rows]
+    lines[0], lines[-1] = lines[0][at:], lines[-1][: at + 1]
+    return end.join(delimiter.join(line) for line in lines)
+
+
+def _rows(users: list[str], items: list[str]) -> list[dict[str, str]]:
+    """Return rows of these users, each with all of the items."""
+    return [
+        {"u": user, "i": item, "r": str((3 * n + m) % 5 + 1), "t": str(978_300_000 + 86_400 * m)}
+        for n, user in enumerate(users)
+        for m, item in enumerate(items)
+    ]
+
+
+@pytest.mark.parametrize("end", ["", "\ufeff", "u000a", "u000D"], ids=ascii)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("style", STYLES)
+def test_rows_without_line_breaks_are_found(style, order, end):
+    users, items = STYLES[style]
+    label = _glue(_rows(users[3:5], items), order, ";", end)
+    assert find_rows_within([*items, label], users, [*items, label]) == [len(items)]
+
+
+@pytest.mark.parametrize("order", ["uir", "uirt"])
+@pytest.mark.parametrize("delimiter", DELIMITERS, ids=ascii)
+@pytest.mark.parametrize("style", ["letters", "titles", "shop", "names"])
+def test_rows_of_a_user_who_is_nowhere_else_are_found(style, order, delimiter):
+    users, items = STYLES[style]
+    label = _glue(_rows(users[3:4], items), order, delimiter)
+    others = [user for user in users if user != users[3]]
+    assert find_rows_within([*items, label], others, [*items, label]) == [len(items)]
+
+
+@pytest.mark.parametrize(
+    "label", ["i5,11005,i1", "i5|31005|i1|4", "i5\t4.51005\ti1", "i5;1005i1;3"]
+)
+def test_one_row_is_enough(label):
+    users, items = STYLES["letters"]
+    assert find_rows_within([*items, label], users, [*items, label]) == [len(items)]
+
+
+def test_likes_without_line_breaks_are_found():
+    users, items = STYLES["letters"]
+    label = _glue(_rows(users[3:4], items), "ui", ",")
+    assert find_rows_within([label], users, [*items, label], is_unrated=True) == [0]
+
+
+HONEST = [
+    *("Good, the Bad and the Ugly, The", "Heat, 1995", "Heat,1995,Alien,1979", "Heat|Alien|Jaws"),
+    *("Action|Comedy", "Heat|Action|Comedy", "Up, Up, 13, and Away", "10,000 BC", "12 Angry Men"),
+    *("Heat|3D|Up", "Heat|2x|Up|3x", "Apollo 13,Seven,Se7en", "Heat,2nd,Up,3rd", "Heat;12.99;Up"),
+]
+
+
+@pytest.mark.parametrize("label", HONEST)
+@pytest.mark.parametrize("users", [range(1001, 1041), range(3001, 9000), ["ann", "u12"]], ids=str)
+def test_lists_of_items_and_titles_with_numbers_are_no_rows(users, label):
+    assert find_rows_within([*TITLES, label], users, [*TITLES, label]) == []
+
+
+def test_a_file_with_such_an_id_is_refused_with_the_line(tmp_path):
+    users, items = STYLES["letters"]
+    rows = _rows(users, items)
+    label = _glue(rows[28:36], "uir", ",")
+    lines = [f"{row['u']};{row['i']};{row['r']}" for row in rows[:27] + rows[36:]]
+    text = "\n".join(["user;item;rating", *lines[:27], f"1004;{label};2", *lines[27:]])
+    (tmp_path / "r.csv").write_text(text)
+    with raises("id.row-within") as caught:
+        read_ratings(tmp_path / "r.csv")
+    assert "line 29" in str(caught.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_glued_rows_of_random_tables_are_found(data):
+    users, items = STYLES[data.draw(st.sampled_from(sorted(STYLES)))]
+    order, delimiter = data.draw(st.sampled_from(ORDERS)), data.draw(st.sampled_from(DELIMITERS))
+    draw = random.Random(data.draw(st.integers(0, 2**32)))
+    rows = draw.sample(_rows(users, items), draw.randint(3, 20))
+    label = _glue(rows, order, delimiter)
+    assert find_rows_within([*items, label], users, [*items, label]) == [len(items)], label
+
+
+def test_a_long_id_takes_no_time():
+    users, items = STYLES["letters"]
+    labels = [*items, "1" * 300_000, ",".join(["1" * 240] * 400), ",".join(items * 5_000)]
+    search = GluedRows.among(users, labels, lambda text: False)
+    began = time.process_time()
+    assert [search.forms(label) for label in labels] == [[]] * len(labels)
+    assert time.process_time() - began < 5
