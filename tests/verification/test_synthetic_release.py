@@ -83,7 +83,9 @@ def test_the_private_side_names_people_and_puts_nobody_anywhere(made):
     table = pq.read_table(twin / "assignment.parquet")
     assert table.num_rows == 60
     assert table["published_id"].null_count == 60
-    assert "whose ratings the synthetic users were sampled from" in (twin / "private.json").read_text()
+    assert (
+        "whose ratings the synthetic users were sampled from" in (twin / "private.json").read_text()
+    )
 
 
 def test_the_private_rows_left_out_are_not_counted(made):
