@@ -5,6 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
+import independent
 import independent_form
 import pytest
 from forging import forge
@@ -19,6 +20,7 @@ from recveil.verification import verify
 
 RATINGS = make_ratings(60, 16, 400, seed=1)
 LIKES = RATINGS.as_likes()
+MORE = make_ratings(200, 30, 2500, seed=1)
 # For each kind of release, its table, and how it is made.
 KINDS = {
     "padded": (RATINGS, {"k": 5}),
@@ -32,9 +34,9 @@ KINDS = {
     "co-rated-trust": (RATINGS, {"k": 5, "method": "k-corating", "fill": "trust"}),
     "co-rated-mean": (RATINGS, {"k": 5, "method": "k-corating", "protect": "mean"}),
     "co-rated-likes": (LIKES, {"k": 5, "method": "k-corating"}),
-    "synthetic": (RATINGS, {"epsilon": 20.0, "item_catalog": "as-rated"}),
-    "synthetic-model": (RATINGS, {"epsilon": 20.0, "item_catalog": "as-rated", "layout": "model"}),
-    "synthetic-likes": (LIKES, {"epsilon": 20.0, "item_catalog": "as-rated"}),
+    "synthetic": (MORE, {"epsilon": 20.0, "item_catalog": "as-rated"}),
+    "synthetic-model": (MORE, {"epsilon": 20.0, "item_catalog": "as-rated", "layout": "model"}),
+    "synthetic-likes": (MORE.as_likes(), {"epsilon": 20.0, "item_catalog": "as-rated"}),
 }
 # What may be added or left out together: the maker can publish both forms of the same rows.
 ALLOWED = {
@@ -143,6 +145,14 @@ def test_no_setting_has_a_value_that_the_others_rule_out(copy_of, kind, changes)
     forge(folder, lambda told: told["settings"].update(changes))
     assert _is_refused(folder)
     assert _second_checker(json.loads((folder / "release.json").read_text()))
+
+
+@pytest.mark.parametrize("number", [1.0, 30.0])
+def test_user_counts_are_those_of_the_records(copy_of, number):
+    folder = copy_of("synthetic")
+    forge(folder, lambda told: told["settings"].update(user_counts=[number] * 128))
+    assert _is_refused(folder)
+    assert list(independent.problems(folder))
 
 
 @pytest.mark.parametrize(

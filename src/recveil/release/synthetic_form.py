@@ -134,6 +134,8 @@ _BINS = 24
 MOST_OMITTED = 0.99
 # Smallest share of ratings at a level, as a part of the largest, and what rounding cuts can take.
 LEAST_LEVEL_SHARE, _ROUNDED_CUTS = 1e-3, 1e-6
+# Largest part of the items that a synthetic user has.
+MOST_SAMPLED = 0.95
 # Users' mean ratings and their squares; kinds of items: with factors, published, and the rest.
 _MEANS, _KINDS = 2, 3
 

@@ -17,7 +17,13 @@ from recveil.ratings import RatingScale
 from recveil.release.manifest import Manifest
 from recveil.release.records import Records
 from recveil.release.specs.synthetic import SYNTHETIC
-from recveil.release.synthetic_form import DIGITS, LEAST_LEVEL_SHARE, rating_levels, tenths_of
+from recveil.release.synthetic_form import (
+    DIGITS,
+    LEAST_LEVEL_SHARE,
+    MOST_SAMPLED,
+    rating_levels,
+    tenths_of,
+)
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -263,7 +269,7 @@ def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-
     """Mark each user's items by systematic sampling; log-odds become probabilities in place."""
     n_users, n_items = odds.shape
     for user in prange(n_users):
-        wanted = min(activity[user], 0.95 * n_items)
+        wanted = min(activity[user], MOST_SAMPLED * n_items)
         offset = 0.0
         for _ in range(60):
             total, slope = 0.0, 1e-9
