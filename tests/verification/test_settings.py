@@ -155,6 +155,13 @@ def test_user_counts_are_those_of_the_records(copy_of, number):
     assert list(independent.problems(folder))
 
 
+def test_padded_rows_are_no_simple_ones(copy_of):
+    folder = copy_of("padded")
+    forge(folder, lambda told: told["settings"].update(homogenize="simple"))
+    assert _is_refused(folder)
+    assert list(independent.problems(folder))
+
+
 @pytest.mark.parametrize(
     "change",
     [
