@@ -12,6 +12,7 @@ so that words which somebody added cannot be seen by who knows nothing of recvei
 import csv
 import hashlib
 import json
+import math
 import re
 import struct
 from collections import Counter, defaultdict
@@ -239,10 +240,29 @@ def problems_of_rows(records, found, told):
     is_full = settings["method"] == "words by shares" or settings.get("homogenize") == "padded"
     if is_full and any(len(items) < found["items"] for _, items, *_ in records):
         yield "a row lacks an item"
+    if settings.get("homogenize") == "simple" and told["diversity"]["l"] == 1:
+        people, *_ = classes(records, told)
+        for _, items, labels, beside in records:
+            n = people[digest_of(items, labels, beside[0][1], told)]
+            if not all(is_mean(label, n, told) for label in set(labels)):
+                yield "a label that is no mean of so many ratings"
     if "crowd" in settings:
         rows = [dict(zip(items, labels, strict=True)) for _, items, labels, _ in records]
         if fewest_crowds(rows) * max(settings["crowd"], told["k"]) > found["users"]:
             yield "more values of items than such crowds can have"
+
+
+def is_mean(label, most, told):
+    """Whether whole steps of so many people at most have this mean, rounded to the grid."""
+    scale, grid = told["scale"], grid_of(told) or 0
+    if scale["step"] is None or not math.isfinite(label):  # the latter is said elsewhere
+        return True
+    slack = grid / 2 + 0.001 * scale["step"] + 1e-6 * max(abs(scale["low"]), abs(scale["high"]))
+    for n in range(1, min(most, 20) + 1):
+        part = scale["step"] / n
+        if abs(label - scale["low"] - round((label - scale["low"]) / part) * part) <= slack:
+            return True
+    return most >= 20
 
 
 def fewest_crowds(rows):

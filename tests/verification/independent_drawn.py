@@ -95,6 +95,11 @@ def problems_of_people(records, told):
     if told["counts"] != found:
         yield "counts"
     yield from problems_of_items(found["items"], told)
+    lengths, asked = [len(items) for _, items, *_ in records], told["settings"]["activity"]
+    if lengths and (
+        max(lengths) > asked[-1] + 1 or min(lengths) < min(asked[0], 0.95 * found["items"]) - 1
+    ):
+        yield "longer or shorter records than people were asked for"
     if not told["settings"].get("label_step") and not are_likes(told):
         yield "no grid of labels"
 

@@ -4,6 +4,7 @@ What it may say is a closed list, typed here by hand after docs/reference/releas
 other key or word could say who somebody is. It shares nothing with recveil.
 """
 
+import itertools
 import json
 import math
 import re
@@ -197,7 +198,8 @@ def crowd(value, told):
 
 
 def share(value, _):
-    return type(value) is float and 0 <= value <= 1
+    """At least a hundredth is of published items, and four decimals are told."""
+    return type(value) is float and 0 <= value <= 0.99 and round(value, 4) == value
 
 
 def numbers(low, high, *, count=None, most=MOST, order=None):
@@ -251,7 +253,7 @@ def settings_of(told, number):
     if number == 6 or (
         number >= 8 and "ratings" in told["settings"]
     ):  # of likes: nothing stands there that is about ratings
-        rest = {"k-coRating": {"grouping": one_of(*BY_FILL)}}
+        rest = {"k-coRating": {"grouping": one_of(*BY_FILL[:2])}}
         rest |= {"sparse rows": {"crowd": crowd} | left_out(given)}
         rest["synthetic people"] = {
             "noise": one_of("gaussian", "none"),
@@ -282,7 +284,7 @@ def settings_of(told, number):
         rest |= {"trust": one_of("worked out", "stated")} if given.get("fill") == "trust" else {}
         rest |= {"label_step": step} if given.get("protect") == "mean" else {}
     elif method == "words by shares" and number in (7, 9):
-        rest = {"homogenize": one_of("commonest", "shares"), "grouping": class_of(*GROUPINGS)}
+        rest = {"homogenize": one_of("commonest", "shares"), "grouping": one_of(*GROUPINGS[:-2])}
     elif method == "sparse rows" and number >= 3:
         rest = {"crowd": crowd}
         rest |= left_out(given) if number >= 5 else {}
@@ -437,6 +439,7 @@ def problems_of_settings(told):
         return
     if "words" in told["scale"]:
         yield from problems_of_worded(told["scale"], given)
+    yield from problems_together(told, given, number)
     if "ratings" in given and told["scale"] != {"low": 1.0, "high": 1.0, "step": 1.0}:
         yield "likes are 1"
     for name, right in expected.items():
@@ -452,6 +455,40 @@ def problems_of_settings(told):
     is_plain = told["levels"] is False and told["diversity"] == {"b": 1, "l": 1}
     if not is_plain and given["method"] != "predictive anonymization":
         yield "levels or diversity of a method that has none"
+
+
+def problems_of_levels(given):
+    """Of any two levels, one has no more than a thousand times the ratings of the other."""
+    below = [0, *((1 + math.erf(cut / math.sqrt(2))) / 2 for cut in given.get("cuts", ())), 1]
+    shares = [high - low for low, high in itertools.pairwise(below)]
+    if min(shares) < 0.001 * max(shares) - 1e-6:
+        yield "a level without ratings"
+
+
+def problems_together(told, given, number):
+    """Each value is one, but no release has them together."""
+    yield from problems_of_levels(given)
+    scale, step = told["scale"], told["scale"]["step"]
+    if "labels" in given and (given["homogenize"] != "padded" or told["levels"]):
+        yield "predictions alone are in padded rows of one size"
+    is_sparse, predicts = given["method"] == "sparse rows", "labels" in given
+    if number == 9 and (is_sparse > ("rare_items" in given) or predicts > ("rare_labels" in given)):
+        yield "nothing is told of rare items"
+    if told["levels"] and given.get("grouping") in GROUPINGS[:-2]:
+        yield "a grouping without levels"
+    if (scale["low"] == scale["high"]) and "ratings" not in given and number == 9:
+        yield "one value, and no likes"
+    if given["method"] == "words by shares" and "words" not in scale:
+        yield "no words"
+    if given.get("round_fills") is True and step is None and scale["low"] < scale["high"]:
+        yield "nothing to round to"
+    tenth = (step or (scale["high"] - scale["low"]) / 10 or 1.0) / 10
+    usual = step if "words" in scale else float(f"{tenth:.6g}")
+    if ("crowd" in given or "fill" in given) and given.get("label_step", usual) != usual:
+        yield "another grid than the usual one"
+    own = [name.removesuffix(OWN) for name in given.values() if OWN in str(name)]
+    if number == 9 and not set(own) <= {"FunkSVD", "ItemMean", *GROUPINGS}:
+        yield "parameters of what has none"
 
 
 def problems_of_worded(scale, given):

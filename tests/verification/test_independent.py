@@ -22,7 +22,7 @@ PREDICTIVE = {
     "method": "predictive anonymization",
     "homogenize": "simple",
     "predictor": "FunkSVD",
-    "grouping": "KGather",
+    "grouping": "LevelGather",
     "label_step": None,
 }
 

@@ -22,7 +22,7 @@ from recveil.clustering import (
 from recveil.clustering.base import Grouping
 from recveil.clustering.level_gather import LevelGrouping
 from recveil.predict import FunkSVD, ItemMean, Padder, Predictor
-from recveil.release.settings import CUSTOM_SUFFIX
+from recveil.release.method import CUSTOM_SUFFIX
 from recveil.runtime.errors import RecveilError
 
 # How to make each from a seed, which a mean does not need.

@@ -12,6 +12,8 @@ from recveil.runtime.errors import describe_count
 from recveil.runtime.safe_repr import brief
 
 Settings = Mapping[str, Any]
+# Suffix to the name of a built-in class with non-default parameters.
+CUSTOM_SUFFIX = ", with parameters of its own"
 
 
 @brief
@@ -130,6 +132,47 @@ def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]
             f"{describe_count(counts['items'], 'item')}, but "
             f"{counts['records']:,} rows hold {counts['values']:,} values in all"
         )
+
+
+def usual_step(scale: Mapping[str, Any]) -> float:
+    """Return the usual step of published values, from the numbers of a scale.
+
+    It is a tenth of the scale's step, where a continuous scale counts as having ten; labels have
+    nothing between them.
+
+    Examples
+    --------
+    >>> usual_step({"low": 1.0, "high": 5.0, "step": 1.0})
+    0.1
+    """
+    step: float | None = scale["step"]
+    if step is not None and scale.get("labels"):
+        return step
+    return float(f"{(step or (scale['high'] - scale['low']) / 10 or 1.0) / 10:.6g}")
+
+
+def problems_of_usual_step(settings: Settings, scale: Mapping[str, Any]) -> Iterator[str]:
+    """Report values on another grid than the usual one, where the method has no other."""
+    if settings.get("value_step") != usual_step(scale):
+        yield (
+            f"settings: value_step is {settings.get('value_step')!r:.60}; this method has "
+            f"{usual_step(scale):g} on this scale"
+        )
+
+
+def problems_of_suffix(settings: Settings, name: str, classes: tuple[str, ...]) -> Iterator[str]:
+    """Report a class with parameters of its own that is none of those that can have them.
+
+    Examples
+    --------
+    >>> named = {"fill": "trust, with parameters of its own"}
+    >>> list(problems_of_suffix(named, "fill", ()))
+    ["settings: fill is 'trust', which has no parameters of its own"]
+    """
+    stated = str(settings.get(name))
+    part = stated.removesuffix(CUSTOM_SUFFIX)
+    if part != stated and part not in classes:
+        yield f"settings: {name} is {part!r:.60}, which has no parameters of its own"
 
 
 @dataclass(frozen=True)

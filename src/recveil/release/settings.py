@@ -8,12 +8,17 @@ from typing import Any
 from recveil.io.columns.feedback import COUNT_SCALE
 from recveil.release.claim import NEIGHBOURS_SINCE, claim_kind, stated_kind
 from recveil.release.earlier_formats import RENAMED_SINCE
-from recveil.release.method import OF_COUNTS, Method, PublicSetting, Settings, publishes_likes
+from recveil.release.method import (
+    CUSTOM_SUFFIX,
+    OF_COUNTS,
+    Method,
+    PublicSetting,
+    Settings,
+    publishes_likes,
+)
 from recveil.release.records import hides_items
 from recveil.release.registry import all_methods, find_method
 
-# Suffix to the name of a built-in class with non-default parameters.
-CUSTOM_SUFFIX = ", with parameters of its own"
 _LARGEST_STEP = 1e12
 # The format that is written. Before, differentially private releases had a format of their own
 # since `NEIGHBOURS_SINCE`, and so had others of implicit feedback and of labels.
@@ -68,6 +73,8 @@ def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
     scale = manifest["scale"]
     if likes and [scale["low"], scale["high"], scale["step"]] != [1, 1, 1]:
         yield "scale: implicit feedback has the value 1 alone; expected 1.0, 1.0 and 1.0"
+    if not likes and number >= RENAMED_SINCE and scale["low"] == scale["high"]:
+        yield "scale: it has one value, which only implicit feedback has; settings lack 'feedback'"
 
 
 def _problems_of_labels(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -79,11 +86,13 @@ def _problems_of_labels(manifest: Mapping[str, Any]) -> Iterator[str]:
             f"scale: before format {NEIGHBOURS_SINCE}, the format of labels is "
             f"{_OF_LABELS}, and of nothing else"
         )
+    method = find_method(settings)
     if not labelled:
+        if method is not None and method.takes_unordered:
+            yield "scale: this method publishes labels, but the scale has none"
         return
     if settings.get("value_step", 1.0) != 1.0:
         yield "settings: value_step is not 1, but there is no value between two labels"
-    method = find_method(settings)
     if method is not None and method.takes_unordered == (manifest["scale"]["ordered"] is True):
         yield "scale: this method needs labels with another order, or without one"
     if settings.get("round_fills", True) is not True:

@@ -130,6 +130,12 @@ THRESHOLD_SHARE = 0.1
 _SPLIT_WITHIN, _REACHED_WITHIN = 1e-9, 1e-6
 # Maximum number of bins of users by user count.
 _BINS = 24
+# Of users' ratings, at least a hundredth is on published items.
+MOST_OMITTED = 0.99
+# Smallest share of ratings at a level, as a part of the largest, and what rounding cuts can take.
+LEAST_LEVEL_SHARE, _ROUNDED_CUTS = 1e-3, 1e-6
+# Largest part of the items that a synthetic user has.
+MOST_SAMPLED = 0.95
 # Users' mean ratings and their squares; kinds of items: with factors, published, and the rest.
 _MEANS, _KINDS = 2, 3
 
@@ -183,6 +189,7 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
     ledger, likes = claim.ledger, publishes_likes(manifest["settings"])
     yield from _problems_of_claim(claim)
     yield from _problems_of_activity(manifest, ledger)
+    yield from _problems_of_share(manifest["settings"])
     if not likes:
         yield from _problems_of_levels(manifest["settings"], scale)
     if number >= _DIRECTIONS_SINCE and not likes:
@@ -244,6 +251,16 @@ def _problems_of_activity(manifest: Mapping[str, Any], ledger: Ledger | None) ->
         )
 
 
+def _problems_of_share(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Report a share of omitted items that is not rounded, or that leaves nothing to publish."""
+    share = settings.get("omitted_share")
+    if type(share) is float and not (share <= MOST_OMITTED and round(share, 4) == share):
+        yield (
+            f"settings: omitted_share is {share:g}; expected at most {MOST_OMITTED:g}, with at "
+            f"most 4 decimal places"
+        )
+
+
 def _problems_of_levels(settings: Mapping[str, Any], scale: "RatingScale") -> Iterator[str]:
     """Report invalid numbers in the distribution of ratings."""
     cuts, spreads = (_numbers_of(settings, name) for name in ("cutpoints", "spreads"))
@@ -253,10 +270,22 @@ def _problems_of_levels(settings: Mapping[str, Any], scale: "RatingScale") -> It
     n_cuts = rating_levels(scale).size - 1
     if cuts.size != n_cuts or not (np.diff(cuts) > 0).all():
         yield f"settings: cutpoints are not {n_cuts} ascending numbers, between levels of {scale}"
+    elif not _has_all_levels(cuts):
+        yield (
+            f"settings: cutpoints leave a level with less than a {1 / LEAST_LEVEL_SHARE:,.0f}th of "
+            f"the ratings of the most frequent one, which no fit does"
+        )
     if spreads.size != 2 or not ((spreads > 0) & (spreads <= 1)).all():
         yield "settings: spreads are not two numbers above 0, and at most 1"
     if settings.get("value_step") not in (tenths_of(scale), scale.step):
         yield f"settings: value_step is neither the step of the scale {scale} nor a tenth of it"
+
+
+def _has_all_levels(cuts: NDArray[np.float64]) -> bool:
+    """Return whether each level has a share of ratings that a fit can give it."""
+    below = [math.erfc(-cut / math.sqrt(2)) / 2 for cut in cuts.tolist()]
+    shares = np.diff(below, prepend=0, append=1)
+    return bool(shares.min() >= LEAST_LEVEL_SHARE * shares.max() - _ROUNDED_CUTS)
 
 
 def _numbers_of(settings: Mapping[str, Any], name: str) -> NDArray[np.float64] | None:

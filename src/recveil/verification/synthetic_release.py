@@ -1,5 +1,6 @@
 """Verification of synthetic releases: their files, and epsilon from the ledger."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow as pa
 from recveil.release.claim import Claim
 from recveil.release.earlier_formats import model_column
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
+from recveil.release.synthetic_form import MOST_SAMPLED
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError
 from recveil.verification.ids_in_items import line_breaks_in_items
@@ -167,9 +169,29 @@ def _verification(
 
 def _read_users(paths: list[Path], manifest: Manifest, violations: Violations) -> _Found:
     file = PublishedFile(paths, manifest, manifest.claim.about)
-    users = sum(len(block.user_ids) for block in file.blocks(violations))
+    users, lengths = 0, Counter[int]()
+    for block in file.blocks(violations):
+        users += len(block.user_ids)
+        lengths.update(np.diff(block.indptr).tolist())
+    violations += _wrong_lengths(manifest, sorted(lengths), len(file.items))
     counts = {"users": users, "values": file.n_values, "items": len(file.items)}
     return counts, tuple(file.schema.names), file.items
+
+
+def _wrong_lengths(manifest: Manifest, lengths: list[int], n_items: int) -> Iterator[Violation]:
+    """Report records beyond the user counts, of which the sampler misses each by less than one."""
+    user_counts = manifest.settings.get("user_counts")
+    if not lengths or not isinstance(user_counts, list) or not user_counts:
+        return
+    if not all(type(number) is float for number in user_counts):
+        return  # reported with the settings
+    least = min(user_counts[0], MOST_SAMPLED * n_items) - 1
+    if lengths[0] < least or lengths[-1] > user_counts[-1] + 1:
+        problem = (
+            f"settings: user_counts are {user_counts[0]:g} to {user_counts[-1]:g}, but records "
+            f"have {lengths[0]:,} to {lengths[-1]:,} items"
+        )
+        yield Violation.of_file(MANIFEST, problem)
 
 
 def _read_model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -> _Found:

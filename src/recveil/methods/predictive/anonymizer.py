@@ -43,6 +43,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import levels_by_rule
 from recveil.release.claim import Claim
 from recveil.release.exact_ratings import count_exact_ratings
+from recveil.release.method import usual_step
 from recveil.release.records import Groups, Records
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.runtime.errors import RecveilError, describe_count, quoted
@@ -361,8 +362,7 @@ def value_step(round_values: str | float, scale: RatingScale) -> float | None:
     if round_values == "none":
         return None
     if round_values in ("usual", "tenth"):
-        # A continuous scale counts as having ten steps.
-        return float(f"{(scale.step or scale.range / 10 or 1.0) / 10:.6g}")
+        return usual_step(scale.to_json())
     if round_values == "scale":
         if scale.step is None:
             raise RecveilError(

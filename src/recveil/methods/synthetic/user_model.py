@@ -17,7 +17,13 @@ from recveil.ratings import RatingScale
 from recveil.release.manifest import Manifest
 from recveil.release.records import Records
 from recveil.release.specs.synthetic import SYNTHETIC
-from recveil.release.synthetic_form import DIGITS, rating_levels, tenths_of
+from recveil.release.synthetic_form import (
+    DIGITS,
+    LEAST_LEVEL_SHARE,
+    MOST_SAMPLED,
+    rating_levels,
+    tenths_of,
+)
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -26,8 +32,8 @@ from recveil.runtime.threads import one_thread
 Numbers = NDArray[np.float64]
 Small = NDArray[np.float32]
 
-# Smallest share, and smallest part of the variance.
-_LEAST_SHARE, _LEAST_PART = 1e-3, 0.02
+# Smallest part of the variance.
+_LEAST_PART = 0.02
 # Number of points of lookup tables on the latent scale, and their range.
 _PLACES, _FAR = 2_001, 8.0
 
@@ -78,7 +84,7 @@ def learn_labels(
     spread_of_users : float
         Variance of users' true mean ratings, scaled to -1 to 1.
     """
-    shares = np.maximum(level_shares, _LEAST_SHARE * max(level_shares.max(), 1e-12))
+    shares = np.maximum(level_shares, LEAST_LEVEL_SHARE * max(level_shares.max(), 1e-12))
     shares = shares / shares.sum()
     cuts = np.asarray(ndtri(np.cumsum(shares)[:-1]))
     at = moved(levels, scale)
@@ -263,7 +269,7 @@ def _pick(odds, activity, orders, order_of, starts, picked):  # type: ignore[no-
     """Mark each user's items by systematic sampling; log-odds become probabilities in place."""
     n_users, n_items = odds.shape
     for user in prange(n_users):
-        wanted = min(activity[user], 0.95 * n_items)
+        wanted = min(activity[user], MOST_SAMPLED * n_items)
         offset = 0.0
         for _ in range(60):
             total, slope = 0.0, 1e-9

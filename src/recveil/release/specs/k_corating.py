@@ -1,6 +1,10 @@
 """Public description of k-coRating (Zhang et al.)."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from recveil.release.claim import card_text
+from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
     OF_LIKES,
     Method,
@@ -8,6 +12,8 @@ from recveil.release.method import (
     PublicSetting,
     Settings,
     Variant,
+    problems_of_suffix,
+    problems_of_usual_step,
     publishes_likes,
     publishes_ratings,
 )
@@ -16,6 +22,7 @@ from recveil.release.specs.predictive import GROUPING_NAMES
 FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
 # The supported groupings and their names.
 CO_RATED_GROUPINGS = ("gecom", "supports", *GROUPING_NAMES)
+GROUPINGS_OF_LIKES = ("gecom", "supports")
 _PANEL = "k-coRating"
 _FILLED = "Real ratings stay; cells are added until k users have the same items, filled with"
 _CO_RATED, _AVERAGED = "#CC79A7", "#009E73"
@@ -32,6 +39,25 @@ LIKES_UNDONE = (
     "1.00 from all items of a user, 0.92 from sixteen, and 0.77 from eight (0.5 is a random "
     "guess). Better attacks may infer more."
 )
+
+
+def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
+    """Report settings that k-coRating never publishes together."""
+    settings, scale = manifest["settings"], manifest["scale"]
+    if publishes_likes(settings):
+        if settings.get("grouping") not in GROUPINGS_OF_LIKES:
+            yield (
+                f"settings: grouping is {settings.get('grouping')!r:.60}; implicit feedback has "
+                f"{' or '.join(GROUPINGS_OF_LIKES)}"
+            )
+        return
+    if number >= RENAMED_SINCE:
+        yield from problems_of_suffix(settings, "fill", ())
+    is_continuous = scale["step"] is None and scale["high"] > scale["low"]
+    if is_continuous and settings.get("round_fills") is True:
+        yield "settings: round_fills is true, but a continuous scale has nothing to round to"
+    if _averages(settings):
+        yield from problems_of_usual_step(settings, scale)
 
 
 def _value_grid(settings: Settings, step: float | None) -> float | None:
@@ -161,6 +187,7 @@ K_CORATING = Method(
     first_format=1,
     one_person_each=True,
     keeps_items=lambda settings: not _averages(settings),
+    problems=_problems,
     value_grid=_value_grid,
     publishers_word=lambda settings: (
         ("That values were permuted (protect = shuffle) is stated by the publisher.",)

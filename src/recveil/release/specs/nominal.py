@@ -36,7 +36,7 @@ NOMINAL = Method(
     settings=(
         PublicSetting("method", ("nominal labels",)),
         PublicSetting("homogenize", ("commonest", "shares")),
-        PublicSetting("grouping", GROUPINGS, any_class=True),
+        PublicSetting("grouping", GROUPINGS[:-2]),  # without those for privacy levels
     ),
     claim_of=lambda _: "identical-rows",
     card=card_text("nominal"),

@@ -1,6 +1,10 @@
 """Public description of predictive anonymization."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from recveil.release.claim import card_text
+from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
     Method,
     Option,
@@ -8,6 +12,7 @@ from recveil.release.method import (
     Settings,
     Variant,
     problems_of_full_rows,
+    problems_of_suffix,
 )
 
 # The built-in names; any other predictor or grouping is a custom class.
@@ -16,6 +21,10 @@ GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
     *("UnionSplit", "LevelGather", "BisectingOneKGather"),
 )
+# Those without a smallest size for each user; the last two have one.
+_UNIFORM_GROUPINGS = GROUPINGS[:-2]
+# Predictors that may have parameters of their own; the others are named by their class.
+_PARAMETERIZED = ("FunkSVD", "ItemMean")
 # A release by Spark: factors by MLlib, and k-gather in bins of users.
 SPARK_PREDICTOR, SPARK_GROUPING = "ALS", "KGatherInBins"
 # Names of the choices; the first is the default.
@@ -77,6 +86,21 @@ def _is_padded(settings: Settings) -> bool:
 def _made_before(settings: Settings) -> tuple[str, ...]:
     is_old = "method" in settings and "values_below_k" not in settings
     return (MODEL_LONE_UNDONE,) if is_old and _is_predicted(settings) else ()
+
+
+def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
+    """Report settings that predictive anonymization never publishes together."""
+    settings, has_levels = manifest["settings"], manifest["levels"] is True
+    if _is_predicted(settings) and not _is_padded(settings):
+        yield "settings: values are predicted, but rows are not padded, so that they are ratings"
+    if _is_predicted(settings) and has_levels:
+        yield "settings: values are predicted, which no release with privacy levels has"
+    if has_levels and settings.get("grouping") in _UNIFORM_GROUPINGS:
+        yield f"settings: the grouping {settings['grouping']} has no privacy levels"
+    if number < RENAMED_SINCE:
+        return
+    for name, classes in (("predictor", _PARAMETERIZED), ("grouping", GROUPINGS)):
+        yield from problems_of_suffix(settings, name, classes)
 
 
 def _undone_by(settings: Settings) -> tuple[str, ...]:
@@ -210,6 +234,7 @@ PREDICTIVE = Method(
     takes_diversity=True,
     keeps_items=lambda settings: not _is_padded(settings),
     averages_raters=lambda settings: not _is_padded(settings),
+    problems=_problems,
     problems_of_rows=lambda settings, _, counts: (
         problems_of_full_rows("padded", counts) if _is_padded(settings) else iter(())
     ),

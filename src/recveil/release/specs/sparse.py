@@ -1,6 +1,7 @@
 """Public description of sparse rows."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from recveil.release.claim import card_text
 from recveil.release.method import (
@@ -10,6 +11,7 @@ from recveil.release.method import (
     PublicSetting,
     Settings,
     Variant,
+    problems_of_usual_step,
     publishes_ratings,
 )
 
@@ -76,6 +78,12 @@ def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> 
         )
 
 
+def _problems(manifest: Mapping[str, Any], _format: int) -> Iterator[str]:
+    """Report values on another grid than that of sparse rows."""
+    if publishes_ratings(manifest["settings"]):
+        yield from problems_of_usual_step(manifest["settings"], manifest["scale"])
+
+
 SPARSE = Method(
     name="sparse",
     title="sparse rows",
@@ -122,6 +130,7 @@ SPARSE = Method(
         ),
     ),
     first_format=3,
+    problems=_problems,
     problems_of_rows=_problems_of_rows,
     value_grid=lambda settings, step: (
         settings.get("value_step") if publishes_ratings(settings) else step
