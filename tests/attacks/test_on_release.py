@@ -165,7 +165,8 @@ def test_ratings_of_another_table(four_people, two_groups):
 class TestMembership:
     def test_raw_rows_tell_who_is_inside(self, invented):
         result = infer_membership(invented, InGroups(), Adversary(known=8), seed=1)
-        assert result.auc.low > 0.9
+        assert result.auc.rate == 1
+        assert result.auc.low > 0.8  # there are 21 non-members
         # Half of those who could be scored chose the score.
         assert 300 - result.skipped - 2 <= 2 * result.auc.trials <= 300 - result.skipped
         assert result.auc.trials == result.members + result.nonmembers

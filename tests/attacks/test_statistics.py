@@ -8,7 +8,9 @@ from sklearn.metrics import roc_auc_score
 from error_assertions import raises
 from recveil.attacks import area_under_curve, mean_interval, wilson_interval
 from recveil.attacks.guesses import _deviation, _find_top, _sum_likelihoods, _sum_up
-from recveil.attacks.statistics import ratio_interval
+from recveil.attacks.inference.rated_cells import _area, _share
+from recveil.attacks.membership.shadow_models import area_over_clusters
+from recveil.attacks.statistics import difference_of_means, ratio_interval, share_interval
 
 ONE_EACH = np.empty(0, np.int64)
 
@@ -137,3 +139,38 @@ class TestRatioInterval:
 
     def test_of_nothing_there_is_no_rate(self):
         assert ratio_interval([], []).trials == 0
+
+
+RATES = {
+    "of targets": lambda end: wilson_interval(13 * end, 13),
+    "of clusters": lambda end: ratio_interval([2 * end] * 6 + [end], [2] * 6 + [1]),
+    "of marked cells": lambda end: _share(np.full((6, 5), bool(end)), np.eye(6, 5) > 0),
+    "of ranked cells": lambda end: _area((np.eye(6, 5) > 0) == end, np.eye(6, 5) > 0),
+    "of scores": lambda end: area_under_curve([end] * 9, [1 - end] * 7),
+    "of shadows": lambda end: area_over_clusters(
+        *(np.tile([end, 1.0 - end], (9, 4)), np.tile([True, False], (9, 4)))
+    ),
+    "of means": lambda end: share_interval([float(end)] * 8),
+}
+
+
+class TestAtTheEnds:
+    """A rate of 0 or 1 in a few trials is not certain, however it is computed."""
+
+    @pytest.mark.parametrize("end", [0, 1])
+    @pytest.mark.parametrize("name", RATES)
+    def test_no_interval_has_no_width(self, name, end):
+        rate, low, high, trials = RATES[name](end)
+        assert (rate, trials > 1) == (end, True)
+        assert low == 0 or end
+        assert high == 1 or not end
+        assert 0.1 < high - low < 0.7
+
+    def test_a_share_of_marked_cells_is_as_certain_as_its_rows(self):
+        marked, of = np.zeros((4, 9), bool), np.ones((4, 9), bool)
+        of[2:] = False
+        assert _share(marked, of)[1:] == (0, wilson_interval(0, 2).high, 18)
+
+    def test_a_difference_to_a_mean_at_an_end_is_as_wide(self):
+        excess = difference_of_means(share_interval([1.0] * 9), share_interval([0.0] * 9))
+        assert excess.mean - excess.low > 0.3

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.comparison import Row, choose_setting, frontier, utility_of
+from recveil.comparison import AXES, Row, choose_setting, frontier, utility_of
 from recveil.comparison.rows import shares_of
 from recveil.report.comparison.text import (
     caveats_of,
@@ -365,6 +365,16 @@ def test_a_proof_outweighs_the_interval():
     row = made("padded", 10, "k-anonymity", 0.119, 0.95)
     assert choose_setting([row], 0.1).row == row
     assert choose_setting([row._replace(bound=None)], 0.1).row is None
+
+
+def test_adversaries_who_attacked_nobody_are_named():
+    """The strongest adversary is the strongest of those who could attack somebody."""
+    rows = [row._replace(adversaries_without_targets="close friend; reviewer") for row in TABLE]
+    (warning,) = risk_warnings(rows)
+    assert "close friend, reviewer" in warning
+    assert risk_warnings(rows, AXES["membership"]) == risk_warnings(TABLE, AXES["membership"])
+    (warning,) = risk_warnings([rows[0]._replace(adversaries_without_targets="x"), *TABLE[1:]])
+    assert ": x." in warning
 
 
 def test_warnings():

@@ -118,3 +118,12 @@ def test_a_rate_of_nobody_attacked_is_none(plain_evaluation):
     row = to_row(Cell("key", Setting("padded", 5), evaluation=evaluation))
     assert (row.risk, row.risk_low, row.risk_high, row.class_risk) == (None,) * 4
     assert (row.targets, row.most_targets_attacked) == (200, 0)
+
+
+def test_adversaries_without_targets_are_those_who_attacked_nobody(plain_evaluation):
+    cell = Cell("key", Setting("padded", 5), evaluation=plain_evaluation(attacked=0))
+    row, names = to_row(cell), [attack["name"] for attack in cell.attacks]
+    assert names
+    assert row.adversaries_without_targets == "; ".join(names)
+    attacked = Cell("key", Setting("padded", 5), evaluation=plain_evaluation())
+    assert to_row(attacked).adversaries_without_targets is None

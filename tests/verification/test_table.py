@@ -13,6 +13,7 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.io.formats.wide_matrix import OTHER_CELLS
 from recveil.methods import PredictiveAnonymizer
+from recveil.publish import convert
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
@@ -146,6 +147,15 @@ class TestAnyFile:
             verify(file, k=0)
         assert "k is 0" in str(error.value)
         assert verify(file, k=1).holds
+
+    def test_parts_in_a_folder_have_a_remedy_that_works(self, tmp_path):
+        for part in range(2):
+            rows = [f"u{2 * part + user},{item},5" for user in range(2) for item in "ab"]
+            (tmp_path / f"part-{part}.csv").write_text("\n".join(["user,item,rating", *rows]))
+        with raises("release.not-found", f"recveil convert {tmp_path} FILE.parquet"):
+            verify(tmp_path, k=4)
+        convert(tmp_path, tmp_path.with_suffix(".parquet"))
+        assert verify(tmp_path.with_suffix(".parquet"), k=4).holds
 
     def test_folders_and_missing_files(self, tmp_path):
         with raises("release.not-found"):

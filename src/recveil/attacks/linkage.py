@@ -10,7 +10,13 @@ from recveil.attacks.adversary import Adversary
 from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.reidentification.on_release import best_guesses
 from recveil.attacks.reidentification.residuals import Residuals, find_residuals
-from recveil.attacks.statistics import Interval, Mean, mean_interval, wilson_interval
+from recveil.attacks.statistics import (
+    Interval,
+    Mean,
+    mean_interval,
+    share_interval,
+    wilson_interval,
+)
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError, describe_count
 
@@ -365,7 +371,7 @@ def infer_links(
     others[order] = inside[np.roll(order, 1)]
     rows = _Rows.of(first, ratings), _Rows.of(second, ratings)
     shares = _shares(ratings, *rows, inside, others)
-    return InferredLinks(**{name: mean_interval(share) for name, share in shares.items()})
+    return InferredLinks(**{name: share_interval(share) for name, share in shares.items()})
 
 
 def _is_full(table: AttackTarget) -> bool:

@@ -117,6 +117,19 @@ def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.9
     return Interval(rate, low, high, n)
 
 
+def wide_at_ends(rate: float, half: float, trials: int, n_clusters: int) -> Interval:
+    """Return a rate with a half-width; without variance at 0 or 1, with Wilson's ends for clusters.
+
+    Examples
+    --------
+    >>> wide_at_ends(0.0, 0.0, 13, 4).high == wilson_interval(0, 4).high
+    True
+    """
+    if half == 0 and rate in (0, 1):
+        return wilson_interval(rate * n_clusters, n_clusters)._replace(trials=trials)
+    return Interval(rate, max(0.0, rate - half), min(1.0, rate + half), trials)
+
+
 class Mean(NamedTuple):
     """A mean with its confidence interval.
 
@@ -152,6 +165,20 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Mean:
     return Mean(mean, mean - half, mean + half, numbers.size)
 
 
+def share_interval(values: ArrayLike) -> Mean:
+    """Return a mean of shares; if all are 0, or all 1, with the ends of Wilson's interval.
+
+    Examples
+    --------
+    >>> share_interval([1.0, 1.0, 1.0]).low < 0.5
+    True
+    """
+    mean = mean_interval(values)
+    if mean.low == mean.high and mean.mean in (0, 1):
+        return Mean(*wilson_interval(mean.mean * mean.trials, mean.trials))
+    return mean
+
+
 def difference_of_means(first: Mean, second: Mean) -> Mean:
     """Return the difference of the means of two sets of users; `trials` counts both.
 
@@ -161,7 +188,8 @@ def difference_of_means(first: Mean, second: Mean) -> Mean:
     >>> round(found.low, 6), round(found.high, 6)
     (0.05, 0.15)
     """
-    half = math.hypot(first.high - first.mean, second.high - second.mean)
+    halves = (max(each.high - each.mean, each.mean - each.low) for each in (first, second))
+    half = math.hypot(*halves)
     apart = first.mean - second.mean
     return Mean(apart, apart - half, apart + half, first.trials + second.trials)
 
@@ -196,7 +224,8 @@ def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 
     area = float(beats_outside.mean())
     variance = _variance(beats_outside) / inside.size + _variance(beaten_by_inside) / outside.size
     half = float(stats.norm.ppf((1 + confidence) / 2)) * math.sqrt(variance)
-    return Interval(area, max(0.0, area - half), min(1.0, area + half), inside.size + outside.size)
+    fewest = min(inside.size, outside.size)
+    return wide_at_ends(area, half, inside.size + outside.size, fewest)
 
 
 def _placements(scores: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:

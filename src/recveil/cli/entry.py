@@ -32,6 +32,7 @@ from recveil.runtime.errors import (
     UnknownOrderError,
     first_line_of,
     lacks_files,
+    notes_of,
     printable,
     too_few_files,
     within_limit,
@@ -145,7 +146,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
         message = str(error)
         choices = _choices(error, sys.argv[1:] if arguments is None else arguments)
     except Exception as error:
-        message = _message(error)
+        message = "; ".join([_message(error), *notes_of(error)])
     # A message may quote ids, which may contain control sequences of a terminal.
     lines = f"error: {within_limit(message)}{choices}".split("\n")
     echo("\n".join(map(printable, lines)), err=True)

@@ -14,7 +14,7 @@ import typer
 
 from recveil.report.terminal import echo
 from recveil.runtime.atomic_writes import placed_since
-from recveil.runtime.errors import RecveilError, reject_interruption
+from recveil.runtime.errors import RecveilError, notes_of, reject_interruption
 
 # What a shell adds to the number of the signal that ended a command: Ctrl-C gives 130.
 _ENDED_BY = 128
@@ -116,7 +116,7 @@ def report_interruptions() -> Iterator[None]:
         # A library function may report it itself.
         written = str(stop) or _written(placed_since(before))
         how = "Terminated" if isinstance(stop, Terminated) else "Interrupted"
-        echo(f"{how}; {written}.", err=True)
+        echo(f"{how}; {'; '.join([written, *notes_of(stop)])}.", err=True)
         raise typer.Exit(code_of(stop)) from stop
 
 

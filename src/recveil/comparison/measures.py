@@ -245,6 +245,12 @@ def _reidentified(cell: Cell) -> Figure:
     return {**rate, "high": high, "by": strongest["name"], "baseline": strongest["baseline"]}
 
 
+def _without_targets(cell: Cell) -> str | None:
+    """Name the adversaries who attacked nobody, as all targets have too few ratings for them."""
+    names = [attack["name"] for attack in _attacks_of(cell) if not attack["targets_attacked"]]
+    return "; ".join(names) or None
+
+
 def _class_reidentified(cell: Cell) -> Figure:
     return _highest(
         {"by": attack["name"], **attack["class_reidentified"], "baseline": attack["class_baseline"]}
@@ -379,6 +385,12 @@ _PRIVACY = (
         "The same of the adversary who could attack most targets",
         int,
         lambda cell: max((attack["targets_attacked"] for attack in cell.attacks), default=None),
+    ),
+    Measure(
+        "adversaries_without_targets",
+        "The adversaries who could attack no target, whose risk is unknown",
+        str,
+        _without_targets,
     ),
     Measure(
         "class_reidentified",

@@ -409,15 +409,15 @@ def anonymize(
         ready = prepare(request, on_estimate)
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
-        if ready.expected is None and release.published.expect is not None:
-            expected = release.published.expect(layout, file_format)
-            if expected is not None:
-                with naming_cost(release.published.claim):
+        with naming_cost(release.published.claim):
+            if ready.expected is None and release.published.expect is not None:
+                expected = release.published.expect(layout, file_format)
+                if expected is not None:
                     check_size(request, expected, on_estimate)
-        begin(_WRITING)
-        verification = release.write(
-            output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
-        )
+            begin(_WRITING)
+            verification = release.write(
+                output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
+            )
     earlier = tuple(others(list(ready.earlier), Path(output)))
     return Anonymized(Path(output), ready.ratings, release, verification, ready.reading, earlier)
 

@@ -43,7 +43,7 @@ from recveil.release.manifest import (
 )
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
-from recveil.runtime.errors import MachineError, RecveilError, is_of_machine
+from recveil.runtime.errors import MachineError, RecveilError, add_note, is_of_machine
 from recveil.runtime.progress import parts, track
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import prefetch
@@ -226,14 +226,19 @@ def write_release(
 
 @contextmanager
 def naming_cost(claim: Claim) -> Iterator[None]:
-    """Add the epsilon of answered queries, which a rerun spends again, to errors."""
+    """Add the epsilon of answered queries, which a rerun spends again, to whatever ends a run."""
     try:
         yield
-    except RecveilError as error:
+    except BaseException as error:
         if claim.ledger is None or claim.delta is None:
             raise
         spent = claim.ledger
         cost = cost_of_rerun(spent, claim.delta, spent.mu, spent.threshold_delta)
+        if not isinstance(error, RecveilError):
+            add_note(error, cost)
+            raise
+        if cost in str(error):
+            raise
         kind = MachineError if is_of_machine(error) else RecveilError
         raise kind(f"{error}; {cost}") from error
 

@@ -79,6 +79,24 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
         left = left.__cause__ or left.__context__
 
 
+def add_note(error: BaseException, text: str) -> None:
+    """Add a note to an error, or to the interruption that caused it, once."""
+    noted = next((each for each in chain_of(error) if isinstance(each, KeyboardInterrupt)), error)
+    if text not in notes_of(noted):
+        noted.add_note(text)
+
+
+def notes_of(error: BaseException | None) -> list[str]:
+    """Return the notes of an error.
+
+    Examples
+    --------
+    >>> notes_of(KeyboardInterrupt())
+    []
+    """
+    return list(getattr(error, "__notes__", ()))
+
+
 def is_of_machine(error: BaseException) -> bool:
     """Return whether an error comes from the machine's disk, memory or files.
 

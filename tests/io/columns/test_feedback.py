@@ -150,11 +150,27 @@ def test_ratings_that_single_precision_makes_one_are_refused():
         assert "0.100000001 to 0.100000005" in str(error.value)
 
 
+@pytest.mark.parametrize("low", [10**12, 2**53, -(2**60)])
+def test_whole_numbers_that_not_even_a_double_tells_apart_are_refused(low):
+    whole = pa.chunked_array([[low, low + 1], [low]])
+    for column in (whole, whole.cast(pa.string()), whole.cast(pa.string()).dictionary_encode()):
+        with raises("rating.merged") as error:
+            take_feedback(column, 3, Feedback(one_value=True), None, str)
+        assert f"from {low} to {low + 1}," in str(error.value)
+    only = pa.chunked_array([[2**53] * 3])
+    assert "All 3 ratings" in take_feedback(only, 3, Feedback(one_value=True), None, str).why
+
+
 @pytest.mark.parametrize(
     ("values", "merged", "note"),
     [
         ([5, 16_777_216, 16_777_217], True, "16777216 and 16777217 became one"),
         ([5.0, 0.100000001, 0.100000002], True, "0.100000001 and 0.100000002 became one"),
+        ([5, 2**53, 2**53 + 1], True, "9007199254740992 and 9007199254740993 became one"),
+        (["5", str(2**53), " 9007199254740993.0"], True, "92 and 9007199254740993 became one"),
+        ([-5, -(10**12) - 1, -(10**12) - 2], True, "-1000000000002 and -1000000000001 became one"),
+        (["0.5", str(2**53), f"{2**53 + 1}"], True, "92 and 9007199254740993 became one"),
+        (["5", str(2**53), f"{2**53}.0", "9007199254740992e0"], False, ""),
         (["5", "16777217"], False, "16777217 became 16777216."),
         ([5.0, 0.123456789], False, "0.123456789 became 0.12345679."),
         ([0.3, 0.1 + 0.2, 1.1 * 3], False, ""),

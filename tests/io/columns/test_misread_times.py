@@ -291,6 +291,22 @@ def test_a_day_that_is_busy_among_busy_days_is_not_noted():
     assert not describe_repeated(np.append(few, np.full(30, 99)))
 
 
+def every(step, n):
+    """Days from a Monday in steps, of which some are left out."""
+    steps = [0, *range(2, n), n + 3]
+    return [str(np.datetime64("2021-05-03") + step * number) for number in steps]
+
+
+def test_days_of_one_step_that_may_be_chance_are_not_noted():
+    for step, n in ((7, 9), (2, 21), (10, 7), (1, 60)):
+        days = np.array(every(step, n), "M8[D]").astype(int)
+        assert days.size == n
+        assert not describe_repeated(np.repeat(days, 10))
+    on_mondays = np.array(every(7, 20), "M8[D]").astype(int)
+    assert "on a Monday" in describe_repeated(np.repeat(on_mondays, 10))
+    assert not describe_repeated(np.append(np.repeat(on_mondays, 10), on_mondays[3] + 1))
+
+
 @pytest.mark.parametrize("form", ["text", "typed", "digits"])
 @pytest.mark.parametrize(
     ("days", "told"),
@@ -299,6 +315,10 @@ def test_a_day_that_is_busy_among_busy_days_is_not_noted():
         ([f"2020-{month:02}-01" for month in range(1, 13)], "on the first day of a month, as if"),
         (["2020-02-29", "2020-03-31", "2019-12-31"], "on the last day of a month, as if only the"),
         ([f"{year}-01-01" for year in range(2015, 2021)], "first day of a year, as if only the ye"),
+        (every(7, 10), "all 240 times are on a Monday, as if only the week were known; if users"),
+        (every(14, 10), "all 240 times are on a Monday, as if only the week were known; if users"),
+        (every(2, 22), "on days that are 2 days, or a multiple, apart, as if only the period of 2"),
+        (every(10, 9), "on days that are 10 days, or a multiple, apart, as if only the period o"),
     ],
 )  # fmt: skip
 def test_times_on_few_different_days_are_noted(days, told, form, tmp_path):
@@ -316,8 +336,9 @@ def test_times_on_few_different_days_are_noted(days, told, form, tmp_path):
 
 def test_days_of_a_large_table_are_not_few():
     assert not describe_repeated(np.repeat(np.arange(60), 1_000))
-    assert not describe_repeated(np.repeat(np.arange(18_000, 18_660, 11), 99))
-    assert "60 different days" in describe_repeated(np.repeat(np.arange(18_000, 18_660, 11), 100))
+    far_apart = np.append(np.arange(18_000, 18_649, 11), 18_650)
+    assert not describe_repeated(np.repeat(far_apart, 99))
+    assert "60 different days" in describe_repeated(np.repeat(far_apart, 100))
     assert not describe_repeated(np.repeat(np.array(["2020-01-01", "2020-02-01"], "M8[D]"), 40)
                                  .astype(int))  # fmt: skip
 

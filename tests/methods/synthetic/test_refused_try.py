@@ -1,12 +1,16 @@
 """A try that noise has refused counts: it asked people."""
 
+import re
 import shutil
+import signal
 from collections import namedtuple
 
 import numpy as np
 import pytest
 
+from recveil.cli.interruptions import Terminated
 from recveil.datasets import make_ratings
+from recveil.io import write_ratings
 from recveil.methods import Synthesizer, anonymize
 from recveil.methods.synthetic import gaussian_mechanism as mechanism
 from recveil.methods.synthetic.budget import Budget
@@ -14,6 +18,7 @@ from recveil.methods.synthetic.sum_queries import SHARES
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.ledger import epsilon_of
 from recveil.runtime.errors import RecveilError
+from shared.cli_endings import ended, interrupt
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +159,68 @@ class TestBeforeTheFirstAnswer:
         usage = namedtuple("usage", "free")
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10))
         assert "this run spent epsilon 300" in told(few, item_catalog="as-rated")
+
+    PLACES = (
+        "recveil.methods.synthetic.learning.UserModel",
+        "recveil.methods.synthetic.synthesizer.digest_of",
+        "recveil.methods._anonymize.check_size",
+        "recveil.publish.release.reject_personal_ids",
+        "recveil.publish.folder._write_private",
+    )
+
+    @pytest.mark.parametrize("place", PLACES)
+    @pytest.mark.parametrize("stop", [KeyboardInterrupt(), Terminated(15), MemoryError("full")])
+    def test_what_ends_a_run_after_the_answers_notes_their_cost(
+        self, few, tmp_path, monkeypatch, place, stop
+    ):
+        def end(*_, **__):
+            raise stop.with_traceback(None)
+
+        stop.__dict__.pop("__notes__", None)
+        monkeypatch.setattr(place, end)
+        with pytest.raises(type(stop)) as caught:
+            anonymize(few, tmp_path / "out", epsilon=300.0, item_catalog="as-rated")
+        (note,) = caught.value.__notes__
+        # One query follows the first fit.
+        assert re.match("this run spent epsilon (297|300), ", note)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_an_interruption_that_a_kernel_turned_into_an_error_has_the_note(
+        self, few, tmp_path, monkeypatch
+    ):
+        def end(*_, **__):
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as stop:
+                raise SystemError("returned a result with an exception set") from stop
+
+        monkeypatch.setattr(self.PLACES[0], end)
+        with pytest.raises(SystemError) as caught:
+            anonymize(few, tmp_path / "out", epsilon=300.0, item_catalog="as-rated")
+        assert len(caught.value.__cause__.__notes__) == 1
+
+    def test_an_interruption_before_the_first_query_has_no_note(self, few, tmp_path, monkeypatch):
+        monkeypatch.setattr(mechanism.Mechanism, "measure", interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            anonymize(few, tmp_path / "out", epsilon=300.0, item_catalog="as-rated")
+        assert not hasattr(caught.value, "__notes__")
+
+    @pytest.mark.parametrize("place", PLACES)
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_the_command_names_what_an_interrupted_run_spent(
+        self, few, tmp_path, monkeypatch, capsys, place, number
+    ):
+        write_ratings(few, tmp_path / "few.csv")
+        monkeypatch.chdir(tmp_path)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        monkeypatch.setattr(place, lambda *_, **__: signal.raise_signal(number))
+        try:
+            code, _, err = ended(
+                *(capsys, "anonymize", "few.csv", "-o", "out", "--epsilon", "300"),
+                *("--scale", "1:5:1", "--item-catalog", "as-rated"),
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert code == 128 + number
+        assert re.search("; this run spent epsilon (297|300), ", err.splitlines()[-1])
+        assert "together spend epsilon" in err.splitlines()[-1]

@@ -17,7 +17,7 @@ from recveil.attacks.knowledge import Knowledge, draw_knowledge
 from recveil.attacks.membership.inference import MembershipTargets
 from recveil.attacks.registry import Attack, attacks_on_release
 from recveil.attacks.reidentification.on_release import without_unpublished
-from recveil.attacks.statistics import Mean, difference_of_means, mean_interval
+from recveil.attacks.statistics import Mean, difference_of_means, share_interval
 from recveil.ratings import Ratings
 
 # A target of whom the record reveals nothing counts one half.
@@ -192,7 +192,7 @@ def _most_informative(tried: list[tuple[str, list[_Shares]]], blank: float) -> A
         for name, sides in applied or tried
     ]
     name, sides = max(filled, key=lambda way: _lead_of_members(*way[1]))
-    members, nonmembers = (mean_interval(side[1::2]) for side in sides)
+    members, nonmembers = (share_interval(side[1::2]) for side in sides)
     excess = difference_of_means(members, nonmembers)
     return Attributes(members, nonmembers, excess, name, has_guessed=bool(applied))
 

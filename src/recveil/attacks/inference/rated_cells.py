@@ -9,7 +9,7 @@ from scipy import stats
 
 from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.reidentification.residuals import find_residuals
-from recveil.attacks.statistics import Interval, wilson_interval
+from recveil.attacks.statistics import Interval, wide_at_ends, wilson_interval
 from recveil.ratings import Ratings
 from recveil.runtime.progress import parts, track
 
@@ -223,7 +223,7 @@ def _share(marked: NDArray[np.bool_], of: NDArray[np.bool_]) -> Interval:
         return wilson_interval(0, 0)
     hits, cells = (marked & of).sum(axis=1), of.sum(axis=1)
     rate = float(hits.sum() / n)
-    return _around(rate, (hits - rate * cells) / n, n)
+    return _around(rate, (hits - rate * cells) / n, n, int((cells > 0).sum()))
 
 
 def _area(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> Interval:
@@ -238,10 +238,10 @@ def _area(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> Interval:
     beats = (ranks - part) / np.where(truth, n - n_true, n_true)
     rate = float(beats[truth].mean())
     off = np.where(truth, (beats - rate) / n_true, (1 - beats - rate) / (n - n_true))
-    return _around(rate, off.sum(axis=1), n)
+    return _around(rate, off.sum(axis=1), n, len(off))
 
 
-def _around(rate: float, off: NDArray[np.float64], trials: int) -> Interval:
+def _around(rate: float, off: NDArray[np.float64], trials: int, n_clusters: int) -> Interval:
     """Return a rate with the interval from each row's contribution to its error."""
     half = 1.96 * math.sqrt(off.size / max(off.size - 1, 1) * float((off**2).sum()))
-    return Interval(rate, max(0.0, rate - half), min(1.0, rate + half), trials)
+    return wide_at_ends(rate, half, trials, n_clusters)

@@ -20,7 +20,7 @@ from recveil.attacks.adversary import Adversary
 from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import Knowledge
 from recveil.attacks.membership.scores import SCORERS
-from recveil.attacks.statistics import Interval, ratio_interval, wilson_interval
+from recveil.attacks.statistics import Interval, ratio_interval, wide_at_ends, wilson_interval
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -202,7 +202,7 @@ def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95)
     n_pairs = by_pair.size
     far = stats.t.ppf((1 + confidence) / 2, max(n_pairs - 1, 1))
     half = float(far) * math.sqrt(variance)
-    return Interval(area, max(0.0, area - half), min(1.0, area + half), len(scores))
+    return wide_at_ends(area, half, len(scores), min(n_pairs, len(scores)))
 
 
 def _below(order: Numbers, scores: Numbers) -> Numbers:

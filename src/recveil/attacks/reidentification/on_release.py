@@ -16,7 +16,13 @@ from recveil.attacks.inference.fill_detection import find_strikes, strike_out
 from recveil.attacks.knowledge import Knowledge, draw_knowledge, without_dates
 from recveil.attacks.registry import attacks_on_release
 from recveil.attacks.reidentification.likelihood import LikelyRated
-from recveil.attacks.statistics import Interval, Mean, mean_interval, wilson_interval
+from recveil.attacks.statistics import (
+    Interval,
+    Mean,
+    mean_interval,
+    share_interval,
+    wilson_interval,
+)
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.runtime.errors import RecveilError, describe_count
@@ -302,8 +308,8 @@ def attack_release(
         baseline=1 / table.candidates.n_users,
         class_baseline=float(table.candidates.sizes.max(initial=0)) / table.candidates.n_users,
         bound=math.fsum(bounds) / max(targets.size, 1),
-        link_precision=mean_interval([row_gain.truth.size / row_gain.links for row_gain in links]),
-        link_baseline=mean_interval([row_gain.popularity for row_gain in links]),
+        link_precision=share_interval([row_gain.truth.size / row_gain.links for row_gain in links]),
+        link_baseline=share_interval([row_gain.popularity for row_gain in links]),
         rating_errors=sum_up_errors(row_gains, ratings.scale),
         exact=wilson_interval(math.fsum(exact), len(exact)),
         by_attack=_by_attack(ways, known),

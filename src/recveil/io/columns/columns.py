@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -298,6 +299,8 @@ def pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
 # Smaller numbers have fewer digits in single precision.
 LEAST = float(np.finfo(np.float32).tiny)
 _MOST_POWER = 300
+# From here on, different whole numbers may differ by no more than `NOISE`, or not in a float64.
+_LARGE = 1 / NOISE
 
 
 def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32]:
@@ -323,6 +326,7 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
             "rating column: expected numbers, got bool; convert it to 0 and 1", code="column.type"
         )
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
+    written = column
     if pa.types.is_dictionary(column.type):
         column = _decoded_numbers(column)
     ratings = np.empty(len(column), np.float32)
@@ -348,6 +352,8 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
             n_changed += int(np.isin(numbers, here).sum()) if here.size else 0
             changed = np.union1d(changed, here)
             merged = _find_merged(np.union1d(changed, different)) if changed.size else None
+    if max(abs(low), abs(high)) >= _LARGE and (equal := _find_merged_whole(written, low, high)):
+        return _merged_ratings(ratings, *equal)
     if not changed.size:
         return ParsedRatings(ratings)
     require_different(low, high)
@@ -358,12 +364,48 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
         merged = float(str(kept[at])), float(changed[at])
     if merged is None:
         return ParsedRatings(ratings, describe_lost_digits(float(changed[0])))
+    return _merged_ratings(ratings, f"{merged[0]:.15g}", f"{merged[1]:.15g}")
+
+
+def _merged_ratings(ratings: NDArray[np.float32], one: str, other: str) -> ParsedRatings:
     return ParsedRatings(
         ratings,
-        f"Ratings are kept to 7 digits, so that {merged[0]:.15g} and {merged[1]:.15g} became one, "
-        f"and perhaps others, too.",
+        f"Ratings are kept to 7 digits, so that {one} and {other} became one, and perhaps others, "
+        f"too.",
         merged=True,
     )
+
+
+def _find_merged_whole(column: pa.ChunkedArray, low: float, high: float) -> tuple[str, str] | None:
+    """Return two whole numbers of a column that become equal, if there are any.
+
+    Raise a RecveilError if all ratings, from low to high, do.
+    """
+    whole = _whole_numbers(column)
+    kept = [np.float32(float(each)) for each in whole]
+    if len(whole) > 1 and np.float32(low) == np.float32(high):
+        raise RecveilError(
+            f"ratings differ, from {whole[0]} to {whole[-1]}, but not in the 7 digits that are "
+            f"kept; subtract {whole[0]} from all of them",
+            code="rating.merged",
+        )
+    for place, (one, other) in enumerate(itertools.pairwise(kept)):
+        if one == other:
+            return str(whole[place]), str(whole[place + 1])
+    return None
+
+
+def _whole_numbers(column: pa.ChunkedArray) -> list[int]:
+    """Return the distinct whole numbers of a column, ascending and exact; none of a float column.
+
+    Floats of such a size may differ by rounding alone.
+    """
+    different = pc.unique(column)
+    kind = different.type.value_type if pa.types.is_dictionary(different.type) else different.type
+    if pa.types.is_floating(kind):
+        return []
+    numbers = (Decimal(str(value)) for value in different.to_pylist())
+    return sorted({int(each) for each in numbers if each == each.to_integral_value()})
 
 
 def _changed_among(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

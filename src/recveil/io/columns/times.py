@@ -233,9 +233,13 @@ _LEAST_REPEATED = 50
 _LEAST_SHARE, _TIMES_A_DAY, _LEAST_OTHERS = 0.2, 10, 20
 # So many different firsts of a month are no chance.
 _LEAST_MONTHS = 3
+# Days that are all a multiple of a step apart are no chance, if powers of the step are as large: 10
+# days of one weekday, 22 of every second day.
+_LEAST_CHANCES = 10**6
 # Different days are too few if so many times share each on average, and they are these, or this
 # share of the days between the first and the last.
 _FEW_DISTINCT, _FEW_OF_SPAN, _TIMES_EACH = 5, 0.1, 100
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _UNDERSTATED = "if users rated on other days, the audit understates the risk"
 
 
@@ -782,11 +786,7 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
         return ""
     distinct, counts = np.unique(days, return_counts=True)
     if shared := _find_shared_part(distinct):
-        part, unit = shared
-        return (
-            f"all {days.size:,} times are on {part}, as if only the {unit} were known; "
-            f"{_UNDERSTATED}"
-        )
+        return _describe_rounded(days.size, *shared)
     at = int(counts.argmax())
     most = int(counts[at])
     day = np.datetime64(int(distinct[at]), "D")
@@ -804,12 +804,17 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
     usual = np.median(np.delete(counts, at))
     is_far_above = most >= _LEAST_SHARE * days.size and most >= _TIMES_A_DAY * usual
     if counts.size <= _LEAST_OTHERS or not is_far_above:
-        return ""
+        step = _find_step(distinct)
+        return _describe_rounded(days.size, *step) if step else ""
     return (
         f"{most:,} of {days.size:,} times ({most / days.size:.0%}) are on one day, {day}, and "
         f"{usual:,g} on a usual day; if that is the date of an import, and not of the ratings, the "
         f"audit understates the risk"
     )
+
+
+def _describe_rounded(n_times: int, part: str, unit: str) -> str:
+    return f"all {n_times:,} times are on {part}, as if only the {unit} were known; {_UNDERSTATED}"
 
 
 def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
@@ -828,6 +833,23 @@ def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
             if (moved.astype(code).astype("M8[D]") == moved).all():
                 return f"the {end} day of a {unit}", unit
     return None
+
+
+def _find_step(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
+    """Return what days of one step are on, and the unit that they represent.
+
+    Examples
+    --------
+    >>> _find_step(np.arange(18_001, 18_071, 7))
+    ('a Monday', 'week')
+    """
+    step = int(np.gcd.reduce(np.diff(distinct)))
+    if float(step) ** min(max(distinct.size - 2, 0), _LEAST_CHANCES.bit_length()) < _LEAST_CHANCES:
+        return None
+    if step % 7 == 0:
+        # 1970-01-01 was a Thursday.
+        return f"a {_WEEKDAYS[(int(distinct[0]) + 3) % 7]}", "week"
+    return f"days that are {step} days, or a multiple, apart", f"period of {step} days"
 
 
 def _describe_odd(days: NDArray[np.integer]) -> str:

@@ -29,7 +29,7 @@ from typing import Self
 
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, add_note, quoted
 from recveil.runtime.safe_repr import brief
 
 # A larger epsilon guarantees nothing, and a smaller one leaves only noise.
@@ -104,11 +104,18 @@ class Budget:
 
 @contextmanager
 def failed_attempt_cost(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
-    """Add the budget spent so far to an error's message."""
+    """Add the budget spent so far to an error's message, or to an interruption as a note.
+
+    An interrupted run whose noise follows from a seed could not have been published.
+    """
     try:
         yield
-    except RecveilError as error:
+    except BaseException as error:
         if not mechanism.has_queried:
             raise
         cost = cost_of_rerun(mechanism.ledger(), budget.delta, budget.mu, budget.threshold_delta)
+        if not isinstance(error, RecveilError):
+            if mechanism.is_secret:
+                add_note(error, cost)
+            raise
         raise RecveilError(f"{error}; {cost}", code=error.code) from None

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -47,6 +48,7 @@ from recveil.methods.synthetic.user_model import (
     model_table,
 )
 from recveil.publish import Release
+from recveil.publish.folder import naming_cost
 from recveil.publish.size_estimate import Expected, expect_synthetic
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes
@@ -144,15 +146,17 @@ class Synthesizer(BriefParameters, BaseEstimator):
         self.check(ratings)
         public, likes_or_table = self._public(ratings)
         learnt = self.learn(likes_or_table, public, likes_or_table.items, ratings.n_users)
-        private = Private(
-            *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
-            ratings_sha256=digest_of(ratings),
-            # Under noise the ratings must not decide whether the chosen items are published.
-            search_items=partial(search_ratings, ratings, can_hide=False)
-            if self.epsilon is None
-            else None,
-        )
-        return Release(self.published(learnt, self.drawn(learnt)), private)
+        # Noise that follows from a seed cannot be published, so it costs nothing.
+        with naming_cost(learnt.claim) if self.seed is None else nullcontext():
+            private = Private(
+                *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
+                ratings_sha256=digest_of(ratings),
+                # Under noise the ratings must not decide whether the chosen items are published.
+                search_items=partial(search_ratings, ratings, can_hide=False)
+                if self.epsilon is None
+                else None,
+            )
+            return Release(self.published(learnt, self.drawn(learnt)), private)
 
     def check(self, ratings: Ratings) -> None:
         """Raise the errors of `anonymize` before any work."""

@@ -187,7 +187,24 @@ def risk_warnings(rows: Iterable[Row], axis: Axis = REIDENTIFICATION) -> list[st
             f"{row.targets:,} targets; the others count as not re-identified, so all risks are too "
             f"low."
         )
-    return warnings
+    return [*warnings, *_without_attack(attacked, axis)]
+
+
+def _without_attack(rows: list[Row], axis: Axis) -> list[str]:
+    """List the adversaries who attacked nobody, whom the strongest adversary leaves out."""
+    listed = (
+        row.adversaries_without_targets.split("; ")
+        for row in rows
+        if row.adversaries_without_targets
+    )
+    names = list(dict.fromkeys(name for each in listed for name in each))
+    if not axis.is_search or not names:
+        return []
+    return [
+        f"{'Adversary' if len(names) == 1 else 'Adversaries'} who could attack no target, in the "
+        f"raw data or a setting: {', '.join(names)}. All targets had too few ratings for them, so "
+        f"their risk is unknown, and not 0."
+    ]
 
 
 def _without_targets(rows: list[Row], axis: Axis) -> list[str]:
