@@ -27,7 +27,7 @@ class TestPaddedOfPredictions:
         assert not pooled_items(ratings, 5).size
         model, rated = (
             PredictiveAnonymizer(5, values=labels, round_values="none", seed=1).anonymize(ratings)
-            for labels in ("model", "rated")
+            for labels in ("predicted", "rated")
         )
         assert np.array_equal(model.private.groups.members, rated.private.groups.members)
         rows = [np.array([labels for _, labels in rows_of(one)]) for one in (model, rated)]

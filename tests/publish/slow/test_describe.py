@@ -69,7 +69,7 @@ class TestEvaluation:
         SparseRows(4, seed=1).anonymize(likes).write(tmp_path / "out")
         describe(tmp_path / "out", tmp_path / "croissant.json")
         (records,) = json.loads((tmp_path / "croissant.json").read_text())["recordSet"]
-        assert records["description"].endswith("one line a like.")
+        assert records["description"].endswith("one interaction per line.")
         meanings = {field["name"]: field["description"] for field in records["field"]}
         assert meanings["item_id"] == "the item, under its own id"
         told = evaluate(tmp_path / "out", likes, split=0.2, targets=5, with_membership=False)
