@@ -71,7 +71,7 @@ class TestEvaluation:
         (records,) = json.loads((tmp_path / "croissant.json").read_text())["recordSet"]
         assert records["description"].endswith("one interaction per line.")
         meanings = {field["name"]: field["description"] for field in records["field"]}
-        assert meanings["item_id"] == "the item, under its own id"
+        assert meanings["item_id"] == "the id of the item"
         told = evaluate(tmp_path / "out", likes, split=0.2, targets=5, with_membership=False)
         (tmp_path / "e.json").write_text(json.dumps(told.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
