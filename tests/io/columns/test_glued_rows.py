@@ -131,3 +131,21 @@ def test_a_long_id_takes_no_time():
     began = time.process_time()
     assert [search.forms(label) for label in labels] == [[]] * len(labels)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("items", "delimiter"),
+    [
+        (["Secret Girl, 2003", "Golden Mountain, 1938", "Red Night, 1967", "Old Fog, 1990"], ","),
+        (["Great Game|War", "Hot Heart|Drama|War", "Dark King|Comedy", "Wild Sea|War"], ";"),
+    ],
+)
+def test_items_may_contain_delimiters_themselves(items, delimiter):
+    """An attacker published titles with a year, and with genres, whose rows were glued."""
+    users = ["u66", "u11", "u8", "u43", "u12"]
+    glued = [
+        delimiter.join((item, "4")) + user for item, user in zip(items, users[1:], strict=True)
+    ]
+    bundle = delimiter.join([*glued, items[0], "3"])
+    assert find_rows_within(items, users, items) == []
+    assert find_rows_within([*items, bundle], users, items) == [len(items)]

@@ -23,6 +23,8 @@ _LIST_OF_TITLES = re.compile(r"[,;] ")
 _RATING_AND_NAME = re.compile(r"\d+(?:[.,]\d+)?[^\W\d_]{3}.*", re.DOTALL)
 # Longer fields are not split, so that a search takes time in proportion to a text.
 _LONGEST = 250
+# An item such as "Heat, 1995" or "Heat|Crime|Drama" has several parts.
+_MOST_PARTS = 8
 # Lists contain several items. Short numbers occur in other numbers by chance.
 _FEWEST_ITEMS, _FEWEST_NAMES = 2, 3
 _SHORT, _FEWEST_SHORT, _FEWEST_OF_TITLES = 4, 2, 3
@@ -68,8 +70,7 @@ class GluedRows(NamedTuple):
             return label
         cuts = [self._cut(field.strip(" \"'")) for field in fields]
         glued = [cut for cut in cuts if cut is not None]
-        n_items = sum(field.strip(" \"'") in self.items for field in fields)
-        n_items += sum(cut.has_item for cut in glued)
+        n_items = self._count_items(label) + sum(cut.has_item for cut in glued)
         fewest = 1 if any(cut.is_clear for cut in glued) else _FEWEST_SHORT
         if _LIST_OF_TITLES.search(label):
             fewest = _FEWEST_OF_TITLES
@@ -80,7 +81,19 @@ class GluedRows(NamedTuple):
         parts = (
             field if cut is None else cut.text for field, cut in zip(fields, cuts, strict=True)
         )
-        return ",".join(parts)
+        between = [*DELIMITER.findall(label), ""]
+        return "".join(part + mark for part, mark in zip(parts, between, strict=True))
+
+    def _count_items(self, label: str) -> int:
+        """Count the items between delimiters; an item may contain some delimiters itself."""
+        ends = [(found.start(), found.end()) for found in DELIMITER.finditer(label)]
+        starts, stops = [0, *(end for _, end in ends)], [*(at for at, _ in ends), len(label)]
+        return sum(
+            label[start:stop].strip(" \"'") in self.items
+            for first, start in enumerate(starts)
+            for stop in stops[first : first + _MOST_PARTS]
+            if stop - start <= _LONGEST
+        )
 
     def _cut(self, field: str) -> _Cut | None:
         """Split a field where one row ends and another begins; None if it is no such field."""
