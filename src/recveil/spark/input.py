@@ -284,8 +284,8 @@ def _reject_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[
         )
     if row[_LINE_BREAK]:
         raise RecveilError(
-            f"{row[_LINE_BREAK]:,} of {row['n']:,} rows hold an id with a line break or "
-            f"another control character{_of_which_part(with_parts, counts[_LINE_BREAK])}",
+            f"{row[_LINE_BREAK]:,} of {row['n']:,} rows hold an id with a line break or a "
+            f"NUL{_of_which_part(with_parts, counts[_LINE_BREAK])}",
             code="id.line-break",
         )
     if _EXACT not in rows.columns or row["changed"] is None:

@@ -184,7 +184,7 @@ def advise(can_hide: bool) -> str:
 
 
 def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation]:
-    r"""Report ids of items with control characters: rows of other users may be inside them.
+    r"""Report ids of items with line breaks or NULs: rows of other users may be inside them.
 
     Examples
     --------

@@ -9,10 +9,10 @@ from recveil.io.columns.ids import encode_ids
 KINDS = [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
 
 
-@pytest.mark.parametrize("sign", ["\0", "\x01", *"\t\n\r\v\f\x85\u2028\u2029\x1e\x7f"], ids=ascii)
+@pytest.mark.parametrize("sign", ["\0", *"\n\r\v\f\x85\u2028\u2029\x1e"], ids=ascii)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_an_id_with_a_line_break_is_refused_by_its_row(kind, sign):
-    """A text file cannot hold a NUL; a line break or a tab is a sign of a swallowed row."""
+    """A text file cannot hold a NUL, and a line break is a sign of a swallowed row."""
     texts = ["ann", f"b{sign}b"]
     column = pa.chunked_array([pa.array(texts).cast(kind), pa.array(["ann"]).cast(kind)])
     with raises("id.line-break") as refused:

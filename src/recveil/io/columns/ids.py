@@ -24,10 +24,9 @@ from recveil.ratings.rating_scale import Locate
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
 
-# What no id contains: control characters, and all line breaks of any program; but tabs at its ends
-# are blanks. The pattern means the same in Python, Arrow and Java.
-NOT_IN_IDS = "[\\x00-\\x08\\x0a-\\x1f\\x7f\\x85\u2028\u2029]|[^ \\t] *\\t[ \\t]*[^ \\t]"
-_LINE_BREAKS = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
+# Characters that no id contains: a NUL, and all line breaks of any program. The pattern means the
+# same in Python, Arrow and Java.
+NOT_IN_IDS = "[\\x00\\x0a-\\x0d\\x1c-\\x1e\\x85\u2028\u2029]"
 _FOUND_IN_IDS = re.compile(NOT_IN_IDS)
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 
@@ -87,7 +86,7 @@ def encode_ids(
 def _require_plain_text(
     column: pa.ChunkedArray, used: NDArray[np.bool_], role: str, locate: Locate
 ) -> None:
-    """Raise a RecveilError for an id with a line break or another control character.
+    """Raise a RecveilError for an id with a NUL or a line break.
 
     A line break or a tab in an id is usually of a row of another user, which a quote swallowed.
     """
@@ -107,14 +106,13 @@ def describe_break(text: str) -> str:
 
     Examples
     --------
-    >>> describe_break("Heat\u2028"), describe_break("Heat\t2"), describe_break("Heat 2")
-    ('a line break (U+2028)', 'a control character (U+0009)', '')
+    >>> describe_break("Heat\u2028"), describe_break("Heat\0"), describe_break("Heat 2")
+    ('a line break (U+2028)', 'a NUL (U+0000)', '')
     """
     if (found := _FOUND_IN_IDS.search(text)) is None:
         return ""
-    character = "\t" if "\t" in found[0] else found[0]
-    what = "a line break" if character in _LINE_BREAKS else "a control character"
-    return f"{what} (U+{ord(character):04X})"
+    what = "a NUL" if found[0] == "\0" else "a line break"
+    return f"{what} (U+{ord(found[0]):04X})"
 
 
 def _usual(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.ChunkedArray:
@@ -562,7 +560,7 @@ def user_ids_among(items: Iterable[Any]) -> tuple[str, int] | None:
 
 
 def reject_personal_ids(items: Iterable[Any], *, can_hide: bool = True) -> None:
-    """Raise a RecveilError for ids of items that look personal, or contain control characters."""
+    """Raise a RecveilError for ids of items that look personal, or contain line breaks."""
     breaks = (describe_break(item) for item in items if isinstance(item, str))
     if first := next(filter(None, breaks), ""):
         raise RecveilError(
