@@ -117,7 +117,11 @@ class TestOutsideKnowledge:
 
 def test_times_of_frames_are_those_of_the_csv(tmp_path):
     dated = Ratings.from_columns(
-        MADE.user_positions(), MADE.indices, MADE.values, MADE.indices * 7 + 9_000, scale=STARS
+        MADE.user_positions(),
+        MADE.indices,
+        MADE.values,
+        MADE.indices * 7 % 100 + 9_000,
+        scale=STARS,
     )
     write_ratings(dated, tmp_path / "dated.csv")
     for frame in (dated.to_arrow(), pl.scan_csv(tmp_path / "dated.csv")):
