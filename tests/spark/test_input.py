@@ -88,7 +88,7 @@ def test_a_stray_pair_of_quotes_in_the_last_column_swallows_no_rows(spark, tmp_p
     [
         ("i4;31002;i1;41002;i2;51003;i1", "id.row-within"),
         ("i4|1900|i1|41900|i2|5", "id.row-within"),
-        ("i4\t3\t1002", "id.line-break"),
+        ("i4\t3\t1002", "id.row-within"),
     ],
 )
 def test_rows_within_an_item_are_refused(spark, tmp_path, item, code):
