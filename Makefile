@@ -11,7 +11,7 @@ demo: $(READY)  ## The main job on invented people
 	$(BIN)/recveil demo --force
 
 # The fast tier is all but these paths. A test that takes over a second of processor time belongs into a folder `slow`;
-# the limit is twice that, as a busy machine makes it more.
+# the limit is four times that, as a busy machine makes it more.
 SLOW := tests/golden tests/spark tests/torture tests/workbench/browser $(wildcard tests/slow tests/*/slow tests/*/*/slow)
 # Two workers share the cores: threads of linear algebra, which wait in circles, would only cost time.
 # What each of them would compile is compiled before, and programs that tests start find it, too.
@@ -20,7 +20,7 @@ test test-slow test-all: export PYTHONDONTWRITEBYTECODE =
 test test-slow test-all: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)  ## The fast tests of behaviour, doctests included
 	$(BIN)/python tests/compile_kernels.py
-	$(PYTEST) --cpu-limit 2 --ignore=tests/form $(SLOW:%=--ignore=%)
+	$(PYTEST) --cpu-limit 4 --ignore=tests/form $(SLOW:%=--ignore=%)
 
 test-slow: $(READY)  ## The other tests of behaviour: golden digests, Spark, browser, kills, and all that takes over a second
 	$(BIN)/python tests/compile_kernels.py

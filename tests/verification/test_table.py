@@ -152,7 +152,7 @@ class TestAnyFile:
         for part in range(2):
             rows = [f"u{2 * part + user},{item},5" for user in range(2) for item in "ab"]
             (tmp_path / f"part-{part}.csv").write_text("\n".join(["user,item,rating", *rows]))
-        with raises("release.not-found", f"recveil convert {tmp_path} FILE.parquet"):
+        with raises("release.not-found", "recveil convert FOLDER FILE.parquet"):
             verify(tmp_path, k=4)
         convert(tmp_path, tmp_path.with_suffix(".parquet"))
         assert verify(tmp_path.with_suffix(".parquet"), k=4).holds

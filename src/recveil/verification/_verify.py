@@ -189,7 +189,7 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
     if path.is_dir() and not any(path.glob("mv_*.txt*")):  # a folder of the Netflix Prize
         raise RecveilError(
             f"{path}: a folder without release.json is not a release; name another, or, if it "
-            f"holds parts of one table, write them to a file: recveil convert {path} FILE.parquet",
+            f"holds parts of one table, write them to a file: recveil convert FOLDER FILE.parquet",
             code="release.not-found",
         )
     if k is None:
