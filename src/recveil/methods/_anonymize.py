@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack
@@ -270,7 +271,7 @@ class Anonymized(Described):
     reading: Reading
     earlier: tuple[Earlier, ...] = ()
 
-    @property
+    @cached_property
     def summary(self) -> ReleaseSummary:
         """The figures of the release for its publisher."""
         return summarize(self.release, self.ratings)

@@ -1,0 +1,68 @@
+"""The coverage of a release, counted from its rows."""
+
+import numpy as np
+import pytest
+
+from recveil.datasets import make_ratings
+from recveil.evaluation import Evaluator, split_ratings
+from recveil.methods import SparseRows, Synthesizer
+from recveil.methods.registry import summarize
+from recveil.ratings import RatingScale
+from recveil.report.release import describe_coverage
+
+RATINGS = make_ratings(n_users=80, n_items=60, n_ratings=900, seed=3)
+MAKERS = {
+    "sparse": SparseRows(5, seed=1),
+    "synthetic": Synthesizer(3, seed=1, item_catalog="as-rated"),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_coverage_is_that_of_a_count_by_hand(name):
+    ratings = RATINGS if name == "sparse" else _on_scale(RATINGS)
+    release = MAKERS[name].anonymize(ratings)
+    kept, short = set(), 0
+    for block in release.published.blocks():
+        for row, size in enumerate(block.sizes):
+            items = block.indices[block.indptr[row] : block.indptr[row + 1]]
+            kept |= set(release.items[items].tolist())
+            short += int(size) * (items.size < 3)
+    coverage = summarize(release, ratings).coverage
+    counts = dict(zip(ratings.items.tolist(), ratings.support.tolist(), strict=True))
+    assert coverage.n_items == sum(count > 0 for count in counts.values())
+    assert coverage.n_items_kept == sum(counts[item] > 0 for item in kept)
+    shared = sum(counts[item] for item in kept) / ratings.n_ratings
+    assert coverage.rating_share == pytest.approx(shared)
+    assert (coverage.n_short_users, coverage.n_users) == (short, release.published.n_users)
+
+
+def test_an_evaluation_has_the_coverage_of_its_training_table():
+    split = split_ratings(RATINGS, 0.2, seed=1)
+    release = SparseRows(5, seed=1).anonymize(split.train)
+    result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
+    assert result.coverage == summarize(release, split.train).coverage
+    assert describe_coverage(result.coverage) in result_headline(result)
+
+
+def test_low_coverage_comes_first():
+    split = split_ratings(RATINGS, 0.2, seed=1)
+    release = SparseRows(20, seed=1).anonymize(split.train)
+    result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
+    assert result.coverage.is_low
+    assert result_headline(result).startswith(describe_coverage(result.coverage))
+
+
+def result_headline(result):
+    from recveil.report.evaluation import headline
+
+    return headline(result)
+
+
+def _on_scale(ratings):
+    from dataclasses import replace
+
+    return replace(ratings, scale=RatingScale(1, 5, 1))
+
+
+def test_every_row_is_counted_by_its_users():
+    assert np.isclose(summarize(MAKERS["sparse"].anonymize(RATINGS), RATINGS).coverage.n_users, 80)
