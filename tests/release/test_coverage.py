@@ -8,6 +8,7 @@ from recveil.evaluation import Evaluator, split_ratings
 from recveil.methods import SparseRows, Synthesizer
 from recveil.methods.registry import summarize
 from recveil.ratings import RatingScale
+from recveil.report.evaluation import headline
 from recveil.report.release import describe_coverage
 
 RATINGS = make_ratings(n_users=80, n_items=60, n_ratings=900, seed=3)
@@ -19,7 +20,7 @@ MAKERS = {
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_coverage_is_that_of_a_count_by_hand(name):
-    ratings = RATINGS if name == "sparse" else _on_scale(RATINGS)
+    ratings = RATINGS if name == "sparse" else RATINGS.with_scale(RatingScale(1, 5, 1))
     release = MAKERS[name].anonymize(ratings)
     kept, short = set(), 0
     for block in release.published.blocks():
@@ -41,7 +42,7 @@ def test_an_evaluation_has_the_coverage_of_its_training_table():
     release = SparseRows(5, seed=1).anonymize(split.train)
     result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
     assert result.coverage == summarize(release, split.train).coverage
-    assert describe_coverage(result.coverage) in result_headline(result)
+    assert describe_coverage(result.coverage) in headline(result)
 
 
 def test_low_coverage_comes_first():
@@ -49,19 +50,7 @@ def test_low_coverage_comes_first():
     release = SparseRows(20, seed=1).anonymize(split.train)
     result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
     assert result.coverage.is_low
-    assert result_headline(result).startswith(describe_coverage(result.coverage))
-
-
-def result_headline(result):
-    from recveil.report.evaluation import headline
-
-    return headline(result)
-
-
-def _on_scale(ratings):
-    from dataclasses import replace
-
-    return replace(ratings, scale=RatingScale(1, 5, 1))
+    assert headline(result).startswith(describe_coverage(result.coverage))
 
 
 def test_every_row_is_counted_by_its_users():

@@ -103,9 +103,12 @@ def describe_summary(summary: ReleaseSummary) -> list[str]:
     described = list(_describe(figures, published))
     if coverage is not None and published.n_users:
         described.insert(0, describe_coverage(coverage, likes=published.scale.unary))
+    described += [f"{each.partition('. ')[0].removesuffix('.')}." for each in undone]
+    if undone:
+        described.append("README.md in the release has the attacks that were measured.")
     if isinstance(figures, PredictiveSummary):
-        return [*described, *undone, *_of_alternatives(figures)]
-    return [*described, *undone]
+        described += _of_alternatives(figures)
+    return described
 
 
 def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
