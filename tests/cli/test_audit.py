@@ -1,5 +1,4 @@
 import json
-import re
 from dataclasses import replace
 
 import pytest
