@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io.columns.chances import is_no_chance
+from recveil.io.columns.glued_columns import GluedColumns
 from recveil.io.columns.glued_rows import DELIMITER, GluedRows
 from recveil.io.columns.repeated_rows import (
     ESCAPED,
@@ -132,12 +133,14 @@ def find_rows_within(
     rows = {*lists} if len(lists) <= max(_OTHERS, _OTHER_SHARE * len(labels)) else set()
     apart = _ApartSearch(search.users, search.items, *looks, is_unrated)
     rows |= of_numbers
+    columns = GluedColumns.among(users, items, is_unrated=is_unrated)
     rows |= {
         at
         for at, label in several
         if at not in rows
         and (
             glued.has_names(label)
+            or columns.finds(label)
             or any(
                 search.finds(form) or fields.finds(form) or apart.finds(form) for form in forms[at]
             )
