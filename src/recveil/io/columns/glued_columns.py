@@ -68,7 +68,7 @@ class GluedColumns(NamedTuple):
         lengths = tuple(frozenset(map(len, ids)) for ids in known)
         return cls(*known, chances, (lengths[0], lengths[1]), is_unrated)
 
-    def finds(self, label: str) -> bool:
+    def finds(self, text: str) -> bool:
         """Return whether an id contains rows, as it is or without its escapes.
 
         Examples
@@ -77,8 +77,8 @@ class GluedColumns(NamedTuple):
         >>> search.finds("Heat#4u12#Up#3u13#Heat#5"), search.finds("Heat#4#Up#3#Heat#5")
         (True, False)
         """
-        texts = dict.fromkeys((label, ESCAPED.sub("\n", label)))
-        return any(self._are_rows(fields) for text in texts for fields in _splits(text))
+        forms = dict.fromkeys((text, ESCAPED.sub("\n", text)))
+        return any(self._are_rows(fields) for form in forms for fields in _splits(form))
 
     def _are_rows(self, texts: list[str]) -> bool:
         fields = [*map(self._field, texts)]
