@@ -105,7 +105,7 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
     ):
         yield from problems_of_suffix(settings, name, classes)
     if settings.get("grouping") in _LEVEL_GROUPINGS and not has_levels:
-        yield f"settings: the grouping {settings['grouping']} has privacy levels, but rows have none"
+        yield f"settings: the grouping {settings['grouping']} needs privacy levels; rows have none"
     yield from _problems_of_spark(manifest)
 
 
@@ -137,12 +137,12 @@ def _problems_of_rows(settings: Settings, _k: int, counts: Mapping[str, int]) ->
     if not _is_padded(settings):
         return
     yield from problems_of_full_rows("padded", counts)
-    if _is_predicted(settings) and settings.get("predictor") == "ItemMean":
-        if counts["classes"] > 1:
-            yield (
-                f"settings: values are predictions by ItemMean, which are equal for all users, but "
-                f"there are {counts['classes']:,} different rows"
-            )
+    by_means = _is_predicted(settings) and settings.get("predictor") == "ItemMean"
+    if by_means and counts["classes"] > 1:
+        yield (
+            f"settings: values are predictions by ItemMean, which are equal for all users, but "
+            f"there are {counts['classes']:,} different rows"
+        )
 
 
 def _undone_by(settings: Settings) -> tuple[str, ...]:
