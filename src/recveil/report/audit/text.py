@@ -21,6 +21,7 @@ from recveil.release.claim import bounds_of
 from recveil.release.manifest import Manifest
 from recveil.release.private_folder import OTHER_RATINGS
 from recveil.report.audit.disclosure import (
+    describe_shortage,
     NO_ATTACK,
     NO_EVIDENCE,
     FigureRow,
@@ -515,7 +516,7 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
     is_unary = release.manifest.scale.unary
     measured = [pair for pair in release.by_known.items() if pair[1].is_measured]
     if release.membership is not None:
-        inferred += ", as there are too few users"
+        inferred += f", as there are {describe_shortage(release.membership)}"
     if measured:
         known, best = max(measured, key=lambda pair: pair[1].auc.rate)
         auc = best.auc
