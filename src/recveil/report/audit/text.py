@@ -21,7 +21,6 @@ from recveil.release.claim import bounds_of
 from recveil.release.manifest import Manifest
 from recveil.release.private_folder import OTHER_RATINGS
 from recveil.report.audit.disclosure import (
-    describe_shortage,
     NO_ATTACK,
     NO_EVIDENCE,
     FigureRow,
@@ -30,6 +29,7 @@ from recveil.report.audit.disclosure import (
     cell_statements,
     content_warnings,
     describe_hidden_items,
+    describe_shortage,
     format_share,
     in_short,
     known_attacks,
