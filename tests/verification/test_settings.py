@@ -133,6 +133,13 @@ def test_no_setting_can_be_added_or_left_out(copy_of, kind):
         ("co-rated", {"fill": "random, with parameters of its own"}),
         ("co-rated-mean", {"value_step": 0.5}),
         ("co-rated-likes", {"grouping": "mdav"}),
+        ("padded", {"predictor": "ALS"}),
+        ("padded", {"grouping": "KGatherInBins"}),
+        ("padded", {"grouping": "LevelGather"}),
+        ("padded", {"grouping": "BisectingOneKGather"}),
+        ("levels", {"predictor": "ALS", "grouping": "KGatherInBins"}),
+        ("predicted", {"predictor": "ALS", "grouping": "KGatherInBins"}),
+        ("hidden", {"predictor": "ALS", "grouping": "KGatherInBins"}),
         ("synthetic", {"omitted_share": 1.0}),
         ("synthetic", {"omitted_share": 0.12345}),
         ("synthetic", {"cutpoints": [6.0, 7.0, 8.0, 9.0]}),
@@ -153,6 +160,42 @@ def test_user_counts_are_those_of_the_records(copy_of, number):
     forge(folder, lambda told: told["settings"].update(user_counts=[number] * 128))
     assert _is_refused(folder)
     assert list(independent.problems(folder))
+
+
+UNROUNDED = {"k": 5, "method": "k-corating", "round_fills": False}
+# Settings that nothing in release.json rules out, but the values do.
+REFUTED = [
+    ({"k": 5, "values": "predicted"}, {"predictor": "ItemMean"}),
+    (UNROUNDED | {"fill": "funk-svd"}, {"fill": "random"}),
+    (UNROUNDED | {"fill": "funk-svd"}, {"fill": "item-mean"}),
+    (UNROUNDED | {"fill": "similarity", "protect": "shuffle"}, {"fill": "item-mean"}),
+    (UNROUNDED | {"fill": "item-mean"}, {"fill": "random"}),
+    (UNROUNDED | {"fill": "funk-svd", "protect": "mean", "k": 2}, {"round_fills": True}),
+    (UNROUNDED | {"fill": "funk-svd", "protect": "mean", "k": 2}, {"fill": "random"}),
+    ({"epsilon": "none", "n_users": 50}, {"n_users": "counted"}),
+]
+
+
+@pytest.mark.parametrize(("options", "lie"), REFUTED)
+@pytest.mark.parametrize("layout", ["users", "groups"])
+def test_no_setting_has_a_value_that_the_rows_rule_out(tmp_path, options, lie, layout):
+    if "epsilon" in options and layout == "groups":
+        return
+    folder = tmp_path / "made"
+    assert anonymize(RATINGS, folder, layout=layout, seed=1, **options).verification.holds
+    assert not list(independent.problems(folder))
+    forge(folder, lambda told: told["settings"].update(lie))
+    assert not list(problems_of_settings(json.loads((folder / "release.json").read_text()))) or (
+        "epsilon" in options
+    )
+    assert _is_refused(folder)
+    assert list(independent.problems(folder))
+
+
+def test_fills_in_other_blocks_are_compared(monkeypatch, tmp_path):
+    monkeypatch.setattr("recveil.verification.published_file._ROWS_AT_ONCE", 20)
+    options = UNROUNDED | {"fill": "item-mean"}
+    assert anonymize(RATINGS, tmp_path / "made", seed=1, **options).verification.holds
 
 
 def test_padded_rows_are_no_simple_ones(copy_of):

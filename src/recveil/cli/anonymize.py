@@ -1,5 +1,6 @@
 """recveil anonymize."""
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
@@ -120,6 +121,7 @@ def anonymize(
         return
     from recveil.cli.outputs import write_json
     from recveil.methods import anonymize
+    from recveil.publish.folder import naming_spending
     from recveil.report.release.terminal import release_to_dict, show_release
 
     estimates: list[Expected] = []
@@ -128,11 +130,13 @@ def anonymize(
         estimates.append(expected)
         _report(expected)
 
-    made = anonymize(source, output, on_estimate=report, **keywords)
-    for warning in made.warnings():
-        echo(f"warning: {warning}", err=True)
-    if write_json(release_to_dict(made, estimates[0] if estimates else None), json):
-        show_release(made, is_explained=explain)
+    with naming_spending():
+        made = anonymize(source, output, on_estimate=report, **keywords)
+        for warning in made.warnings():
+            echo(f"warning: {warning}", err=True)
+        if write_json(release_to_dict(made, estimates[0] if estimates else None), json):
+            show_release(made, is_explained=explain)
+        sys.stdout.flush()
 
 
 def _report(expected: "Expected", *, timed: bool = True) -> None:
@@ -151,15 +155,18 @@ def _run_by_spark(
     explain: bool,
 ) -> None:
     from recveil.cli.outputs import write_json
+    from recveil.publish.folder import naming_spending
     from recveil.report.release.terminal import show_released
     from recveil.spark import anonymize
 
     estimate = partial(_report, timed=False)
-    made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
-    for warning in made.warnings():
-        echo(f"warning: {warning}", err=True)
-    if write_json(made.to_dict(), json):
-        show_released(made, is_explained=explain)
+    with naming_spending():
+        made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
+        for warning in made.warnings():
+            echo(f"warning: {warning}", err=True)
+        if write_json(made.to_dict(), json):
+            show_released(made, is_explained=explain)
+        sys.stdout.flush()
 
 
 def _run_dry(source: str, output: Path, json: Path | None, keywords: "AnonymizeOptions") -> None:

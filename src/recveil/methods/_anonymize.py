@@ -19,7 +19,7 @@ from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.size_estimates import Foreseen
 from recveil.methods.synthetic.options import check_n_users
-from recveil.publish.folder import check_form, naming_cost
+from recveil.publish.folder import check_form, naming_cost, naming_spending
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target, leftovers
@@ -405,7 +405,10 @@ def anonymize(
         earlier_release=earlier_release,
         **options,
     )
-    with parts("Anonymizing", {_READING: 1, _MAKING: 1, _WRITING: 1}) as begin:
+    with (
+        naming_spending(),
+        parts("Anonymizing", {_READING: 1, _MAKING: 1, _WRITING: 1}) as begin,
+    ):
         begin(_READING)
         ready = prepare(request, on_estimate)
         begin(_MAKING)

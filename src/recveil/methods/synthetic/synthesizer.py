@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.methods.base import check_every_user_rated, check_seed
-from recveil.methods.synthetic.budget import Budget, failed_attempt_cost
+from recveil.methods.synthetic.budget import Budget, failed_attempt_cost, spent_so_far
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
@@ -48,7 +47,7 @@ from recveil.methods.synthetic.user_model import (
     model_table,
 )
 from recveil.publish import Release
-from recveil.publish.folder import naming_cost
+from recveil.publish.folder import naming_spending, record_spending
 from recveil.publish.size_estimate import Expected, expect_synthetic
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes
@@ -143,11 +142,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
             If a parameter is invalid, an item is not in the catalogue, or noise dominates the sums.
             The last case costs budget, since the queries were made.
         """
-        self.check(ratings)
-        public, likes_or_table = self._public(ratings)
-        learnt = self.learn(likes_or_table, public, likes_or_table.items, ratings.n_users)
-        # Noise that follows from a seed cannot be published, so it costs nothing.
-        with naming_cost(learnt.claim) if self.seed is None else nullcontext():
+        with naming_spending():
+            self.check(ratings)
+            public, likes_or_table = self._public(ratings)
+            learnt = self.learn(likes_or_table, public, likes_or_table.items, ratings.n_users)
             private = Private(
                 *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
                 ratings_sha256=digest_of(ratings),
@@ -327,6 +325,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
+        if mechanism.is_secret:  # noise that follows from a seed cannot be published
+            record_spending(partial(spent_so_far, mechanism, budget))
         with failed_attempt_cost(mechanism, budget):
             measured, model = _fit(ratings, mechanism, public, sigmas, rng)
             if not public.is_catalogue:

@@ -29,6 +29,7 @@ from recveil.report.audit.disclosure import (
     cell_statements,
     content_warnings,
     describe_hidden_items,
+    describe_shortage,
     format_share,
     in_short,
     known_attacks,
@@ -529,7 +530,7 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
     is_unary = release.manifest.scale.unary
     measured = [pair for pair in release.by_known.items() if pair[1].is_measured]
     if release.membership is not None:
-        inferred += ", as there are too few users"
+        inferred += f", as there are {describe_shortage(release.membership)}"
     if measured:
         known, best = max(measured, key=lambda pair: pair[1].auc.rate)
         auc = best.auc
