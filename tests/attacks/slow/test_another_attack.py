@@ -54,7 +54,13 @@ def another_attack():
 
 def test_every_audit_tries_it(another_attack, tmp_path):
     generate(tmp_path / "ratings.csv", users=80, items=40, ratings=1_200)
-    anonymize(tmp_path / "ratings.csv", tmp_path / "release", k=4, homogenize="simple")
+    anonymize(
+        tmp_path / "ratings.csv",
+        tmp_path / "release",
+        k=4,
+        method="predictive",
+        homogenize="simple",
+    )
     found = audit(tmp_path / "ratings.csv", release=tmp_path / "release", targets=20)
     plain = found.to_dict()
     attacks = [*plain["attacks"], *plain["release"]["attacks"]]
