@@ -446,7 +446,7 @@ def declare_method_options() -> Declared:
     """
     methods = [method for method in all_methods() if method.card]
     described = []
-    for method in methods:
+    for method in sorted(methods, key=lambda each: each is not DEFAULT):
         when = f" (with --{method.selector})" if method.selector else ""
         when = " (default with --k)" if method is DEFAULT else when
         described.append(f"{method.name}{when}: {method.description}")
