@@ -183,7 +183,15 @@ def test_without_the_twin_it_is_refused(folder):
 
 def test_without_hiding_nothing_changes(tmp_path):
     METHODS["simple"].anonymize(RATINGS).write(tmp_path / "plain")
-    anonymize(RATINGS, tmp_path / "asked", k=4, homogenize="simple", seed=1, hide_items=False)
+    anonymize(
+        RATINGS,
+        tmp_path / "asked",
+        k=4,
+        method="predictive",
+        homogenize="simple",
+        seed=1,
+        hide_items=False,
+    )
     for file in (tmp_path / "plain").iterdir():
         assert file.read_bytes() == (tmp_path / "asked" / file.name).read_bytes()
 

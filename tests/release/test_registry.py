@@ -156,7 +156,9 @@ def test_the_default_of_one_method_changes_no_other(tmp_path):
     option = replace(PREDICTIVE.option("homogenize"), default="simple")
     diverse = replace(PREDICTIVE.option("l"), default=3)
     with registered(Maker(replace(TOY, options=(option, diverse)), PredictiveAnonymizer)):
-        made = anonymize(RATINGS, tmp_path / "out", k=4, seed=1, homogenize="simple", l=3)
+        made = anonymize(
+            RATINGS, tmp_path / "out", k=4, method="predictive", seed=1, homogenize="simple", l=3
+        )
     assert made.release.published.settings["homogenize"] == "simple"
     assert made.release.published.claim.l == 3
 

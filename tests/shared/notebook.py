@@ -22,7 +22,7 @@ def results(tmp_path_factory):
         scale=made.scale,
     )
     folder = tmp_path_factory.mktemp("notebook")
-    anonymize(ratings, folder / "out", k=3, seed=1)
+    anonymize(ratings, folder / "out", k=3, method="predictive", seed=1)
     quick = {"targets": 20, "seed": 1}
     return {
         "audit": audit(ratings, release=folder / "out", **quick),

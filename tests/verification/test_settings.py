@@ -23,11 +23,14 @@ LIKES = RATINGS.as_likes()
 MORE = make_ratings(200, 30, 2500, seed=1)
 # For each kind of release, its table, and how it is made.
 KINDS = {
-    "padded": (RATINGS, {"k": 5}),
-    "predicted": (RATINGS, {"k": 5, "values": "predicted"}),
-    "simple": (RATINGS, {"k": 5, "homogenize": "simple"}),
-    "levels": (RATINGS, {"k": 5, "privacy_levels": "activity<7:3,else:5"}),
-    "hidden": (RATINGS, {"k": 5, "homogenize": "simple", "hide_items": True}),
+    "padded": (RATINGS, {"k": 5, "method": "predictive"}),
+    "predicted": (RATINGS, {"k": 5, "method": "predictive", "values": "predicted"}),
+    "simple": (RATINGS, {"k": 5, "method": "predictive", "homogenize": "simple"}),
+    "levels": (RATINGS, {"k": 5, "method": "predictive", "privacy_levels": "activity<7:3,else:5"}),
+    "hidden": (
+        RATINGS,
+        {"k": 5, "method": "predictive", "homogenize": "simple", "hide_items": True},
+    ),
     "sparse": (RATINGS, {"k": 5, "method": "sparse"}),
     "sparse-likes": (LIKES, {"k": 5, "method": "sparse"}),
     "co-rated": (RATINGS, {"k": 5, "method": "k-corating"}),

@@ -30,7 +30,8 @@ def anonymize(
         int | None,
         typer.Option(
             help="The claim: at least this many users share each row (with --method k-corating, "
-            "its items). --privacy-levels sets k per user; --epsilon is another guarantee."
+            "its items). With --method predictive, --privacy-levels sets k per user. --epsilon is "
+            "another guarantee."
         ),
     ] = None,
     layout: Annotated[
@@ -94,7 +95,7 @@ def anonymize(
 
     Writes OUTPUT, to publish, and OUTPUT.private, to keep secret.
 
-    Example: `recveil anonymize ratings.csv -o out --k 5 --method sparse`,
+    Example: `recveil anonymize ratings.csv -o out --k 5`,
 
     or `recveil anonymize ratings.csv -o out --epsilon 3 --scale 1:5:1`
     """

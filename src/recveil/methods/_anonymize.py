@@ -13,7 +13,7 @@ from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.methods.base import anonymize_hidden, check_seed, check_users, seed_or_random
+from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random
 from recveil.methods.earlier_releases import Earlier, find_earlier, others
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
@@ -26,7 +26,7 @@ from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
 from recveil.release.method import OF_COUNTS, Method, Option
-from recveil.release.registry import all_methods
+from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
@@ -145,7 +145,7 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
     Examples
     --------
     >>> choose_method(None, 5, {}), choose_method("k-corating", 5, {})
-    ('predictive', 'k-corating')
+    ('sparse', 'k-corating')
     """
     # The guarantee of one class is requested by k; every other one by its own option.
     requested = [each for each in all_methods() if each.selector and options.get(each.selector)]
@@ -171,9 +171,7 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
         raise RecveilError(
             f"expected a guarantee, got none; give one of: {_guarantees()}", code="option.required"
         )
-    return (
-        requested[0].name if requested else next(each.name for each in all_methods() if each.card)
-    )
+    return requested[0].name if requested else DEFAULT.name
 
 
 def _guarantees() -> str:
@@ -196,30 +194,39 @@ def _is_default(name: str, value: Any) -> bool:
 
 def _reject_unexpected(method: Method, chosen: Mapping[str, Any]) -> None:
     """Raise a RecveilError for options that the method does not have."""
-    for other in all_methods():
-        unexpected = [
-            option
-            for option in other.options
-            if option.name in chosen and method.option(option.name) is None
-        ]
-        if unexpected:
-            named = ", ".join(f"{option.name} ({_spelled(option)})" for option in unexpected)
-            raise RecveilError(
-                f"{named}: only for the method {other.name}, but the method is {_named(method)}; "
-                f"drop it, or choose the method {other.name} (--method {other.name})",
-                code="option.unsupported",
-            )
+    unexpected = {name: value for name, value in chosen.items() if method.option(name) is None}
+    if not unexpected:
+        return
+
+    def fit(other: Method) -> tuple[int, int]:
+        options = [(other.option(name), value) for name, value in unexpected.items()]
+        had = [(option, value) for option, value in options if option is not None]
+        return sum(_is_choice(option, value) for option, value in had), len(had)
+
+    closest = max(all_methods(), key=fit)
+    named = [option for option in closest.options if option.name in unexpected]
+    names = [
+        other.name
+        for other in all_methods()
+        if fit(other) == fit(closest) and all(other.option(option.name) for option in named)
+    ]
+    spelled = ", ".join(f"{option.name} ({_spelled(option)})" for option in named)
+    flags = ", ".join(f"--method {name}" for name in names)
+    raise RecveilError(
+        f"{spelled}: only for the method{'s' * (len(names) > 1)} {', '.join(names)}, but the "
+        f"method is {_named(method)}; drop it, or choose another method ({flags})",
+        code="option.unsupported",
+    )
+
+
+def _is_choice(option: Option, value: Any) -> bool:
+    return not option.choices or not isinstance(value, str) or value in option.choices
 
 
 def _reject_option_of_another(method: Method, name: str, value: Any) -> None:
     """Raise a RecveilError for an invalid choice, naming the method that knows it."""
     option = method.option(name)
-    if (
-        option is None
-        or not option.choices
-        or not isinstance(value, str)
-        or value in option.choices
-    ):
+    if option is None or _is_choice(option, value):
         return
     for other in all_methods():
         of_other = other.option(name)
@@ -251,8 +258,7 @@ def _spelled(option: Option) -> str:
 
 
 def _named(method: Method) -> str:
-    first = next(known for known in all_methods() if known.card)
-    return f"{method.name}, the default" if method == first else method.name
+    return f"{method.name}, the default" if method is DEFAULT else method.name
 
 
 # The stages; which one takes longest depends on the method and the table.
@@ -346,8 +352,9 @@ def anonymize(
         Minimum number of users who share each published row (or, with "k-corating", its items).
         Give either k or the option of another guarantee, such as epsilon.
     method : str, optional
-        "predictive" (`PredictiveAnonymizer`), the default; "k-corating" (`KCoRater`), or another
-        one that was registered; see `recveil.methods.registry`.
+        "sparse" (`SparseRows`), the default with k; "predictive" (`PredictiveAnonymizer`),
+        "k-corating" (`KCoRater`), or another one that was registered; see
+        `recveil.methods.registry`.
     layout, file_format, force, allow_large
         See `Release.write`.
     earlier_release : path, optional
@@ -359,11 +366,11 @@ def anonymize(
         Publish a pseudonym instead of each item's id, in random order; only the private folder has
         the mapping. Attacks often infer it: audit the release.
     on_estimate : callable, optional
-        Called with the size and time estimate: before the work for padded rows, and before writing
-        for others, whose size depends on their groups.
+        Called with the size and time estimate: before the work for sparse and padded rows, and
+        before writing for others, whose size depends on their groups.
     **options
-        Options of the method, documented with their defaults in its class:
-        homogenize, predictor, grouping, round_values, b and l for "predictive", and
+        Options of the method, documented with their defaults in its class: cluster_size for
+        "sparse"; homogenize, predictor, grouping, round_values, b and l for "predictive", and
         `privacy_levels` as a file with the columns user_id and k, in which users who are missing
         have the level `k`, or as a rule for `levels_by_rule`; fill, grouping, round_fills and
         protect for "k-corating", and `trust` as a file of users' trust statements. And options of
@@ -504,10 +511,10 @@ def prepare(
     expected = None
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, options, request.layout, request.file_format)
-    if expected is not None and isinstance(k, int):
-        takes = {"takes_likes": maker.method.takes_likes}
-        takes["takes_unordered"] = maker.method.takes_unordered
-        check_users(ratings, k, **takes)  # an error should come before the estimate
+    check = getattr(anonymizer, "check", None)  # custom methods may have none
+    if check is not None:
+        check(ratings)  # an error should come before the estimate
+    if expected is not None:
         check_size(request, expected, on_estimate)
     return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier))
 
@@ -705,9 +712,6 @@ def dry_run(
     request = AnonymizeRequest.of(source, output, **options)
     ready = prepare(request, is_dry=True)
     ratings, maker = ready.ratings, ready.maker
-    check = getattr(ready.anonymizer, "check", None)  # custom methods may have none
-    if check is not None:
-        check(ratings)
     foreseen = None
     if maker.foresee is not None:
         foreseen = maker.foresee(

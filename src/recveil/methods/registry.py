@@ -321,7 +321,7 @@ def forget(maker: Maker) -> None:
 
 
 def method_names() -> tuple[str, ...]:
-    """Return the names of the methods whose releases can be written, the default first.
+    """Return the names of the methods whose releases can be written.
 
     Examples
     --------

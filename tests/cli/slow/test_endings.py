@@ -79,8 +79,8 @@ class TestTerminated:
         return tmp_path
 
     # Writing, to the layout that takes longest, is what lasts.
-    QUICK = ("large.parquet", "--k", 3, "--predictor", "item-mean", "--grouping", "bisecting")
-    WRITING = ("--layout", "users", "--file-format", "csv", "-o", "out")
+    QUICK = ("large.parquet", "--k", 3, "--method", "predictive", "--predictor", "item-mean")
+    WRITING = ("--grouping", "bisecting", "--layout", "users", "--file-format", "csv", "-o", "out")
 
     @pytest.mark.parametrize(
         ("number", "pattern"),

@@ -168,13 +168,13 @@ class SparseRows:
             raise RecveilError(
                 f"{describe_count(n_users, 'user')} cannot form a cluster of {self.cluster_size}, "
                 f"from which rows are sampled; {lower * (self.cluster_size > MIN_CLUSTER)}choose "
-                f"another method (--method predictive, or k-corating for likes)",
+                f"another method (--method predictive, or --method k-corating for likes)",
                 code="table.too-few-users",
             )
         if support.max() < self.k:
             raise RecveilError(
                 f"no item has {self.k} raters, and sparse rows omit items with fewer; lower k "
-                f"(--k), or choose another method (--method predictive, or k-corating for likes)",
+                f"(--k), or choose another method (--method predictive, or --method k-corating for likes)",
                 code="table.too-few-ratings",
             )
 
