@@ -130,7 +130,8 @@ def compare(
 
     def show_estimate(estimate: "Estimate") -> None:
         rest = "" if methods else " --methods all compares one method of each kind."
-        echo(f"{estimate.sentence()}{rest} Ctrl-C keeps the finished settings.", err=True)
+        stop = " Ctrl-C keeps the finished settings." if estimate.seconds else ""
+        echo(f"{estimate.sentence()}{rest}{stop}", err=True)
 
     def write_page(comparison: "Comparison") -> None:
         comparison.write_html(output / PAGE)
