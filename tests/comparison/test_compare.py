@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.comparison import Row, choose_methods, compare, usual_methods
+from recveil.comparison import Row, choose_methods, compare, list_settings, usual_methods
 from recveil.comparison.cells import Ground, Setting, open_folder
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
@@ -315,6 +315,17 @@ class TestResult:
         assert set(plain["methods"]) == {"simple", "padded", "raw"}
         assert plain["reference"]["raw"]["rmse"] == 0.9
 
+    def test_what_is_not_finished_is_not_recommended(self, run):
+        parts = []
+        run(max_risk=1.0, on_progress=lambda part: parts.append(part.to_dict()))
+        *partial, whole = parts
+        for plain in partial:
+            assert plain["unfinished"] > 0
+            assert plain["rows"]
+            assert (plain["answer"]["row"], plain["answer"]["reason"]) == (None, "unfinished")
+        assert (whole["unfinished"], whole["answer"]["reason"]) == (0, None)
+        assert whole["answer"]["row"]
+
     def test_without_a_question_there_is_no_answer(self, run):
         plain = run().to_dict()
         assert plain["answer"] is None
@@ -367,6 +378,46 @@ class TestMethods:
         promises = {variant_of(name).about_claim.promise for name in chosen}
         assert promises == {"k-anonymity", "co-rated", "differential privacy", "nothing"}
         assert choose_methods(["raw", "all"])[0] == "raw"
+
+    def test_the_default_is_a_few_settings_of_each_kind(self):
+        titles = [setting.title for setting in list_settings()]
+        assert titles == [
+            *("raw", "sparse, k = 5", "sparse, k = 20", "simple, k = 5"),
+            *("synthetic-1", "synthetic-3", "synthetic-10"),
+        ]
+        likes = [setting.title for setting in list_settings(of="likes")]
+        assert likes == [title for title in titles if title != "simple, k = 5"]
+        nominal = [setting.title for setting in list_settings(of="nominal")]
+        assert nominal == ["raw", "nominal, k = 5", "nominal, k = 20"]
+
+    @pytest.mark.parametrize(
+        ("methods", "ks", "expected"),
+        [
+            (["simple", "raw"], None, [(k, "simple") for k in (2, 3, 5, 10, 20, 50)]),
+            (["sparse"], [7, 7], [(7, "sparse")]),
+            (None, [7], [(7, "sparse"), (7, "simple")]),
+        ],
+    )
+    def test_named_methods_and_ks_replace_the_default(self, methods, ks, expected):
+        settings = list_settings(methods, ks)
+        assert [(each.k, each.method) for each in settings if each.k] == expected
+        assert any(each.method == "synthetic-3" for each in settings) == (methods is None)
+
+    def test_the_estimate_comes_before_the_work(self, run, evaluator):
+        estimates = []
+
+        def note(estimate):
+            estimates.append((estimate, len(evaluator.judged)))
+
+        run(on_estimate=note)
+        run(ks=[3, 5, 7], on_estimate=note)
+        (first, judged), (second, judged_later) = estimates
+        assert (first.n_settings, first.n_finished, judged) == (5, 0, 0)
+        assert (second.n_settings, second.n_finished, judged_later) == (7, 5, 5)
+        assert first.total_seconds > second.total_seconds > 0
+        titles = ["simple, k = 7", "padded, k = 7"]
+        assert list(second.seconds) == titles
+        assert all(title in second.sentence() for title in titles)
 
     def test_keys_tell_settings_apart(self):
         grounds = [Ground("a", 0.2, 0, 9), Ground("b", 0.2, 0, 9), Ground("a", 0.2, 9, 0)]
