@@ -109,7 +109,7 @@ def summarize_predictive(release: Sides, ratings: Ratings) -> PredictiveSummary:
 def summarize_sparse(release: Sides, ratings: Ratings) -> SparseSummary:
     """Summarize sparse rows, whose items may be hidden and reordered."""
     place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
-    at = np.array([place_of[item] for item in release.items.tolist()], np.int64)
+    at = np.array([place_of[item] for item in release.original_items.tolist()], np.int64)
     counts = np.zeros(ratings.n_items)
     for block in release.published.blocks():
         sizes = np.repeat(block.sizes, np.diff(block.indptr))
