@@ -143,14 +143,14 @@ def compare(
         )
 
     def write_page(comparison: "Comparison") -> None:
-        comparison.write_html(output / PAGE)
+        comparison.to_html(output / PAGE)
         echo(f"{output / PAGE} shows the finished settings.", err=True)
 
     comparison = compare(
         source,
         output,
         methods=names,
-        ks=_numbers(ks),
+        k=_numbers(ks),
         split=split,
         seed=seed,
         targets=targets,
@@ -164,7 +164,7 @@ def compare(
         on_interrupt=write_page,
         **reading,
     )
-    comparison.write_html(output / PAGE)
+    comparison.to_html(output / PAGE)
     if write_json({"output": str(output), **comparison.to_dict()}, json):
         show_reading(comparison.reading)
         terminal.show_comparison(comparison)
