@@ -50,7 +50,7 @@ class TestResuming:
 
     def test_more_settings_add_to_the_others(self, run):
         run()
-        assert run(ks=[3, 5, 7]).computed == 2  # k = 7 of two methods
+        assert run(k=[3, 5, 7]).computed == 2  # k = 7 of two methods
         assert run(methods=["raw"]).computed == 0
 
     def test_another_question_computes_nothing(self, run):
@@ -90,7 +90,7 @@ class TestResuming:
 
     def test_who_watches_is_given_what_is_finished_after_each_setting(self, run):
         seen = []
-        run(ks=[3], on_progress=seen.append)
+        run(k=[3], on_progress=seen.append)
         assert [(len(each.rows), each.unfinished) for each in seen] == [(1, 2), (2, 1), (3, 0)]
         seen.clear()
         run(on_progress=seen.append)  # two of the five are new
@@ -122,11 +122,11 @@ class TestResuming:
 
 class TestFailures:
     def test_a_k_above_the_number_of_people_stops_nothing(self, run):
-        found = run(methods=["simple"], ks=[301, 3])
+        found = run(methods=["simple"], k=[301, 3])
         assert "300 users cannot form a group of k = 301" in found.rows[0].problem
         assert found.rows[0].risk is None
         assert found.rows[1].risk == pytest.approx(0.3)
-        assert run(methods=["simple"], ks=[301, 3]).computed == 0  # it would fail again
+        assert run(methods=["simple"], k=[301, 3]).computed == 0  # it would fail again
 
     def test_a_fault_stops_nothing_and_is_tried_again(self, run, evaluator):
         evaluator.failing = [(5, ZeroDivisionError("oh"))]
@@ -149,7 +149,7 @@ class TestFailures:
             return Liar()
 
         with made_by("liar", broken):
-            (row,) = run(methods=["liar"], ks=[3]).rows
+            (row,) = run(methods=["liar"], k=[3]).rows
         assert "does not keep its own claim" in row.problem
         assert row.risk is None
 
@@ -247,7 +247,7 @@ class TestFolder:
             plain.values,
             scale=plain.scale,
         )
-        compare(named, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=20)
+        compare(named, tmp_path / "out", methods=["simple", "raw"], k=[5], targets=20)
         for path in (tmp_path / "out").rglob("*.*"):
             assert b"person-" not in path.read_bytes()
 
@@ -263,7 +263,7 @@ class TestResult:
         assert raw["verified"] is None
 
     def test_rows_come_as_they_were_asked_for(self, run):
-        titles = [row.title for row in run(ks=[5, 3, 5]).rows]
+        titles = [row.title for row in run(k=[5, 3, 5]).rows]
         assert titles == ["simple, k = 5", "simple, k = 3", "padded, k = 5", "padded, k = 3", "raw"]
 
     def test_the_strongest_attack_is_the_risk(self, run):
@@ -302,7 +302,7 @@ class TestResult:
         assert (row.risk, row.risk_high, row.class_reidentified, row.membership_auc) == (None,) * 4
 
     def test_json_and_parquet_agree(self, run, tmp_path):
-        plain = json.loads(json.dumps(run(ks=[3, 301], max_risk=0.5).to_dict()))
+        plain = json.loads(json.dumps(run(k=[3, 301], max_risk=0.5).to_dict()))
         table = pq.read_table(tmp_path / "out" / "comparison.parquet")
         assert table.column_names == list(Row._fields)
         rows = [{name: row[name] for name in Row._fields} for row in plain["rows"]]

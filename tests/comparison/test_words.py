@@ -41,7 +41,7 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(unordered, out):
-    return compare(unordered, out, ks=[5, 121], targets=40, min_k=5, liked="love,like")
+    return compare(unordered, out, k=[5, 121], targets=40, min_k=5, liked="love,like")
 
 
 class TestWithoutAnOrder:
@@ -108,5 +108,5 @@ class TestWithoutAnOrder:
         self, unordered, tmp_path, options, code
     ):
         with raises(code):
-            compare(unordered, tmp_path / "out", ks=[5], **options)
+            compare(unordered, tmp_path / "out", k=[5], **options)
         assert not list(tmp_path.iterdir())

@@ -26,7 +26,7 @@ def test_coverage_is_that_of_a_count_by_hand(name):
     for block in release.published.blocks():
         for row, size in enumerate(block.sizes):
             items = block.indices[block.indptr[row] : block.indptr[row + 1]]
-            kept |= set(release.items[items].tolist())
+            kept |= set(release.original_items[items].tolist())
             short += int(size) * (items.size < 3)
     coverage = summarize(release, ratings).coverage
     counts = dict(zip(ratings.items.tolist(), ratings.support.tolist(), strict=True))

@@ -202,7 +202,7 @@ def test_a_variant_claims_what_its_releases_claim(tmp_path):
     variant = replace(variant_of("simple"), name="mislabelled", claim="co-rated")
     maker = Maker(replace(TOY, variants=(variant,)), PredictiveAnonymizer)
     with registered(maker):
-        (row,) = compare(RATINGS, tmp_path / "c", methods=["mislabelled"], ks=[4], targets=5).rows
+        (row,) = compare(RATINGS, tmp_path / "c", methods=["mislabelled"], k=[4], targets=5).rows
     assert "its release claims 'identical-rows', but 'co-rated' is registered" in row.problem
     unknown = replace(variant, claim="zzz")
     with raises("claim.unknown") as error:

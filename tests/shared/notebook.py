@@ -28,7 +28,7 @@ def results(tmp_path_factory):
         "audit": audit(ratings, release=folder / "out", **quick),
         "audit of a table": audit(ratings, curves=False, **quick),
         "comparison": compare(
-            ratings, folder / "all", methods=["raw", "padded", "simple"], ks=[2, 3, 5], **quick
+            ratings, folder / "all", methods=["raw", "padded", "simple"], k=[2, 3, 5], **quick
         ),
         "evaluated": evaluate(folder / "out", ratings, split=0.2, with_membership=False, **quick),
         "release": Release.read(folder / "out"),

@@ -87,7 +87,7 @@ def shown(ratings, folder):
     evaluator = Evaluator(split, n_targets=20, seed=SEED)
     evaluation = evaluator.evaluate(padded)
     fitted = [FunkSVD(seed=SEED).fit(ratings), UserKNN().fit(ratings)]
-    compared = compare(ratings, folder / "c", methods=["simple"], ks=[3], targets=20, seed=SEED)
+    compared = compare(ratings, folder / "c", methods=["simple"], k=[3], targets=20, seed=SEED)
     (block, *_) = padded.published.blocks()
     return {
         "ratings": ratings,

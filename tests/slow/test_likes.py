@@ -89,7 +89,7 @@ class TestDrawn:
 
 class TestCompare:
     def test_all_methods_that_take_likes(self, likes, tmp_path):
-        found = compare(likes, tmp_path / "out", ks=[5], targets=20)
+        found = compare(likes, tmp_path / "out", k=[5], targets=20)
         told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert {row["method"] for row in told["rows"]} == {
             *("k-corating-likes", "sparse", "synthetic-10", "synthetic-3", "synthetic-1", "raw")

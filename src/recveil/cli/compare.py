@@ -134,14 +134,14 @@ def compare(
         echo(f"{estimate.sentence()}{rest}{stop}", err=True)
 
     def write_page(comparison: "Comparison") -> None:
-        comparison.write_html(output / PAGE)
+        comparison.to_html(output / PAGE)
         echo(f"{output / PAGE} shows the finished settings.", err=True)
 
     comparison = compare(
         source,
         output,
         methods=None if methods is None else _names(methods),
-        ks=None if ks is None else _numbers(ks),
+        k=None if ks is None else _numbers(ks),
         split=split,
         seed=seed,
         targets=targets,
@@ -156,7 +156,7 @@ def compare(
         on_interrupt=write_page,
         **reading,
     )
-    comparison.write_html(output / PAGE)
+    comparison.to_html(output / PAGE)
     if write_json({"output": str(output), **comparison.to_dict()}, json):
         show_reading(comparison.reading)
         terminal.show_comparison(comparison)

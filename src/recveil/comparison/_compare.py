@@ -1,6 +1,7 @@
 """Resumable comparison of every method with every k on the same data."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -35,7 +36,7 @@ from recveil.evaluation.split import Split, split_ratings
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.options import ReadingOptions
-from recveil.io.pipes import require_path
+from recveil.io.pipes import require_path, temporary_folder
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import PREDICTED, reject_likes
 from recveil.runtime.errors import RecveilError, describe_count
@@ -46,10 +47,10 @@ _READING = "Reading ratings"
 
 def compare(
     source: str | PathLike[str] | Ratings | Any,
-    output: str | PathLike[str],
+    output: str | PathLike[str] | None = None,
     *,
-    methods: Sequence[str] | None = None,
-    ks: Sequence[int] | None = None,
+    methods: str | Sequence[str] | None = None,
+    k: int | Sequence[int] | None = None,
     split: float = 0.2,
     seed: int = 0,
     targets: int = 1_000,
@@ -74,14 +75,15 @@ def compare(
 
     Parameters
     ----------
-    source : path, Ratings, or data frame
-    output : path
+    source : path, data frame, matrix or Ratings
+    output : path, optional
         A folder for the results, readable by its creator alone; new, or an earlier comparison's. It
-        names no user, but do not publish it: it describes how to re-identify them.
-    methods : sequence of str, optional
+        names no user, but do not publish it: it describes how to re-identify them. Without it, an
+        interrupted run cannot resume.
+    methods : str or sequence of str, optional
         Names of variants, such as "simple-mdav"; "all" selects one of each kind. By default a few
         settings; see `list_settings`.
-    ks : sequence of int, optional
+    k : int or sequence of int, optional
         For the methods that take a k; see `list_settings`.
     split : float
         Share of each user's ratings that is held out.
@@ -137,14 +139,16 @@ def compare(
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     >>> with TemporaryDirectory() as folder:
     ...     out = Path(folder, "comparison")
-    ...     result = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
-    ...     again = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    ...     result = compare(ratings, out, methods=["simple", "raw"], k=[5, 99], targets=20)
+    ...     again = compare(ratings, out, methods=["simple", "raw"], k=[5, 99], targets=20)
     >>> [(row.title, row.verified_k) for row in result.rows], result.computed, again.computed
     ([('simple, k = 5', 5), ('simple, k = 99', None), ('raw', None)], 3, 0)
     >>> print(result.rows[1].problem)
     60 users cannot form a group of k = 99; lower k, or add users
     """
-    reject_unknown_keywords("compare", reading, "k", "user_files", "times")
+    reject_unknown_keywords("compare", reading, "user_files", "times")
+    methods = [methods] if isinstance(methods, str) else methods
+    ks = [k] if isinstance(k, int) else k
     if methods is not None:
         reject_unknown(methods)
     check_ks(ks)
@@ -157,9 +161,12 @@ def compare(
         raise RecveilError(
             f"seed is {seed}; expected a whole number of at least 0", code="option.value"
         )
-    require_path("a comparison", is_output=True, output=output)
-    folder = Path(output).absolute()
-    with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
+    if output is not None:
+        require_path("a comparison", is_output=True, output=output)
+    with (
+        temporary_folder() if output is None else nullcontext(Path(output).absolute()) as folder,
+        parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin,
+    ):
         begin(_READING)
         # Released rows carry no times, so that invalid ones are no error.
         read = understand(source, times=False, **reading).settled()

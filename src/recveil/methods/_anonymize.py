@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
 from recveil.io import Reading, file_at, understand
 from recveil.io.columns.ids import reject_personal_ids
@@ -82,7 +82,8 @@ class AnonymizeRequest:
     """What `anonymize` is asked to do; see there for the fields."""
 
     source: Any
-    output: str | PathLike[str]
+    # None for a release in memory
+    output: str | PathLike[str] | None = None
     k: int | None = None
     method: str | None = None
     layout: Layout = "auto"
@@ -98,7 +99,7 @@ class AnonymizeRequest:
 
     @classmethod
     def of(
-        cls, source: Any, output: str | PathLike[str], **keywords: Unpack[AnonymizeOptions]
+        cls, source: Any, output: str | PathLike[str] | None, **keywords: Unpack[AnonymizeOptions]
     ) -> Self:
         """Sort the keywords of `anonymize` into options of the release, the method and reading.
 
@@ -323,9 +324,29 @@ class Released(Described):
         return self.verification._facts()
 
 
+@overload
+def anonymize(
+    source: str | PathLike[str] | Ratings | Any,
+    output: None = None,
+    *,
+    on_estimate: Callable[[Expected], object] | None = None,
+    **options: Unpack[AnonymizeOptions],
+) -> Release: ...
+
+
+@overload
 def anonymize(
     source: str | PathLike[str] | Ratings | Any,
     output: str | PathLike[str],
+    *,
+    on_estimate: Callable[[Expected], object] | None = None,
+    **options: Unpack[AnonymizeOptions],
+) -> Anonymized: ...
+
+
+def anonymize(
+    source: str | PathLike[str] | Ratings | Any,
+    output: str | PathLike[str] | None = None,
     *,
     k: int | None = None,
     method: str | None = None,
@@ -338,16 +359,17 @@ def anonymize(
     earlier_release: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     **options: Unpack[ReleaseOptions],
-) -> Anonymized:
-    r"""Read a file of ratings and write a release of it that is verified to keep its claim.
+) -> Release | Anonymized:
+    r"""Read ratings and make a release of them, in memory or verified and written.
 
     Parameters
     ----------
-    source : path, Ratings, or data frame
-        The ratings, in any format that `recveil.io` reads. In a file without a header, whose
+    source : path, data frame, matrix or Ratings
+        The ratings, in any format that `recveil.read` reads. In a file without a header, whose
         format does not fix their order, `user` and `item` must say which column is which.
-    output : path
-        The folder to publish; its private folder is `output` + ".private".
+    output : path, optional
+        The folder to publish; its private folder is `output` + ".private". Without it, nothing is
+        written: `Release.write` publishes the result.
     k : int, optional
         Minimum number of users who share each published row (or, with "k-corating", its items).
         Give either k or the option of another guarantee, such as epsilon.
@@ -377,6 +399,12 @@ def anonymize(
         reading, passed to `understand`: format, scale, duplicates, drop_off_scale, and names or
         places of columns.
 
+    Returns
+    -------
+    Release or Anonymized
+        The release; with `output`, what was read, made and verified, with the release as its
+        `release`.
+
     Raises
     ------
     RecveilError
@@ -389,14 +417,16 @@ def anonymize(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from recveil.ratings import RatingScale
     >>> with TemporaryDirectory() as folder:
     ...     source, output = Path(folder, "ratings.csv"), Path(folder, "release")
     ...     rows = "1,8,5 1,9,4 2,8,5 3,9,1 4,9,1 4,8,2 5,8,4 6,9,2".split()
     ...     _ = source.write_text("\n".join(["user,item,rating", *rows]))
-    ...     made = anonymize(source, output, k=3, seed=1, scale=RatingScale(1, 5, 1))
+    ...     release = anonymize(source, k=3, seed=1, scale="1:5:1")
+    ...     made = anonymize(source, output, k=3, seed=1, scale="1:5:1")
     ...     made.verification.k_achieved
     3
+    >>> release
+    Release(predictive anonymization, claim: identical-rows, k: 3, users: 6, items: 2, scale: 1:5:1)
     """
     request = AnonymizeRequest.of(
         source,
@@ -420,6 +450,8 @@ def anonymize(
         ready = prepare(request, on_estimate)
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
+        if output is None:
+            return release
         with naming_cost(release.published.claim):
             if ready.expected is None and release.published.expect is not None:
                 expected = release.published.expect(layout, file_format)
@@ -484,14 +516,18 @@ def prepare(
     check_form(request.layout, request.file_format)
     check_layout(maker.method, request.layout)
     check_n_users(options, request.layout, allow_large=request.allow_large)
-    require_path("a release", is_output=True, output=request.output)
-    output = Path(request.output)
+    if request.output is None:
+        _reject_written(request)
+    else:
+        require_path("a release", is_output=True, output=request.output)
     if request.earlier_release is not None:
         require_path("a release folder", earlier_release=request.earlier_release)
     files = _files(maker, options)
     reject_two_standard_inputs(source=source, **files)
-    check_target(output, force=request.force, is_dry=is_dry)  # before the work
-    reject_within(source, output)
+    output = None if request.output is None else Path(request.output)
+    if output is not None:
+        check_target(output, force=request.force, is_dry=is_dry)  # before the work
+        reject_within(source, output)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     # Published rows have no timestamps, so invalid ones are not an error.
     reading = understand(source, times=False, k=k, user_files=user_files, **request.reading)
@@ -501,7 +537,7 @@ def prepare(
         reject_personal_ids(ratings.items, can_hide=_can_hide(maker.method))
     _reject_feedback(maker, ratings, is_secret=is_secret)
     # Before the work, since a release in the same place is replaced.
-    earlier = find_earlier(ratings.users, output, request.earlier_release)
+    earlier = [] if output is None else find_earlier(ratings.users, output, request.earlier_release)
     for name, read in maker.read.items():
         if name in options:
             options[name] = read(options[name], ratings, k or 0)
@@ -519,14 +555,28 @@ def prepare(
     return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier))
 
 
+def _reject_written(request: AnonymizeRequest) -> None:
+    """Raise a RecveilError for options of writing without an output."""
+    idle = {"layout": request.layout != "auto", "file_format": request.file_format != "parquet"}
+    idle |= {"force": request.force, "allow_large": request.allow_large}
+    idle |= {"earlier_release": request.earlier_release is not None}
+    if names := [name for name, is_set in idle.items() if is_set]:
+        raise RecveilError(
+            f"{', '.join(names)}: given without an output, so nothing is written; give output, or "
+            f"pass this to the write method of the release",
+            code="option.required",
+        )
+
+
 def check_size(
     request: AnonymizeRequest,
     expected: Expected,
     on_estimate: Callable[[Expected], object] | None = None,
 ) -> None:
     """Pass the estimate to the callback; raise a RecveilError if the release is too large."""
-    parent = Path(request.output).absolute().parent
-    reject_too_large(expected, parent, request.layout, allow_large=request.allow_large)
+    if request.output is not None:
+        parent = Path(request.output).absolute().parent
+        reject_too_large(expected, parent, request.layout, allow_large=request.allow_large)
     if on_estimate is not None:
         on_estimate(expected)
 

@@ -116,7 +116,9 @@ class PublishedCounts(NamedTuple):
         """Count in one pass over the rows, whose items may be hidden and reordered."""
         place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
         # Items of a public catalogue may have no rating.
-        at = np.array([place_of.get(item, -1) for item in release.items.tolist()], np.int64)
+        at = np.array(
+            [place_of.get(item, -1) for item in release.original_items.tolist()], np.int64
+        )
         counts, lengths, sizes = np.zeros(ratings.n_items + 1), [], []
         for block in release.published.blocks():
             lengths.append(np.diff(block.indptr))

@@ -25,7 +25,7 @@ from recveil.io.columns.ids import NOT_IN_IDS, encode_ids
 from recveil.io.columns.rows_within_ids import require_no_rows_within
 from recveil.io.columns.times import is_plausible
 from recveil.ratings import RatingScale
-from recveil.ratings.rating_scale import LIKES, require_scale
+from recveil.ratings.rating_scale import LIKES, ScaleLike, scale_of
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
 from recveil.runtime.safe_repr import brief
 
@@ -76,7 +76,7 @@ def lake_of(
     user: str | None = None,
     item: str | None = None,
     rating: str | None = None,
-    scale: RatingScale | None = None,
+    scale: ScaleLike | None = None,
     likes: bool = False,
     time: str | None = None,
     times: bool = False,
@@ -84,7 +84,7 @@ def lake_of(
     """Inspect a table: its columns, its items, and its scale."""
     from pyspark.sql import functions as sql
 
-    require_scale(scale)
+    scale = scale_of(scale)
     columns_named = {"user": user, "item": item, "rating": rating, "time": time}
     feedback = LIKED if likes else NOT_SAID
     found = find_columns(frame.columns, "the table", feedback=feedback, **columns_named)

@@ -132,7 +132,7 @@ def audit_input(job: Assignment) -> Mapping[str, object]:
     )
     if result.risk is not None:
         write_risk(result.ratings.users, result.risk, job.folder / "risk.csv")
-    result.write_html(job.folder / AUDIT_PAGE)
+    result.to_html(job.folder / AUDIT_PAGE)
     return result.to_dict()
 
 
@@ -411,7 +411,7 @@ def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
 
     reading = keywords_of(job.settings["reading"])
     result = audit(job.settings["source"], release=release, curves=False, **reading)
-    result.write_html(job.folder / AUDIT_PAGE)
+    result.to_html(job.folder / AUDIT_PAGE)
     plain = result.to_dict()
     return {"release": plain["release"], "warnings": plain["warnings"]}
 
@@ -467,12 +467,12 @@ def compare_input(job: Assignment) -> Mapping[str, object]:
         settings["source"],
         Path(settings["out"]),
         methods=settings["methods"],
-        ks=settings["ks"],
+        k=settings["ks"],
         shadows=settings["shadows"],
         on_progress=show,
         **keywords_of(settings["reading"]),
     )
-    comparison.write_html(folder / COMPARISON_PAGE)
+    comparison.to_html(folder / COMPARISON_PAGE)
     return _to_plain(comparison)
 
 

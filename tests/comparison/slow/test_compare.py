@@ -41,7 +41,7 @@ class TestResuming:
 
 def test_the_real_evaluator_judges(invented, tmp_path):
     found = compare(
-        invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=40, max_risk=0.9
+        invented, tmp_path / "out", methods=["simple", "raw"], k=[5], targets=40, max_risk=0.9
     )
     simple, raw = found.rows
     assert raw.risk > 0.7

@@ -86,8 +86,8 @@ def test_labels_are_not_trusted(comparison):
 def test_writing_replaces_the_old_page(tmp_path, comparison):
     target = tmp_path / "index.html"
     target.write_text("old")
-    comparison.write_html(target)
+    comparison.to_html(target)
     assert "retains most" in target.read_text(encoding="utf-8")
     assert list(tmp_path.iterdir()) == [target]
     with raises("output.not-writable"):
-        comparison.write_html(tmp_path / "nowhere" / "index.html")
+        comparison.to_html(tmp_path / "nowhere" / "index.html")

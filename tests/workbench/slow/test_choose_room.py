@@ -17,7 +17,7 @@ def cells(tmp_path_factory, small_table):
     """The settings that are asked for, finished once for all tests."""
     folder = tmp_path_factory.mktemp("compared")
     (folder / "shop.csv").write_bytes(small_table)
-    compare(folder / "shop.csv", folder / "out", methods=["raw", "sparse"], ks=[3, 6])
+    compare(folder / "shop.csv", folder / "out", methods=["raw", "sparse"], k=[3, 6])
     return folder / "out"
 
 

@@ -38,11 +38,12 @@ from recveil.ratings.rating_scale import (
     MOST_LABELS,
     Locate,
     RatingScale,
+    ScaleLike,
     alike,
     all_ratings,
     nearest_label,
     problem_of_label,
-    require_scale,
+    scale_of,
 )
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
@@ -234,7 +235,7 @@ def feedback_of(
 
 
 def parse_scale_option(
-    scale: RatingScale | None,
+    scale: ScaleLike | None,
     order: str | Iterable[str] | None,
     words: str | Iterable[str] | None,
 ) -> tuple[RatingScale | None, bool]:
@@ -245,7 +246,7 @@ def parse_scale_option(
     >>> str(parse_scale_option(None, "no,yes", None)[0]), parse_scale_option(None, None, "all")
     ('no < yes', (None, True))
     """
-    require_scale(scale)
+    scale = scale_of(scale)
     _reject_several({"scale": scale, "order": order, "words": words})
     if isinstance(words, str) and words == ALL_WORDS:
         return None, True
