@@ -212,10 +212,10 @@ def _reject_unexpected(method: Method, chosen: Mapping[str, Any]) -> None:
         if fit(other) == fit(closest) and all(other.option(option.name) for option in named)
     ]
     spelled = ", ".join(f"{option.name} ({_spelled(option)})" for option in named)
-    flags = ", ".join(f"--method {name}" for name in names)
     raise RecveilError(
         f"{spelled}: only for the method{'s' * (len(names) > 1)} {', '.join(names)}, but the "
-        f"method is {_named(method)}; drop it, or choose another method ({flags})",
+        f"method is {_named(method)}; drop it, or choose another method (--method "
+        f"{', or --method '.join(names)})",
         code="option.unsupported",
     )
 

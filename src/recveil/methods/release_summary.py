@@ -104,6 +104,7 @@ class ReleaseSummary(NamedTuple):
         return {"": self.published.settings["method"]}
 
 
+@brief
 class PublishedCounts(NamedTuple):
     """Item counts of a release on the table's items, and the length of each row."""
 

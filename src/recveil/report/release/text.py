@@ -117,16 +117,16 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
     Examples
     --------
     >>> print(describe_coverage(Coverage(90, 44, 0.6, 60, 2)).partition(";")[0])
-    Warning: the release keeps 44 of 90 items (48.9%), which have 60.0% of the ratings
+    Warning: The release keeps 44 of 90 items (48.9%), which have 60.0% of the ratings
     >>> print(describe_coverage(Coverage(90, 90, 1.0, 60, 0), likes=True))
     The release keeps all 90 items.
     """
     noun = "likes" if likes else "ratings"
     if coverage.n_items_kept == coverage.n_items:
-        kept = f"he release keeps all {describe_count(coverage.n_items, 'item')}"
+        kept = f"The release keeps all {describe_count(coverage.n_items, 'item')}"
     else:
         kept = (
-            f"he release keeps {coverage.n_items_kept:,} of "
+            f"The release keeps {coverage.n_items_kept:,} of "
             f"{describe_count(coverage.n_items, 'item')} ({coverage.item_share:.1%}), which have "
             f"{coverage.rating_share:.1%} of the {noun}"
         )
@@ -136,7 +136,7 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
         if coverage.n_short_users
         else ""
     )
-    return f"{'Warning: t' if coverage.is_low else 'T'}{kept}{short}."
+    return f"{'Warning: ' if coverage.is_low else ''}{kept}{short}."
 
 
 @singledispatch
