@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.evaluation import Evaluator, split_ratings
-from recveil.methods import SparseRows, Synthesizer
+from recveil.methods import SparseRows, Synthesizer, anonymize
 from recveil.methods.registry import summarize
-from recveil.ratings import RatingScale
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.coverage import Coverage
 from recveil.report.evaluation import headline
 from recveil.report.release import describe_coverage
 
@@ -51,6 +53,35 @@ def test_low_coverage_comes_first():
     result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
     assert result.coverage.is_low
     assert headline(result).startswith(describe_coverage(result.coverage))
+
+
+def test_a_release_that_is_nearly_empty_is_refused_unless_it_is_wanted(tmp_path):
+    """A month alone: of the two items of each user, one has fewer than five raters."""
+    users = np.arange(60)
+    items = np.concatenate([users % 40, 100 + users % 6])
+    table = Ratings.from_columns(np.tile(users, 2), items, 1 + items % 5)
+    with raises("release.nearly-empty", "--allow-sparse-coverage", " of 46 items"):
+        anonymize(table, tmp_path / "out", k=5, seed=1)
+    assert not (tmp_path / "out").exists()
+    made = anonymize(table, tmp_path / "out", k=5, seed=1, allow_sparse_coverage=True)
+    assert made.verification.holds
+    assert made.summary.coverage.is_nearly_empty
+    assert "nearly empty" in made.sentences()[0]
+
+
+@pytest.mark.parametrize(
+    ("coverage", "is_empty"),
+    [
+        (Coverage(30, 9, 0.9, 50, 0), True),
+        (Coverage(30, 10, 0.9, 50, 45), False),
+        (Coverage(30, 10, 0.9, 50, 46), True),
+        (Coverage(19, 9, 0.9, 50, 0), False),
+        (Coverage(30, 30, 1.0, 50, 50), False),  # so is the table
+        (Coverage(30, 5, 0.9, 0, 0), False),  # a model
+    ],
+)
+def test_what_is_nearly_empty(coverage, is_empty):
+    assert coverage.is_nearly_empty is is_empty
 
 
 def test_every_row_is_counted_by_its_users():

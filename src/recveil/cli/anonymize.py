@@ -70,6 +70,14 @@ def anonymize(
     ] = False,
     force: Force = False,
     allow_large: options.AllowLarge = False,
+    allow_sparse_coverage: Annotated[
+        bool,
+        typer.Option(
+            "--allow-sparse-coverage",
+            help="Allow a release that keeps fewer than 10 items, or fewer than 3 ratings for 90 % "
+            "of the users.",
+        ),
+    ] = False,
     earlier_release: Annotated[
         Path | None,
         typer.Option(
@@ -111,6 +119,7 @@ def anonymize(
         "hide_items": hide_items,
         "force": force,
         "allow_large": allow_large,
+        "allow_sparse_coverage": allow_sparse_coverage,
         "earlier_release": earlier_release,
         **more,  # type: ignore[typeddict-item]
     }

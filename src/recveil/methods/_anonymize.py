@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
@@ -25,6 +24,7 @@ from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
+from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
@@ -73,6 +73,7 @@ class AnonymizeOptions(ReleaseOptions, total=False):
     hide_items: bool
     force: bool
     allow_large: bool
+    allow_sparse_coverage: bool
     earlier_release: str | PathLike[str] | None
 
 
@@ -92,6 +93,7 @@ class AnonymizeRequest:
     hide_items: bool = False
     force: bool = False
     allow_large: bool = False
+    allow_sparse_coverage: bool = False
     earlier_release: str | PathLike[str] | None = None
     # Options of the method that were given, by name
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -269,19 +271,18 @@ _READING, _MAKING, _WRITING = "Reading ratings", "Making a release", "Writing an
 @brief
 @dataclass(frozen=True)
 class Anonymized(Described):
-    """The ratings, the release, its verification and earlier releases of the same users."""
+    """The ratings, the release, its verification, and its figures for the publisher.
+
+    `earlier` has earlier releases of the same users.
+    """
 
     output: Path
     ratings: Ratings
     release: Release
     verification: Verification
     reading: Reading
+    summary: ReleaseSummary
     earlier: tuple[Earlier, ...] = ()
-
-    @cached_property
-    def summary(self) -> ReleaseSummary:
-        """The figures of the release for its publisher."""
-        return summarize(self.release, self.ratings)
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
@@ -356,6 +357,7 @@ def anonymize(
     hide_items: bool = False,
     force: bool = False,
     allow_large: bool = False,
+    allow_sparse_coverage: bool = False,
     earlier_release: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     **options: Unpack[ReleaseOptions],
@@ -384,6 +386,10 @@ def anonymize(
         Releases next to the output are checked automatically.
     seed : int, optional
         Fixes every random choice; drawn from the system by default.
+    allow_sparse_coverage : bool
+        Allow a release that is nearly empty: with fewer than 10 of at least 20 items, or with fewer
+        than 3 ratings for 90 % of the users. With epsilon it is always made, since the queries are
+        spent by then.
     hide_items : bool
         Publish a pseudonym instead of each item's id, in random order; only the private folder has
         the mapping. Attacks often infer it: audit the release.
@@ -439,6 +445,7 @@ def anonymize(
         hide_items=hide_items,
         force=force,
         allow_large=allow_large,
+        allow_sparse_coverage=allow_sparse_coverage,
         earlier_release=earlier_release,
         **options,
     )
@@ -450,6 +457,9 @@ def anonymize(
         ready = prepare(request, on_estimate)
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
+        summary = summarize(release, ready.ratings)
+        if not allow_sparse_coverage:
+            _reject_nearly_empty(summary)
         if output is None:
             return release
         with naming_cost(release.published.claim):
@@ -462,7 +472,26 @@ def anonymize(
                 output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
             )
     earlier = tuple(others(list(ready.earlier), Path(output)))
-    return Anonymized(Path(output), ready.ratings, release, verification, ready.reading, earlier)
+    return Anonymized(
+        Path(output), ready.ratings, release, verification, ready.reading, summary, earlier
+    )
+
+
+def _reject_nearly_empty(summary: ReleaseSummary) -> None:
+    """Raise for a release from which next to nothing can be learned.
+
+    With epsilon the queries are spent by now: such a release is made, with a warning.
+    """
+    coverage, claim = summary.coverage, summary.published.claim
+    if coverage is None or claim.epsilon is not None or not coverage.is_nearly_empty:
+        return
+    raise RecveilError(
+        f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
+        f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
+        f"{FEWEST_RATINGS} ratings; lower k (--k), take a longer period, or give "
+        f"allow_sparse_coverage (--allow-sparse-coverage)",
+        code="release.nearly-empty",
+    )
 
 
 @brief

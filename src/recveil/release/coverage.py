@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike
 # Recommenders learn nothing of a user from fewer ratings.
 FEWEST_RATINGS = 3
 _LOW = 0.5
+# Of a table with at least `_MANY_ITEMS` items, a release with fewer than `_FEW_ITEMS` is nearly
+# empty, as is one whose rows are short for this share of the users.
+_MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
 
 
 class Coverage(NamedTuple):
@@ -64,3 +67,11 @@ class Coverage(NamedTuple):
     def is_low(self) -> bool:
         """Whether less than half of the items or of the ratings are covered."""
         return min(self.item_share, self.rating_share) < _LOW
+
+    @property
+    def is_nearly_empty(self) -> bool:
+        """Whether items are left out, and next to nothing can be learned from the rest."""
+        if self.n_items_kept == self.n_items or not self.n_users:
+            return False
+        has_few_items = self.n_items >= _MANY_ITEMS and self.n_items_kept < _FEW_ITEMS
+        return has_few_items or self.n_short_users > _MOST_SHORT * self.n_users

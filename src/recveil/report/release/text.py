@@ -136,6 +136,8 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
         if coverage.n_short_users
         else ""
     )
+    if coverage.is_nearly_empty:
+        return f"Warning: The release is nearly empty. {kept}{short}."
     return f"{'Warning: ' if coverage.is_low else ''}{kept}{short}."
 
 
