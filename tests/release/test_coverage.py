@@ -58,7 +58,7 @@ def test_low_coverage_comes_first():
 def test_a_release_that_is_nearly_empty_is_refused_unless_it_is_wanted(tmp_path):
     """A month alone: of the two items of each user, one has fewer than five raters."""
     users = np.arange(60)
-    items = np.concatenate([users % 40, 100 + users % 6])
+    items = np.concatenate([1000 + users % 40, 2000 + users % 6])
     table = Ratings.from_columns(np.tile(users, 2), items, 1 + items % 5)
     with raises("release.nearly-empty", "--allow-sparse-coverage", " of 46 items"):
         anonymize(table, tmp_path / "out", k=5, seed=1)
