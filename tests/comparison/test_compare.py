@@ -69,7 +69,7 @@ class TestResuming:
     def test_other_data_are_computed_anew(self, run, tmp_path):
         run()
         other = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=6)
-        settings = {"methods": ["raw"], "ks": [3], "targets": 50}
+        settings = {"methods": ["raw"], "k": [3], "targets": 50}
         assert compare(other, tmp_path / "out", **settings).computed == 1
 
     @pytest.mark.parametrize("method", ["simple", "raw"])
@@ -159,8 +159,8 @@ class TestFailures:
     [
         ({"methods": ["magic"]}, "method.unknown"),
         ({"methods": []}, "option.required"),
-        ({"ks": [1]}, "option.value"),
-        ({"ks": [], "methods": ["simple"]}, "option.required"),
+        ({"k": [1]}, "option.value"),
+        ({"k": [], "methods": ["simple"]}, "option.required"),
         ({"targets": 0}, "option.value"),
         ({"seed": -1}, "option.value"),
         ({"split": 1.0}, "option.value"),

@@ -207,7 +207,7 @@ def test_the_usual_risk_is_a_rung_of_the_ladder():
 class TestShadows:
     """Membership by shadow releases: what all methods share."""
 
-    ASKED: ClassVar = {"methods": ["simple", "raw"], "ks": [5]}
+    ASKED: ClassVar = {"methods": ["simple", "raw"], "k": [5]}
 
     def test_a_setting_without_halves_has_none(self, evaluator, tmp_path, invented):
         k = invented.n_users // 2 + 3

@@ -89,7 +89,7 @@ class TestWithoutAnOrder:
     def test_finished_cells_are_found_again_but_not_for_other_liked_words(
         self, found, unordered, out
     ):
-        options = {"ks": [5], "targets": 40, "methods": ["nominal"]}
+        options = {"k": [5], "targets": 40, "methods": ["nominal"]}
         again = compare(unordered, out, liked=["like", "love"], **options)
         assert again.computed == 0
         assert again.rows[0] == found.rows[0]

@@ -102,7 +102,7 @@ class TestCompare:
         assert all(row.rmse is None for row in found.rows)
 
     def test_there_is_an_answer_and_it_speaks_of_lists_alone(self, likes, tmp_path):
-        options = {"methods": ["sparse", "raw"], "ks": [5], "targets": 20, "min_k": 5}
+        options = {"methods": ["sparse", "raw"], "k": [5], "targets": 20, "min_k": 5}
         choice = compare(likes, tmp_path / "out", **options).choice()
         assert choice.row.title == "sparse, k = 5"
         told = " ".join([describe_answer(choice), describe_advice(choice)])

@@ -299,7 +299,7 @@ class Release(Sides, PublishedRows):
     >>> release
     Release(sparse rows, claim: identical-rows, k: 5, users: 50, items: 30, scale: 1:5:1)
     >>> release.to_arrow().num_rows, release.to_csr().shape, release.verify().holds
-    (400, (50, 30), True)
+    (400, (50, 24), True)
     >>> with TemporaryDirectory() as folder:
     ...     _ = release.write(Path(folder, "out"))
     ...     Release.read(Path(folder, "out")).k

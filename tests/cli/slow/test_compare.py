@@ -21,7 +21,7 @@ def small(tmp_path_factory):
     """Where `SMALL` has run."""
     folder = tmp_path_factory.mktemp("small")
     write_table(folder)
-    options = {"methods": ["simple", "raw"], "ks": [3, 99], "targets": 30}
+    options = {"methods": ["simple", "raw"], "k": [3, 99], "targets": 30}
     assert compare(folder / "ratings.csv", folder / "out", **options).computed == 3
     return folder
 
