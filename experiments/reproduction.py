@@ -3,7 +3,7 @@
     python experiments/reproduction.py path/to/ml-100k [--ml1m path/to/ml-1m] [--page PAGE]
         [--only SCRIPT ...]
 
-Writes PAGE (docs/explanation/reproduction.md if not given), and its charts into a folder of the
+Writes PAGE (docs/appendix/reproduction.md if not given), and its charts into a folder of the
 same name beside it. Seeds are fixed: the same data give the same page, but for the times of
 GeCom. Without MovieLens 1M (a folder with ratings.csv), its sections are left out. What needs other
 packages that are not there is not run: its section stays as it is.
@@ -149,7 +149,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    pages = Path(__file__).resolve().parent.parent / "docs" / "explanation"
+    pages = Path(__file__).resolve().parent.parent / "docs" / "appendix"
     parser.add_argument("folder", type=Path, help="the folder of MovieLens 100K")
     parser.add_argument("--ml1m", type=Path, help="the folder of MovieLens 1M, with ratings.csv")
     parser.add_argument("--page", type=Path, default=pages / "reproduction.md")

@@ -96,7 +96,7 @@ def test_every_verb_is_documented():
 # A command, to the end of its code span, line or shell command; a backslash continues a line.
 COMMAND = re.compile(r"recveil (\w+)((?:\\\n|(?!recveil )[^`\n;|&])*)")
 # The changelog and the list of wrong answers name options as they were.
-HISTORY = {"CHANGELOG.md", "docs/reliability.md"}
+HISTORY = {"CHANGELOG.md", "docs/appendix/reliability.md"}
 
 
 def unknown_options_of(text: str) -> list[str]:
@@ -355,7 +355,7 @@ FIGURES_OF_CARDS = {
         *("81 %", "68 %", "36 %", "7 %", "71 %", "99 %", "1.00", "0.92", "0.77"),
     ),
 }
-# Behind each figure of a card, the row of docs/explanation/reproduction.md that it rounds.
+# Behind each figure of a card, the row of docs/appendix/reproduction.md that it rounds.
 MEASURED = {
     "cells really rated, 95 % right | 62.6%": "63 %",
     "lone ratings found and exact | 51.7%": "52 %",
@@ -387,7 +387,7 @@ FIGURES = {
 
 def test_figures_are_those_of_the_experiments():
     """One experiment, one set of figures: the sentences, the threats, the cards and the README."""
-    measured = text_of(DOCS / "explanation" / "reproduction.md")
+    measured = text_of(DOCS / "appendix" / "reproduction.md")
     threats = text_of(DOCS / "explanation" / "threats.md")
     (section,) = re.findall(r"## What padded rows tell\n(.*?)\n## ", threats, re.DOTALL)
     texts = {
@@ -415,7 +415,7 @@ def test_figures_are_those_of_the_experiments():
 
 def test_the_figures_of_words_are_those_of_the_experiments():
     """What the card of a release of words and the methods say was measured, and is not of old."""
-    measured = text_of(DOCS / "explanation" / "reproduction.md")
+    measured = text_of(DOCS / "appendix" / "reproduction.md")
     methods = text_of(DOCS / "explanation" / "methods.md")
     settings = (
         "nominal, k = 5",
