@@ -57,9 +57,9 @@ def names_of_options(verb: str) -> list[list[str]]:
 
 
 def missing_of(verb: str) -> list[str]:
-    """Name what a verb lacks: help, an example, a section that tells all, a library twin."""
+    """Name what a verb lacks: help, an example, a section, a library twin."""
     function, section = VERBS[verb], section_of(verb)
-    text, told = inspect.getdoc(function), section + section_of("Options of several verbs")
+    text = inspect.getdoc(function)
     twin = getattr(importlib.import_module(TWINS[verb]), verb)
     is_there = {
         "a sentence of help": len(text.splitlines()[0]) > 20,
@@ -73,10 +73,6 @@ def missing_of(verb: str) -> list[str]:
     for name, parameter in inspect.signature(function).parameters.items():
         (info,) = parameter.annotation.__metadata__
         is_there[f"help of {name}"] = bool(info.help)
-    for names in names_of_options(verb):
-        is_there[f"{names[0]} in its section or among the shared options"] = any(
-            re.search(rf"(?<![\w-]){name}(?![\w-])", told) for name in names
-        )
     return [f"{verb}: {what}" for what, is_so in is_there.items() if not is_so]
 
 
