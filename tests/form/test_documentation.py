@@ -80,7 +80,7 @@ def test_every_verb_is_documented():
     assert [what for verb in VERBS for what in missing_of(verb)] == []
     docs = text_of(DOCS / "cli.md")
     known = {name for verb in VERBS for names in names_of_options(verb) for name in names}
-    of_all = {"--version", "--install-completion", "--show-completion"}
+    of_all = {"--help", "--version", "--install-completion", "--show-completion"}
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", docs)) - known - of_all == set()
     untold = [
         name
