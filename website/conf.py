@@ -56,8 +56,11 @@ CHAPTERS = {
     "Explanation": (
         *("explanation/index", "explanation/promises", "explanation/methods"),
         *("explanation/differential-privacy", "explanation/k-corating", "explanation/threats"),
-        *("explanation/results", "explanation/reproduction", "explanation/performance"),
-        *("reliability", "architecture", "explanation/security"),
+        *("explanation/performance", "explanation/security"),
+    ),
+    "Appendix for reviewers": (
+        *("appendix/index", "appendix/results", "appendix/reproduction"),
+        *("appendix/reliability", "appendix/architecture"),
     ),
 }
 # What scikit-learn adds to every grouping, in words that link to its own site; and what another

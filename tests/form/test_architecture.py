@@ -1,4 +1,4 @@
-"""The layers of docs/architecture.md, and the size of modules."""
+"""The layers of docs/appendix/architecture.md, and the size of modules."""
 
 import ast
 import graphlib
@@ -134,13 +134,13 @@ def test_no_kernel_lost_its_compiler():
 
 
 def test_the_documentation_lists_the_same_layers():
-    page, drawn = text_of(DOCS / "architecture.md"), {}
+    page, drawn = text_of(DOCS / "appendix" / "architecture.md"), {}
     for floor, packages in re.findall(r"^\| (\d+) \| ([^|]*) \|", page, re.MULTILINE):
         drawn |= dict.fromkeys(re.findall(r"recveil\.(\w+)", packages), int(floor))
     assert drawn == {name: floor for name, floor in LAYERS.items() if name != "__main__"}
     drawings = [
         re.search(r"```\n(any source ─▶.*?)```", text_of(of), re.DOTALL)
-        for of in (ROOT / "README.md", DOCS / "architecture.md")
+        for of in (ROOT / "README.md", DOCS / "appendix" / "architecture.md")
     ]
     assert drawings[0] is not None
     assert drawings[0].group(1) == drawings[1].group(1)

@@ -23,7 +23,7 @@ from recveil.release.synthetic_form import step_of_drawn
 Options = Mapping[str, Any]
 # Bytes of Python and its libraries, per rating and per value; only a few blocks of values are in
 # memory at a time. Fitted to MovieLens 100K and 1M, and to synthetic tables of up to 100 million
-# ratings (docs/explanation/results.md).
+# ratings (docs/appendix/results.md).
 _LIBRARIES = 0.38e9
 _A_RATING = {"predictive": 25, "k-corating": 28, "sparse": 42, "synthetic": 50}
 _BY_NEIGHBOURS = ("similarity", "trust")

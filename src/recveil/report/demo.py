@@ -74,7 +74,7 @@ def show_demo(result: Demo) -> None:
     console.print(
         "These rows use the papers' method. `--method sparse` makes the same claim, publishes no "
         "rating, and retains more utility for lists on MovieLens 100K; see "
-        "docs/explanation/results.md."
+        "docs/appendix/results.md."
     )
     console.print(
         f"Two releases of the same users, of which you would publish one: [bold]"
