@@ -41,7 +41,7 @@ def fewest_raters(
 
 
 class FewestUsers:
-    """The least number of users of each class, collected block by block from its values."""
+    """The least number of users of each class, from its values."""
 
     def __init__(self, manifest: Manifest) -> None:
         settings, claim = manifest.settings, manifest.claim
@@ -50,22 +50,40 @@ class FewestUsers:
         self._scale, self._grid = manifest.scale, manifest.value_grid
         self._needed: dict[bytes, int] = {}
 
+    def of_records(self, indptr: NDArray[np.int64], values: NDArray[np.float64]) -> list[int]:
+        """Return how many users each record needs, in compressed rows of one value or more."""
+        if not (self.applies and values.size):
+            return [0] * (indptr.size - 1)
+        needed = fewest_raters(values, self._scale, self._grid)
+        most: list[int] = np.maximum.reduceat(needed, indptr[:-1]).tolist()
+        return most
+
     def add(
         self, digests: Sequence[bytes], indptr: NDArray[np.int64], values: NDArray[np.float64]
     ) -> None:
-        """Add records in compressed rows, each with a value or more."""
-        if self.applies and values.size:
-            needed = fewest_raters(values, self._scale, self._grid)
-            most = np.maximum.reduceat(needed, indptr[:-1])
-            self._needed.update(zip(digests, most.tolist(), strict=True))
+        """Add records of these classes, block by block."""
+        if self.applies:
+            needed = self.of_records(indptr, values)
+            self._needed.update(zip(digests, needed, strict=True))
 
     def violations(self, classes: Classes) -> Iterator[Violation]:
         """Report the first class with fewer users than its values need."""
         for digest, needed in self._needed.items():
             if (n_users := classes.user_counts[digest]) < needed:
-                problem = (
-                    f"settings: homogenize is simple, so that values are means of users' ratings, "
-                    f"but a row of {n_users:,} users has a value that {needed:,} or more lead to"
-                )
-                yield Violation.of_file(MANIFEST, problem)
+                yield too_few_users(n_users, needed)
                 return
+
+
+def too_few_users(n_users: int, needed: int) -> Violation:
+    """Return the violation of a row with fewer users than its values need.
+
+    Examples
+    --------
+    >>> too_few_users(3, 7).where
+    'release.json'
+    """
+    problem = (
+        f"settings: homogenize is simple, so that values are means of users' ratings, but a row of "
+        f"{n_users:,} users has a value that {needed:,} or more lead to"
+    )
+    return Violation.of_file(MANIFEST, problem)
