@@ -9,6 +9,7 @@ from recveil.io import spooled
 from recveil.io.columns.frames import is_frame
 from recveil.io.inputs import path_of
 from recveil.io.options import layout_of, reject_given
+from recveil.io.part_files import parts_of
 from recveil.io.pipes import require_path
 from recveil.io.source import as_text
 from recveil.ratings import Ratings
@@ -187,6 +188,12 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
             f"{path}: links (--links) need a release; name a release folder",
             code="option.unsupported",
         )
+    if parts_of(path):
+        raise RecveilError(
+            f"{path}: no release (it has no release.json); name one, or, if these are parts of a "
+            f"table, write them to a file, and verify that: recveil convert PARTS TABLE.parquet",
+            code="release.not-found",
+        )
     if not path.exists():
         raise RecveilError(
             f"{path}: no such file or folder; name a release or a file of ratings",
@@ -194,8 +201,7 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
         )
     if path.is_dir() and not any(path.glob("mv_*.txt*")):  # a folder of the Netflix Prize
         raise RecveilError(
-            f"{path}: a folder without release.json is not a release; name another, or, if it "
-            f"holds parts of one table, write them to a file: recveil convert FOLDER FILE.parquet",
+            f"{path}: a folder without release.json is not a release; name another",
             code="release.not-found",
         )
     if k is None:

@@ -11,8 +11,8 @@ from recveil.release.manifest import MANIFEST, Manifest
 from recveil.verification.equivalence_classes import Classes
 from recveil.verification.results import Violation
 
-# Means of so many ratings are not distinguished from those of more.
-_MOST_RATERS = 20
+# Means of more ratings can be nearly any number.
+MOST_USERS = 19
 # Ratings are this close to levels, in steps of the scale, and single precision moves them.
 _TOLERANCE, _ROUNDING = 1e-3, float(np.finfo(np.float32).eps)
 
@@ -31,7 +31,7 @@ def possible_counts(
            [False, False,  True,  True],
            [False, False, False, False]])
     """
-    numbers = np.arange(1, _MOST_RATERS)
+    numbers = np.arange(1, MOST_USERS + 1)
     step = scale.step
     if step is None:
         return np.ones((values.size, numbers.size), np.bool_)
@@ -57,35 +57,47 @@ class MeansOfLevels:
         # Diversity adds predictions to simple rows.
         self._is_simple = settings.get("homogenize") == "simple" and claim.l == 1
         has_levels = settings.get("round_fills") is True or settings.get("fill") == "random"
-        self.applies = self._is_simple or (settings.get("protect") == "mean" and has_levels)
+        self._applies = self._is_simple or (settings.get("protect") == "mean" and has_levels)
         self._scale, self._grid = manifest.scale, manifest.value_grid
-        self._possible: dict[bytes, NDArray[np.bool_]] = {}
+        self._possible: dict[bytes, int] = {}
+
+    def of_records(self, indptr: NDArray[np.int64], values: NDArray[np.float64]) -> list[int]:
+        """Return the possible numbers of users of each record, as bits; the lowest is one user.
+
+        Records are compressed rows of one value or more.
+        """
+        if not (self._applies and values.size):
+            return [(1 << MOST_USERS) - 1] * (indptr.size - 1)
+        possible = possible_counts(values, self._scale, self._grid)
+        if self._is_simple:  # fewer of the users may have rated the item
+            possible = np.logical_or.accumulate(possible, axis=1)
+        of_rows = np.logical_and.reduceat(possible, indptr[:-1])
+        bits: list[int] = (of_rows @ (1 << np.arange(MOST_USERS))).tolist()
+        return bits
 
     def add(
         self, digests: Sequence[bytes], indptr: NDArray[np.int64], values: NDArray[np.float64]
     ) -> None:
-        """Add records in compressed rows, each with a value or more."""
-        if self.applies and values.size:
-            possible = possible_counts(values, self._scale, self._grid)
-            if self._is_simple:  # fewer of the users may have rated the item
-                possible = np.logical_or.accumulate(possible, axis=1)
-            of_rows = np.logical_and.reduceat(possible, indptr[:-1])
-            self._possible.update(zip(digests, of_rows, strict=True))
+        """Add records of these classes, block by block."""
+        if self._applies:
+            self._possible.update(zip(digests, self.of_records(indptr, values), strict=True))
 
     def violations(self, classes: Classes) -> Iterator[Violation]:
         """Report the first class whose values are no means of as many levels as it has users."""
         for digest, possible in self._possible.items():
             n_users = classes.user_counts[digest]
-            if n_users > possible.size or possible[n_users - 1]:
-                continue
-            what = (
-                "homogenize is simple, so that values are means of users' ratings"
-                if self._is_simple
-                else "protect is mean, so that values are means of one level for each user"
-            )
-            yield Violation.of_file(
-                MANIFEST,
-                f"settings: {what}, but a row of {n_users:,} users has a value that is none of so "
-                f"many",
-            )
-            return
+            if n_users <= MOST_USERS and not possible >> (n_users - 1) & 1:
+                yield self.violation(n_users)
+                return
+
+    def violation(self, n_users: int) -> Violation:
+        """Return the violation of a row of so many users."""
+        what = (
+            "homogenize is simple, so that values are means of users' ratings"
+            if self._is_simple
+            else "protect is mean, so that values are means of one level for each user"
+        )
+        return Violation.of_file(
+            MANIFEST,
+            f"settings: {what}, but a row of {n_users:,} users has a value that is none of so many",
+        )

@@ -205,7 +205,7 @@ class Built(NamedTuple):
     time_note: str = ""
     # Which digits of the ratings were lost, or that labels were not read, as a sentence
     rating_note: str = ""
-    # Whether different ratings became equal
+    # Whether different ratings became equal, or may have been before
     ratings_merged: bool = False
 
 
