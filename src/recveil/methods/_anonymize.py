@@ -210,10 +210,10 @@ def _reject_unexpected(method: Method, chosen: Mapping[str, Any]) -> None:
         if fit(other) == fit(closest) and all(other.option(option.name) for option in named)
     ]
     spelled = ", ".join(f"{option.name} ({_spelled(option)})" for option in named)
-    flags = ", ".join(f"--method {name}" for name in names)
     raise RecveilError(
         f"{spelled}: only for the method{'s' * (len(names) > 1)} {', '.join(names)}, but the "
-        f"method is {_named(method)}; drop it, or choose another method ({flags})",
+        f"method is {_named(method)}; drop it, or choose another method "
+        f"(--method {', --method '.join(names)})",
         code="option.unsupported",
     )
 
@@ -388,14 +388,13 @@ def anonymize(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from recveil.ratings import RatingScale
+    >>> from recveil.datasets import generate
     >>> with TemporaryDirectory() as folder:
     ...     source, output = Path(folder, "ratings.csv"), Path(folder, "release")
-    ...     rows = "1,8,5 1,9,4 2,8,5 3,9,1 4,9,1 4,8,2 5,8,4 6,9,2".split()
-    ...     _ = source.write_text("\n".join(["user,item,rating", *rows]))
-    ...     made = anonymize(source, output, k=3, seed=1, scale=RatingScale(1, 5, 1))
-    ...     made.verification.k_achieved
-    3
+    ...     _ = generate(source, users=80, items=40, ratings=900)
+    ...     made = anonymize(source, output, k=5, seed=1)
+    >>> made.verification.k_achieved
+    5
     """
     request = AnonymizeRequest.of(
         source,
@@ -701,9 +700,9 @@ def dry_run(
     >>> with TemporaryDirectory() as folder:
     ...     estimate = dry_run(ratings, Path(folder, "out"), k=5)
     ...     estimate.foreseen.groups, estimate.foreseen.expected.n_values
-    (10, 290)
+    (10, 389)
     >>> estimate.sentences()[0]
-    'Would publish 50 users in at most 10 groups of at least 5 (predictive).'
+    'Would publish 50 users in at most 10 groups of at least 5 (sparse).'
     """
     request = AnonymizeRequest.of(source, output, **options)
     ready = prepare(request, is_dry=True)
