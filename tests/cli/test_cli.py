@@ -119,7 +119,8 @@ def test_only_the_first_ten_violations_are_shown_and_json_has_all(run, tmp_path)
 
 def test_duplicates_are_an_error_first(run, tmp_path):
     (tmp_path / "some.txt").write_text("1 7 4\n2 7 4\n1 7 5\n2 8 1\n")
-    command = ("anonymize", "some.txt", "-o", "out", "--k", 2, "--user", 1, "--item", 2)
+    command = ("anonymize", "some.txt", "-o", "out", "--k", 2, "--method=predictive")
+    command += ("--user", 1, "--item", 2)
     code, out, err = run(*command)
     assert (code, out) == (2, "")
     assert "1 (user, item) pair occurs more than once" in err
@@ -237,7 +238,7 @@ def test_convert_does_not_call_the_labels_of_a_release_ratings(run, source):
 
 
 def test_simple_tells_what_it_publishes_as_it_is(run, source):
-    options = ("--k", 4, "--homogenize", "simple", "--force", "--seed", 1)
+    options = ("--k", 4, "--method=predictive", "--homogenize", "simple", "--force", "--seed", 1)
     code, out, _ = run("anonymize", source, "-o", "out", *options)
     assert code == 0
     _, as_json, _ = run("anonymize", source, "-o", "out", *options, "--json", "-")
