@@ -461,11 +461,11 @@ def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
         f"“{other.title}” ({', '.join(_describe_disclosures(other)) or 'not measured'})"
         for other in choice.less_disclosing[:_NAMED]
     ]
-    own = ", ".join(_describe_disclosures(row))
+    disclosed = ", ".join(_describe_disclosures(row))
     return [
         f"At the same utility, as far as this split shows, {_join(disclosures)} "
         f"{'discloses' if len(disclosures) == 1 else 'disclose'} far less than “{row.title}” "
-        f"({own}). Consider {'it' if len(disclosures) == 1 else 'them'} first."
+        f"({disclosed}). Consider {'it' if len(disclosures) == 1 else 'them'} first."
     ]
 
 
