@@ -493,10 +493,12 @@ def _describe_missing(choice: Choice) -> list[str]:
     if choice.reason == "unfinished":
         return ["A setting that is not finished may be better than those below."]
     if choice.reason == "not-distinguishable":
+        has_other = choice.utility == "both" and len(choice.unbeaten) == 1
         return [
             "Where the raw data's gain over a baseline is not above its 95 % interval, no share of "
             "it is meaningful. Choose by the risk alone, or publish the baseline: item counts or "
-            "averages."
+            "averages.",
+            *([_WIDE] if has_other else []),
         ]
     return _describe_safest(choice)
 
