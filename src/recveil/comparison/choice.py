@@ -467,7 +467,7 @@ def _has_far_lower_auc(one: Row, other: Row) -> bool:
 
 
 def _published(row: Row) -> float:
-    """Return the share of exactly published ratings; a synthetic user has nobody's."""
+    """Return the share of exactly published ratings; a synthetic user has none."""
     if not variant_of(row.method).about_claim.contains_users:
         return 0.0
     return 0.0 if row.published_share is None else float(row.published_share)

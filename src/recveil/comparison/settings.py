@@ -190,7 +190,7 @@ def list_settings(
     """
     check_ks(ks)
     if methods is None:
-        ks_of = {method: own if ks is None else ks for method, own in _DEFAULTS[of].items()}
+        ks_of = {method: usual if ks is None else ks for method, usual in _DEFAULTS[of].items()}
     else:
         ks_of = dict.fromkeys(choose_methods(methods, of=of), KS if ks is None else ks)
     settings = []

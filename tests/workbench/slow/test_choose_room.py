@@ -6,10 +6,19 @@ import pytest
 
 from recveil.comparison import compare
 from recveil.workbench.frontier import Question
+from shared.cli_compare import write_table
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 ASKED = {"method-raw": "on", "method-sparse": "on", "ks": "3, 6"}
+
+
+@pytest.fixture(scope="module")
+def small_table(tmp_path_factory):
+    """A table on which recommenders beat the baselines; otherwise no setting is recommended."""
+    folder = tmp_path_factory.mktemp("table")
+    write_table(folder)
+    return (folder / "ratings.csv").read_bytes()
 
 
 @pytest.fixture(scope="module")

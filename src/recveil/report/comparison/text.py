@@ -461,11 +461,11 @@ def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
         f"“{other.title}” ({', '.join(_describe_disclosures(other)) or 'not measured'})"
         for other in choice.less_disclosing[:_NAMED]
     ]
-    own = ", ".join(_describe_disclosures(row))
+    disclosed = ", ".join(_describe_disclosures(row))
     return [
         f"At the same utility, as far as this split shows, {_join(disclosures)} "
         f"{'discloses' if len(disclosures) == 1 else 'disclose'} far less than “{row.title}” "
-        f"({own}). Consider {'it' if len(disclosures) == 1 else 'them'} first."
+        f"({disclosed}). Consider {'it' if len(disclosures) == 1 else 'them'} first."
     ]
 
 
@@ -493,10 +493,12 @@ def _describe_missing(choice: Choice) -> list[str]:
     if choice.reason == "unfinished":
         return ["A setting that is not finished may be better than those below."]
     if choice.reason == "not-distinguishable":
+        has_other = choice.utility == "both" and len(choice.unbeaten) == 1
         return [
             "Where the raw data's gain over a baseline is not above its 95 % interval, no share of "
             "it is meaningful. Choose by the risk alone, or publish the baseline: item counts or "
-            "averages."
+            "averages.",
+            *([_WIDE] if has_other else []),
         ]
     return _describe_safest(choice)
 
