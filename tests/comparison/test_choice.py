@@ -610,6 +610,13 @@ class TestNoRecommendation:
         choice = choose_setting([row._replace(**above) for row in TABLE], 0.15, utility="lists")
         assert choice.row.title == "padded, k = 5"
 
+    def test_a_share_of_raw_itself_decides_nothing(self):
+        wide = {"gain_retained_low": -1.0, "gain_retained_high": 0.5}
+        rows = [row._replace(**self.LISTS, **wide) for row in TABLE if row.method != "raw"]
+        raw = next(row for row in TABLE if row.method == "raw")._replace(**self.LISTS)
+        for limit in (1.0, 0.001):
+            assert choose_setting([raw, *rows], limit).reason == "not-distinguishable"
+
     def test_an_unfinished_comparison_recommends_nothing(self):
         choice = choose_setting(TABLE, 0.15, unfinished=2)
         assert (choice.row, choice.reason, choice.n_unfinished) == (None, "unfinished", 2)

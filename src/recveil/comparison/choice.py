@@ -405,11 +405,11 @@ def choose_setting(
     if unfinished:
         return question._replace(reason="unfinished", n_unfinished=unfinished)
     safe = [row for row in rows if is_safe(row, max_risk, min_k, axis)]
-    decided = deciding(safe or rows, utility)
+    candidates = [row for row in rows if is_candidate(row, axis)]
+    decided = deciding(safe or candidates, utility)
     if decided is None and unbeaten:
         return question._replace(reason="not-distinguishable")
     if not safe:
-        candidates = [row for row in rows if is_candidate(row, axis)]
         safest = min(candidates, key=lambda row: (axis.highest(row), -(row.k or 0)), default=None)
         return question._replace(safest=safest, reason="no-safe-setting")
 
