@@ -7,7 +7,7 @@ import re
 import tokenize
 from pathlib import Path
 
-from repository import DOCS, MODULES, ROOT, SOURCE, name_of, nodes_of, text_of
+from repository import DOCS, MODULES, SOURCE, name_of, nodes_of, text_of
 
 # A package imports packages of lower layers only; none of the same layer.
 LAYERS = {
