@@ -156,8 +156,13 @@ def draw(rows: list[Row], x: str, y: str, scale: ScaleType = "linear") -> str:
 
 
 def main(run: Run, usage: str | None, *files: str, beside: str = "paper") -> None:
-    """Print one script's table; its only argument is a folder with one of the files (u.data)."""
+    """Print how a script reads the paper, and its table.
+
+    The script's only argument is a folder with one of the files (u.data).
+    """
     wanted = files or ("u.data",)
     if len(sys.argv) != 2 or not any(Path(sys.argv[1], file).is_file() for file in wanted):
         sys.exit(usage)
+    script = sys.modules["__main__"]
+    print(f"{script.TITLE}\n\n{script.READING}\n")
     print(table(run(Path(sys.argv[1])), beside))

@@ -1,21 +1,23 @@
-"""All tables and figures of the papers that MovieLens can carry, on one page.
+"""All tables and figures of the papers that MovieLens can carry.
 
-    python experiments/reproduction.py path/to/ml-100k [--ml1m path/to/ml-1m] [--page PAGE]
+    python experiments/reproduction.py path/to/ml-100k [--ml1m path/to/ml-1m] [--folder FOLDER]
         [--only SCRIPT ...]
 
-Writes PAGE (docs/appendix/reproduction.md if not given), and its charts into a folder of the
-same name beside it. Seeds are fixed: the same data give the same page, but for the times of
-GeCom. Without MovieLens 1M (a folder with ratings.csv), its sections are left out. What needs other
-packages that are not there is not run: its section stays as it is.
+Writes measured.csv and the charts into FOLDER (docs/appendix/reproduction if not given), from which
+docs/appendix/reproduction.md is written by hand. Seeds are fixed: the same data give the same
+figures, but for the times of GeCom. Without MovieLens 1M (a folder with ratings.csv), its rows
+stay as they are; so do those of scripts that need packages which are not installed.
 """
 
 import argparse
+import csv
 import importlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from page import Row, draw, table
+from page import Row, draw, ours
 
 SCRIPTS = (
     *("outside_attacks", "outside_lists"),
@@ -33,132 +35,94 @@ SCRIPTS_1M = (
     *("narayanan_figure_1", "narayanan_figures_2_3", "narayanan_figure_7", "narayanan_figure_8"),
     *("narayanan_figure_12", "narayanan_table", "k_corating_table_3_1m"),
 )
-OPENING = """# Reproduction
-
-What becomes of the papers' tables and figures on MovieLens 100K (943 people, 1682 items, 100,000
-ratings) and, where it adds something, MovieLens 1M (6,040 people, 3,706 items, 1,000,209 ratings)?
-This page is written by `make experiments DATA=path/to/ml-100k ML1M=path/to/ml-1m`; do not edit it.
-Each section is one script of `experiments/`.
-
-**How to read it.** Narayanan & Shmatikov and Chang et al. used the whole Netflix Prize data, so
-their absolute figures cannot be met: what is compared are their claims, that is directions, orders
-and factors. The thesis and k-coRating used MovieLens itself. Each claim carries the bound by which
-it is judged; where a paper says "little" or "a lot", the bound is ours. Nothing was tuned until a
-claim held. *Paper* is what the text prints, or what follows from it; where it is empty, the text
-prints nothing, and what could only be read off a plot is not given. *Difference* is ours less the
-paper's. What stands in brackets behind a figure is its 95 % interval.
-
-"""
-
-
-class Section(NamedTuple):
-    """A script's part of the page."""
-
-    title: str
-    text: str
-
-    def line(self) -> str:
-        """Return its line of the summary."""
-        lowered = self.title.lower().replace(" ", "-")
-        anchor = "".join(c for c in lowered if c.isalnum() or c in "-_")
-        good, bad = self.text.count("| yes |\n"), self.text.count("| **no** |\n")
-        return f"| [{self.title}](#{anchor}) | {good} | {bad} |"
 
 
 class Part(NamedTuple):
-    """A script, and the folder of its data."""
+    """A script on one data set."""
 
-    name: str
-    folder: Path | None
-    of_1m: bool
-
-    @property
-    def is_again(self) -> bool:
-        """Whether the script has a section about MovieLens 100K, too."""
-        return self.of_1m and self.name in SCRIPTS
-
-    def title(self) -> str:
-        """Return the section's title."""
-        title: str = importlib.import_module(self.name).TITLE
-        return f"{title}, on MovieLens 1M" if self.is_again else title
-
-    def missing(self) -> str:
-        """Say which other packages it needs that are not there; empty if none."""
-        script = importlib.import_module(self.name)
-        found: str = script.missing() if hasattr(script, "missing") else ""
-        return found
+    script: str
+    data: str
 
 
-def main(folder: Path, folder_1m: Path | None, page: Path, only: list[str]) -> None:
-    """Run all scripts, or some of them, and write the page."""
-    parts = [Part(name, folder, False) for name in SCRIPTS]
-    parts += [Part(name, folder_1m, True) for name in SCRIPTS_1M]
-    old = read_sections(page) if page.is_file() else {}
-    sections = []
-    for part in parts:
-        is_asked = part.folder is not None and (not only or part.name in only)
-        missing = part.missing() if is_asked else ""
-        if is_asked and not missing:
-            sections.append(write_section(part, page))
+class Line(NamedTuple):
+    """One row of measured.csv; `compared` is the paper's figure, or who else measured it."""
+
+    script: str
+    data: str
+    what: str
+    ours: str
+    compared: str
+    holds: str
+
+
+PARTS = (*(Part(s, "ml-100k") for s in SCRIPTS), *(Part(s, "ml-1m") for s in SCRIPTS_1M))
+
+
+def main(sources: dict[str, Path | None], folder: Path, only: list[str]) -> None:
+    """Run all scripts, or some of them, and write the record."""
+    folder.mkdir(parents=True, exist_ok=True)
+    record = folder / "measured.csv"
+    old = read_record(record) if record.is_file() else []
+    lines: list[Line] = []
+    for part in PARTS:
+        source, is_asked = sources[part.data], not only or part.script in only
+        missing = missing_packages(part) if source else "no data"
+        if is_asked and source and not missing:
+            lines += measure(part, source, folder)
             continue
-        if missing:
-            print(f"{part.name}: not run; {missing}", flush=True)
-        if (only or missing) and part.title() in old:
-            sections.append(old[part.title()])
-    summary = ["| table or figure | claims that hold | claims that fail |", "|---|---:|---:|"]
-    summary += [section.line() for section in sections]
-    texts = "\n\n".join(section.text for section in sections)
-    page.write_text(OPENING + "\n".join(summary) + "\n\n" + texts + "\n", encoding="utf-8")
-    print(f"wrote {page}")
+        if is_asked:
+            print(f"{part.script}, {part.data}: not run; {missing}", flush=True)
+        lines += [line for line in old if (line.script, line.data) == part]
+    with record.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Line._fields)
+        writer.writerows(lines)
+    print(f"wrote {record}")
 
 
-def read_sections(page: Path) -> dict[str, Section]:
-    """Return the sections of a page, by their titles."""
-    texts = page.read_text(encoding="utf-8").split("\n## ")[1:]
-    titles = [text.partition("\n")[0] for text in texts]
-    return {
-        title: Section(title, f"## {text}".strip())
-        for title, text in zip(titles, texts, strict=True)
-    }
+def read_record(record: Path) -> list[Line]:
+    """Return the rows of an earlier run."""
+    with record.open(encoding="utf-8", newline="") as file:
+        return [Line(**row) for row in csv.DictReader(file)]
 
 
-def write_section(part: Part, page: Path) -> Section:
-    """Run one script, draw its chart, and write its part of the page."""
+def missing_packages(part: Part) -> str:
+    """Name the packages that a script needs and that are not installed; empty if none."""
+    script = importlib.import_module(part.script)
+    return str(script.missing()) if hasattr(script, "missing") else ""
+
+
+def measure(part: Part, source: Path, folder: Path) -> Iterator[Line]:
+    """Run one script, draw its chart, and return its labelled rows."""
     start = time.perf_counter()
-    script, title = importlib.import_module(part.name), part.title()
-    rows: list[Row] = script.run(part.folder)
-    # A script for both says how it reads the figure where MovieLens 100K stands.
-    reading = "As on MovieLens 100K; without dates." if part.is_again else script.READING
-    parts = [
-        f"## {title}",
-        f"*Reading.* {reading}",
-        table(rows, getattr(script, "BESIDE", "paper")),
-    ]
+    script = importlib.import_module(part.script)
+    rows: list[Row] = script.run(source)
     if script.AXES:
-        file = page.with_suffix("") / f"{part.name}{'_1m' * part.is_again}.svg"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(draw(rows, *script.AXES) + "\n", encoding="utf-8")
-        parts.append(f"![{title}]({file.parent.name}/{file.name})")
-    data = "path/to/ml-1m" if part.of_1m else "path/to/ml-100k"
-    parts.append(f"`python experiments/{part.name}.py {data}`")
-    print(f"{part.name}: {time.perf_counter() - start:.0f} s", flush=True)
-    return Section(title, "\n\n".join(parts))
+        suffix = "_1m" if part.data == "ml-1m" and part.script in SCRIPTS else ""
+        chart = folder / f"{part.script}{suffix}.svg"
+        chart.write_text(draw(rows, *script.AXES) + "\n", encoding="utf-8")
+    print(f"{part.script}: {time.perf_counter() - start:.0f} s", flush=True)
+    for row in rows:
+        if row.label:
+            compared = "" if row.paper is None else format(row.paper, row.form)
+            holds = "" if row.holds is None else "yes" if row.holds else "no"
+            yield Line(*part, row.label, ours(row), compared, holds)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    pages = Path(__file__).resolve().parent.parent / "docs" / "appendix"
-    parser.add_argument("folder", type=Path, help="the folder of MovieLens 100K")
+    appendix = Path(__file__).resolve().parent.parent / "docs" / "appendix"
+    parser.add_argument("data", type=Path, help="the folder of MovieLens 100K")
     parser.add_argument("--ml1m", type=Path, help="the folder of MovieLens 1M, with ratings.csv")
-    parser.add_argument("--page", type=Path, default=pages / "reproduction.md")
+    parser.add_argument("--folder", type=Path, default=appendix / "reproduction")
     parser.add_argument(
-        "--only", nargs="+", default=[], help="run these scripts; the page keeps the other sections"
+        "--only", nargs="+", default=[], help="run these scripts; the others' rows stay"
     )
     options = parser.parse_args()
-    if not (options.folder / "u1.base").is_file():
-        parser.error(f"{options.folder} has no u1.base; name the folder of MovieLens 100K")
+    if not (options.data / "u1.base").is_file():
+        parser.error(f"{options.data} has no u1.base; name the folder of MovieLens 100K")
     if options.ml1m and not (options.ml1m / "ratings.csv").is_file():
         parser.error(f"{options.ml1m} has no ratings.csv; name the folder of MovieLens 1M")
-    main(options.folder, options.ml1m, options.page, options.only)
+    main({"ml-100k": options.data, "ml-1m": options.ml1m}, options.folder, options.only)
