@@ -54,7 +54,8 @@ CHAPTERS = {
         "reference/glossary",
     ),
     "Explanation": (
-        *("explanation/index", "explanation/promises", "explanation/methods"),
+        *("explanation/index", "explanation/promises", "explanation/other-tools"),
+        "explanation/methods",
         *("explanation/differential-privacy", "explanation/k-corating", "explanation/threats"),
         *("explanation/performance", "explanation/security"),
     ),
