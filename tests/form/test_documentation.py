@@ -193,8 +193,6 @@ def test_the_site_has_every_page_option_and_package():
 PACKAGES = [module.name for module in pkgutil.iter_modules(recveil.__path__) if module.ispkg]
 # A name, what stands between its brackets, and perhaps what it returns.
 CALL = re.compile(r"([A-Za-z_][\w.]*)\((.*)\)(?: -> (\w+))?")
-# docs/api.md says once that all groupings take it.
-UNLISTED = {"random_state"}
 
 
 def spans(text: str) -> list[str]:
@@ -244,8 +242,6 @@ def words_of_code(function) -> list[str]:
     """Return the same for a function: its parameters with their defaults, and a `*`."""
     words = []
     for name, parameter in inspect.signature(function).parameters.items():
-        if name in UNLISTED:
-            continue
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in words:
             words.append("*")
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -295,10 +291,7 @@ def is_of_code(signature: str, package: str) -> bool:
 
 def test_signatures_in_the_pages_are_those_of_the_code():
     listed = {package: signatures for package in PACKAGES if (signatures := signatures_of(package))}
-    assert set(listed) == {
-        *("methods", "comparison", "evaluation", "clustering", "spark", "verification"),
-        "workbench",
-    }
+    assert set(listed) == {"methods", "spark", "workbench"}
     found = [
         f"docs/api.md, recveil.{package}: {signature}"
         for package, signatures in listed.items()

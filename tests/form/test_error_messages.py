@@ -65,7 +65,7 @@ def test_every_error_has_a_code_that_the_reference_lists():
     found += [code for code in used if not re.fullmatch(r"[a-z]+\.[a-z]+(-[a-z]+)*", code)]
     assert found == []
     page = text_of(DOCS / "reference" / "errors.md")
-    assert re.findall(r"^\| `([^`]*)` \|", page, re.MULTILINE) == sorted(used)
+    assert re.findall(r"^- `([^`]*)`: ", page, re.MULTILINE) == sorted(used)
 
 
 def _template(message: ast.expr) -> str:
