@@ -63,6 +63,9 @@ WORDS = Method(
 )
 
 
+# docs/how-to/extending.md: to here
+
+
 class ByActivity:
     """Group users with similar counts, and publish one row of means per group."""
 
@@ -124,9 +127,6 @@ MAKER = Maker(
     ),
     summarize=lambda _release, _ratings: ["Groups were made by activity alone."],
 )
-
-
-# docs/how-to/extending.md: to here
 
 
 @pytest.fixture
