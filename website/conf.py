@@ -12,6 +12,7 @@ import typer
 
 import recveil
 from recveil.cli import app as verbs
+from recveil.report.glossary import MEANINGS
 
 ROOT = Path(__file__).parents[1]
 project = "recveil"
@@ -54,7 +55,8 @@ CHAPTERS = {
         "reference/glossary",
     ),
     "Explanation": (
-        *("explanation/index", "explanation/promises", "explanation/methods"),
+        *("explanation/index", "explanation/promises", "explanation/other-tools"),
+        "explanation/methods",
         *("explanation/differential-privacy", "explanation/k-corating", "explanation/threats"),
         *("explanation/performance", "explanation/security"),
     ),
@@ -85,6 +87,8 @@ def read(name: str, source: list[str]) -> None:
     if name in MADE:
         source[0] = MADE[name]()
     source[0] = source[0].replace("](../SECURITY.md", "](explanation/security.md")
+    if name == "reference/glossary":
+        source[0] += report_terms()
     if name == "index":
         source[0] += "\n".join(map(chapter, CHAPTERS))
 
@@ -100,6 +104,12 @@ def security_page() -> str:
     """Return SECURITY.md, whose links begin at the repository's root."""
     text = (ROOT / "SECURITY.md").read_text("utf-8")
     return text.replace("](docs/explanation/", "](").replace("](docs/", "](../")
+
+
+def report_terms() -> str:
+    """Return the table of what `--explain` prints."""
+    rows = [f"| {term} | {meaning} |" for term, meaning in sorted(MEANINGS.items())]
+    return "\n".join(["", "| term | meaning |", "|---|---|", *rows, ""])
 
 
 def options_page() -> str:

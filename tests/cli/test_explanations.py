@@ -1,19 +1,15 @@
 """--explain: what words mean stands below the result, and only words that stand in it."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
 from error_assertions import raises
 from recveil.cli import main
-from recveil.report.glossary import MEANINGS, explain
+from recveil.report.glossary import explain
 from shared.cli_explanations import AUDIT, folder, here, printed  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
-
-GLOSSARY = Path(__file__).parents[2] / "docs" / "reference" / "glossary.md"
 
 
 def test_what_an_adversary_knows_is_a_definition(printed):
@@ -38,11 +34,3 @@ def test_a_word_that_nobody_explained_is_refused():
     with raises("internal.fault") as caught:
         explain(["control", "safety"])
     assert "'safety'" in str(caught.value)
-
-
-def test_the_glossary_has_the_same_sentences():
-    rows = re.findall(r"^\| (.+?) \| (.+) \|$", GLOSSARY.read_text("utf-8"), re.MULTILINE)
-    told = {word: text for words, text in rows for word in words.split(", ")} | dict(rows)
-    for word, meaning in MEANINGS.items():
-        text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", told[word]).replace("*", "")
-        assert text.startswith(meaning), word

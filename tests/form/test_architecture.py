@@ -7,7 +7,7 @@ import re
 import tokenize
 from pathlib import Path
 
-from repository import DOCS, MODULES, ROOT, SOURCE, name_of, nodes_of, text_of
+from repository import DOCS, MODULES, SOURCE, name_of, nodes_of, text_of
 
 # A package imports packages of lower layers only; none of the same layer.
 LAYERS = {
@@ -138,9 +138,3 @@ def test_the_documentation_lists_the_same_layers():
     for floor, packages in re.findall(r"^\| (\d+) \| ([^|]*) \|", page, re.MULTILINE):
         drawn |= dict.fromkeys(re.findall(r"recveil\.(\w+)", packages), int(floor))
     assert drawn == {name: floor for name, floor in LAYERS.items() if name != "__main__"}
-    drawings = [
-        re.search(r"```\n(any source ─▶.*?)```", text_of(of), re.DOTALL)
-        for of in (ROOT / "README.md", DOCS / "appendix" / "architecture.md")
-    ]
-    assert drawings[0] is not None
-    assert drawings[0].group(1) == drawings[1].group(1)

@@ -396,7 +396,7 @@ def test_figures_are_those_of_the_experiments():
     """One experiment, one set of figures: the sentences, the threats, the cards and the README."""
     measured = measured_rows()
     threats = text_of(DOCS / "explanation" / "threats.md")
-    (section,) = re.findall(r"## What padded rows tell\n(.*?)\n## ", threats, re.DOTALL)
+    (section,) = re.findall(r"## What padded rows reveal\n(.*?)\n## ", threats, re.DOTALL)
     texts = {
         "the README": text_of(ROOT / "README.md"),
         "the section on padded rows": section,
@@ -440,6 +440,6 @@ def test_the_figures_of_words_are_those_of_the_experiments():
         f"{drawn[0]} and {drawn[1]}, where exact counts of each item with each label give {counts}"
     ) in NOMINAL_UNDONE
     assert (
-        f"an AUC of {one} (k = 5, most frequent words; {other} with k = 20; drawn words {drawn[0]} "
-        f"and {drawn[1]}; exact counts of each item with each word {counts})"
+        f"an AUC of {one} (k = 5, most frequent labels; {other} with k = 20; sampled labels "
+        f"{drawn[0]} and {drawn[1]}; exact counts of each item with each label {counts})"
     ) in methods

@@ -30,7 +30,7 @@ def words(n_users=40, n_items=15, n_ratings=250, seed=1):
 
 
 class TestByHand:
-    """The example of docs/explanation/methods.md: Ann says up to a and b, Ben says down to a."""
+    """Ann says up to a and b, Ben says down to a."""
 
     RATINGS = Ratings.from_columns(
         ["ann", "ann", "ben"], ["a", "b", "a"], ["up", "up", "down"], scale=UP_DOWN

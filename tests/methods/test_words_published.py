@@ -49,7 +49,7 @@ def test_the_rows_are_those_of_the_ranks(word_numbers, words, options, tmp_path)
 
 
 def test_means_of_ranks_by_hand():
-    """The example of docs/explanation/methods.md."""
+    """Two groups of two users, worked by hand."""
     ratings = Ratings.from_columns(
         ["ann", "ann", "ben", "ben", "cy", "cy", "dee"],
         ["a", "b", "a", "b", "a", "c", "a"],

@@ -1,6 +1,5 @@
 """Another kind of claim is one entry. docs/how-to/extending.md shows the code that follows."""
 
-# docs/how-to/extending.md: from here
 import hashlib
 import json
 from dataclasses import replace
@@ -25,34 +24,39 @@ def lengths(records, keys):
     return [int(length).to_bytes(16, "big") for length in np.diff(records.indptr)]
 
 
+# docs/how-to/extending.md: from here
 KIND = ClaimKind(
     name="as-many-items",
     promise="as many",
     label="as many items",
-    meaning="at least k people have as many items in their records, whatever these are",
+    meaning="at least k users have as many items in their records, whatever these are",
     shared="number of items",
     shared_short=("number", "numbers"),
     shared_parts="numbers of items",
     class_of="records with as many items",
-    compared=(),  # no columns: a class is not told by what stands in one
+    compared=(),  # no columns: a class does not depend on their values
     digests=lengths,
     is_bound=False,
     one_person_each=True,
-    unpromised="nothing is promised but that counting items finds k people",
+    unpromised="nothing is promised but that counting items finds k users",
     caution="Items and ratings are not compared.",
-    card="At least **{{ k }}** people have as many items in their records (claim `{{ claim }}`).\n",
+    card="At least **{{ k }}** users have as many items in their records (claim `{{ claim }}`).\n",
 )
+
+
+# docs/how-to/extending.md: to here
+
 
 WORDS = Method(
     name="cut-short",
     title="rows cut short",
-    description="everybody's row is cut to the length of k - 1 others",
+    description="each row is cut to the length of k - 1 others",
     family="other",
     settings=(PublicSetting("method", ("rows cut short",)),),
     claim_of=lambda _: KIND.name,
     card="""{% extends "card" %}
 {% block learned %}
-- That nothing is learned about a person: their real ratings stand in their record.
+- That nothing is learned about a user: their record holds their real ratings.
 {% endblock %}
 {% block not_promised %}{% endblock %}
 """,
@@ -61,7 +65,7 @@ WORDS = Method(
 
 
 class CutShort:
-    """Cut the rows of k people who rated about as much to the shortest of them."""
+    """Cut the rows of k users with similar counts to the shortest of them."""
 
     def __init__(self, k, *, seed=None):
         self.k = k
@@ -123,9 +127,9 @@ def test_it_is_made_checked_and_told(another_claim, table, tmp_path):
     assert verdict.holds
     assert (verdict.claim, verdict.k_required) == ("as-many-items", 5)
     assert not verify(out, claim="identical-rows").holds
-    assert "**5** people have as many items" in (out / "README.md").read_text()
+    assert "**5** users have as many items" in (out / "README.md").read_text()
     found = audit(table, release=out, targets=20, curves=False).to_dict()["release"]
-    assert found["headline"].endswith("nothing is promised but that counting items finds k people.")
+    assert found["headline"].endswith("nothing is promised but that counting items finds k users.")
 
 
 def test_one_line_less_breaks_it(another_claim, table, tmp_path):
@@ -144,8 +148,6 @@ def test_one_line_less_breaks_it(another_claim, table, tmp_path):
     told = " ".join(violation.problem for violation in verdict.violations)
     assert "its numbers of items are shared by" in told
 
-
-# docs/how-to/extending.md: to here
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 

@@ -29,7 +29,7 @@ PAGES = [page for page in PAGES if str(page.relative_to(DOCS)) not in OTHERS]
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Where recveil comes from; everybody who runs these tests has done it.
-INSTALLING = ("git clone", "make demo", "export PATH", "mkdir ~/")
+INSTALLING = ("git clone", "python3 -m venv", "export PATH", "mkdir ~/")
 
 
 def steps(block: str) -> list[tuple[str, str]]:

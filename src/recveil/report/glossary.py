@@ -1,6 +1,6 @@
 """The terms of results and their meanings, which --explain shows.
 
-docs/reference/glossary.md has the same sentences; a test compares them.
+`make docs` lists them on the page docs/reference/glossary.md.
 """
 
 from collections.abc import Iterable
@@ -130,7 +130,7 @@ def explain(terms: Iterable[str]) -> None:
     if unknown := [term for term in distinct if term not in MEANINGS]:
         raise RecveilError(
             f"{unknown[0]!r} has no meaning; expected a term of recveil.report.glossary, such as "
-            f"'control'; add it there and to docs/reference/glossary.md",
+            f"'control'; add it there",
             code="internal.fault",
         )
     if distinct:

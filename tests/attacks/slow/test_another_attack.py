@@ -1,6 +1,5 @@
 """Another attack is one class and one entry; docs/how-to/extending.md shows the code below."""
 
-# docs/how-to/extending.md: from here
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from recveil.datasets import generate
 from recveil.methods import anonymize
 
 
+# docs/how-to/extending.md: from here
 @dataclass(frozen=True)
 class MostItems:
     """Takes the record that carries most of the known items, however they were rated."""
@@ -45,6 +45,9 @@ ENTRY = AttackEntry(
 )
 
 
+# docs/how-to/extending.md: to here
+
+
 @pytest.fixture
 def another_attack():
     register_attack(ENTRY)
@@ -66,6 +69,3 @@ def test_every_audit_tries_it(another_attack, tmp_path):
     page = found.to_html()
     assert another_attack in page
     assert ENTRY.description in page
-
-
-# docs/how-to/extending.md: to here

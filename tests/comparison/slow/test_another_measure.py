@@ -1,6 +1,5 @@
 """Another measure is one entry. docs/how-to/extending.md shows the code that follows."""
 
-# docs/how-to/extending.md: from here
 import pyarrow.parquet as pq
 import pytest
 
@@ -8,6 +7,7 @@ from recveil.comparison import MEASURES, Line, Measure, Panel, compare, register
 from recveil.datasets import make_ratings
 
 
+# docs/how-to/extending.md: from here
 def rise(cell):
     """Return the release's RMSE minus that of the raw data."""
     release, raw = (cell.figure("recipient", table, "rmse") for table in ("release", "raw"))
@@ -23,6 +23,9 @@ RMSE_RISE = Measure(
     better="down",
     panel=Panel("RMSE above raw", ".3f", lines=(Line("raw data", 0.0),)),
 )
+
+
+# docs/how-to/extending.md: to here
 
 
 @pytest.fixture
@@ -45,6 +48,3 @@ def test_rows_json_table_and_page_have_it(another_measure, tmp_path):
     table = pq.read_table(out / "comparison.parquet")
     assert table[another_measure].to_pylist() == told
     assert "<h3>RMSE above raw <small>↓ better</small></h3>" in found.to_html()
-
-
-# docs/how-to/extending.md: to here

@@ -1,6 +1,5 @@
 """Another method is one class and one entry; docs/how-to/extending.md shows the code below."""
 
-# docs/how-to/extending.md: from here
 import itertools
 import json
 
@@ -23,10 +22,11 @@ from recveil.release.method import Method, Option, PublicSetting, Variant
 from recveil.release.records import Groups, Records
 from recveil.runtime.errors import RecveilError
 
+# docs/how-to/extending.md: from here
 WORDS = Method(
     name="by-activity",
     title="groups by activity",
-    description="people who rated about as much share one row",
+    description="users with similar user counts share one row",
     family="identical rows",
     settings=(
         PublicSetting("method", ("groups by activity",)),
@@ -35,10 +35,10 @@ WORDS = Method(
     claim_of=lambda _: "identical-rows",
     card="""{% extends "card" %}
 {% block learned %}
-- That nothing is learned about a person: whoever knows how much somebody rated knows their group.
+- That nothing is learned about a user: an adversary who knows a user's count knows their group.
 {% endblock %}
 {% block not_promised %}
-- That labels are of use: people who rated as much need not like the same.
+- That values are of use: users with similar counts need not have similar preferences.
 {% endblock %}
 """,
     options=(
@@ -46,25 +46,28 @@ WORDS = Method(
             name="least_raters",
             kind=int,
             metavar=None,
-            help="Leave out what fewer members of a group rated: 1 (default), 2 or 3.",
+            help="Omit items with fewer raters in the group: 1 (default), 2 or 3.",
             panel="By activity",
         ),
     ),
     variants=(
         Variant(
             name="activity",
-            description="Groups of people who rated about as much, and the means of their ratings.",
+            description="Groups of users with similar counts, and the means of their ratings.",
             claim="identical-rows",
             kind="activity",
             colour="#56B4E9",
         ),
     ),
-    undone_by=lambda _: ("Whoever counts somebody's ratings knows their group.",),
+    undone_by=lambda _: ("An adversary who knows a user's count knows their group.",),
 )
 
 
+# docs/how-to/extending.md: to here
+
+
 class ByActivity:
-    """Gather people who rated about as much, and give each group one row of means."""
+    """Group users with similar counts, and publish one row of means per group."""
 
     def __init__(self, k, least_raters=1, *, seed=None):
         self.k = k
@@ -106,7 +109,7 @@ class ByActivity:
                     for start, end in itertools.pairwise(edges)
                 ]
             )
-            # No row is left empty: where all are rated by fewer, the most rated stay.
+            # No row is empty: if all items have fewer raters, those with the most stay.
             least = np.minimum(self.least_raters, raters.max(axis=1))
             kept = raters[row_of, block.indices] >= least[row_of]
             lengths = np.bincount(row_of[kept], minlength=len(block))
@@ -148,7 +151,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def test_every_verb_knows_it(another_method, run, tmp_path):
-    assert "by-activity: people who rated about as much" in " ".join(
+    assert "by-activity: users with similar user counts" in " ".join(
         run("anonymize", "--help").replace("│", " ").split()
     )
     told = run(
@@ -159,25 +162,22 @@ def test_every_verb_knows_it(another_method, run, tmp_path):
     settings = json.loads((tmp_path / "out" / "release.json").read_text())["settings"]
     assert settings == {"method": "groups by activity", "least_raters": 2}
     card = (tmp_path / "out" / "README.md").read_text()
-    assert "people who rated as much need not like the same" in card
+    assert "users with similar counts need not have similar preferences" in card
     assert "averages real ratings and predictions" not in card
     assert "holds" in run("verify", "out")
     found = json.loads(run("audit", "ratings.csv", "--release", "out", "--json", "-"))["release"]
-    assert "Whoever counts somebody's ratings knows their group." in found["verdict"]
-    assert found["membership"] is not None  # it can be made again, without some of the people
+    assert "An adversary who knows a user's count knows their group." in found["verdict"]
+    assert found["membership"] is not None  # it can be made again, without some of the users
     judged = run("evaluate", "ratings.csv", "--split", "0.3", "--release", "out", "--targets", "30")
-    assert "Whoever counts somebody's ratings knows their group." in " ".join(judged.split())
+    assert "An adversary who knows a user's count knows their group." in " ".join(judged.split())
     compared = run(
         *("compare", "ratings.csv", "-o", "comparison", "--methods", "activity,raw"),
         *("--k", "3,6", "--targets", "30"),
     )
     assert "activity, k = 6" in " ".join(compared.split())
     page = (tmp_path / "comparison" / "index.html").read_text()
-    assert "Groups of people who rated about as much" in page
+    assert "Groups of users with similar counts" in page
     assert "#56B4E9" in page
-
-
-# docs/how-to/extending.md: to here
 
 
 @pytest.mark.usefixtures("another_method")
