@@ -174,7 +174,8 @@ class SparseRows:
         if support.max() < self.k:
             raise RecveilError(
                 f"no item has {self.k} raters, and sparse rows omit items with fewer; lower k "
-                f"(--k), or choose another method (--method predictive, or --method k-corating for likes)",
+                f"(--k), or choose another method (--method predictive, or --method k-corating for "
+                f"likes)",
                 code="table.too-few-ratings",
             )
 
