@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
 .PHONY: demo test test-slow test-all torture fuzz check docs format experiments bench bench-netflix clean
 .PHONY: help package test-lowest
 
-demo: $(READY)  ## The main job on invented people
+demo: $(INSTALLED)  ## The main job on generated users: recveil alone is installed for it
 	$(BIN)/recveil demo --force
 
 # The fast tier is all but these paths. A test that takes over a second of processor time belongs into a folder `slow`;
@@ -19,10 +20,12 @@ PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 test test-slow test-all: export PYTHONDONTWRITEBYTECODE =
 test test-slow test-all: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)  ## The fast tests of behaviour, doctests included
+	@echo "About 8 minutes on two cores"
 	$(BIN)/python tests/compile_kernels.py
 	$(PYTEST) --cpu-limit 4 --ignore=tests/form $(SLOW:%=--ignore=%)
 
 test-slow: $(READY)  ## The other tests of behaviour: golden digests, Spark, browser, kills, and all that takes over a second
+	@echo "About 15 minutes on two cores"
 	$(BIN)/python tests/compile_kernels.py
 	$(PYTEST) $(SLOW)
 
@@ -91,9 +94,15 @@ help:  ## This list
 clean:  ## Remove what these made
 	rm -rf $(VENV) .venv-lowest dist site recveil-demo recveil-demo.private recveil-demo-synthetic recveil-demo-synthetic.private
 
-$(READY): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "recveil needs Python 3.11 or newer; name one: make PYTHON=python3.12"; exit 2; }
+	@echo "Installing recveil and its dependencies into $(VENV)"
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(READY): $(INSTALLED)
+	@echo "Installing what the tests need: Spark, databases, browsers; 2 GB"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	@touch $@

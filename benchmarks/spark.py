@@ -37,8 +37,8 @@ USERS, RATINGS = 480_189, 100_480_507
 STARS = RatingScale(1, 5, 1)
 RELEASES: dict[str, dict[str, Any]] = {
     "drawn": {"epsilon": 20.0, "item_catalog": "as-rated"},
-    "simple": {"k": 5, "homogenize": "simple"},
-    "padded": {"k": 5},
+    "simple": {"k": 5, "method": "predictive", "homogenize": "simple"},
+    "padded": {"k": 5, "method": "predictive"},
     "k-corating": {"k": 5, "method": "k-corating"},
     "sparse": {"k": 5, "method": "sparse"},
 }

@@ -321,7 +321,8 @@ def whole_job(name: str, *promise: str) -> Work:
 
 def predictive(homogenizing: str, k: int) -> Work:
     """Run the whole job for groups of k who share one row."""
-    promise = ["--k", str(k), "--homogenize", homogenizing, "--seed", "1"]
+    promise = ["--method", "predictive", "--k", str(k), "--homogenize", homogenizing]
+    promise += ["--seed", "1"]
     return whole_job(f"{homogenizing}-{k}", *promise)
 
 

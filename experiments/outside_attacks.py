@@ -42,11 +42,11 @@ RELEASED = TemporaryDirectory()
 
 Plain = dict[str, Any]
 RELEASES: dict[str, Plain] = {
-    "padded, k = 5": {"k": 5, "homogenize": "padded"},
-    "padded, k = 10": {"k": 10, "homogenize": "padded"},
-    "padded, k = 20": {"k": 20, "homogenize": "padded"},
-    "padded, k = 50": {"k": 50, "homogenize": "padded"},
-    "simple, k = 5": {"k": 5, "homogenize": "simple"},
+    "padded, k = 5": {"k": 5, "method": "predictive", "homogenize": "padded"},
+    "padded, k = 10": {"k": 10, "method": "predictive", "homogenize": "padded"},
+    "padded, k = 20": {"k": 20, "method": "predictive", "homogenize": "padded"},
+    "padded, k = 50": {"k": 50, "method": "predictive", "homogenize": "padded"},
+    "simple, k = 5": {"k": 5, "method": "predictive", "homogenize": "simple"},
     "k-coRating, k = 5": {"k": 5, "method": "k-corating"},
     **{
         f"k-coRating, k = 9, {fill}": {"k": 9, "method": "k-corating", "fill": fill}

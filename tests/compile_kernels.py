@@ -69,7 +69,7 @@ def audited(folder: Path) -> None:
 
 
 def compared(folder: Path) -> None:
-    compare(RATINGS, folder / "out", methods=["padded", "sparse"], ks=[4], targets=9)
+    compare(RATINGS, folder / "out", methods=["padded", "sparse"], k=[4], targets=9)
 
 
 # The longest first; those that stand beside each other share few kernels.

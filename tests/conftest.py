@@ -150,8 +150,8 @@ def words_made(tmp_path_factory, words, words_file) -> Path:
     """Releases of it, one a folder."""
     folder = tmp_path_factory.mktemp("words")
     for name, options in {
-        "padded": {},
-        "simple": {"homogenize": "simple"},
+        "padded": {"method": "predictive"},
+        "simple": {"method": "predictive", "homogenize": "simple"},
         "sparse": {"method": "sparse"},
     }.items():
         anonymize(words_file, folder / name, k=5, seed=1, scale=words.scale, **options)

@@ -194,4 +194,4 @@ class TestEvaluate:
 class TestCompare:
     def test_there_are_no_ratings_to_choose_by(self, likes, tmp_path):
         with raises("option.unsupported", "--utility"):
-            compare(likes, tmp_path / "out", ks=[5], targets=20, utility="ratings")
+            compare(likes, tmp_path / "out", k=[5], targets=20, utility="ratings")

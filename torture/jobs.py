@@ -90,7 +90,7 @@ def _job(
 
 _OUT, _DRAWN = Target("out", "release"), Target("out", "drawn")
 _ANONYMIZE = "anonymize in/ratings.csv -o at/out --seed 1"
-_PADDED = "--k 3 --predictor item-mean --grouping bisecting"
+_PADDED = "--k 3 --method predictive --predictor item-mean --grouping bisecting"
 _SYNTHETIC = "anonymize in/ratings.csv -o at/out --epsilon 20 --scale 1:5:1 --item-catalog as-rated"
 _COMPARE = "compare in/ratings.csv -o at/out --methods simple,raw --k 3 --targets 9 --seed 1"
 _AUDIT = (
@@ -109,7 +109,8 @@ JOBS = (
     _job("anonymize --force", f"{_ANONYMIZE} {_PADDED}", _OUT, replaces=True),
     _job(
         "anonymize --homogenize simple",
-        f"{_ANONYMIZE} --k 3 --homogenize simple --layout users --json at/found.json",
+        f"{_ANONYMIZE} --k 3 --method predictive --homogenize simple --layout users "
+        "--json at/found.json",
         _OUT,
         _FOUND,
     ),

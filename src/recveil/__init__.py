@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from recveil.comparison import compare
     from recveil.evaluation import Evaluator, evaluate
     from recveil.inspection import inspect
-    from recveil.io import read_ratings
+    from recveil.io import read
     from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
-    from recveil.publish import convert
+    from recveil.publish import Release, convert
     from recveil.ratings import Ratings, RatingScale
     from recveil.runtime.errors import RecveilError
     from recveil.verification import verify
@@ -28,6 +28,7 @@ __all__ = [
     "RatingScale",
     "Ratings",
     "RecveilError",
+    "Release",
     "SparseRows",
     "Synthesizer",
     "__version__",
@@ -37,7 +38,7 @@ __all__ = [
     "convert",
     "evaluate",
     "inspect",
-    "read_ratings",
+    "read",
     "verify",
 ]
 
@@ -49,6 +50,7 @@ _HOMES = {
     "RatingScale": "recveil.ratings",
     "Ratings": "recveil.ratings",
     "RecveilError": "recveil.runtime.errors",
+    "Release": "recveil.publish",
     "SparseRows": "recveil.methods",
     "Synthesizer": "recveil.methods",
     "anonymize": "recveil.methods",
@@ -57,7 +59,8 @@ _HOMES = {
     "convert": "recveil.publish",
     "evaluate": "recveil.evaluation",
     "inspect": "recveil.inspection",
-    "read_ratings": "recveil.io",
+    "read": "recveil.io",
+    "read_ratings": "recveil.io",  # the name of `read` in recveil 1
     "verify": "recveil.verification",
 }
 
@@ -80,5 +83,5 @@ if not TYPE_CHECKING:  # else a checker would take any name for one of ours
 
 
 def __dir__() -> list[str]:
-    """Tell the names that were not looked up yet, too."""
-    return sorted({*globals(), *__all__})
+    """Return the verbs and the classes alone."""
+    return [name for name in __all__ if not name.startswith("_")]

@@ -56,7 +56,7 @@ def test_the_page_says_what_does_not_apply(audited):
 def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path):
     with raises("option.unsupported"):
         audit(ratings, release=folder / "noisy", second_release=folder / "exact", targets=20)
-    anonymize(ratings, tmp_path / "rows", k=5, seed=1)
+    anonymize(ratings, tmp_path / "rows", k=5, method="predictive", seed=1)
     with raises("option.unsupported"):
         audit(ratings, release=tmp_path / "rows", second_release=folder / "noisy", targets=20)
 
@@ -93,7 +93,7 @@ class TestRefusedBeforeTheWork:
             audit(ratings, release=folder / "noisy", item_catalog=tmp_path / "r.csv", shadows=8)
 
     def test_rows_without_their_twin(self, ratings, tmp_path):
-        anonymize(ratings, tmp_path / "rows", k=5, seed=1)
+        anonymize(ratings, tmp_path / "rows", k=5, method="predictive", seed=1)
         shutil.rmtree(tmp_path / "rows.private")
         with raises("private.not-found", "rows.private"):
             audit(ratings, release=tmp_path / "rows", shadows=8)

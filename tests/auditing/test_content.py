@@ -12,7 +12,7 @@ from shared.auditing_content import audited, ratings  # noqa: F401 (fixtures)
 
 
 def test_a_simple_release_tells_companions_and_labels(audited):
-    release = audited(k=4, homogenize="simple")["release"]
+    release = audited(k=4, method="predictive", homogenize="simple")["release"]
     assert release["fills"] is None
     assert release["companions"]["correct"]["rate"] == 1.0
     assert release["companions"]["inferred"]["low"] > release["companions"]["control"]["high"]
@@ -21,18 +21,18 @@ def test_a_simple_release_tells_companions_and_labels(audited):
 
 
 def test_a_padded_release_has_no_companions(audited):
-    release = audited(k=4, homogenize="padded")["release"]
+    release = audited(k=4, method="predictive", homogenize="padded")["release"]
     assert release["companions"] is None
     assert release["values"]["possible"] is None
 
 
 def test_nothing_is_learned_where_nothing_was_filled_in(audited):
-    release = audited(k=4, homogenize="simple")["release"]
+    release = audited(k=4, method="predictive", homogenize="simple")["release"]
     assert all("likely-rated" not in attack["by_attack"] for attack in release["attacks"])
 
 
 def test_the_raw_table_has_the_papers_measures(audited):
-    plain = audited(k=4, homogenize="simple")
+    plain = audited(k=4, method="predictive", homogenize="simple")
     assert {attack["attack"] for attack in plain["graph_attacks"]} == {
         "structure-based",
         "label-based",
@@ -55,6 +55,7 @@ def test_one_group_of_everybody_hides_all(ratings, tmp_path):
         tmp_path / "ratings.csv",
         tmp_path / "out",
         k=ratings.n_users,
+        method="predictive",
         homogenize="simple",
         seed=1,
         scale=RatingScale(1, 5, 1),

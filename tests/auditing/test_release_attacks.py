@@ -135,6 +135,17 @@ def test_of_few_people_nothing_is_said_of_membership(tmp_path):
     assert "false positive rate" not in text
 
 
+def test_short_rows_are_named_where_nobody_could_be_attacked(tmp_path):
+    """Users are enough; their ratings are too few for the strongest adversary."""
+    short = make_ratings(n_users=300, n_items=60, n_ratings=900, seed=2)
+    found = audited(PredictiveAnonymizer(5, seed=1), short, tmp_path)
+    skipped = found.membership.skipped
+    assert not found.membership.is_measured
+    assert skipped > 100
+    text = " ".join(found.to_dict()["verdict"])
+    assert f"with enough ratings, as {skipped} users have fewer" in text
+
+
 class TestLabels:
     """What stands in the rows as it was given, measured on the very release."""
 

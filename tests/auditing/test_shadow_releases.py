@@ -93,7 +93,7 @@ class TestMaker:
 @pytest.fixture(scope="module")
 def folder(ratings, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shadows") / "out"
-    anonymize(ratings, folder, k=5, seed=1)
+    anonymize(ratings, folder, k=5, method="predictive", seed=1)
     return folder
 
 

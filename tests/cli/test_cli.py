@@ -30,7 +30,7 @@ def test_from_generate_to_verify(run, tmp_path):
     code, out, _ = run("generate", "made.parquet", "--users", 50, "--items", 40, "--ratings", 500)
     assert code == 0
     assert "500 generated ratings of 40 items by 50 users" in out
-    code, out, _ = run("anonymize", "made.parquet", "-o", "out", "--k", 5)
+    code, out, _ = run("anonymize", "made.parquet", "-o", "out", "--k", 5, "--method=predictive")
     assert code == 0
     assert "scale 1:5:1 (inferred" in out
     assert "shared by at least 5 users" in out
@@ -48,7 +48,9 @@ def test_from_generate_to_verify(run, tmp_path):
 @pytest.mark.parametrize("grouping", ["k-gather", "bisecting", "predictive", "bounded-t-means"])
 def test_every_method_verifies(run, source, homogenize, grouping):
     options = ("--homogenize", homogenize, "--grouping", grouping, "--json", "-")
-    code, out, err = run("anonymize", source, "-o", "out", "--k", 4, *options)
+    code, out, err = run(
+        "anonymize", source, "-o", "out", "--k", 4, "--method=predictive", *options
+    )
     assert (code, err.startswith("Expected: about "), err.count("\n")) == (0, True, 1)
     result = json.loads(out)
     assert result["verification"]["holds"]
@@ -57,7 +59,7 @@ def test_every_method_verifies(run, source, homogenize, grouping):
 
 
 def test_verify_json_keeps_its_contract(run, source):
-    run("anonymize", source, "-o", "out", "--k", 4, "--file-format", "csv")
+    run("anonymize", source, "-o", "out", "--k", 4, "--method=predictive", "--file-format", "csv")
     code, out, err = run("verify", "out", "--json", "-")
     assert (code, err) == (0, "")
     result = json.loads(out)
@@ -70,7 +72,7 @@ def test_verify_json_keeps_its_contract(run, source):
 
 def test_a_changed_number_exits_with_1_and_is_named(run, source, tmp_path):
     options = ("--file-format", "csv", "--layout", "users")
-    run("anonymize", source, "-o", "out", "--k", 4, *options)
+    run("anonymize", source, "-o", "out", "--k", 4, "--method=predictive", *options)
     table = pa_csv.read_csv(tmp_path / "out" / "ratings.csv").to_pylist()
     lines = (tmp_path / "out" / "ratings.csv").read_text().splitlines()
     changed = lines[7].rsplit(",", 1)[0] + (",1.7" if not lines[7].endswith("1.7") else ",1.8")
@@ -85,7 +87,7 @@ def test_a_changed_number_exits_with_1_and_is_named(run, source, tmp_path):
 
 
 def test_a_wrong_checksum_exits_with_1(run, source, tmp_path):
-    run("anonymize", source, "-o", "out", "--k", 4)
+    run("anonymize", source, "-o", "out", "--k", 4, "--method=predictive")
     with (tmp_path / "out" / "README.md").open("a") as card:
         card.write("!")
     code, out, _ = run("verify", "out")
@@ -117,7 +119,8 @@ def test_only_the_first_ten_violations_are_shown_and_json_has_all(run, tmp_path)
 
 def test_duplicates_are_an_error_first(run, tmp_path):
     (tmp_path / "some.txt").write_text("1 7 4\n2 7 4\n1 7 5\n2 8 1\n")
-    command = ("anonymize", "some.txt", "-o", "out", "--k", 2, "--user", 1, "--item", 2)
+    command = ("anonymize", "some.txt", "-o", "out", "--k", 2, "--method=predictive")
+    command += ("--user", 1, "--item", 2)
     code, out, err = run(*command)
     assert (code, out) == (2, "")
     assert "1 (user, item) pair occurs more than once" in err
@@ -170,7 +173,10 @@ def test_bad_input_exits_with_2_and_writes_nothing(run, tmp_path, name):
         ("anonymize", "ratings.csv", "-o", "no/out", "--k", 2),
         ("anonymize", "ratings.csv", "-o", "ratings.csv", "--k", 2, "--force"),
         ("anonymize", "ratings.csv", "-o", ".", "--k", 2, "--force"),
-        ("anonymize", "ratings.csv", "-o", "out", "--k", 2, "--round", "half"),
+        (
+            *("anonymize", "ratings.csv", "-o", "out", "--k", 2, "--method=predictive"),
+            *("--round", "half"),
+        ),
         ("anonymize", "ratings.csv", "-o", "out", "--k", 2, "--scale", "1-5"),
         ("anonymize", "ratings.csv", "-o", "out", "--k", 2, "--user", "who"),
         ("anonymize", "ratings.csv", "-o", "out"),
@@ -216,7 +222,7 @@ def test_convert_and_generate_replace_nothing_without_force(run, source):
 
 
 def test_a_release_with_one_row_a_group_is_not_taken_for_plain_ratings(run, source):
-    run("anonymize", source, "-o", "out", "--k", 4)
+    run("anonymize", source, "-o", "out", "--k", 4, "--method=predictive")
     for command in (("convert", "x.csv"), ("anonymize", "-o", "again", "--k", "2")):
         code, _, err = run(command[0], "out/ratings.parquet", *command[1:])
         assert code == 2
@@ -224,7 +230,7 @@ def test_a_release_with_one_row_a_group_is_not_taken_for_plain_ratings(run, sour
 
 
 def test_convert_does_not_call_the_labels_of_a_release_ratings(run, source):
-    run("anonymize", source, "-o", "out", "--k", 4)
+    run("anonymize", source, "-o", "out", "--k", 4, "--method=predictive")
     _, out, _ = run("convert", "out", "rows.csv")
     assert re.search(r"Read [\d,]+ values of \d+ items in the rows of \d+ users; scale 1:5\.", out)
     _, out, _ = run("convert", "rows.csv", "again.csv")
@@ -232,7 +238,7 @@ def test_convert_does_not_call_the_labels_of_a_release_ratings(run, source):
 
 
 def test_simple_tells_what_it_publishes_as_it_is(run, source):
-    options = ("--k", 4, "--homogenize", "simple", "--force", "--seed", 1)
+    options = ("--k", 4, "--method=predictive", "--homogenize", "simple", "--force", "--seed", 1)
     code, out, _ = run("anonymize", source, "-o", "out", *options)
     assert code == 0
     _, as_json, _ = run("anonymize", source, "-o", "out", *options, "--json", "-")
@@ -249,7 +255,7 @@ def test_simple_tells_what_it_publishes_as_it_is(run, source):
 
 
 def test_padded_tells_what_its_rows_do_not_hide(run, source):
-    _, out, _ = run("anonymize", source, "-o", "out", "--k", 4)
+    _, out, _ = run("anonymize", source, "-o", "out", "--k", 4, "--method=predictive")
     assert "Padded rows do not hide who rated what." in out
     assert "make the same claim and publish no rating" in out
     assert "avoids" not in out
@@ -272,7 +278,9 @@ def test_a_fault_of_ours_ends_with_2_and_without_a_traceback(run, source, monkey
 
 
 def test_a_json_file_that_cannot_be_written_is_refused_before_the_work(run, source, tmp_path):
-    code, _, err = run("anonymize", source, "-o", "out", "--k", 4, "--json", "no/x.json")
+    code, _, err = run(
+        "anonymize", source, "-o", "out", "--k", 4, "--method=predictive", "--json", "no/x.json"
+    )
     assert code == 2
     assert "cannot be written" in err
     assert not (tmp_path / "out").exists()
@@ -304,5 +312,5 @@ def test_a_scale_that_is_refused_is_refused_before_anything_is_expected(tmp_path
     Path("r.csv").write_text("\n".join(["user,item,rating", *rows, "u9,i0,50"]))
     told = []
     with raises("scale.inferred"):
-        anonymize("r.csv", "out", k=3, seed=1, on_estimate=told.append)
+        anonymize("r.csv", "out", k=3, method="predictive", seed=1, on_estimate=told.append)
     assert not told

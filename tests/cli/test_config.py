@@ -25,10 +25,10 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another u
 
 class TestTaken:
     def test_what_is_not_typed_comes_from_the_file_and_is_said(self, run, tmp_path):
-        put(tmp_path, '[anonymize]\nk = 4\noutput = "out"\nhomogenize = "simple"\n')
+        put(tmp_path, '[anonymize]\nk = 4\noutput = "out"\nmethod = "predictive"\n')
         code, out, err = run("anonymize", "ratings.csv", "--config", "recveil.toml")
         assert code == 0
-        told = 'recveil.toml sets output = "out", k = 4, homogenize = "simple"; typed options '
+        told = 'recveil.toml sets output = "out", k = 4, method = "predictive"; typed options '
         told += "take precedence."
         assert sorted(err.splitlines()[0].split()) == sorted(told.split())
         assert "shared by at least 4 users" in out

@@ -28,9 +28,9 @@ def run(capsys, monkeypatch, tmp_path):
     "options",
     [
         ("--k", 4),
-        ("--k", 4, "--homogenize", "simple"),
+        ("--k", 4, "--method", "predictive"),
+        ("--k", 4, "--method", "predictive", "--homogenize", "simple"),
         ("--k", 4, "--method", "k-corating"),
-        ("--k", 4, "--method", "sparse"),
         ("--epsilon", 20, "--scale", "1:5:1"),
     ],
 )

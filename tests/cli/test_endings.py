@@ -81,10 +81,6 @@ class TestTerminated:
         shutil.copy(large_file, tmp_path)
         return tmp_path
 
-    # Writing, to the layout that takes longest, is what lasts.
-    QUICK = ("large.parquet", "--k", 3, "--predictor", "item-mean", "--grouping", "bisecting")
-    WRITING = ("--layout", "users", "--file-format", "csv", "-o", "out")
-
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
     def test_one_that_comes_while_something_is_thrown_away_ends_the_run_too(self, number, capfd):
         """Python ignores what `__del__` raises, and shows a traceback instead."""

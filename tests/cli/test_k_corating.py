@@ -77,7 +77,7 @@ REFUSED = {
     ("--grouping", "level-gather"): "'level-gather': only for privacy_levels (--privacy-levels), ",
     ("--method", "predictive", "--b", "2"): "b (--b) is 2, but has no effect without l (--l)",
     ("--grouping", "best"): "grouping 'best': expected one of gecom, supports",
-    ("--method", "predictive", "--fill", "random"): "the method is predictive, the default",
+    ("--method", "predictive", "--fill", "random"): "but the method is predictive; drop it",
     ("--method", "predictive", "--no-round"): "round_fills (--round-fills, --no-round): only for ",
     ("--method", "predictive", "--round-fills"): "only for the method k-corating",
     ("--method", "predictive", "--protect", "mean"): "protect (--protect): only for the ",

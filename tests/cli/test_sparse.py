@@ -20,9 +20,12 @@ from shared.cli_sparse import (
         (("--method", "sparse", "--privacy-levels", "5"), "(--privacy-levels): only for the met"),
         (("--method", "sparse", "--l", 2), "l (--l): only for the method predictive"),
         (("--method", "sparse", "--values", "predicted"), "values (--values): only for the method"),
-        (("--cluster-size", 20), "cluster_size (--cluster-size): only for the method sparse"),
         (
-            ("--values", "predicted", "--homogenize", "simple"),
+            ("--method", "predictive", "--cluster-size", 20),
+            "cluster_size (--cluster-size): only for the method sparse",
+        ),
+        (
+            ("--method", "predictive", "--values", "predicted", "--homogenize", "simple"),
             "values (--values) is 'predicted', but",
         ),
     ],

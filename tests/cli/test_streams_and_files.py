@@ -74,6 +74,22 @@ def test_a_device_that_takes_no_more_is_named(capfd):
     assert "/dev/full: cannot be written (No space left on device); name a plain file" in err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "written"),
+    [
+        (("convert", "ratings.csv", "out.csv"), "out.csv"),
+        (("audit", "ratings.csv", "--no-curves", "--html", "page.html"), "page.html"),
+    ],
+)
+def test_what_was_written_before_a_full_device_is_named(capfd, arguments, written):
+    code, _, err = ended(capfd, *arguments, "--json", "/dev/full")
+    assert code == 2
+    assert Path(written).exists()
+    first, second = err.splitlines()[-2:]
+    assert "/dev/full: cannot be written" in first
+    assert second.startswith(f"{written} was written and is complete")
+
+
 def test_json_may_go_into_a_pipe_and_nothing_takes_its_place(capfd):
     os.mkfifo("pipe")
     read = []

@@ -33,6 +33,10 @@ TWINS = {
 WITHOUT_JSON = ("config", "workbench")
 # What nobody can type.
 OF_THE_LIBRARY_ALONE = {
+    (
+        "compare",
+        "on_estimate",
+    ): "a function, which the command gives itself: it prints the estimate",
     ("compare", "on_interrupt"): "a function, which the command gives itself: it writes the page",
     ("compare", "on_progress"): "a function, which the workbench gives: it draws what is finished",
     ("anonymize", "on_estimate"): "a function, which the command gives itself: it prints",

@@ -1,6 +1,7 @@
 """The setting with the highest utility, on a table small enough to choose from by hand."""
 
 import math
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
     describe_answer,
+    headline_of,
     risk_warnings,
 )
 from recveil.report.evaluation.text import explain_unreliable
@@ -161,7 +163,8 @@ class TestWorth:
             "lists_gain_retained_high": -0.05,
         }
         row = self.EVEN._replace(**worse)
-        better = self.EVEN._replace(k=5, ndcg_retained=0.4, lists_gain_retained=0.1)
+        better = self.EVEN._replace(k=5, ndcg_retained=0.4)
+        better = better._replace(lists_gain_retained=0.1, lists_gain_retained_low=0.05)
         assert utility_of(row, worth)[:3] == (-0.1, -0.2, -0.05)
         assert utility_of(row, "ratings").value == 0.5
         choice = choose_setting([row, better], 0.1, utility=worth)
@@ -211,11 +214,8 @@ class TestWorth:
         assert shares_of(both.row).ratings is None
         assert any("is 0.0010 (-0.0020 to 0.0040)" in caveat for caveat in caveats_of(both))
         ratings = choose_setting(rows, 0.1, utility="ratings")
-        assert ratings.row == rows[0]  # the safest
-        assert ratings.decided_by is None
-        assert "%" not in describe_answer(ratings).partition("identified")[2].replace(
-            "only 18% of raw", ""
-        )
+        assert (ratings.row, ratings.reason) == (None, "not-distinguishable")
+        assert "averages" in headline_of(ratings)
         assert frontier(rows, "ratings") == []
 
     def test_shares_that_are_told_of_no_setting_decide_nothing(self):
@@ -568,3 +568,139 @@ class TestNobodyAttacked:
         texts = caveats_of(choose_setting([self.ROW], 0.2))
         assert not any("0%" in text.replace("20%", "") for text in texts[-4:])
         assert any("no user could be attacked" in text for text in texts)
+
+
+class TestNoRecommendation:
+    """Where none can be made, none is: the reason is a code, the headline a line."""
+
+    GAIN: ClassVar = {"raw_gain": 0.01, "raw_gain_low": -0.01, "raw_gain_high": 0.03}
+    LISTS: ClassVar = {
+        "lists_gain_retained": 0.7,
+        "ndcg_retained_low": 0.4,
+    }  # the gain has no interval
+
+    @pytest.mark.parametrize(
+        ("changes", "utility", "unbeaten"),
+        [
+            ({"raw_ranker": "popularity"}, "lists", ("lists",)),
+            (LISTS, "lists", ("lists",)),
+            (GAIN, "ratings", ("ratings",)),
+            (GAIN | LISTS, "both", ("lists", "ratings")),
+        ],
+    )
+    @pytest.mark.parametrize("limit", [1.0, 0.001])
+    def test_nothing_is_recommended_where_raw_beats_no_baseline(
+        self, changes, utility, unbeaten, limit
+    ):
+        choice = choose_setting([row._replace(**changes) for row in TABLE], limit, utility=utility)
+        assert (choice.row, choice.reason) == (None, "not-distinguishable")
+        assert choice.unbeaten == unbeaten
+        assert headline_of(choice) == describe_advice(choice) == describe_answer(choice)
+        assert caveats_of(choice)
+
+    @pytest.mark.parametrize(
+        ("changes", "decided"), [(LISTS, "ratings"), (GAIN, "lists")], ids=["lists", "ratings"]
+    )
+    def test_with_both_the_other_share_decides(self, changes, decided):
+        choice = choose_setting([row._replace(**changes) for row in TABLE], 0.15)
+        assert (choice.row.title, choice.decided_by) == ("padded, k = 5", decided)
+
+    def test_lists_above_popularity_are_distinguishable(self):
+        above = self.LISTS | {"lists_gain_retained_low": 0.5}
+        choice = choose_setting([row._replace(**above) for row in TABLE], 0.15, utility="lists")
+        assert choice.row.title == "padded, k = 5"
+
+    def test_a_share_of_raw_itself_decides_nothing(self):
+        wide = {"gain_retained_low": -1.0, "gain_retained_high": 0.5}
+        rows = [row._replace(**self.LISTS, **wide) for row in TABLE if row.method != "raw"]
+        raw = next(row for row in TABLE if row.method == "raw")._replace(**self.LISTS)
+        for limit in (1.0, 0.001):
+            assert choose_setting([raw, *rows], limit).reason == "not-distinguishable"
+
+    def test_an_unfinished_comparison_recommends_nothing(self):
+        choice = choose_setting(TABLE, 0.15, unfinished=2)
+        assert (choice.row, choice.reason, choice.n_unfinished) == (None, "unfinished", 2)
+        assert not any(row.title in headline_of(choice) for row in TABLE)
+
+    def test_limits_that_none_keeps_have_their_own_reason(self):
+        assert choose_setting(TABLE, 0.01).reason == "no-safe-setting"
+        assert choose_setting(TABLE, 0.15).reason is None
+
+
+class TestLessDisclosing:
+    """An answer that discloses far more than a setting of the same utility names that one."""
+
+    BEST = made(
+        *("simple", 5, "k-anonymity", 0.1, 0.92),
+        membership_auc=0.9,
+        membership_auc_low=0.85,
+        membership_auc_high=0.95,
+        published_share=0.6,
+        gain_retained_low=0.7,
+        gain_retained_high=0.9,
+        ndcg_retained_low=0.7,
+        ndcg_retained_high=0.9,
+    )
+    OTHER = BEST._replace(method="padded", gain_retained=0.75, ndcg_retained=0.75, risk_high=0.12)
+
+    def named(self, other, **limits):
+        choice = choose_setting([self.BEST, other], **(limits or {"max_risk": 0.2}))
+        assert choice.row == self.BEST
+        return [row.title for row in choice.less_disclosing]
+
+    @pytest.mark.parametrize(
+        ("changes", "is_named"),
+        [
+            ({}, False),
+            ({"published_share": 0.49}, True),
+            ({"published_share": 0.51}, False),
+            ({"membership_auc": 0.7, "membership_auc_high": 0.84}, True),
+            ({"membership_auc": 0.7, "membership_auc_high": 0.86}, False),  # intervals overlap
+            ({"membership_auc": 0.81, "membership_auc_high": 0.84}, False),
+            ({"membership_auc": 0.7, "membership_auc_high": None}, True),
+            ({"published_share": 0.1, "risk_high": 0.5, "bound": None}, False),  # not safe enough
+            (
+                {"published_share": 0.1, "gain_retained": 0.5, "gain_retained_high": 0.6},
+                False,  # another utility
+            ),
+            ({"published_share": 0.1, "problem": "no room"}, False),
+        ],
+    )
+    def test_far_less_at_the_same_utility_is_named(self, changes, is_named):
+        other = self.OTHER._replace(**changes)
+        assert self.named(other) == ([other.title] if is_named else [])
+
+    def test_it_is_in_the_headline_and_in_the_caveats(self):
+        other = self.OTHER._replace(published_share=0.1)
+        choice = choose_setting([self.BEST, other], 0.2)
+        assert other.title in headline_of(choice)
+        assert other.title in caveats_of(choice)[0]
+
+    def test_synthetic_users_have_no_exact_ratings_and_no_risk_of_re_identification(self):
+        unattacked = {"risk": None, "risk_high": None, "bound": None, "published_share": None}
+        other = self.OTHER._replace(
+            method="synthetic-3", k=None, promise="differential privacy", **unattacked
+        )
+        assert self.named(other) == ["synthetic-3"]
+        assert self.named(other, min_k=5) == []  # it shares no row among users
+
+    def test_shadow_releases_count_where_both_have_them(self):
+        shadows = {"shadow_auc": 0.9, "shadow_auc_low": 0.85, "shadow_auc_high": 0.95}
+        best, other = self.BEST._replace(**shadows), self.OTHER._replace(**shadows)
+        other = other._replace(membership_auc=0.5, membership_auc_high=0.6)
+        assert choose_setting([best, other], 0.2).less_disclosing == []
+
+
+titles = st.text("abc-", min_size=1, max_size=120)
+
+
+@given(titles, st.sampled_from([None, "lists"]), st.booleans())
+def test_a_headline_is_one_line_of_at_most_100_characters(title, decided, has_other):
+    row = TABLE[0]._replace(method="simple")
+    with_title = type("Titled", (Row,), {"title": title})
+    shown = with_title(**row._asdict())
+    choice = choose_setting([row], 0.5)._replace(row=shown, decided_by=decided)
+    choice = choice._replace(less_disclosing=[shown] if has_other else [])
+    for text in (headline_of(choice), headline_of(choose_setting([], 0.123, 999_999))):
+        assert 0 < len(text) <= 100
+        assert "\n" not in text

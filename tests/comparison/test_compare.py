@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.comparison import Row, choose_methods, compare, usual_methods
+from recveil.comparison import Row, choose_methods, compare, list_settings, usual_methods
 from recveil.comparison.cells import Ground, Setting, open_folder
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
@@ -50,7 +50,7 @@ class TestResuming:
 
     def test_more_settings_add_to_the_others(self, run):
         run()
-        assert run(ks=[3, 5, 7]).computed == 2  # k = 7 of two methods
+        assert run(k=[3, 5, 7]).computed == 2  # k = 7 of two methods
         assert run(methods=["raw"]).computed == 0
 
     def test_another_question_computes_nothing(self, run):
@@ -69,7 +69,7 @@ class TestResuming:
     def test_other_data_are_computed_anew(self, run, tmp_path):
         run()
         other = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=6)
-        settings = {"methods": ["raw"], "ks": [3], "targets": 50}
+        settings = {"methods": ["raw"], "k": [3], "targets": 50}
         assert compare(other, tmp_path / "out", **settings).computed == 1
 
     @pytest.mark.parametrize("method", ["simple", "raw"])
@@ -90,7 +90,7 @@ class TestResuming:
 
     def test_who_watches_is_given_what_is_finished_after_each_setting(self, run):
         seen = []
-        run(ks=[3], on_progress=seen.append)
+        run(k=[3], on_progress=seen.append)
         assert [(len(each.rows), each.unfinished) for each in seen] == [(1, 2), (2, 1), (3, 0)]
         seen.clear()
         run(on_progress=seen.append)  # two of the five are new
@@ -122,11 +122,11 @@ class TestResuming:
 
 class TestFailures:
     def test_a_k_above_the_number_of_people_stops_nothing(self, run):
-        found = run(methods=["simple"], ks=[301, 3])
+        found = run(methods=["simple"], k=[301, 3])
         assert "300 users cannot form a group of k = 301" in found.rows[0].problem
         assert found.rows[0].risk is None
         assert found.rows[1].risk == pytest.approx(0.3)
-        assert run(methods=["simple"], ks=[301, 3]).computed == 0  # it would fail again
+        assert run(methods=["simple"], k=[301, 3]).computed == 0  # it would fail again
 
     def test_a_fault_stops_nothing_and_is_tried_again(self, run, evaluator):
         evaluator.failing = [(5, ZeroDivisionError("oh"))]
@@ -149,7 +149,7 @@ class TestFailures:
             return Liar()
 
         with made_by("liar", broken):
-            (row,) = run(methods=["liar"], ks=[3]).rows
+            (row,) = run(methods=["liar"], k=[3]).rows
         assert "does not keep its own claim" in row.problem
         assert row.risk is None
 
@@ -159,8 +159,8 @@ class TestFailures:
     [
         ({"methods": ["magic"]}, "method.unknown"),
         ({"methods": []}, "option.required"),
-        ({"ks": [1]}, "option.value"),
-        ({"ks": [], "methods": ["simple"]}, "option.required"),
+        ({"k": [1]}, "option.value"),
+        ({"k": [], "methods": ["simple"]}, "option.required"),
         ({"targets": 0}, "option.value"),
         ({"seed": -1}, "option.value"),
         ({"split": 1.0}, "option.value"),
@@ -247,7 +247,7 @@ class TestFolder:
             plain.values,
             scale=plain.scale,
         )
-        compare(named, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=20)
+        compare(named, tmp_path / "out", methods=["simple", "raw"], k=[5], targets=20)
         for path in (tmp_path / "out").rglob("*.*"):
             assert b"person-" not in path.read_bytes()
 
@@ -263,7 +263,7 @@ class TestResult:
         assert raw["verified"] is None
 
     def test_rows_come_as_they_were_asked_for(self, run):
-        titles = [row.title for row in run(ks=[5, 3, 5]).rows]
+        titles = [row.title for row in run(k=[5, 3, 5]).rows]
         assert titles == ["simple, k = 5", "simple, k = 3", "padded, k = 5", "padded, k = 3", "raw"]
 
     def test_the_strongest_attack_is_the_risk(self, run):
@@ -302,7 +302,7 @@ class TestResult:
         assert (row.risk, row.risk_high, row.class_reidentified, row.membership_auc) == (None,) * 4
 
     def test_json_and_parquet_agree(self, run, tmp_path):
-        plain = json.loads(json.dumps(run(ks=[3, 301], max_risk=0.5).to_dict()))
+        plain = json.loads(json.dumps(run(k=[3, 301], max_risk=0.5).to_dict()))
         table = pq.read_table(tmp_path / "out" / "comparison.parquet")
         assert table.column_names == list(Row._fields)
         rows = [{name: row[name] for name in Row._fields} for row in plain["rows"]]
@@ -314,6 +314,17 @@ class TestResult:
         assert plain["answer"]["row"] == "simple, k = 3"
         assert set(plain["methods"]) == {"simple", "padded", "raw"}
         assert plain["reference"]["raw"]["rmse"] == 0.9
+
+    def test_what_is_not_finished_is_not_recommended(self, run):
+        parts = []
+        run(max_risk=1.0, on_progress=lambda part: parts.append(part.to_dict()))
+        *partial, whole = parts
+        for plain in partial:
+            assert plain["unfinished"] > 0
+            assert plain["rows"]
+            assert (plain["answer"]["row"], plain["answer"]["reason"]) == (None, "unfinished")
+        assert (whole["unfinished"], whole["answer"]["reason"]) == (0, None)
+        assert whole["answer"]["row"]
 
     def test_without_a_question_there_is_no_answer(self, run):
         plain = run().to_dict()
@@ -367,6 +378,46 @@ class TestMethods:
         promises = {variant_of(name).about_claim.promise for name in chosen}
         assert promises == {"k-anonymity", "co-rated", "differential privacy", "nothing"}
         assert choose_methods(["raw", "all"])[0] == "raw"
+
+    def test_the_default_is_a_few_settings_of_each_kind(self):
+        titles = [setting.title for setting in list_settings()]
+        assert titles == [
+            *("raw", "sparse, k = 5", "sparse, k = 20", "simple, k = 5"),
+            *("synthetic-1", "synthetic-3", "synthetic-10"),
+        ]
+        likes = [setting.title for setting in list_settings(of="likes")]
+        assert likes == [title for title in titles if title != "simple, k = 5"]
+        nominal = [setting.title for setting in list_settings(of="nominal")]
+        assert nominal == ["raw", "nominal, k = 5", "nominal, k = 20"]
+
+    @pytest.mark.parametrize(
+        ("methods", "ks", "expected"),
+        [
+            (["simple", "raw"], None, [(k, "simple") for k in (2, 3, 5, 10, 20, 50)]),
+            (["sparse"], [7, 7], [(7, "sparse")]),
+            (None, [7], [(7, "sparse"), (7, "simple")]),
+        ],
+    )
+    def test_named_methods_and_ks_replace_the_default(self, methods, ks, expected):
+        settings = list_settings(methods, ks)
+        assert [(each.k, each.method) for each in settings if each.k] == expected
+        assert any(each.method == "synthetic-3" for each in settings) == (methods is None)
+
+    def test_the_estimate_comes_before_the_work(self, run, evaluator):
+        estimates = []
+
+        def note(estimate):
+            estimates.append((estimate, len(evaluator.judged)))
+
+        run(on_estimate=note)
+        run(ks=[3, 5, 7], on_estimate=note)
+        (first, judged), (second, judged_later) = estimates
+        assert (first.n_settings, first.n_finished, judged) == (5, 0, 0)
+        assert (second.n_settings, second.n_finished, judged_later) == (7, 5, 5)
+        assert first.total_seconds > second.total_seconds > 0
+        titles = ["simple, k = 7", "padded, k = 7"]
+        assert list(second.seconds) == titles
+        assert all(title in second.sentence() for title in titles)
 
     def test_keys_tell_settings_apart(self):
         grounds = [Ground("a", 0.2, 0, 9), Ground("b", 0.2, 0, 9), Ground("a", 0.2, 9, 0)]

@@ -24,7 +24,7 @@ def failed(cause):
 
 
 def run(folder):
-    return compare(RATINGS, folder / "out", methods=["simple"], ks=[3, 99], targets=5)
+    return compare(RATINGS, folder / "out", methods=["simple"], k=[3, 99], targets=5)
 
 
 @pytest.mark.parametrize(

@@ -207,14 +207,14 @@ def test_the_usual_risk_is_a_rung_of_the_ladder():
 class TestShadows:
     """Membership by shadow releases: what all methods share."""
 
-    ASKED: ClassVar = {"methods": ["simple", "raw"], "ks": [5]}
+    ASKED: ClassVar = {"methods": ["simple", "raw"], "k": [5]}
 
     def test_a_setting_without_halves_has_none(self, evaluator, tmp_path, invented):
         k = invented.n_users // 2 + 3
-        found = compare(invented, tmp_path / "out", methods=["simple"], ks=[k], shadows=8)
+        found = compare(invented, tmp_path / "out", methods=["simple"], k=[k], shadows=8)
         assert found.rows[0].problem is None
         assert found.rows[0].shadow_tpr is None
-        again = compare(invented, tmp_path / "out", methods=["simple"], ks=[k], shadows=8)
+        again = compare(invented, tmp_path / "out", methods=["simple"], k=[k], shadows=8)
         assert again.computed == 0
 
     def test_it_is_refused_without_a_number(self, tmp_path, invented):

@@ -41,7 +41,7 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(unordered, out):
-    return compare(unordered, out, ks=[5, 121], targets=40, min_k=5, liked="love,like")
+    return compare(unordered, out, k=[5, 121], targets=40, min_k=5, liked="love,like")
 
 
 class TestWithoutAnOrder:
@@ -89,7 +89,7 @@ class TestWithoutAnOrder:
     def test_finished_cells_are_found_again_but_not_for_other_liked_words(
         self, found, unordered, out
     ):
-        options = {"ks": [5], "targets": 40, "methods": ["nominal"]}
+        options = {"k": [5], "targets": 40, "methods": ["nominal"]}
         again = compare(unordered, out, liked=["like", "love"], **options)
         assert again.computed == 0
         assert again.rows[0] == found.rows[0]
@@ -108,5 +108,5 @@ class TestWithoutAnOrder:
         self, unordered, tmp_path, options, code
     ):
         with raises(code):
-            compare(unordered, tmp_path / "out", ks=[5], **options)
+            compare(unordered, tmp_path / "out", k=[5], **options)
         assert not list(tmp_path.iterdir())

@@ -8,6 +8,7 @@ _GROUPINGS = (
     "union-split",
 )
 _STARS = "stars.csv --scale 1:5:1"
+_PREDICTIVE = f"{_STARS} --method predictive"
 _HALVES = "halves.csv --scale 0.5:5:0.5"
 _LIKES = "likes.csv"
 _COUNTS = "counts.csv --counts log"
@@ -28,36 +29,36 @@ RELEASES = {
         for name, table in _EACH.items()
         for layout in ("users", "groups")
         for method, options in {
-            "padded": "",
-            "simple": "--homogenize simple",
+            "padded": "--method predictive",
+            "simple": "--method predictive --homogenize simple",
             "k-corating": "--method k-corating",
             "sparse": "--method sparse",
         }.items()
         if (name, method) not in {("likes", "padded"), ("likes", "simple")}
     },
     **{
-        f"{homogenize}-by-{grouping}": f"{_STARS} --k 4 --homogenize {homogenize} "
-        f"--grouping {grouping}"
+        f"{homogenize}-by-{grouping}": f"{_PREDICTIVE} --k 4 "
+        f"--homogenize {homogenize} --grouping {grouping}"
         for grouping in _GROUPINGS
         for homogenize in ("padded", "simple")
     },
-    "padded-item-mean": f"{_STARS} --k 4 --predictor item-mean",
-    "padded-model": f"{_STARS} --k 4 --values predicted",
-    "padded-model-halves": f"{_HALVES} --k 4 --values predicted --layout users",
-    "padded-round-none": f"{_STARS} --k 4 --round none",
-    "padded-round-scale": f"{_STARS} --k 4 --round scale",
-    "padded-round-step": f"{_HALVES} --k 4 --round 0.25",
-    "padded-levels-rule": f"{_STARS} --k 3 --privacy-levels activity<10:6,else:3",
-    "padded-levels-file": f"{_STARS} --k 3 --privacy-levels levels.csv",
-    "padded-one-k-gather": f"{_STARS} --k 4 --privacy-levels activity<9:1,else:4 "
+    "padded-item-mean": f"{_PREDICTIVE} --k 4 --predictor item-mean",
+    "padded-model": f"{_PREDICTIVE} --k 4 --values predicted",
+    "padded-model-halves": f"{_HALVES} --k 4 --method predictive --values predicted --layout users",
+    "padded-round-none": f"{_PREDICTIVE} --k 4 --round none",
+    "padded-round-scale": f"{_PREDICTIVE} --k 4 --round scale",
+    "padded-round-step": f"{_HALVES} --k 4 --method predictive --round 0.25",
+    "padded-levels-rule": f"{_PREDICTIVE} --k 3 --privacy-levels activity<10:6,else:3",
+    "padded-levels-file": f"{_PREDICTIVE} --k 3 --privacy-levels levels.csv",
+    "padded-one-k-gather": f"{_PREDICTIVE} --k 4 --privacy-levels activity<9:1,else:4 "
     "--grouping one-k-gather",
-    "simple-levels": f"{_STARS} --k 3 --privacy-levels levels.csv --homogenize simple "
+    "simple-levels": f"{_PREDICTIVE} --k 3 --privacy-levels levels.csv --homogenize simple "
     "--layout groups",
-    "padded-diverse": f"{_STARS} --k 4 --l 2",
-    "simple-diverse": f"{_STARS} --k 4 --homogenize simple --l 3",
-    "simple-diverse-pairs": f"{_STARS} --k 4 --homogenize simple --b 2 --l 2",
-    "padded-hidden": f"{_STARS} --k 4 --hide-items",
-    "simple-hidden": f"{_HALVES} --k 4 --homogenize simple --hide-items",
+    "padded-diverse": f"{_PREDICTIVE} --k 4 --l 2",
+    "simple-diverse": f"{_PREDICTIVE} --k 4 --homogenize simple --l 3",
+    "simple-diverse-pairs": f"{_PREDICTIVE} --k 4 --homogenize simple --b 2 --l 2",
+    "padded-hidden": f"{_PREDICTIVE} --k 4 --hide-items",
+    "simple-hidden": f"{_HALVES} --k 4 --method predictive --homogenize simple --hide-items",
     "k-corating-hidden": f"{_STARS} --k 4 --method k-corating --hide-items",
     "sparse-hidden": f"{_STARS} --k 4 --method sparse --hide-items",
     "sparse-crowd": f"{_STARS} --k 4 --method sparse --crowd 30",
@@ -106,18 +107,19 @@ NOISY = {
 
 # Releases of which other verbs are asked, by the name of their folder.
 MADE = {
-    "padded": f"{_STARS} --k 4 --seed 1",
-    "padded-users-csv": f"{_STARS} --k 4 --seed 1 --layout users --file-format csv",
-    "model-labels": f"{_STARS} --k 4 --seed 1 --values predicted --file-format csv",
-    "simple": f"{_STARS} --k 4 --seed 1 --homogenize simple",
-    "simple-again": f"{_STARS} --k 3 --seed 2 --homogenize simple",
-    "simple-csv": f"{_HALVES} --k 4 --seed 1 --homogenize simple --file-format csv",
+    "padded": f"{_PREDICTIVE} --k 4 --seed 1",
+    "padded-users-csv": f"{_PREDICTIVE} --k 4 --seed 1 --layout users --file-format csv",
+    "model-labels": f"{_PREDICTIVE} --k 4 --seed 1 --values predicted --file-format csv",
+    "simple": f"{_PREDICTIVE} --k 4 --seed 1 --homogenize simple",
+    "simple-again": f"{_PREDICTIVE} --k 3 --seed 2 --homogenize simple",
+    "simple-csv": f"{_HALVES} --k 4 --seed 1 --method predictive --homogenize simple "
+    "--file-format csv",
     "k-corating": f"{_STARS} --k 4 --seed 1 --method k-corating",
     "k-corating-csv": f"{_STARS} --k 4 --seed 1 --method k-corating --protect shuffle "
     "--file-format csv",
     "sparse": f"{_STARS} --k 4 --seed 1 --method sparse",
     "sparse-csv": f"{_LIKES} --k 4 --seed 1 --method sparse --file-format csv",
-    "hidden": f"{_STARS} --k 4 --seed 1 --homogenize simple --hide-items",
+    "hidden": f"{_PREDICTIVE} --k 4 --seed 1 --homogenize simple --hide-items",
     "words": f"{_WORDS} --k 4 --seed 1 --method nominal",
     "exact": "few.csv --scale 1:5:1 --epsilon none --seed 1 --file-format csv",
     "exact-model": "few.csv --scale 1:5:1 --epsilon none --seed 1 --layout model",
@@ -171,8 +173,8 @@ VERBS = {
     **{
         f"dry-run-{name}": f"anonymize {_STARS} -o none --k 4 --seed 1 --dry-run {options}"
         for name, options in {
-            "padded": "",
-            "simple": "--homogenize simple",
+            "padded": "--method predictive",
+            "simple": "--method predictive --homogenize simple",
             "k-corating": "--method k-corating",
             "sparse": "--method sparse",
         }.items()
@@ -183,7 +185,7 @@ VERBS = {
             "words-hidden": f"{_WORDS} --k 4 --method nominal --hide-items",
             "words-sparse": f"{_WORDS} --k 4 --method sparse",
             "words-k-corating": f"{_WORDS} --k 4 --method k-corating",
-            "likes-padded": f"{_LIKES} --k 4",
+            "likes-padded": f"{_LIKES} --k 4 --method predictive",
             "no-promise": _STARS,
             "two-promises": f"{_STARS} --k 4 --epsilon 3",
             "seeded-noise": f"{_STARS} --epsilon 3",
@@ -191,7 +193,7 @@ VERBS = {
             "too-large-k": f"{_STARS} --k 61",
             "off-scale": "stars.csv --scale 1:4:1 --k 4",
             "unknown-method": f"{_STARS} --k 4 --method magic",
-            "other-methods-option": f"{_STARS} --k 4 --crowd 30",
+            "other-methods-option": f"{_PREDICTIVE} --k 4 --crowd 30",
         }.items()
     },
     "dry-run-synthetic": f"anonymize {_STARS} -o none --epsilon 3 --dry-run",

@@ -43,7 +43,14 @@ def test_a_list_of_items_that_never_ends(little):
 def test_what_is_private_and_far_too_large(tmp_path):
     ratings = "user,item,rating\n1,1,4\n2,1,4\n1,2,3\n2,2,3\n"
     (tmp_path / "ratings.csv").write_text(ratings)
-    anonymize(tmp_path / "ratings.csv", tmp_path / "out", k=2, seed=1, scale=RatingScale(1, 5, 1))
+    anonymize(
+        tmp_path / "ratings.csv",
+        tmp_path / "out",
+        k=2,
+        method="predictive",
+        seed=1,
+        scale=RatingScale(1, 5, 1),
+    )
     private = tmp_path / "out.private"
     os.truncate(private / "private.json", 10**12)
     with raises("private.damaged"):

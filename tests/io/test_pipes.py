@@ -135,7 +135,7 @@ def test_outside_knowledge(once, tmp_path, content, temporary):
     "call",
     [
         lambda folder: audit("-", auxiliary="-"),
-        lambda folder: anonymize("-", folder / "out", k=2, privacy_levels="-"),
+        lambda folder: anonymize("-", folder / "out", k=2, method="predictive", privacy_levels="-"),
         lambda folder: anonymize("-", folder / "out", k=2, method="k-corating", trust="-"),
         lambda folder: evaluate(folder, train="-", test="/dev/stdin"),
     ],

@@ -43,12 +43,14 @@ def test_films_are_never_anonymized_in_the_place_of_people(tmp_path, delimiter, 
     path = tmp_path / "extract.txt"
     path.write_text(rows(delimiter, times=times))
     with pytest.raises(UnknownOrderError) as error:
-        anonymize(path, tmp_path / "out", k=3)
+        anonymize(path, tmp_path / "out", k=3, method="predictive")
     assert error.value.code == "column.order"
     assert "--user 2" in str(error.value)
     assert "--item 1" in str(error.value)
     assert [file.name for file in tmp_path.iterdir()] == ["extract.txt"]
-    made = anonymize(path, tmp_path / "out", k=3, user="2", item="1", scale=STARS)
+    made = anonymize(
+        path, tmp_path / "out", k=3, method="predictive", user="2", item="1", scale=STARS
+    )
     assert made.ratings.users.min() == 7000
     published = pd.read_parquet(tmp_path / "out" / "ratings.parquet")
     assert set(published["item_id"]) <= set(range(1, 13))
@@ -93,7 +95,7 @@ def test_anonymize_looks_into_the_levels_it_is_given(tmp_path, extract):
     levels = tmp_path / "levels.csv"
     levels.write_text("user_id,k\n7000,2\n7001,2\n")
     with pytest.raises(UnknownOrderError) as refused:
-        anonymize(extract, tmp_path / "out", k=3, privacy_levels=levels)
+        anonymize(extract, tmp_path / "out", k=3, method="predictive", privacy_levels=levels)
     assert "levels.csv lists 2 users" in refused.value.facts[2]
 
 

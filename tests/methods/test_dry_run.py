@@ -15,12 +15,12 @@ from recveil.runtime.locks import LOCK, hold_lock
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
 RUNS = {
-    "padded": {"k": 4},
-    "padded for each": {"k": 4, "layout": "users", "file_format": "csv"},
-    "simple": {"k": 4, "homogenize": "simple"},
-    "diverse": {"k": 4, "homogenize": "simple", "l": 2},
-    "levels": {"k": 4, "privacy_levels": "activity<10:8,else:4"},
-    "hidden items": {"k": 4, "hide_items": True},
+    "padded": {"k": 4, "method": "predictive"},
+    "padded for each": {"k": 4, "method": "predictive", "layout": "users", "file_format": "csv"},
+    "simple": {"k": 4, "method": "predictive", "homogenize": "simple"},
+    "diverse": {"k": 4, "method": "predictive", "homogenize": "simple", "l": 2},
+    "levels": {"k": 4, "method": "predictive", "privacy_levels": "activity<10:8,else:4"},
+    "hidden items": {"k": 4, "method": "predictive", "hide_items": True},
     "k-corating": {"k": 4, "method": "k-corating"},
     "similarity": {"k": 4, "method": "k-corating", "fill": "similarity", "protect": "mean"},
     "sparse": {"k": 4, "method": "sparse"},
@@ -109,7 +109,7 @@ def test_of_drawn_people_it_tells_no_more_than_the_size_of_the_table(ratings, tm
         ({"k": 4, "method": "sparse", "cluster_size": 5}, "option.value", "--cluster-size"),
         ({"k": 4, "epsilon": 3.0}, "option.conflict", "--epsilon"),
         ({"epsilon": 3.0, "seed": 1}, "option.conflict", "--seed"),
-        ({"k": 4, "homogenize": "nonsense"}, "option.value", "'nonsense'"),
+        ({"k": 4, "method": "predictive", "homogenize": "nonsense"}, "option.value", "'nonsense'"),
     ],
 )
 def test_it_refuses_what_the_run_would(ratings, tmp_path, options, code, name):
@@ -133,13 +133,13 @@ def test_a_catalogue_that_lacks_items_is_refused(ratings, tmp_path):
 
 
 def test_an_older_release_is_in_the_way_and_is_told_of(ratings, tmp_path):
-    anonymize(ratings, tmp_path / "march", k=4)
+    anonymize(ratings, tmp_path / "march", k=4, method="predictive")
     with raises("output.exists", "march"):
-        dry_run(ratings, tmp_path / "march", k=4)
-    dry = dry_run(ratings, tmp_path / "april", k=4)
+        dry_run(ratings, tmp_path / "march", k=4, method="predictive")
+    dry = dry_run(ratings, tmp_path / "april", k=4, method="predictive")
     assert [earlier.n_users for earlier in dry.earlier] == [120]
     before = sorted((tmp_path / "march").iterdir())
-    dry_run(ratings, tmp_path / "march", k=4, force=True)
+    dry_run(ratings, tmp_path / "march", k=4, method="predictive", force=True)
     assert sorted((tmp_path / "march").iterdir()) == before
 
 
@@ -154,7 +154,7 @@ def left_by_a_killed_run(tmp_path):
 
 
 def test_what_a_killed_run_left_is_told_and_stays(ratings, tmp_path, left_by_a_killed_run):
-    found = dry_run(ratings, tmp_path / "out", k=5)
+    found = dry_run(ratings, tmp_path / "out", k=5, method="predictive")
     assert found.leftovers == (left_by_a_killed_run.name,)
     assert found.to_dict()["leftovers"] == [left_by_a_killed_run.name]
     assert left_by_a_killed_run.name in found.sentences()[1]
@@ -164,31 +164,33 @@ def test_what_a_killed_run_left_is_told_and_stays(ratings, tmp_path, left_by_a_k
 def test_half_a_release_is_not_taken_for_one(ratings, tmp_path, left_by_a_killed_run):
     (tmp_path / "out.private").mkdir()
     with raises("output.leftovers", left_by_a_killed_run.name):
-        dry_run(ratings, tmp_path / "out", k=5)
+        dry_run(ratings, tmp_path / "out", k=5, method="predictive")
     left_by_a_killed_run.rename(tmp_path / "elsewhere")
     with raises("output.exists", "out.private"):
-        dry_run(ratings, tmp_path / "out", k=5)
+        dry_run(ratings, tmp_path / "out", k=5, method="predictive")
 
 
 def test_what_somebody_works_on_is_no_leftover(ratings, tmp_path):
     working = tmp_path / ".out.partial-0123abcd"
     working.mkdir(mode=0o700)
     with hold_lock(working / LOCK):
-        assert dry_run(ratings, tmp_path / "out", k=5).leftovers == ()
+        assert dry_run(ratings, tmp_path / "out", k=5, method="predictive").leftovers == ()
 
 
 def test_what_might_be_too_large_is_said(tmp_path):
     """Each item is one person's, and everybody in a group gets a label for all of theirs."""
     people = np.arange(150)
     wide = Ratings.from_columns(people, people, people % 5 + 1, scale=RatingScale(1, 5, 1))
-    dry = dry_run(wide, tmp_path / "out", k=149, homogenize="simple")
+    dry = dry_run(wide, tmp_path / "out", k=149, method="predictive", homogenize="simple")
     assert "more than 100 values per rating" in dry.rejection
     assert "the run would fail" in dry.sentences()[-1]
-    allowed = dry_run(wide, tmp_path / "out", k=149, homogenize="simple", allow_large=True)
+    allowed = dry_run(
+        wide, tmp_path / "out", k=149, method="predictive", homogenize="simple", allow_large=True
+    )
     assert allowed.rejection == ""
 
 
 def test_nothing_private_is_shown(ratings, tmp_path):
-    dry = dry_run(ratings, tmp_path / "out", k=4, seed=987654321987)
+    dry = dry_run(ratings, tmp_path / "out", k=4, method="predictive", seed=987654321987)
     assert "987654321987" not in repr(dry) + str(dry.to_dict()) + " ".join(dry.sentences())
     assert repr(dry) == "DryRun(predictive, k: 4, users: 120)"

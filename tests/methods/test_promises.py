@@ -148,12 +148,12 @@ class TestLevels:
         rows = "1,8,5 1,9,4 2,8,5 3,9,1 4,9,1 4,8,2 5,8,4 6,9,2"
         source.write_text("user,item,rating\n" + rows.replace(" ", "\n") + "\n")
         levels.write_text("user_id,k\n1,1\n2,4\n")
-        result = anonymize(source, output, k=2, privacy_levels=levels, seed=1)
+        result = anonymize(source, output, k=2, method="predictive", privacy_levels=levels, seed=1)
         assert result.release.private.levels.tolist() == [1, 4, 2, 2, 2, 2]
         assert result.verification.holds
         levels.write_text("user_id,k\n1,1\n77,4\n")
         with raises("id.unknown", "77"):
-            anonymize(source, tmp_path / "other", k=2, privacy_levels=levels)
+            anonymize(source, tmp_path / "other", k=2, method="predictive", privacy_levels=levels)
         assert not (tmp_path / "other").exists()
 
     def test_nobody_is_found_beyond_his_own_bound(self, invented):

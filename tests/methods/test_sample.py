@@ -54,7 +54,7 @@ def test_it_is_drawn_again_only_by_force(model, tmp_path):
 
 def test_a_private_twin_is_not_left_beside_what_is_drawn(model, tmp_path):
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=4)
-    anonymize(ratings, tmp_path / "out", k=5, seed=1)
+    anonymize(ratings, tmp_path / "out", k=5, method="predictive", seed=1)
     with raises("output.exists", "out.private"):
         sample(model, tmp_path / "out", n_users=5, force=True)
     assert verify(tmp_path / "out").holds

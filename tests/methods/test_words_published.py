@@ -38,8 +38,9 @@ def rows_of(folder):
 @pytest.mark.parametrize("options", [{}, {"homogenize": "simple"}], ids=["padded", "simple"])
 def test_the_rows_are_those_of_the_ranks(word_numbers, words, options, tmp_path):
     """Grouped and averaged as numbers on the scale are, and written as words."""
-    anonymize(words, tmp_path / "words", k=5, seed=1, **options)
-    anonymize(word_numbers, tmp_path / "numbers", k=5, seed=1, round_values="scale", **options)
+    options = {"k": 5, "method": "predictive", "seed": 1, **options}
+    anonymize(words, tmp_path / "words", **options)
+    anonymize(word_numbers, tmp_path / "numbers", round_values="scale", **options)
     of_labels = {
         tuple((item, WORDS.index(word) + 1) for item, word in row): times
         for row, times in rows_of(tmp_path / "words").items()
@@ -64,12 +65,17 @@ def test_means_of_ranks_by_hand():
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"homogenize": "simple"},
-        {"homogenize": "simple", "l": 2},
-        {"values": "predicted"},
-        {"privacy_levels": "activity<10:7,else:5"},
-        {"hide_items": True},
+        *(
+            {"method": "predictive", **options}
+            for options in (
+                {},
+                {"homogenize": "simple"},
+                {"homogenize": "simple", "l": 2},
+                {"values": "predicted"},
+                {"privacy_levels": "activity<10:7,else:5"},
+                {"hide_items": True},
+            )
+        ),
         *({"method": "k-corating", "protect": how} for how in ("none", "mean", "shuffle")),
         {"method": "k-corating", "fill": "random"},
         {"method": "sparse"},
@@ -87,9 +93,9 @@ def test_every_method_takes_them(words_file, tmp_path, options):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"round_values": "tenth"}, "option.unsupported"),
-        ({"round_values": 0.5}, "option.unsupported"),
-        ({"round_values": "none"}, "option.unsupported"),
+        ({"method": "predictive", "round_values": "tenth"}, "option.unsupported"),
+        ({"method": "predictive", "round_values": 0.5}, "option.unsupported"),
+        ({"method": "predictive", "round_values": "none"}, "option.unsupported"),
         (
             {"method": "k-corating", "round_fills": False},
             "option.unsupported",

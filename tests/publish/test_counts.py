@@ -24,7 +24,11 @@ def plays(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "options",
-    [{"homogenize": "simple"}, {"method": "k-corating"}, {"method": "sparse"}],
+    [
+        {"method": "predictive", "homogenize": "simple"},
+        {"method": "k-corating"},
+        {"method": "sparse"},
+    ],
     ids=["predictive", "k-corating", "sparse"],
 )
 @pytest.mark.parametrize("hide_items", [False, True])
@@ -40,7 +44,14 @@ def test_its_card_and_settings_name_the_levels(plays, tmp_path, options, hide_it
 
 def test_ratings_name_none_and_what_is_on_another_scale_is_refused(plays, tmp_path):
     anonymize(
-        plays, tmp_path / "out", k=3, seed=1, rating="plays", homogenize="simple", allow_large=True
+        plays,
+        tmp_path / "out",
+        k=3,
+        method="predictive",
+        seed=1,
+        rating="plays",
+        homogenize="simple",
+        allow_large=True,
     )
     file = tmp_path / "out" / "release.json"
     told = json.loads(file.read_text())

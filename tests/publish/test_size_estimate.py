@@ -31,11 +31,11 @@ def test_padded_rows_are_expected_before_anybody_is_grouped(ratings):
 
 
 class TestTooLarge:
-    """The table of a shop, at the default method: 1.3 billion labels of 922,267 ratings."""
+    """The table of a shop, as padded rows: 1.3 billion labels of 922,267 ratings."""
 
     def refused(self, *arguments, **options):
         with pytest.raises(RecveilError) as caught:
-            anonymize(*arguments, **options)
+            anonymize(*arguments, method="predictive", **options)
         assert len(str(caught.value)) < 300
         return str(caught.value)
 
@@ -54,7 +54,7 @@ class TestTooLarge:
         usage = namedtuple("usage", "free")
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**12))
         with pytest.raises(AssertionError, match="the work began"):
-            anonymize(long_tail, tmp_path / "out", k=5, allow_large=True)
+            anonymize(long_tail, tmp_path / "out", k=5, method="predictive", allow_large=True)
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(5 * 10**8))
         message = self.refused(long_tail, tmp_path / "out", k=5, allow_large=True)
         assert "would be written, but 500 MB are free" in message
@@ -105,7 +105,8 @@ class TestDrawnPeople:
 
 class TestSaying:
     @pytest.mark.parametrize(
-        "options", [(), ("--homogenize", "simple"), ("--method", "k-corating")]
+        "options",
+        [(), ("--method=predictive", "--homogenize", "simple"), ("--method", "k-corating")],
     )
     def test_it_is_said_before_the_work_and_stands_in_the_json(
         self, ratings, tmp_path, options, capsys
@@ -124,7 +125,9 @@ class TestSaying:
 
     def test_the_library_tells_whoever_asks(self, ratings, tmp_path):
         told = []
-        anonymize(ratings, tmp_path / "out", k=5, seed=1, on_estimate=told.append)
+        anonymize(
+            ratings, tmp_path / "out", k=5, method="predictive", seed=1, on_estimate=told.append
+        )
         (expected,) = told
         assert (expected.kind, expected.ratings) == ("padded", 30_000)
         assert expected.sentence().startswith("about 60,000 values (2.0 per rating), ")

@@ -38,7 +38,7 @@ def test_the_verb_refuses_it_and_takes_the_remedy(tmp_path):
     lines[3] = "0,3,11.5"
     (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *lines]))
     with raises("scale.inferred") as error:
-        anonymize(tmp_path / "r.csv", tmp_path / "out", k=4)
+        anonymize(tmp_path / "r.csv", tmp_path / "out", k=4, method="predictive")
     assert "11.5" in str(error.value)
     assert "1 user" in str(error.value)
     remedy = {"scale": RatingScale(1, 5, 1), "drop_off_scale": True}

@@ -126,17 +126,17 @@ def test_steps_finer_than_single_precision_take_what_it_holds():
 @pytest.mark.parametrize(
     "build",
     [
-        lambda scale: understand(TABLE, scale=scale),
+        lambda scale: understand(TABLE, scale=scale).ratings,
         lambda scale: Ratings.from_frame(TABLE, scale=scale),
         lambda scale: make_ratings(30, 20, 90, seed=1, scale=scale),
     ],
     ids=["understand", "from_frame", "make_ratings"],
 )
-def test_text_is_no_scale_in_python(build):
-    with raises("argument.type") as error:
-        build("1:5:1")
-    assert "'1:5:1'" in str(error.value)
-    build(RatingScale.parse("1:5:1"))
+def test_a_scale_is_text_a_tuple_or_a_scale_in_python(build):
+    for scale in ("1:5:1", (1, 5, 1), RatingScale(1, 5, 1)):
+        assert build(scale).scale == RatingScale(1, 5, 1)
+    with raises("argument.type", "'1:5:1'"):
+        build(5)
 
 
 def test_large_whole_numbers_of_a_scale_are_shown_in_full():

@@ -156,7 +156,9 @@ def test_the_default_of_one_method_changes_no_other(tmp_path):
     option = replace(PREDICTIVE.option("homogenize"), default="simple")
     diverse = replace(PREDICTIVE.option("l"), default=3)
     with registered(Maker(replace(TOY, options=(option, diverse)), PredictiveAnonymizer)):
-        made = anonymize(RATINGS, tmp_path / "out", k=4, seed=1, homogenize="simple", l=3)
+        made = anonymize(
+            RATINGS, tmp_path / "out", k=4, method="predictive", seed=1, homogenize="simple", l=3
+        )
     assert made.release.published.settings["homogenize"] == "simple"
     assert made.release.published.claim.l == 3
 
@@ -200,7 +202,7 @@ def test_a_variant_claims_what_its_releases_claim(tmp_path):
     variant = replace(variant_of("simple"), name="mislabelled", claim="co-rated")
     maker = Maker(replace(TOY, variants=(variant,)), PredictiveAnonymizer)
     with registered(maker):
-        (row,) = compare(RATINGS, tmp_path / "c", methods=["mislabelled"], ks=[4], targets=5).rows
+        (row,) = compare(RATINGS, tmp_path / "c", methods=["mislabelled"], k=[4], targets=5).rows
     assert "its release claims 'identical-rows', but 'co-rated' is registered" in row.problem
     unknown = replace(variant, claim="zzz")
     with raises("claim.unknown") as error:

@@ -20,25 +20,34 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 EPSILON = {"epsilon": 20.0, "item_catalog": "as-rated"}
 # Each way to a release, by what tells it from the others: what is rated, and the options.
 RELEASES = {
-    "padded": ("ratings", {"k": 3}),
-    "predictions alone": ("ratings", {"k": 3, "values": "predicted"}),
-    "csv of everybody": ("ratings", {"k": 3, "layout": "users", "file_format": "csv"}),
-    "simple and diverse": ("ratings", {"k": 3, "homogenize": "simple", "b": 1, "l": 2}),
-    "levels": ("ratings", {"k": 3, "privacy_levels": "activity<12:5,else:3"}),
-    "hidden items": ("ratings", {"k": 3, "hide_items": True}),
+    "padded": ("ratings", {"k": 3, "method": "predictive"}),
+    "predictions alone": ("ratings", {"k": 3, "method": "predictive", "values": "predicted"}),
+    "csv of everybody": (
+        "ratings",
+        {"k": 3, "method": "predictive", "layout": "users", "file_format": "csv"},
+    ),
+    "simple and diverse": (
+        "ratings",
+        {"k": 3, "method": "predictive", "homogenize": "simple", "b": 1, "l": 2},
+    ),
+    "levels": (
+        "ratings",
+        {"k": 3, "method": "predictive", "privacy_levels": "activity<12:5,else:3"},
+    ),
+    "hidden items": ("ratings", {"k": 3, "method": "predictive", "hide_items": True}),
     "k-coRating": ("ratings", {"k": 3, "method": "k-corating"}),
     "protected": ("ratings", {"k": 3, "method": "k-corating", "protect": "mean"}),
     "trust": ("ratings", {"k": 3, "method": "k-corating", "fill": "trust"}),
     "sparse": ("ratings", {"k": 3, "method": "sparse"}),
-    "a continuous scale": ("continuous", {"k": 3}),
-    "formulas": ("formulas", {"k": 3}),
+    "a continuous scale": ("continuous", {"k": 3, "method": "predictive"}),
+    "formulas": ("formulas", {"k": 3, "method": "predictive"}),
     "drawn": ("ratings", EPSILON),
     "a model": ("ratings", EPSILON | {"layout": "model"}),
     "exact sums": ("ratings", {"epsilon": "none", "item_catalog": "as-rated"}),
     "likes, k-coRating": ("likes", {"k": 3, "method": "k-corating"}),
     "likes, sparse": ("likes", {"k": 3, "method": "sparse"}),
     "likes, drawn": ("likes", EPSILON),
-    "words with an order": ("ordered", {"k": 3}),
+    "words with an order": ("ordered", {"k": 3, "method": "predictive"}),
     "words": ("words", {"k": 3, "method": "nominal"}),
 }
 

@@ -188,11 +188,11 @@ def test_series_differ_without_colours():
 def test_writing_replaces_the_old_page(tmp_path, audited):
     target = tmp_path / "audit.html"
     target.write_text("old")
-    audited.write_html(target)
+    audited.to_html(target)
     assert "invented.csv" in target.read_text(encoding="utf-8")
     assert list(tmp_path.iterdir()) == [target]
     with raises("output.not-writable") as caught:
-        audited.write_html(tmp_path / "nowhere" / "audit.html")
+        audited.to_html(tmp_path / "nowhere" / "audit.html")
     assert "audit.html" in str(caught.value)
 
 
@@ -205,6 +205,6 @@ def test_a_failed_write_leaves_the_old_page(tmp_path, monkeypatch, audited):
 
     monkeypatch.setattr(Path, "replace", fail)
     with raises("machine.disk"):
-        audited.write_html(target)
+        audited.to_html(target)
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]

@@ -1,4 +1,4 @@
-"""The page stands alone, answers first, hides nothing, and trusts no label."""
+"""The page stands alone, draws first, hides nothing, and trusts no label."""
 
 import dataclasses
 import html
@@ -10,23 +10,39 @@ import pytest
 from recveil.report.comparison.charts import draw_frontier, styles_of, utilities_of
 from shared.report_comparison_page import VARIANTS, comparison, page, result, rows, text_of  # noqa: F401 (fixtures)
 
-SECTIONS = ("frontier", "ladder", "measures", "promises", "all", "notes")
+SECTIONS = ("frontier", "answer", "all", "ladder", "measures", "promises", "notes")
 
 
 def test_the_answer_comes_first(page, result):
     """Padded at 5: 0.6 / 5 + 0.0012 = 0.1212, up to 0.1454. Simple at 5: up to 0.169, too much."""
     assert result["answer"]["row"] == "padded, k = 5"
     (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
-    assert html.unescape(headline) == result["answer"]["advice"]
+    assert html.unescape(headline) == result["answer"]["headline"]
+    assert len(result["answer"]["headline"]) <= 100
     assert result["answer"]["sentence"] in text_of(page)
-    assert page.index("<h1>") < page.index('id="frontier"') < page.index('id="ladder"')
-    for caveat in result["answer"]["caveats"]:
-        assert caveat in text_of(page)
+    folded = text_of(page[: page.index("</details>")].replace("<details", "<body><details"))
+    for text in (result["answer"]["advice"], *result["answer"]["caveats"]):
+        assert text in folded
     assert "For the publisher only." in text_of(page)
 
 
-def test_all_sections_are_there(page):
-    assert [name for name in SECTIONS if f'<section id="{name}">' in page] == list(SECTIONS)
+def test_the_chart_comes_first_and_caveats_are_folded_after_the_table(page):
+    assert re.findall(r'<section id="([^"]*)">', page) == list(SECTIONS)
+    places = [page.index(f'id="{name}"') for name in ("frontier", "answer", "all", "caveats")]
+    assert sorted(places) == places
+    assert '<details id="caveats" class="expert">' in page
+
+
+def test_an_unfinished_comparison_recommends_nothing(comparison):
+    part = dataclasses.replace(comparison, unfinished=3)
+    result, page = part.to_dict(), part.to_html()
+    assert result["unfinished"] == 3
+    for choice in (result["answer"], *result["ladder"]):
+        assert (choice["row"], choice["reason"]) == (None, "unfinished")
+    assert "Publish" not in page.replace("Before you publish", "")
+    assert 'class="chosen' not in page
+    assert '<section id="ladder">' not in page
+    assert re.findall(r'<section id="all">', page)
 
 
 def test_numbers_are_those_of_the_comparison(page, result):

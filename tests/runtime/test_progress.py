@@ -10,7 +10,17 @@ import time
 import pytest
 
 from recveil.runtime import progress
-from recveil.runtime.progress import _HERE, Cancelled, HowFar, busy, listening, parts, track
+from recveil.runtime.progress import (
+    _HERE,
+    Cancelled,
+    HowFar,
+    Whole,
+    busy,
+    expect,
+    listening,
+    parts,
+    track,
+)
 
 
 class Terminal(io.StringIO):
@@ -309,3 +319,32 @@ class TestListening:
         for thread in threads:
             thread.join()
         assert [[told.part for told in heard[name]] for name in heard] == [["a"] * 2, ["b"] * 2]
+
+
+def test_an_expected_time_counts_until_enough_is_done():
+    now = [0.0]
+    whole = Whole("Comparing", clock=lambda: now[0])
+    assert whole.seconds_left() is None
+    whole.expected = 100.0
+    now[0] = 30.0
+    whole.reach(0.05, 0.5)
+    assert whole.seconds_left() == 70.0
+    whole.reach(0.5, 0.6)
+    assert whole.seconds_left() == pytest.approx(30.0)  # half took half a minute
+
+
+def test_an_expected_time_that_has_passed_is_forgotten():
+    now = [120.0]
+    whole = Whole("Comparing", clock=lambda: now[0])
+    whole.start, whole.expected = 0.0, 100.0
+    assert whole.seconds_left() is None
+
+
+def test_the_task_is_told_what_to_expect():
+    heard = []
+    expect(9.0)  # outside of a task
+    with listening(heard.append), parts("Comparing", {"one": 1, "two": 99}) as begin:
+        begin("one")
+        expect(600.0)
+        begin("two")
+    assert 590 < heard[1].seconds_left <= 600

@@ -7,7 +7,7 @@ import pytest
 from sklearn import config_context
 
 from recveil.clustering import KGather
-from recveil.methods import Synthesizer
+from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.predict import FunkSVD, TrustKNN
 from shared.runtime_safe_repr import SECRETS, SEED, each, folder, ratings, shown, ways_to_show  # noqa: F401 (fixtures)
 
@@ -55,7 +55,6 @@ class TestShort:
     @pytest.mark.parametrize("only_changed", [True, False])
     def test_no_value_is_shown_for_a_seed(self, seed, only_changed):
         shown = [
-            Synthesizer(3.0, seed=seed),
             KGather(3, random_state=seed),
             FunkSVD(seed=seed),
             TrustKNN(links=seed),
@@ -66,8 +65,13 @@ class TestShort:
                 text = repr(estimator) + estimator._repr_html_()
                 assert not re.search(r"seed|random_state|links", text)
                 assert estimator.get_params() == before
-            assert repr(shown[0]).startswith("Synthesizer(")
-            assert "epsilon=3.0" in repr(shown[0])
+
+    def test_an_anonymizer_shows_its_parameters_but_no_private_seed(self):
+        assert repr(Synthesizer(3, seed=7)) == "Synthesizer(epsilon=3, seed=7)"  # never written
+        assert repr(Synthesizer(None, seed=7)) == "Synthesizer(epsilon=None, seed=<private>)"
+        assert repr(SparseRows(5, seed=7)) == "SparseRows(k=5, seed=<private>)"
+        levels = PredictiveAnonymizer(2, privacy_levels=[2, 3, 2])
+        assert repr(levels) == "PredictiveAnonymizer(k=2, privacy_levels=<3 values>)"
 
     def test_results_show_a_table_that_loads_nothing(self, shown):
         for things in shown.values():

@@ -15,7 +15,13 @@ def folder(tmp_path_factory):
         generate(folder / f"{name}.csv", users=80, items=30, ratings=900, seed=seed)
     for name, k, hide in (("hidden", 4, True), ("named", 4, False), ("again", 5, True)):
         anonymize(
-            folder / "ratings.csv", folder / name, k=k, homogenize="simple", seed=k, hide_items=hide
+            folder / "ratings.csv",
+            folder / name,
+            k=k,
+            method="predictive",
+            homogenize="simple",
+            seed=k,
+            hide_items=hide,
         )
     return folder
 

@@ -8,7 +8,9 @@ from recveil.io import write_ratings
 
 
 def write_table(folder):
-    ratings = make_ratings(n_users=90, n_items=60, n_ratings=2_600, seed=3)
+    # Recommenders beat the baselines here; otherwise no setting is recommended.
+    shape = {"n_users": 90, "n_items": 60, "n_ratings": 2_600, "preference": 1.0, "noise": 0.4}
+    ratings = make_ratings(seed=3, **shape)
     write_ratings(ratings, folder / "ratings.csv")
 
 

@@ -11,8 +11,8 @@ AUDIT = "audit ratings.csv --targets 10 --no-curves"
 
 # Releases that the lines above ask about.
 MADE = {
-    "out": "ratings.csv --k 4 --homogenize simple",
-    "other": "ratings.csv --k 5",
+    "out": "ratings.csv --k 4 --method predictive --homogenize simple",
+    "other": "ratings.csv --k 5 --method predictive",
     "co-rated": "ratings.csv --k 4 --method k-corating",
     "drawn": "ratings.csv --epsilon 100 --scale 1:5:1 --item-catalog as-rated",
     "liked": "likes.csv --k 4 --method sparse",

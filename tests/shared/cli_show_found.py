@@ -11,8 +11,8 @@ from recveil.ratings import RatingScale
 from recveil.report.audit.terminal import show_audit
 
 MADE = {
-    "simple": {"k": 4, "homogenize": "simple", "seed": 1},
-    "padded": {"k": 4, "seed": 1},
+    "simple": {"k": 4, "method": "predictive", "homogenize": "simple", "seed": 1},
+    "padded": {"k": 4, "method": "predictive", "seed": 1},
     "sparse": {"k": 4, "method": "sparse", "seed": 1},
     "k-corating": {"k": 4, "method": "k-corating", "seed": 1},
     "drawn": {"epsilon": 100, "scale": RatingScale(1, 5, 1), "item_catalog": "as-rated"},

@@ -11,7 +11,7 @@ def run(invented, tmp_path, evaluator):
     assert not evaluator.judged
 
     def run(**changes):
-        settings = {"methods": ["simple", "padded", "raw"], "ks": [3, 5], "targets": 50}
+        settings = {"methods": ["simple", "padded", "raw"], "k": [3, 5], "targets": 50}
         return compare(invented, tmp_path / "out", **{**settings, **changes})
 
     return run

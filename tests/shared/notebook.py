@@ -22,13 +22,13 @@ def results(tmp_path_factory):
         scale=made.scale,
     )
     folder = tmp_path_factory.mktemp("notebook")
-    anonymize(ratings, folder / "out", k=3, seed=1)
+    anonymize(ratings, folder / "out", k=3, method="predictive", seed=1)
     quick = {"targets": 20, "seed": 1}
     return {
         "audit": audit(ratings, release=folder / "out", **quick),
         "audit of a table": audit(ratings, curves=False, **quick),
         "comparison": compare(
-            ratings, folder / "all", methods=["raw", "padded", "simple"], ks=[2, 3, 5], **quick
+            ratings, folder / "all", methods=["raw", "padded", "simple"], k=[2, 3, 5], **quick
         ),
         "evaluated": evaluate(folder / "out", ratings, split=0.2, with_membership=False, **quick),
         "release": Release.read(folder / "out"),

@@ -68,7 +68,9 @@ def shown(ratings, folder):
         3, "simple", grouping="level-gather", privacy_levels=levels, b=1, l=2, seed=SEED
     ).anonymize(ratings)
     k_corated = KCoRater(3, "funk-svd", seed=SEED).anonymize(ratings)
-    anonymized = anonymize(folder / "ratings.csv", folder / "out", k=3, seed=SEED)
+    anonymized = anonymize(
+        folder / "ratings.csv", folder / "out", k=3, method="predictive", seed=SEED
+    )
     table, adversary = AttackTarget.from_release(padded, ratings), Adversary(known=4)
     told = infer_membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED)
     knowledge = draw_knowledge(ratings, adversary, np.arange(20), seed=SEED)
@@ -85,7 +87,7 @@ def shown(ratings, folder):
     evaluator = Evaluator(split, n_targets=20, seed=SEED)
     evaluation = evaluator.evaluate(padded)
     fitted = [FunkSVD(seed=SEED).fit(ratings), UserKNN().fit(ratings)]
-    compared = compare(ratings, folder / "c", methods=["simple"], ks=[3], targets=20, seed=SEED)
+    compared = compare(ratings, folder / "c", methods=["simple"], k=[3], targets=20, seed=SEED)
     (block, *_) = padded.published.blocks()
     return {
         "ratings": ratings,

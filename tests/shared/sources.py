@@ -86,7 +86,7 @@ def plain(tmp_path_factory):
     """A folder with the CSV, and with a release of it."""
     folder = tmp_path_factory.mktemp("plain")
     write_ratings(MADE, folder / "ratings.csv")
-    anonymize(folder / "ratings.csv", folder / "out", k=4, seed=1, scale=STARS)
+    anonymize(folder / "ratings.csv", folder / "out", k=4, method="predictive", seed=1, scale=STARS)
     return folder
 
 

@@ -23,7 +23,7 @@ LINES = {
     "demo": "demo --json -",
     "inspect": "inspect ratings.csv --json -",
     "audit": "audit ratings.csv --release out --targets 10 --no-curves --json -",
-    "anonymize": "anonymize ratings.csv -o again --k 4 --json -",
+    "anonymize": "anonymize ratings.csv -o again --k 4 --method predictive --json -",
     "sample": "sample model -o drawn --n-users 9 --json -",
     "verify": "verify out --json -",
     "describe": "describe out croissant.json --json -",
@@ -100,7 +100,7 @@ def run(line: str) -> str:
 def prepare() -> None:
     """Make in the current folder what `LINES` ask about."""
     generate("ratings.csv", users=60, items=40, ratings=900)
-    run("anonymize ratings.csv -o out --k 4 --homogenize simple")
+    run("anonymize ratings.csv -o out --k 4 --method predictive --homogenize simple")
     run(
         "anonymize ratings.csv -o model --epsilon 100 --scale 1:5:1 --item-catalog as-rated "
         "--layout model"

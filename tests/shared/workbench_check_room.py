@@ -12,7 +12,7 @@ from recveil.methods import anonymize
 def release(tmp_path_factory, small_table):
     folder = tmp_path_factory.mktemp("releases")
     (folder / "ratings.csv").write_bytes(small_table)
-    anonymize(folder / "ratings.csv", folder / "out", k=4, seed=987_654_321)
+    anonymize(folder / "ratings.csv", folder / "out", k=4, method="predictive", seed=987_654_321)
     return folder / "out"
 
 

@@ -41,7 +41,7 @@ def lines(tmp_path_factory):
         releases.append(forged)
     ratings = make_ratings(n_users=60, n_items=30, n_ratings=600, seed=1)
     likes = ratings.to_arrow().select(["user_id", "item_id"])
-    diverse = {"k": 3, "b": 2, "l": 2, "homogenize": "simple"}
+    diverse = {"k": 3, "method": "predictive", "b": 2, "l": 2, "homogenize": "simple"}
     anonymize(likes, folder / "likes", method="k-corating", k=3, seed=1)
     anonymize(ratings, folder / "diverse", **diverse, seed=1)
     releases += [folder / "likes", folder / "diverse"]

@@ -24,7 +24,7 @@ from recveil.spark import (
 from recveil.verification import verify as verify_here
 
 STARS = RatingScale(1, 5, 1)
-SIMPLE = {"k": 5, "homogenize": "simple", "scale": STARS}
+SIMPLE = {"k": 5, "method": "predictive", "homogenize": "simple", "scale": STARS}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,7 +53,15 @@ def simple(frame, folder):
 @pytest.fixture(scope="module")
 def padded(frame, folder):
     told = []
-    made = anonymize(frame, folder / "padded", k=7, seed=3, scale=STARS, on_estimate=told.append)
+    made = anonymize(
+        frame,
+        folder / "padded",
+        k=7,
+        method="predictive",
+        seed=3,
+        scale=STARS,
+        on_estimate=told.append,
+    )
     assert [expected.n_values for expected in told] == [57 * 60]
     return made
 
@@ -191,7 +199,9 @@ def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, code):
 def test_likes_are_refused(frame, tmp_path):
     likes = frame.select("user_id", "item_id")
     with raises("table.kind"):
-        anonymize(likes, tmp_path / "out", k=5, homogenize="simple", likes=True)
+        anonymize(
+            likes, tmp_path / "out", k=5, method="predictive", homogenize="simple", likes=True
+        )
 
 
 def test_ratings_that_are_all_equal_are_refused(frame, tmp_path):
@@ -203,7 +213,8 @@ def test_ratings_that_are_all_equal_are_refused(frame, tmp_path):
 def test_the_command_line_makes_groups(spark, frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frame.write.parquet(str(tmp_path / "ratings"))
-    options = ["--k", "20", "--layout", "groups", "--scale", "1:5:1", "--engine", "spark"]
+    options = ["--k", "20", "--method", "predictive", "--layout", "groups"]
+    options += ["--scale", "1:5:1", "--engine", "spark"]
     with pytest.raises(SystemExit) as ended:
         main(["anonymize", "ratings", "-o", "out", *options])
     assert not ended.value.code

@@ -158,6 +158,39 @@ def test_columns_of_one_part_alone_are_gaps_in_the_others(spark, tmp_path):
     assert "a.parquet" in str(caught.value)
 
 
+WHOLE = [2**53, 2**53 + 1]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.decimal128(21, 2), pa.string()])
+def test_whole_numbers_that_not_even_a_double_tells_apart_are_refused(spark, tmp_path, kind):
+    values = pa.array([*map(str, WHOLE), "5"]).cast(kind)
+    table = pa.table({"user": ["a", "b", "c"], "item": ["i"] * 3, "rating": values})
+    pq.write_table(table, tmp_path / "all.parquet")
+    pq.write_table(table.slice(0, 2), tmp_path / "equal.parquet")
+    lake = lake_of(read_frame(spark, str(tmp_path / "all.parquet")))
+    assert "9007199254740992 and 9007199254740993 became one" in lake.notes[-1]
+    with raises("rating.merged", "from 9007199254740992 to 9007199254740993,"):
+        lake_of(read_frame(spark, str(tmp_path / "equal.parquet")))
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        (np.array([2.0**53, 5]), "as large as 9007199254740992 are floats"),
+        (np.array([2**24, 5], np.float32), "as large as 16777216 are floats"),
+        (np.array([2.0**44, 2.0**44 + 1, 0]), "17592186044416 and 17592186044417 became one"),
+        (np.array([2.0**24, 5]), ""),
+    ],
+)
+def test_floats_without_all_whole_numbers_are_noted(spark, tmp_path, values, note):
+    users = [f"u{user}" for user in range(values.size)]
+    table = pa.table({"user": users, "item": ["i"] * values.size, "rating": values})
+    pq.write_table(table, tmp_path / "a.parquet")
+    notes = lake_of(read_frame(spark, str(tmp_path / "a.parquet"))).notes
+    assert note in notes[-1]
+    assert len(notes) == 1 + bool(note)
+
+
 @pytest.mark.parametrize(("log", "kind"), [("_delta_log", "Delta"), (".hoodie", "Hudi")])
 def test_tables_with_a_log_are_refused(spark, tmp_path, log, kind):
     """People who were dropped from such a table still stand in its old parts."""

@@ -20,6 +20,8 @@ def row(first, following, **other):
         "right": True,
         "n_values": 10,
         "records": following - first,
+        "shortest": 1,
+        "longest": first + 4,
         "prefix": "pd9c2-",
         "first": first,
         "next": following,
@@ -39,7 +41,8 @@ def problems(rows):
 
 def test_parts_that_follow_each_other_are_counted():
     counts, items, found = problems([row(0, 4), row(4, 8), row(8, 9)])
-    assert counts == {"records": 9, "values": 30, "items": 2}
+    lengths = {"shortest": 1, "longest": 12}
+    assert counts == {"records": 9, "values": 30, "items": 2, **lengths}
     assert (items, found) == ([7, 9], [])
 
 

@@ -11,15 +11,19 @@ from forging import forge
 from release_in_parts import InParts
 
 from error_assertions import raises
+from recveil import anonymize
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
 from recveil.publish.folder import write_release
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import FileEntry, Manifest, part_name, to_bytes
+from recveil.release.manifest_reader import read_manifest
+from recveil.report.verification.text import describe_limit
 from recveil.spark import verify
-from recveil.spark.verification import _note, is_written_in_order
+from recveil.spark.verification import _limits_of_clusters, _note, is_written_in_order
 from recveil.verification import verify as verify_here
+from recveil.verification.means import MeansOfLevels
 from recveil.verification.published_file import Block, PublishedFile
 
 RATINGS = make_ratings(90, 40, 900, seed=3, scale=RatingScale(1, 5, 1))
@@ -62,6 +66,34 @@ def test_clusters_that_are_larger_than_rows_allow(spark, tmp_path, file_format):
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert not here.holds
     assert there.violations == here.violations
+
+
+def test_rows_that_are_not_compared_for_clusters_are_noted(tmp_path):
+    ratings = make_ratings(60, 20, 600, seed=1, scale=RatingScale(1, 5, 1))
+    SparseRows(5, seed=1).anonymize(ratings).write(tmp_path / "out")
+    manifest, _ = read_manifest(tmp_path / "out" / "release.json")
+    assert not _limits_of_clusters(manifest, 8_192)
+    (limit,) = _limits_of_clusters(manifest, 8_193)
+    assert "8,192 longest of 8,193 different rows" in describe_limit(limit)
+
+
+def test_padded_rows_are_no_simple_ones(spark, tmp_path):
+    PredictiveAnonymizer(5, seed=1).anonymize(RATINGS).write(tmp_path / "out")
+    forge(tmp_path / "out", lambda told: told["settings"].update(homogenize="simple"))
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert not here.holds
+    assert there.violations == here.violations
+
+
+@pytest.mark.parametrize("number", [None, 1.0, 30.0])
+def test_user_counts_are_those_of_the_records(spark, tmp_path, number):
+    ratings = make_ratings(200, 30, 2_500, seed=1)
+    anonymize(ratings, tmp_path / "out", epsilon=20.0, item_catalog="as-rated")
+    if number is not None:
+        forge(tmp_path / "out", lambda told: told["settings"].update(user_counts=[number] * 128))
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert here.holds == (number is None)
+    assert there.to_dict() == here.to_dict()
 
 
 def test_classes_below_k_are_named_once(spark, folder):
@@ -144,7 +176,7 @@ def test_two_rows_that_meet_in_a_digest_are_two_classes(folder):
         values=np.array([4.0, 2.0, 4.0, 2.0, 4.0, 3.0]),
     )
     found = {}
-    _note(block, file, found)
+    _note(block, file, MeansOfLevels(manifest), found)
     assert sorted(people for people, *_ in found.values()) == [1, 2]
 
 

@@ -249,7 +249,7 @@ def test_a_fault_of_the_machine_kept_as_a_result_is_found(
     ratings = read_ratings(ground / IN / "ratings.csv")
 
     def run():
-        compare(ratings, out, methods=["simple"], ks=[3], targets=5)
+        compare(ratings, out, methods=["simple"], k=[3], targets=5)
         return state_of(ground / AT, target, expected, may_leave=True)
 
     def fail(*_, **__):

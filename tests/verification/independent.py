@@ -246,19 +246,56 @@ def problems_of_rows(records, found, told):
             n = people[digest_of(items, labels, beside[0][1], told)]
             if not all(is_mean(label, n, told) for label in set(labels)):
                 yield "a label that is no mean of so many ratings"
+    by_means = settings.get("labels") == "model" and settings["predictor"] == "ItemMean"
+    if by_means and len({tuple(labels) for _, _, labels, _ in records}) > 1:
+        yield "means of items that differ between rows"
+    if "fill" in settings and told["scale"]["step"] is not None:
+        yield from problems_of_fills(records, told)
     if "crowd" in settings:
         rows = [dict(zip(items, labels, strict=True)) for _, items, labels, _ in records]
         if fewest_crowds(rows) * max(settings["crowd"], told["k"]) > found["users"]:
             yield "more values of items than such crowds can have"
 
 
-def is_mean(label, most, told):
+def problems_of_fills(records, told):
+    """What is no level is a fill, and means of levels are means."""
+    settings = told["settings"]
+    are_levels = settings["round_fills"] or settings["fill"] == "random"
+    if settings["protect"] == "mean" and are_levels:
+        people, *_ = classes(records, told)
+        for _, items, labels, beside in records:
+            n = people[digest_of(items, labels, beside[0][1], told)]
+            if not all(is_mean(label, n, told, least=n) for label in set(labels)):
+                yield "a label that is no mean of so many levels"
+    elif settings["protect"] != "mean" and not settings["round_fills"]:
+        given = defaultdict(list)
+        for _, items, labels, _ in records:
+            for item, label in zip(items, labels, strict=True):
+                given[item].append(label)
+        yield from problems_of_unrounded(given.values(), settings["fill"], told["scale"])
+
+
+def problems_of_unrounded(given, fill, scale):
+    """A random fill is a level, and the fills of an item are the mean of its labels."""
+    low, high, step = (scale[name] for name in ("low", "high", "step"))
+    near = 5e-7 * max(abs(low), abs(high))
+    for labels in given:
+        levels = {label: low + round((label - low) / step) * step for label in labels}
+        off = [label for label, level in levels.items() if abs(min(level, high) - label) > near]
+        mean = sum(labels) / len(labels)
+        if fill == "random" and off:
+            yield "a random fill that is no level"
+        if fill == "item-mean" and (len(off) > 1 or any(abs(one - mean) > near for one in off)):
+            yield "a fill that is no mean of its item"
+
+
+def is_mean(label, most, told, least=1):
     """Whether whole steps of so many people at most have this mean, rounded to the grid."""
     scale, grid = told["scale"], grid_of(told) or 0
     if scale["step"] is None or not math.isfinite(label):  # the latter is said elsewhere
         return True
     slack = grid / 2 + 0.001 * scale["step"] + 1e-6 * max(abs(scale["low"]), abs(scale["high"]))
-    for n in range(1, min(most, 20) + 1):
+    for n in range(least, min(most, 20) + 1):
         part = scale["step"] / n
         if abs(label - scale["low"] - round((label - scale["low"]) / part) * part) <= slack:
             return True

@@ -94,6 +94,9 @@ def problems_of_people(records, told):
     }
     if told["counts"] != found:
         yield "counts"
+    is_counted = told["claim"] == EXACT and told["settings"]["people"] == "counted"
+    if is_counted and len(records) != told["k"]:
+        yield "as many people were counted as there are, but others were drawn"
     yield from problems_of_items(found["items"], told)
     lengths, asked = [len(items) for _, items, *_ in records], told["settings"]["activity"]
     if lengths and (

@@ -229,7 +229,8 @@ def rising(value):
     return sorted(set(value))
 
 
-PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN")
+SPARK = ("ALS", "KGatherInBins")
+PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN", SPARK[0])
 GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
     *("UnionSplit", "LevelGather", "BisectingOneKGather"),
@@ -268,7 +269,7 @@ def settings_of(told, number):
         rest = {
             "homogenize": one_of("padded", "simple"),
             "predictor": class_of(*PREDICTORS),
-            "grouping": class_of(*GROUPINGS),
+            "grouping": class_of(*GROUPINGS, SPARK[1]),
             "label_step": step_or_none,
         }
         rest |= {"labels": one_of("model")} if "labels" in given else {}
@@ -487,8 +488,21 @@ def problems_together(told, given, number):
     if ("crowd" in given or "fill" in given) and given.get("label_step", usual) != usual:
         yield "another grid than the usual one"
     own = [name.removesuffix(OWN) for name in given.values() if OWN in str(name)]
-    if number == 9 and not set(own) <= {"FunkSVD", "ItemMean", *GROUPINGS}:
+    if number == 9 and not set(own) <= {"FunkSVD", "ItemMean", *GROUPINGS, *SPARK}:
         yield "parameters of what has none"
+    if number == 9:
+        yield from problems_of_makers(told, given)
+
+
+def problems_of_makers(told, given):
+    """Two groupings are for levels alone, and Spark makes plain releases."""
+    if given.get("grouping") in GROUPINGS[-2:] and not told["levels"]:
+        yield "a grouping for levels, and no levels"
+    parts = given.get("predictor"), given.get("grouping")
+    is_plain = not told["levels"] and told["diversity"] == {"b": 1, "l": 1}
+    more = {"labels", "items"} & set(given) or "words" in told["scale"] or not is_plain
+    if set(parts) & set(SPARK) and (parts != SPARK or more):
+        yield "Spark makes no such release"
 
 
 def problems_of_worded(scale, given):

@@ -23,11 +23,14 @@ LIKES = RATINGS.as_likes()
 MORE = make_ratings(200, 30, 2500, seed=1)
 # For each kind of release, its table, and how it is made.
 KINDS = {
-    "padded": (RATINGS, {"k": 5}),
-    "predicted": (RATINGS, {"k": 5, "values": "predicted"}),
-    "simple": (RATINGS, {"k": 5, "homogenize": "simple"}),
-    "levels": (RATINGS, {"k": 5, "privacy_levels": "activity<7:3,else:5"}),
-    "hidden": (RATINGS, {"k": 5, "homogenize": "simple", "hide_items": True}),
+    "padded": (RATINGS, {"k": 5, "method": "predictive"}),
+    "predicted": (RATINGS, {"k": 5, "method": "predictive", "values": "predicted"}),
+    "simple": (RATINGS, {"k": 5, "method": "predictive", "homogenize": "simple"}),
+    "levels": (RATINGS, {"k": 5, "method": "predictive", "privacy_levels": "activity<7:3,else:5"}),
+    "hidden": (
+        RATINGS,
+        {"k": 5, "method": "predictive", "homogenize": "simple", "hide_items": True},
+    ),
     "sparse": (RATINGS, {"k": 5, "method": "sparse"}),
     "sparse-likes": (LIKES, {"k": 5, "method": "sparse"}),
     "co-rated": (RATINGS, {"k": 5, "method": "k-corating"}),
@@ -133,6 +136,13 @@ def test_no_setting_can_be_added_or_left_out(copy_of, kind):
         ("co-rated", {"fill": "random, with parameters of its own"}),
         ("co-rated-mean", {"value_step": 0.5}),
         ("co-rated-likes", {"grouping": "mdav"}),
+        ("padded", {"predictor": "ALS"}),
+        ("padded", {"grouping": "KGatherInBins"}),
+        ("padded", {"grouping": "LevelGather"}),
+        ("padded", {"grouping": "BisectingOneKGather"}),
+        ("levels", {"predictor": "ALS", "grouping": "KGatherInBins"}),
+        ("predicted", {"predictor": "ALS", "grouping": "KGatherInBins"}),
+        ("hidden", {"predictor": "ALS", "grouping": "KGatherInBins"}),
         ("synthetic", {"omitted_share": 1.0}),
         ("synthetic", {"omitted_share": 0.12345}),
         ("synthetic", {"cutpoints": [6.0, 7.0, 8.0, 9.0]}),
@@ -153,6 +163,42 @@ def test_user_counts_are_those_of_the_records(copy_of, number):
     forge(folder, lambda told: told["settings"].update(user_counts=[number] * 128))
     assert _is_refused(folder)
     assert list(independent.problems(folder))
+
+
+UNROUNDED = {"k": 5, "method": "k-corating", "round_fills": False}
+# Settings that nothing in release.json rules out, but the values do.
+REFUTED = [
+    ({"k": 5, "values": "predicted"}, {"predictor": "ItemMean"}),
+    (UNROUNDED | {"fill": "funk-svd"}, {"fill": "random"}),
+    (UNROUNDED | {"fill": "funk-svd"}, {"fill": "item-mean"}),
+    (UNROUNDED | {"fill": "similarity", "protect": "shuffle"}, {"fill": "item-mean"}),
+    (UNROUNDED | {"fill": "item-mean"}, {"fill": "random"}),
+    (UNROUNDED | {"fill": "funk-svd", "protect": "mean", "k": 2}, {"round_fills": True}),
+    (UNROUNDED | {"fill": "funk-svd", "protect": "mean", "k": 2}, {"fill": "random"}),
+    ({"epsilon": "none", "n_users": 50}, {"n_users": "counted"}),
+]
+
+
+@pytest.mark.parametrize(("options", "lie"), REFUTED)
+@pytest.mark.parametrize("layout", ["users", "groups"])
+def test_no_setting_has_a_value_that_the_rows_rule_out(tmp_path, options, lie, layout):
+    if "epsilon" in options and layout == "groups":
+        return
+    folder = tmp_path / "made"
+    assert anonymize(RATINGS, folder, layout=layout, seed=1, **options).verification.holds
+    assert not list(independent.problems(folder))
+    forge(folder, lambda told: told["settings"].update(lie))
+    assert not list(problems_of_settings(json.loads((folder / "release.json").read_text()))) or (
+        "epsilon" in options
+    )
+    assert _is_refused(folder)
+    assert list(independent.problems(folder))
+
+
+def test_fills_in_other_blocks_are_compared(monkeypatch, tmp_path):
+    monkeypatch.setattr("recveil.verification.published_file._ROWS_AT_ONCE", 20)
+    options = UNROUNDED | {"fill": "item-mean"}
+    assert anonymize(RATINGS, tmp_path / "made", seed=1, **options).verification.holds
 
 
 def test_padded_rows_are_no_simple_ones(copy_of):

@@ -1,7 +1,10 @@
 """Files that somebody else made, checked as they are written."""
 
 import bz2
+import contextlib
 import gzip
+import re
+import sqlite3
 from pathlib import Path
 
 import pandas as pd
@@ -10,13 +13,58 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
+from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io.formats.wide_matrix import OTHER_CELLS
 from recveil.methods import PredictiveAnonymizer
-from recveil.publish import convert
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
+
+COLUMNS = ("user", "item", "rating")
+ALIKE = [(f"u{user}", item, 5 - (item == "b")) for user in range(4) for item in "ab"]
+
+
+def parts_in(folder: Path) -> Path:
+    (folder / "parts").mkdir()
+    for part in range(2):
+        rows = [",".join(map(str, row)) for row in ALIKE[part * 4 : part * 4 + 4]]
+        (folder / "parts" / f"{part}.csv").write_text("\n".join([",".join(COLUMNS), *rows]))
+    return folder / "parts"
+
+
+def in_sqlite(folder: Path) -> Path:
+    pytest.importorskip("adbc_driver_sqlite")
+    with contextlib.closing(sqlite3.connect(folder / "shop.db")) as database, database:
+        database.execute("create table ratings (user text, item text, rating integer)")
+        database.executemany("insert into ratings values (?, ?, ?)", ALIKE)
+    return folder / "shop.db"
+
+
+def in_duckdb(folder: Path) -> Path:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(folder / "shop.duckdb") as database:
+        database.execute('create table ratings ("user" text, item text, rating integer)')
+        database.executemany("insert into ratings values (?, ?, ?)", ALIKE)
+    return folder / "shop.duckdb"
+
+
+def in_workbook(folder: Path) -> Path:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (COLUMNS, *ALIKE):
+        book.active.append(row)
+    book.save(folder / "shop.xlsx")
+    return folder / "shop.xlsx"
+
+
+SEVERAL = {
+    "folder": parts_in,
+    "pattern": lambda folder: parts_in(folder) / "*.csv",
+    "sqlite": in_sqlite,
+    "duckdb": in_duckdb,
+    "workbook": in_workbook,
+}
 
 
 class TestAnyFile:
@@ -148,14 +196,36 @@ class TestAnyFile:
         assert "k is 0" in str(error.value)
         assert verify(file, k=1).holds
 
-    def test_parts_in_a_folder_have_a_remedy_that_works(self, tmp_path):
-        for part in range(2):
-            rows = [f"u{2 * part + user},{item},5" for user in range(2) for item in "ab"]
-            (tmp_path / f"part-{part}.csv").write_text("\n".join(["user,item,rating", *rows]))
-        with raises("release.not-found", "recveil convert FOLDER FILE.parquet"):
-            verify(tmp_path, k=4)
-        convert(tmp_path, tmp_path.with_suffix(".parquet"))
-        assert verify(tmp_path.with_suffix(".parquet"), k=4).holds
+    @pytest.mark.parametrize("kind", ["folder", "pattern", "sqlite", "duckdb", "workbook"])
+    @pytest.mark.parametrize("by_address", [False, True])
+    def test_what_is_not_verified_has_a_remedy_that_works(self, tmp_path, kind, by_address):
+        source = SEVERAL[kind](tmp_path)
+        if by_address:
+            scheme = kind if kind in ("sqlite", "duckdb") else "file"
+            source = f"{scheme}://{'/' * (scheme != 'file')}{source}"
+        with pytest.raises(RecveilError) as refused:
+            verify(source, k=4)
+        command = re.search(
+            "recveil (convert) (FILE|PARTS|ADDRESS) TABLE.parquet", str(refused.value)
+        )
+        with pytest.raises(SystemExit) as ended:
+            main([command.group(1), str(source), str(tmp_path / "new.parquet")])
+        assert ended.value.code == 0
+        assert verify(tmp_path / "new.parquet", k=4).holds
+
+    @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+    def test_a_packed_database_is_unpacked_first(self, tmp_path, kind):
+        packed = tmp_path / "shop.gz"
+        packed.write_bytes(gzip.compress(SEVERAL[kind](tmp_path).read_bytes()))
+        with raises("input.not-a-table", "database; unpack it"):
+            verify(packed, k=4)
+
+    def test_a_table_with_deleted_rows_is_not_converted(self, tmp_path):
+        parts = parts_in(tmp_path)
+        (parts / "_delta_log").mkdir()
+        (parts / "_delta_log" / "0.json").write_text("{}")
+        with raises("input.versioned-table"):
+            verify(parts, k=4)
 
     def test_folders_and_missing_files(self, tmp_path):
         with raises("release.not-found"):

@@ -50,6 +50,23 @@ def test_where_nothing_will_do_it_says_so():
     assert "The safest is" in found.why[1]
 
 
+def test_no_setting_is_recommended_while_some_are_unfinished():
+    found = answer(ROWS, Question(limit=20), 2)
+    assert (found.row, found.choice.reason) == (None, "unfinished")
+    assert not found.is_publishable
+    assert not any(row.title in found.headline for row in ROWS)
+    shown = answer(ROWS, Question(limit=20, setting=SPARSE.title), 2)
+    assert shown.row == SPARSE  # what is asked for is shown all the same
+    assert SPARSE.title in shown.headline
+
+
+def test_every_setting_has_a_headline_of_one_line():
+    for row in ROWS:
+        headline = answer(ROWS, Question(limit=20, setting=row.title)).headline
+        assert row.title in headline
+        assert len(headline) <= 100
+
+
 def test_nothing_is_answered_before_anything_is_finished():
     found = answer([], Question(limit=10))
     assert found.row is None

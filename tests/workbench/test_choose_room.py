@@ -2,6 +2,8 @@
 
 import pytest
 
+from recveil.comparison.settings import default_methods
+
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 ASKED = {"method-raw": "on", "method-sparse": "on", "ks": "3, 6"}
@@ -18,12 +20,38 @@ def test_what_can_be_compared_is_offered_first(browser, quick, small_table):
     assert 'name="method-raw" checked' in page
     assert 'name="method-synthetic-10" checked' in page
     assert 'name="method-padded-mdav">' in page
-    assert 'name="method-rotation">' in page  # a baseline, which is not usual here
+    assert 'name="method-rotation">' in page  # not of the default settings
 
 
-@pytest.mark.parametrize("form", [{"ks": "3"}, ASKED | {"ks": ""}, ASKED | {"ks": "three"}])
+@pytest.mark.parametrize("form", [{"ks": "3"}, ASKED | {"ks": "3;6"}, ASKED | {"ks": "three"}])
 def test_what_cannot_be_compared_is_refused(browser, quick, small_table, form):
     browser.drop("shop.csv", small_table)
     browser.wait("data")
     assert browser.send("/choose/start", **form).status_code == 400
     assert browser.bench.project.last_job("choose") is None
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ({"ks": ""}, (None, None)),
+        ({"ks": "3"}, (None, [3])),
+        ({"ks": "", "method-padded": "on"}, (["raw", "sparse", "simple", "padded"], None)),
+    ],
+)
+def test_the_default_settings_are_those_of_compare(
+    browser, quick, small_table, monkeypatch, form, expected
+):
+    browser.drop("shop.csv", small_table)
+    browser.wait("data")
+    started = []
+    monkeypatch.setattr(browser.bench.jobs, "start", lambda *_, **__: started.append(_))
+    marked = {f"method-{name}": "on" for name in default_methods()}
+    assert browser.send("/choose/start", **marked, **form).status_code == 200
+    (_, _, settings) = started[0]
+    methods = settings["methods"]
+    assert settings["ks"] == expected[1]
+    if expected[0] is None:
+        assert methods is None
+    else:
+        assert set(methods) == {*expected[0], *default_methods()}

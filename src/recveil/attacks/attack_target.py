@@ -102,7 +102,7 @@ class AttackTarget:
         contains_users = published.claim.about.contains_users
         # A public catalog may contain items without ratings.
         item_of = positions(
-            *(pa.array(release.items), ratings.items, "item", "the release"),
+            *(pa.array(release.original_items), ratings.items, "item", "the release"),
             missing=None if contains_users else -1,
         )
         classes = _Classes(ratings.n_items)

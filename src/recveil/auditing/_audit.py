@@ -48,9 +48,10 @@ from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.ratings import Ratings
+from recveil.ratings.arrow_columns import import_optional
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.progress import THE_REST, parts, track
-from recveil.runtime.reportable import Reportable
+from recveil.runtime.reportable import Reportable, reporter_of
 from recveil.runtime.safe_repr import brief
 
 
@@ -167,6 +168,17 @@ class Audit(Reportable):
     graphs: list[GraphAttack] = field(default_factory=list)
     deanonymized: list[Deanonymized] = field(default_factory=list)
 
+    def summary(self) -> str:
+        """Return the verdict and the warnings, a sentence per line."""
+        return str(reporter_of(self).summary(self))
+
+    def to_pandas(self) -> Any:
+        """Return the attacks as a pandas data frame, one adversary per row.
+
+        Its columns are the keys of `to_dict` with dots, such as ``reidentified.rate``.
+        """
+        return import_optional("pandas").json_normalize(self.to_dict()["attacks"]).set_index("name")
+
 
 def audit(
     source: str | PathLike[str] | Ratings | Any,
@@ -238,6 +250,8 @@ def audit(
     ...     result = audit(file, targets=20, curves=False)
     >>> len(result.attacks), result.attacks[0].requested
     (8, 20)
+    >>> result.to_pandas()["reidentified.trials"].tolist()[:2]
+    [20, 20]
     """
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and not 1 <= number <= _MAX_COUNT:

@@ -81,12 +81,12 @@ def look_for(
         The same ratings, indexed by item.
     path : path, data frame or Reading
         A file of (target, item[, rating][, date]), compressed or not, in any format that
-        `read_ratings` reads; a data frame; or the result of `read_knowledge`. Items carry the
+        `read` reads; a data frame; or the result of `read_knowledge`. Items carry the
         table's ids. Without ratings, users are matched by items alone.
     rating_width, day_width : float
         See `ScoreboardRH`.
     **reading
-        Passed to `read_ratings`, such as `user` for the name of the target column, which defaults
+        Passed to `read`, such as `user` for the name of the target column, which defaults
         to "target" or one of the usual names for users.
 
     Raises

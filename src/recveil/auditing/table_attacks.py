@@ -84,6 +84,12 @@ class Outcome(Reportable):
         return self.requested - self.skipped
 
     @property
+    def among_attacked(self) -> Interval:
+        """The re-identification rate of the targets with enough ratings; nan if none has."""
+        found = self.reidentified.rate * self.requested if self.attacked else 0.0
+        return wilson_interval(found, self.attacked)
+
+    @property
     def top1(self) -> Interval:
         """Success rate of Scoreboard-RH by its top score, without an eccentricity threshold."""
         return self.by_attack[ScoreboardRH.name]

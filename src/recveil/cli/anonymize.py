@@ -1,5 +1,6 @@
 """recveil anonymize."""
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
@@ -29,7 +30,8 @@ def anonymize(
         int | None,
         typer.Option(
             help="The claim: at least this many users share each row (with --method k-corating, "
-            "its items). --privacy-levels sets k per user; --epsilon is another guarantee."
+            "its items). With --method predictive, --privacy-levels sets k per user. --epsilon is "
+            "another guarantee."
         ),
     ] = None,
     layout: Annotated[
@@ -68,6 +70,14 @@ def anonymize(
     ] = False,
     force: Force = False,
     allow_large: options.AllowLarge = False,
+    allow_sparse_coverage: Annotated[
+        bool,
+        typer.Option(
+            "--allow-sparse-coverage",
+            help="Allow a release that keeps fewer than 10 items, or fewer than 3 ratings for 90 % "
+            "of the users.",
+        ),
+    ] = False,
     earlier_release: Annotated[
         Path | None,
         typer.Option(
@@ -93,7 +103,7 @@ def anonymize(
 
     Writes OUTPUT, to publish, and OUTPUT.private, to keep secret.
 
-    Example: `recveil anonymize ratings.csv -o out --k 5 --method sparse`,
+    Example: `recveil anonymize ratings.csv -o out --k 5`,
 
     or `recveil anonymize ratings.csv -o out --epsilon 3 --scale 1:5:1`
     """
@@ -109,6 +119,7 @@ def anonymize(
         "hide_items": hide_items,
         "force": force,
         "allow_large": allow_large,
+        "allow_sparse_coverage": allow_sparse_coverage,
         "earlier_release": earlier_release,
         **more,  # type: ignore[typeddict-item]
     }
@@ -120,6 +131,7 @@ def anonymize(
         return
     from recveil.cli.outputs import write_json
     from recveil.methods import anonymize
+    from recveil.publish.folder import naming_spending
     from recveil.report.release.terminal import release_to_dict, show_release
 
     estimates: list[Expected] = []
@@ -128,11 +140,13 @@ def anonymize(
         estimates.append(expected)
         _report(expected)
 
-    made = anonymize(source, output, on_estimate=report, **keywords)
-    for warning in made.warnings():
-        echo(f"warning: {warning}", err=True)
-    if write_json(release_to_dict(made, estimates[0] if estimates else None), json):
-        show_release(made, is_explained=explain)
+    with naming_spending():
+        made = anonymize(source, output, on_estimate=report, **keywords)
+        for warning in made.warnings():
+            echo(f"warning: {warning}", err=True)
+        if write_json(release_to_dict(made, estimates[0] if estimates else None), json):
+            show_release(made, is_explained=explain)
+        sys.stdout.flush()
 
 
 def _report(expected: "Expected", *, timed: bool = True) -> None:
@@ -151,15 +165,18 @@ def _run_by_spark(
     explain: bool,
 ) -> None:
     from recveil.cli.outputs import write_json
+    from recveil.publish.folder import naming_spending
     from recveil.report.release.terminal import show_released
     from recveil.spark import anonymize
 
     estimate = partial(_report, timed=False)
-    made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
-    for warning in made.warnings():
-        echo(f"warning: {warning}", err=True)
-    if write_json(made.to_dict(), json):
-        show_released(made, is_explained=explain)
+    with naming_spending():
+        made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
+        for warning in made.warnings():
+            echo(f"warning: {warning}", err=True)
+        if write_json(made.to_dict(), json):
+            show_released(made, is_explained=explain)
+        sys.stdout.flush()
 
 
 def _run_dry(source: str, output: Path, json: Path | None, keywords: "AnonymizeOptions") -> None:

@@ -147,7 +147,7 @@ def _hand_out(
     if html is not None and is_stdout(html):
         print(result.to_html())
     elif html is not None:
-        result.write_html(html)
+        result.to_html(html)
     if risk is not None and result.risk is not None:
         write_risk_file(result.ratings.users, result.risk, risk)
     if write_json(result.to_dict(), json) and not (is_stdout(html) or is_stdout(risk)):

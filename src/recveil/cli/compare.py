@@ -11,14 +11,10 @@ from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.comparison import Comparison
+    from recveil.comparison.estimate import Estimate
     from recveil.io.options import ReadingOptions
 
 _LIMITS = "Question"
-# "all" depends on the kind of table, which is read later.
-_OTHERS: dict[str, Literal["likes", "nominal"]] = {
-    "likes": "likes",
-    "nominal labels": "nominal",
-}
 
 
 def compare(
@@ -33,20 +29,23 @@ def compare(
         ),
     ],
     methods: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="all|NAME,NAME...",
             autocompletion=some_of(compared_methods),
-            help="The methods to compare, such as padded,simple,sparse,synthetic-3,raw; the error "
-            "for an unknown name lists others.",
+            help="The methods to compare, such as padded,simple,raw; all: one of each kind. By "
+            "default a few settings, which the estimate names.",
         ),
-    ] = "all",
+    ] = None,
     ks: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--k", metavar="K,K...", help="The k to compare: the minimum number of users per row."
+            "--k",
+            metavar="K,K...",
+            help="The k to compare: the minimum number of users per row; of methods that are named,"
+            " 2,3,5,10,20,50 by default.",
         ),
-    ] = "2,3,5,10,20,50",
+    ] = None,
     split: Annotated[
         float,
         typer.Option(metavar="SHARE", help="The share of every user's ratings that is held out."),
@@ -124,33 +123,25 @@ def compare(
     """
     from recveil.cli.outputs import write_json
     from recveil.comparison import compare
-    from recveil.comparison._compare import usual_methods
     from recveil.comparison.cells import PAGE
     from recveil.report.comparison import terminal
     from recveil.report.glossary import explain as explain_words
     from recveil.report.terminal import show_reading
 
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    if "all" in names:
-        usual = usual_methods()
-        others = "; ".join(
-            f"of {what}: {', '.join(usual_methods(of=kind))}" for what, kind in _OTHERS.items()
-        )
-        echo(
-            f"Comparing {len(usual)} methods: {', '.join(usual)} ({others}). Fewer take less time "
-            f"(--methods); Ctrl-C keeps the finished settings.",
-            err=True,
-        )
+    def show_estimate(estimate: "Estimate") -> None:
+        rest = "" if methods else " --methods all compares one method of each kind."
+        stop = " Ctrl-C keeps the finished settings." if estimate.seconds else ""
+        echo(f"{estimate.sentence()}{rest}{stop}", err=True)
 
     def write_page(comparison: "Comparison") -> None:
-        comparison.write_html(output / PAGE)
+        comparison.to_html(output / PAGE)
         echo(f"{output / PAGE} shows the finished settings.", err=True)
 
     comparison = compare(
         source,
         output,
-        methods=names,
-        ks=_numbers(ks),
+        methods=None if methods is None else _names(methods),
+        k=None if ks is None else _numbers(ks),
         split=split,
         seed=seed,
         targets=targets,
@@ -161,10 +152,11 @@ def compare(
         risk=risk,
         shadows=shadows,
         liked=liked,
+        on_estimate=show_estimate,
         on_interrupt=write_page,
         **reading,
     )
-    comparison.write_html(output / PAGE)
+    comparison.to_html(output / PAGE)
     if write_json({"output": str(output), **comparison.to_dict()}, json):
         show_reading(comparison.reading)
         terminal.show_comparison(comparison)
@@ -176,6 +168,10 @@ def compare(
     is_unanswered = comparison.has_question and comparison.choice().row is None
     if is_unanswered or all(row.problem for row in comparison.rows):
         raise typer.Exit(1)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _numbers(text: str) -> list[int]:

@@ -18,7 +18,12 @@ from recveil.cli.describe import describe
 from recveil.cli.evaluate import evaluate
 from recveil.cli.generate import generate
 from recveil.cli.inspect import inspect
-from recveil.cli.interruptions import code_of, orderly_signals, patient_streams
+from recveil.cli.interruptions import (
+    code_of,
+    describe_written,
+    orderly_signals,
+    patient_streams,
+)
 from recveil.cli.options import ADVERSARY, METHOD, READING, OptionGroup, rename_options
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
@@ -27,6 +32,7 @@ from recveil.cli.verb import Verb
 from recveil.cli.verify import verify
 from recveil.cli.workbench import workbench
 from recveil.report.terminal import echo
+from recveil.runtime.atomic_writes import placed_since
 from recveil.runtime.errors import (
     RecveilError,
     UnknownOrderError,
@@ -130,7 +136,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: list[str] | None) -> NoReturn:
-    choices = ""
+    choices, before = "", len(placed_since())
     try:
         _run_verb(arguments)
     except KeyboardInterrupt as stop:
@@ -147,6 +153,8 @@ def _run(arguments: list[str] | None) -> NoReturn:
         choices = _choices(error, sys.argv[1:] if arguments is None else arguments)
     except Exception as error:
         message = "; ".join([_message(error), *notes_of(error)])
+        if getattr(error, "code", "") == "output.not-writable" and (placed := placed_since(before)):
+            choices = f"\n{describe_written(placed)}."
     # A message may quote ids, which may contain control sequences of a terminal.
     lines = f"error: {within_limit(message)}{choices}".split("\n")
     echo("\n".join(map(printable, lines)), err=True)

@@ -114,7 +114,7 @@ def report_interruptions() -> Iterator[None]:
             yield
     except KeyboardInterrupt as stop:
         # A library function may report it itself.
-        written = str(stop) or _written(placed_since(before))
+        written = str(stop) or describe_written(placed_since(before))
         how = "Terminated" if isinstance(stop, Terminated) else "Interrupted"
         echo(f"{how}; {'; '.join([written, *notes_of(stop)])}.", err=True)
         raise typer.Exit(code_of(stop)) from stop
@@ -130,8 +130,14 @@ def _kernel_interruptions() -> Iterator[None]:
         raise
 
 
-def _written(placed: list[Path]) -> str:
-    """Describe what an interrupted run has written."""
+def describe_written(placed: list[Path]) -> str:
+    """Describe what a run that ended early has written.
+
+    Examples
+    --------
+    >>> describe_written([Path("page.html")])
+    'page.html was written and is complete; nothing else was written'
+    """
     if not placed:
         return "unfinished output was not written"
     is_one = len(placed) == 1

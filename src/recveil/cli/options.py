@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from recveil.release.method import Method, Option
-from recveil.release.registry import all_methods
+from recveil.release.registry import DEFAULT, all_methods
 from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
@@ -445,11 +445,10 @@ def declare_method_options() -> Declared:
     ['method', 'homogenize', 'grouping']
     """
     methods = [method for method in all_methods() if method.card]
-    default = next((method for method in methods if not method.selector), None)
     described = []
-    for method in methods:
+    for method in sorted(methods, key=lambda each: each is not DEFAULT):
         when = f" (with --{method.selector})" if method.selector else ""
-        when = " (default with --k)" if method is default else when
+        when = " (default with --k)" if method is DEFAULT else when
         described.append(f"{method.name}{when}: {method.description}")
     option = typer.Option(
         metavar="NAME",

@@ -1,7 +1,7 @@
 """Comparison of methods and settings by privacy and utility."""
 
-from recveil.comparison._compare import choose_methods, compare, usual_methods
-from recveil.comparison.cells import Cell
+from recveil.comparison._compare import compare
+from recveil.comparison.cells import Cell, Setting
 from recveil.comparison.choice import (
     AXES,
     Axis,
@@ -14,6 +14,7 @@ from recveil.comparison.choice import (
 from recveil.comparison.measures import MEASURES, Line, Measure, Panel, register_measure
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Purpose, Row, Share, Shares, shares_of, utility_of
+from recveil.comparison.settings import choose_methods, list_settings, usual_methods
 
 __all__ = [
     "AXES",
@@ -27,6 +28,7 @@ __all__ = [
     "Panel",
     "Purpose",
     "Row",
+    "Setting",
     "Share",
     "Shares",
     "axis_named",
@@ -34,6 +36,7 @@ __all__ = [
     "choose_setting",
     "compare",
     "frontier",
+    "list_settings",
     "register_axis",
     "register_measure",
     "shares_of",

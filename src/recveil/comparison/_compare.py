@@ -1,10 +1,11 @@
 """Resumable comparison of every method with every k on the same data."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.comparison.cells import (
@@ -25,145 +26,31 @@ from recveil.comparison.choice import (
     choose_setting,
     usual_axis,
 )
+from recveil.comparison.estimate import Estimate, estimate_settings
 from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import Purpose, to_row
+from recveil.comparison.settings import check_ks, kind_of, list_settings, reject_unknown
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.nominal import liked_values
 from recveil.evaluation.split import Split, split_ratings
 from recveil.io import understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.options import ReadingOptions
-from recveil.io.pipes import require_path
-from recveil.methods.registry import has_k
+from recveil.io.pipes import require_path, temporary_folder
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import PREDICTED, reject_likes
-from recveil.release.registry import all_variants
-from recveil.runtime.errors import RecveilError, describe_count, listed, suggest_name
-from recveil.runtime.progress import THE_REST, parts
-
-# What a table holds, as far as methods differ in their input.
-Feedback = Literal["ratings", "likes", "nominal"]
-_FITTING: dict[Feedback, tuple[str, ...]] = {
-    "ratings": ("ratings", "both", "any"),
-    "likes": ("likes", "both", "any"),
-    "nominal": ("nominal", "any"),
-}
-
-
-def kind_of(ratings: Ratings) -> Feedback:
-    """Return what a table holds; "nominal" are nominal labels.
-
-    Examples
-    --------
-    >>> kind_of(Ratings.from_columns([1, 2], [7, 7], [4, 5]))
-    'ratings'
-    """
-    if not ratings.scale.ordered:
-        return "nominal"
-    return "likes" if ratings.is_unary else "ratings"
-
-
-def usual_methods(*, of: Feedback = "ratings") -> list[str]:
-    """Return the methods that "all" selects: one of each kind, and baselines.
-
-    Parameters
-    ----------
-    of : {"ratings", "likes", "nominal"}
-        What the table holds.
-
-    Examples
-    --------
-    >>> usual_methods()[:4]
-    ['padded', 'padded-bisecting', 'simple', 'simple-bisecting']
-    >>> usual_methods(of="likes")
-    ['k-corating-likes', 'sparse', 'synthetic-10', 'synthetic-3', 'synthetic-1', 'raw']
-    >>> usual_methods(of="nominal")
-    ['nominal', 'nominal-shares', 'raw']
-    """
-    known = variants_of(of)
-    return [
-        name for name, (_, variant) in all_variants().items() if variant.in_all and name in known
-    ]
-
-
-def variants_of(of: Feedback) -> list[str]:
-    """Return the names of the variants for ratings, likes, or nominal labels."""
-    return [name for name, (_, variant) in all_variants().items() if variant.of in _FITTING[of]]
-
-
-def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[str]:
-    """Return the names of methods, "all" spelled out, each once.
-
-    Parameters
-    ----------
-    names : iterable of str
-    of : {"ratings", "likes", "nominal"}
-        What releases are to be made of.
-
-    Raises
-    ------
-    RecveilError
-        If a name is unknown, or not of such a table, or there is none.
-
-    Examples
-    --------
-    >>> choose_methods(["simple", "raw", "simple"])
-    ['simple', 'raw']
-    >>> choose_methods(["all"])[:3]
-    ['padded', 'padded-bisecting', 'simple']
-    """
-    fitting = [*dict.fromkeys([*usual_methods(of=of), *variants_of(of)])]
-    expected = f"expected all, or some of {listed(fitting, 150)}"
-    chosen: dict[str, None] = {}
-    for name in names:
-        if name != "all" and name not in all_variants():
-            raise RecveilError(
-                f"method {name!r}{suggest_name(name, fitting)}: {expected}", code="method.unknown"
-            )
-        if name != "all" and name not in fitting:
-            raise RecveilError(
-                f"method {name!r}: not of {_NAMES[of]}; {expected}", code="method.unsupported"
-            )
-        chosen |= dict.fromkeys(usual_methods(of=of) if name == "all" else [name])
-    if not chosen:
-        raise RecveilError(f"no method given; {expected}", code="option.required")
-    return list(chosen)
-
-
-def reject_unknown(names: Iterable[str]) -> list[str]:
-    """Return the methods known before the table is read; reject unknown names.
-
-    Examples
-    --------
-    >>> reject_unknown(["nominal", "raw"])
-    ['nominal', 'raw']
-    """
-    chosen: dict[str, None] = {}
-    for name in names:
-        kinds = (kind for kind in _FITTING if name in variants_of(kind))
-        of: Feedback = next(kinds, "ratings")
-        chosen |= dict.fromkeys(choose_methods([name], of=of))
-    return list(chosen) or choose_methods([])
-
-
-_NAMES: dict[Feedback, str] = {
-    "ratings": "ratings",
-    "likes": "likes",
-    "nominal": "nominal labels",
-}
-
+from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.progress import THE_REST, expect, parts
 
 _READING = "Reading ratings"
-# Approximate cost of a shadow release relative to a setting.
-_A_SHADOW = 0.12
 
 
 def compare(
     source: str | PathLike[str] | Ratings | Any,
-    output: str | PathLike[str],
+    output: str | PathLike[str] | None = None,
     *,
-    methods: Sequence[str] = ("all",),
-    ks: Sequence[int] = (2, 3, 5, 10, 20, 50),
+    methods: str | Sequence[str] | None = None,
+    k: int | Sequence[int] | None = None,
     split: float = 0.2,
     seed: int = 0,
     targets: int = 1_000,
@@ -174,6 +61,7 @@ def compare(
     shadows: int | None = None,
     allow_large: bool = False,
     liked: str | Sequence[str] | None = None,
+    on_estimate: Callable[[Estimate], object] | None = None,
     on_interrupt: Callable[[Comparison], object] | None = None,
     on_progress: Callable[[Comparison], object] | None = None,
     **reading: Unpack[ReadingOptions],
@@ -187,14 +75,16 @@ def compare(
 
     Parameters
     ----------
-    source : path, Ratings, or data frame
-    output : path
+    source : path, data frame, matrix or Ratings
+    output : path, optional
         A folder for the results, readable by its creator alone; new, or an earlier comparison's. It
-        names no user, but do not publish it: it describes how to re-identify them.
-    methods : sequence of str
-        Names of variants, such as "simple-mdav"; "all" selects one of each kind.
-    ks : sequence of int
-        For the methods that take a k.
+        names no user, but do not publish it: it describes how to re-identify them. Without it, an
+        interrupted run cannot resume.
+    methods : str or sequence of str, optional
+        Names of variants, such as "simple-mdav"; "all" selects one of each kind. By default a few
+        settings; see `list_settings`.
+    k : int or sequence of int, optional
+        For the methods that take a k; see `list_settings`.
     split : float
         Share of each user's ratings that is held out.
     seed : int
@@ -220,6 +110,8 @@ def compare(
     liked : str or sequence of str, optional
         Nominal labels that mean that a user liked the item, such as "up,love". Without them lists
         are not evaluated, and predicted labels alone decide.
+    on_estimate : callable, optional
+        Called with the `Estimate` of the work, before it begins.
     on_interrupt : callable, optional
         Called with the finished part if a KeyboardInterrupt ends the run; the table holds it, too.
     on_progress : callable, optional
@@ -247,15 +139,19 @@ def compare(
     >>> ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     >>> with TemporaryDirectory() as folder:
     ...     out = Path(folder, "comparison")
-    ...     result = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
-    ...     again = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    ...     result = compare(ratings, out, methods=["simple", "raw"], k=[5, 99], targets=20)
+    ...     again = compare(ratings, out, methods=["simple", "raw"], k=[5, 99], targets=20)
     >>> [(row.title, row.verified_k) for row in result.rows], result.computed, again.computed
     ([('simple, k = 5', 5), ('simple, k = 99', None), ('raw', None)], 3, 0)
     >>> print(result.rows[1].problem)
     60 users cannot form a group of k = 99; lower k, or add users
     """
-    reject_unknown_keywords("compare", reading, "k", "user_files", "times")
-    _settings(reject_unknown(methods), ks)
+    reject_unknown_keywords("compare", reading, "user_files", "times")
+    methods = [methods] if isinstance(methods, str) else methods
+    ks = [k] if isinstance(k, int) else k
+    if methods is not None:
+        reject_unknown(methods)
+    check_ks(ks)
     # Check the question before the work.
     choose_setting([], max_risk, min_k, utility, risk or REIDENTIFICATION.name)
     _check_shadows(shadows, risk)
@@ -265,15 +161,18 @@ def compare(
         raise RecveilError(
             f"seed is {seed}; expected a whole number of at least 0", code="option.value"
         )
-    require_path("a comparison", is_output=True, output=output)
-    folder = Path(output).absolute()
-    with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
+    if output is not None:
+        require_path("a comparison", is_output=True, output=output)
+    with (
+        temporary_folder() if output is None else nullcontext(Path(output).absolute()) as folder,
+        parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin,
+    ):
         begin(_READING)
         # Released rows carry no times, so that invalid ones are no error.
         read = understand(source, times=False, **reading).settled()
         ratings = read.ratings
         liked_named = liked_values(liked, ratings.scale)
-        settings = _settings(choose_methods(methods, of=kind_of(ratings)), ks)
+        settings = list_settings(methods, ks, of=kind_of(ratings))
         utility = _utility_of_table(ratings, utility, liked_named)
         divided = split_ratings(ratings, split, seed)
         open_folder(folder)
@@ -304,7 +203,7 @@ def compare(
                 callback(write(cells, 0))
 
         begin(THE_REST)
-        callbacks = partial(report, on_interrupt), partial(report, on_progress)
+        callbacks = on_estimate, partial(report, on_interrupt), partial(report, on_progress)
         return write(*_fill(folder, settings, ground, evaluator, shadows, *callbacks))
 
 
@@ -343,24 +242,6 @@ def _utility_of_table(ratings: Ratings, utility: Purpose, liked: tuple[str, ...]
     return "lists"
 
 
-def _settings(methods: Iterable[str], ks: Sequence[int]) -> list[Setting]:
-    """Return every method with every k, and methods without a k once."""
-    for k in ks:
-        if k < 2:
-            raise RecveilError(
-                f"k is {k}; expected a whole number of at least 2", code="option.value"
-            )
-    settings = []
-    for method in methods:
-        if has_k(method):
-            settings += [Setting(method, k) for k in dict.fromkeys(ks)]
-        else:
-            settings.append(Setting(method, None))
-    if not settings:
-        raise RecveilError("no k given; expected some, such as 2, 5, 10", code="option.required")
-    return settings
-
-
 def _check_shadows(shadows: int | None, risk: str | None) -> None:
     """Reject too few shadow releases, or a risk that needs them where there are none."""
     if shadows is not None:
@@ -379,27 +260,30 @@ def _fill(
     ground: Ground,
     evaluator: AnyEvaluator,
     shadows: int | None,
+    announce: Callable[[Estimate], object] | None,
     stop_with: Callable[[list[Cell]], None],
     go_on_with: Callable[[list[Cell]], None],
 ) -> tuple[list[Cell], int]:
     """Return the cells of all settings, computing those that are not finished.
 
-    `stop_with` gets the finished cells on an interrupt, `go_on_with` after each cell.
+    `announce` gets the estimate, `stop_with` the finished cells on an interrupt, `go_on_with` after
+    each cell.
     """
     cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
     open_settings = [
         setting for setting, cell in cells.items() if cell is None or lacks_shadows(cell, shadows)
     ]
-    costs = {setting.title: 1.0 + _A_SHADOW * (shadows or 0) for setting in open_settings}
-    for setting in open_settings[:1]:  # also measures the reference on the raw ratings
-        costs[setting.title] += 1.0
+    estimate = estimate_settings(open_settings, len(cells), evaluator.split.train, shadows)
+    expect(estimate.total_seconds)
+    if announce is not None:
+        announce(estimate)
 
     def finished() -> list[Cell]:
         return [cell for cell in cells.values() if cell is not None]
 
     try:
         go_on_with(finished())
-        with parts("Comparing settings", costs) as begin:
+        with parts("Comparing settings", estimate.seconds) as begin:
             for setting in open_settings:
                 begin(setting.title)
                 cell = cells[setting] or run_cell(out, setting, ground, evaluator)

@@ -270,7 +270,7 @@ def dig(plain: Any, *path: str) -> Any:
 
 AnyEvaluator: TypeAlias = Evaluator | NominalEvaluator
 
-_FORMAT = "recveil-cell-10"
+_FORMAT = "recveil-cell-11"
 CELLS, WORK = "cells", ".work-"
 _WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
 # Files of a comparison's folder.

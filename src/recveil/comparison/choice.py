@@ -1,19 +1,21 @@
 """Risk axes, and the choice of the setting with the highest utility among the safe ones."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from recveil.auditing.release_attacks import COVERAGE
 from recveil.comparison.measures import measure_named
 from recveil.comparison.rows import (
     Purpose,
     Row,
+    Utility,
     check_purpose,
     deciding,
     order_of,
     utility_of,
 )
 from recveil.release.claim import is_promise
+from recveil.release.registry import variant_of
 from recveil.runtime.errors import RecveilError
 
 
@@ -264,6 +266,14 @@ def has_coverage(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
     return bool((row.most_targets_attacked or 0) >= COVERAGE * (row.targets or 1))
 
 
+# Why no setting is recommended.
+NoChoice = Literal["unfinished", "not-distinguishable", "no-safe-setting"]
+# From these differences on, a setting discloses far more than another of the same utility: of the
+# AUC of membership inference, where the intervals are disjoint, and of the share of ratings that
+# are published exactly.
+FAR_AUC, FAR_PUBLISHED = 0.1, 0.1
+
+
 class Choice(NamedTuple):
     """The answer to one question.
 
@@ -286,22 +296,43 @@ class Choice(NamedTuple):
         many users could not be attacked.
     safest : Row or None
         Without an answer, the setting with the lowest risk; None if no setting is a candidate.
+    less_disclosing : list of Row
+        Settings of the same utility that disclose far less than the answer, the best first: their
+        AUC of membership inference or their share of exactly published ratings is lower by more
+        than `FAR_AUC` or `FAR_PUBLISHED`.
+    reason : {"unfinished", "not-distinguishable", "no-safe-setting"} or None
+        Why there is no answer: the comparison is unfinished; the raw table itself does not beat a
+        baseline by more than its interval, so that no share decides; or no setting is within the
+        limits.
+    unbeaten : tuple of {"lists", "ratings"}
+        Where the raw table does not beat its baseline, popularity or averages.
+    n_unfinished : int
+        Number of settings that are not finished.
     """
 
     max_risk: float | None
     min_k: int | None
     utility: Purpose
     risk: str
-    row: Row | None
-    tied: list[Row]
+    row: Row | None = None
+    tied: list[Row] = []  # noqa: RUF012
     decided_by: Purpose | None = None
     rejected: list[Row] = []  # noqa: RUF012
     safest: Row | None = None
+    less_disclosing: list[Row] = []  # noqa: RUF012
+    reason: NoChoice | None = None
+    unbeaten: tuple[Utility, ...] = ()
+    n_unfinished: int = 0
 
     @property
     def axis(self) -> Axis:
         """The risk."""
         return axis_named(self.risk)
+
+    @property
+    def is_unanswerable(self) -> bool:
+        """Whether no limits would give an answer."""
+        return self.reason in ("unfinished", "not-distinguishable")
 
 
 def choose_setting(
@@ -310,6 +341,7 @@ def choose_setting(
     min_k: int | None = None,
     utility: Purpose = "both",
     risk: str = REIDENTIFICATION.name,
+    unfinished: int = 0,
 ) -> Choice:
     """Return the setting with the highest utility among those that are safe enough.
 
@@ -324,9 +356,11 @@ def choose_setting(
         The retained share of the raw data's gain in predicted ratings, that of the nDCG of their
         lists, or the smaller of the two. A share that no safe setting reports decides nothing; see
         `deciding`. Ties go to the better lists, then ratings, then to the safest. Without any
-        share, the safest wins.
+        share, the safest wins, unless the raw table does not beat its baselines.
     risk : {"reidentification", "class", "membership", "links", "shadows"}
         The risk, each by the adversary who is strongest there; see `recveil.comparison.AXES`.
+    unfinished : int
+        Number of settings that are not finished. With any, no setting is chosen.
 
     Returns
     -------
@@ -347,7 +381,10 @@ def choose_setting(
     >>> raw = padded._replace(method="raw", k=None, promise="nothing", gain_retained=1)
     >>> choose_setting([padded, raw], max_risk=0.2).row.title
     'padded, k = 5'
-    >>> choose_setting([padded, raw], max_risk=0.1).row
+    >>> choose_setting([padded, raw], max_risk=0.1).reason
+    'no-safe-setting'
+    >>> choose_setting([padded, raw], unfinished=3).reason
+    'unfinished'
     """
     if max_risk is not None and not 0 < max_risk <= 1:
         raise RecveilError(
@@ -359,13 +396,22 @@ def choose_setting(
     check_purpose(utility)
     axis = axis_named(risk)
     rows = list(rows)
-    question = max_risk, min_k, utility, risk
+    unbeaten = tuple(
+        name
+        for name in get_args(Utility)
+        if utility in ("both", name) and any(row.is_unbeaten(name) for row in rows)
+    )
+    question = Choice(max_risk, min_k, utility, risk, unbeaten=unbeaten)
+    if unfinished:
+        return question._replace(reason="unfinished", n_unfinished=unfinished)
     safe = [row for row in rows if is_safe(row, max_risk, min_k, axis)]
+    candidates = [row for row in rows if is_candidate(row, axis)]
+    decided = deciding(safe or candidates, utility)
+    if decided is None and unbeaten:
+        return question._replace(reason="not-distinguishable")
     if not safe:
-        candidates = [row for row in rows if is_candidate(row, axis)]
         safest = min(candidates, key=lambda row: (axis.highest(row), -(row.k or 0)), default=None)
-        return Choice(*question, None, [], safest=safest)
-    decided = deciding(safe, utility)
+        return question._replace(safest=safest, reason="no-safe-setting")
 
     def order(row: Row) -> tuple[float, ...]:
         return order_of(row, decided, axis.highest(row))
@@ -376,10 +422,55 @@ def choose_setting(
         limits = max_risk, min_k, axis
         return not is_safe(row, *limits) and is_safe(covered, *limits) and order(row) < order(best)
 
+    def is_alternative(row: Row) -> bool:
+        """Return whether a setting could be published instead, or its risk is not defined."""
+        is_open = min_k is None and axis.of(row) is None and is_promise(row.promise)
+        return row is not best and row.problem is None and (row in safe or is_open)
+
     best, *others = sorted(safe, key=order)
-    tied = [row for row in others if _overlap(best, row, decided)]
-    rejected = sorted(filter(is_rejected, rows), key=order)
-    return Choice(*question, best, tied, decided, rejected)
+    return question._replace(
+        row=best,
+        tied=[row for row in others if _overlap(best, row, decided)],
+        decided_by=decided,
+        rejected=sorted(filter(is_rejected, rows), key=order),
+        less_disclosing=[
+            row
+            for row in sorted(filter(is_alternative, rows), key=order)
+            if _has_same_utility(best, row, decided) and discloses_far_less(row, best)
+        ],
+    )
+
+
+def discloses_far_less(one: Row, other: Row) -> bool:
+    """Return whether a setting discloses far less membership, or far fewer exact ratings.
+
+    Examples
+    --------
+    >>> row = Row("simple", 5, "k-anonymity", None, membership_auc=0.9, published_share=0.6)
+    >>> discloses_far_less(row._replace(membership_auc=0.7), row), discloses_far_less(row, row)
+    (True, False)
+    >>> discloses_far_less(row._replace(published_share=0.55), row)
+    False
+    """
+    return _has_far_lower_auc(one, other) or _published(other) - _published(one) > FAR_PUBLISHED
+
+
+def _has_far_lower_auc(one: Row, other: Row) -> bool:
+    """Compare the strongest membership inference that was measured in both settings."""
+    for name in ("shadow_auc", "membership_auc"):
+        low, high = getattr(one, name), getattr(other, name)
+        if low is not None and high is not None:
+            ends = getattr(one, f"{name}_high"), getattr(other, f"{name}_low")
+            is_disjoint = None in ends or ends[0] < ends[1]
+            return bool(high - low > FAR_AUC and is_disjoint)
+    return False
+
+
+def _published(row: Row) -> float:
+    """Return the share of exactly published ratings; a synthetic user has none."""
+    if not variant_of(row.method).about_claim.contains_users:
+        return 0.0
+    return 0.0 if row.published_share is None else float(row.published_share)
 
 
 def frontier(
@@ -420,3 +511,13 @@ def _overlap(best: Row, other: Row, decided: Purpose | None) -> bool:
     if one is None or two is None or one.low is None or two.high is None:
         return False
     return two.high >= one.low
+
+
+def _has_same_utility(best: Row, other: Row, decided: Purpose | None) -> bool:
+    """Return whether a setting has at least the utility of the best, as far as one split shows."""
+    if decided is None:
+        return True
+    one, two = utility_of(best, decided), utility_of(other, decided)
+    if one is None or two is None:
+        return False
+    return two.value >= one.value or _overlap(best, other, decided)

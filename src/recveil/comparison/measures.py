@@ -537,6 +537,32 @@ _RAW_ACCURACY = (
     Line("most frequent labels", ("averages", "accuracy")),
 )
 
+_COVERAGE = (
+    Measure(
+        "items_kept",
+        "The share of the table's items that have a value in the release",
+        float,
+        _path("coverage", "item_share"),
+        "%",
+        "up",
+    ),
+    Measure(
+        "ratings_kept",
+        "The share of the table's ratings whose item the release has",
+        float,
+        _path("coverage", "rating_share"),
+        "%",
+        "up",
+    ),
+    Measure(
+        "short_users",
+        "The number of published users with fewer than 3 values",
+        int,
+        _path("coverage", "n_short_users"),
+        "",
+        "down",
+    ),
+)
 _UTILITY = (
     *_figure(
         "gain_retained",
@@ -831,7 +857,9 @@ SETTING_FIELDS = ("method", "k", "promise", "problem")
 # Further keys of rows in JSON.
 _FURTHER = ("title", "utility_retained")
 
-MEASURES: dict[str, Measure] = {measure.name: measure for measure in (*_PRIVACY, *_UTILITY)}
+MEASURES: dict[str, Measure] = {
+    measure.name: measure for measure in (*_PRIVACY, *_COVERAGE, *_UTILITY)
+}
 
 
 def register_measure(measure: Measure) -> None:

@@ -103,15 +103,16 @@ class Comparison(Reportable):
         return self.max_risk is not None or self.min_k is not None
 
     def choice(self) -> Choice:
-        """Return the answer to the question."""
-        return choose_setting(self.rows, self.max_risk, self.min_k, self.utility, self.risk)
+        """Return the answer to the question; an unfinished comparison has none."""
+        return self._choose(self.max_risk)
 
     def ladder(self) -> list[Choice]:
         """Return the answers for some usual risks, with the requested minimum k."""
-        return [
-            choose_setting(self.rows, limit, self.min_k, self.utility, self.risk)
-            for limit in self.axis.ladder
-        ]
+        return [self._choose(limit) for limit in self.axis.ladder]
+
+    def _choose(self, max_risk: float | None) -> Choice:
+        question = max_risk, self.min_k, self.utility, self.risk
+        return choose_setting(self.rows, *question, self.unfinished)
 
     def frontier(self) -> list[Row]:
         """Return the settings on the Pareto frontier of risk and utility, the safest first."""

@@ -1,6 +1,6 @@
 """Rows of a comparison's table, one per setting, and the utility that a setting retains."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, Literal, NamedTuple, NoReturn, Self, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
 Purpose = Literal["both", "ratings", "lists"]
+Utility = Literal["lists", "ratings"]
 
 
 class _Fields:
@@ -119,6 +120,26 @@ class Row:
     def is_all_popular(self) -> bool:
         """Whether the best lists of the raw data are those of popular items alone."""
         return self.lists_gain_retained is None and self.raw_ranker == POPULARITY
+
+    def is_unbeaten(self, utility: Utility) -> bool:
+        """Return whether the raw data do not beat a baseline by more than their 95 % interval.
+
+        The baseline is popularity for lists, and averages for ratings. The retained share of the
+        gain above popularity has no interval where the gain itself may be 0.
+
+        Examples
+        --------
+        >>> row = Row("padded", 5, "k-anonymity", None, raw_gain=0.01, raw_gain_low=-0.02)
+        >>> row.is_unbeaten("ratings"), row.is_unbeaten("lists")
+        (True, False)
+        >>> row._replace(raw_ranker="popularity").is_unbeaten("lists")
+        True
+        """
+        if utility == "ratings":
+            return self.raw_gain_low is not None and self.raw_gain_low <= 0
+        if self.lists_gain_retained is None:
+            return self.is_all_popular
+        return self.lists_gain_retained_low is None and self.ndcg_retained_low is not None
 
     def _asdict(self) -> dict[str, Value | None]:
         """Return all values by name; None for a measure registered after the row was made."""
@@ -251,18 +272,22 @@ def counted_shares(row: Row, purpose: Purpose) -> tuple[Share | None, ...]:
     return shares if purpose == "both" else (getattr(shares, purpose),)
 
 
-def deciding(rows: Iterable[Row], purpose: Purpose) -> Purpose | None:
+def deciding(rows: Collection[Row], purpose: Purpose) -> Purpose | None:
     """Return which shares decide between settings: those that some setting reports.
 
-    A share that no setting reports decides nothing, whatever was measured.
+    A share that no setting reports decides nothing, whatever was measured; nor does a share of
+    what the raw data retain above no baseline.
     """
-    shares = [shares_of(row) for row in rows]
-    names: tuple[Purpose, ...] = ("ratings", "lists")
+    names: tuple[Utility, ...] = ("ratings", "lists")
     reported = [
         name
         for name in names
         if purpose in ("both", name)
-        and any((share := getattr(each, name)) and share.is_reliable for each in shares)
+        and any(
+            (share := getattr(shares_of(row), name)) and share.is_reliable
+            for row in rows
+            if not row.is_unbeaten(name)
+        )
     ]
     return "both" if len(reported) == len(names) else reported[0] if reported else None
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from recveil.io import read_ratings
+from recveil.io import read
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 
@@ -78,7 +78,7 @@ def fetch_movielens(name: str = "100k", *, folder: str | Path | None = None) -> 
             f"delete it from {where} and fetch it again",
             code="input.damaged",
         ) from error
-    return read_ratings(next(file for file in files if Path(file).name == member))
+    return read(next(file for file in files if Path(file).name == member))
 
 
 def _published_sum(archive: str, where: Path) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from recveil.io import write_ratings
 from recveil.io.write import reject_replacing, resolve_target
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.rating_scale import require_scale
+from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError, quoted
 
@@ -28,7 +28,7 @@ def make_ratings(
     n_ratings: int = 100_000,
     seed: int = 0,
     *,
-    scale: RatingScale | None = None,
+    scale: ScaleLike | None = None,
     activity_spread: float = 1.0,
     popularity_spread: float = 1.5,
     preference: float = 0.5,
@@ -72,8 +72,7 @@ def make_ratings(
     _check_sizes(n_users, n_items, n_ratings)
     if seed < 0:
         raise RecveilError(f"seed is {seed}; expected at least 0", code="argument.value")
-    require_scale(scale)
-    scale = scale or RatingScale(1, 5, 1)
+    scale = scale_of(scale) or RatingScale(1, 5, 1)
     levels = scale.levels
     rng = np.random.default_rng(seed)
     counts = _activity(rng, n_users, n_items, n_ratings, activity_spread)
@@ -212,7 +211,7 @@ def generate(
     items: int = 1_000,
     ratings: int = 100_000,
     seed: int = 0,
-    scale: RatingScale | None = None,
+    scale: ScaleLike | None = None,
     format: str | None = None,
     force: bool = False,
 ) -> Ratings:

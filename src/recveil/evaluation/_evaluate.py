@@ -1,6 +1,7 @@
 """Evaluation of the utility and disclosure of a release, from files."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
@@ -16,19 +17,22 @@ from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.registry import same_again
+from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PREDICTED, reject_likes
-from recveil.release.manifest import Manifest
+from recveil.release.manifest import MANIFEST, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts
 
+# The usual share of ratings that is held out.
+_SPLIT = 0.2
 _READING, _MAKING = "Reading ratings", "Making a release"
 
 
 def evaluate(
-    release: str | PathLike[str],
+    release: str | PathLike[str] | PublishedRows | Any,
     source: str | PathLike[str] | Ratings | Any | None = None,
     *,
     train: str | PathLike[str] | Ratings | Any | None = None,
@@ -41,22 +45,23 @@ def evaluate(
     liked: str | Sequence[str] | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Evaluated:
-    r"""Evaluate a release folder on held-out ratings.
+    r"""Evaluate a release on held-out ratings.
 
-    Give `train` and `test`, or `source` and `split`.
+    Give `train` and `test`, or `source`. The release and `source` may come in either order.
 
     Parameters
     ----------
-    release : path
-        The published folder. With `train`, a private folder next to it maps users to rows.
-    train, test : path, Ratings, or data frame, optional
+    release : path or Release
+        The published folder, or a release in memory. With `train`, a private folder next to it maps
+        users to rows.
+    train, test : path, data frame, matrix or Ratings, optional
         The table that the release was made from, and one with other ratings of the same users.
-    source : path, Ratings, or data frame, optional
+    source : path, data frame, matrix or Ratings, optional
         A table of ratings to split. A release of all of it includes the held-out ratings and cannot
         be evaluated on them, so another release is made in memory from the rest with the public
         settings of `release`, and evaluated instead.
     split : float, optional
-        The share of each user's ratings that is held out.
+        The share of each user's ratings that is held out of `source`; 0.2 by default.
     null_rule
         See `target_deviation`.
     targets : int
@@ -88,55 +93,72 @@ def evaluate(
     ...     file, output = Path(folder, "ratings.csv"), Path(folder, "release")
     ...     _ = generate(file, users=80, items=40, ratings=900)
     ...     _ = anonymize(file, output, k=5, seed=1)
-    ...     result = evaluate(output, file, split=0.2, targets=20, with_membership=False)
+    ...     result = evaluate(output, file, targets=20, with_membership=False)
     >>> result.to_dict()["recipient"]["release"]["rmse"] > 0
     True
     """
     reject_unknown_keywords("evaluate", reading, "k", "user_files", "times")
-    require_path("a release folder", release=release)
+    if _is_release(source) and not _is_release(release):
+        release, source = source, release
+    if not isinstance(release, PublishedRows):
+        require_path("a release folder", release=release)
+    if train is None and test is None and source is not None and split is None:
+        split = _SPLIT
     _check_tables(source=source, train=train, test=test, split=split)
     reject_two_standard_inputs(source=source, train=train, test=test)
-    folder = Path(release).resolve()
-    manifest = known_manifest(folder)
-    liked_named = liked_values(liked, manifest.scale)
-    if null_rule != "zero" and not manifest.scale.ordered:
-        raise RecveilError(
-            f"null_rule (--null-rule) is {null_rule}, but nominal labels have no error: a cell "
-            f"without a label counts as wrong; leave it out",
-            code="option.unsupported",
+    with _opened(release) as folder:
+        manifest = known_manifest(folder)
+        liked_named = liked_values(liked, manifest.scale)
+        if null_rule != "zero" and not manifest.scale.ordered:
+            raise RecveilError(
+                f"null_rule (--null-rule) is {null_rule}, but nominal labels have no error: a cell "
+                f"without a label counts as wrong; leave it out",
+                code="option.unsupported",
+            )
+        # A release that cannot be made again is refused before any work.
+        anonymizer = None if split is None else _made_like(manifest, folder, seed)
+        with parts(
+            "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 2, THE_REST: 90}
+        ) as begin:
+            begin(_READING)
+            matched = None
+            if split is not None:
+                readings: tuple[Reading, ...] = (_read(source, manifest.scale, reading),)
+                divided = split_ratings(readings[0].ratings, split, seed)
+            else:
+                readings = tuple(_read(table, manifest.scale, reading) for table in (train, test))
+                matched = match_held_out(readings[0].ratings, readings[1].ratings)
+                divided = Split(readings[0].ratings, matched.test)
+            if not divided.train.is_unary:
+                reject_likes(divided.train, PREDICTED)
+            begin(_MAKING)
+            evaluated = folder if anonymizer is None else anonymizer.anonymize(divided.train)
+            begin(THE_REST)
+            evaluator: Evaluator | NominalEvaluator
+            if manifest.scale.ordered:
+                evaluator = Evaluator(
+                    divided, null_rule, targets, seed, with_membership=with_membership
+                )
+            else:
+                evaluator = NominalEvaluator(
+                    divided, targets, seed, with_membership=with_membership, liked=liked_named
+                )
+            evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
+        return Evaluated(
+            evaluation, divided.train, readings, folder.name, split, matched, seed, manifest.sha256
         )
-    # A release that cannot be made again is refused before any work.
-    anonymizer = None if split is None else _made_like(manifest, folder, seed)
-    with parts(
-        "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 2, THE_REST: 90}
-    ) as begin:
-        begin(_READING)
-        matched = None
-        if split is not None:
-            readings: tuple[Reading, ...] = (_read(source, manifest.scale, reading),)
-            divided = split_ratings(readings[0].ratings, split, seed)
-        else:
-            readings = tuple(_read(table, manifest.scale, reading) for table in (train, test))
-            matched = match_held_out(readings[0].ratings, readings[1].ratings)
-            divided = Split(readings[0].ratings, matched.test)
-        if not divided.train.is_unary:
-            reject_likes(divided.train, PREDICTED)
-        begin(_MAKING)
-        evaluated = folder if anonymizer is None else anonymizer.anonymize(divided.train)
-        begin(THE_REST)
-        evaluator: Evaluator | NominalEvaluator
-        if manifest.scale.ordered:
-            evaluator = Evaluator(
-                divided, null_rule, targets, seed, with_membership=with_membership
-            )
-        else:
-            evaluator = NominalEvaluator(
-                divided, targets, seed, with_membership=with_membership, liked=liked_named
-            )
-        evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
-    return Evaluated(
-        evaluation, divided.train, readings, folder.name, split, matched, seed, manifest.sha256
-    )
+
+
+def _is_release(source: object) -> bool:
+    """Return whether this is a release in memory, or the path of one."""
+    is_path = isinstance(source, str | PathLike)
+    return isinstance(source, PublishedRows) or (is_path and Path(str(source), MANIFEST).is_file())
+
+
+def _opened(release: PublishedRows | str | PathLike[str]) -> AbstractContextManager[Path]:
+    if isinstance(release, PublishedRows):
+        return release.open_folder()
+    return nullcontext(Path(release).resolve())
 
 
 def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) -> None:

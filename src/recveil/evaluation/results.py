@@ -11,6 +11,7 @@ from recveil.evaluation.retained import Measured, RetainedUtility
 from recveil.evaluation.split import Matched
 from recveil.io import Reading
 from recveil.ratings import Ratings
+from recveil.release.coverage import Coverage
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 from recveil.verification.link_posterior import LinkPosterior
@@ -73,6 +74,8 @@ class Evaluation(Reportable):
         The same by the best recommenders, which a recipient cannot know in advance.
     carry_over : CarryOver
     fidelity : Fidelity
+    coverage : Coverage
+        The items and training ratings that the release keeps.
     disclosure : AttackedRelease or None
         The audit's attacks on the release.
     links : LinkPosterior or None
@@ -104,6 +107,7 @@ class Evaluation(Reportable):
     best_retained: RetainedUtility
     carry_over: CarryOver
     fidelity: Fidelity
+    coverage: Coverage
     disclosure: AttackedRelease | None
     links: LinkPosterior | None
     raw_absent: Served | None
@@ -159,7 +163,7 @@ class NominalEvaluation(Reportable):
         best ones.
     lists : NominalLists or None
         None without liked labels.
-    disclosure, links, notes
+    coverage, disclosure, links, notes
         As in `Evaluation`.
     n_users, n_served, n_cells : int
         As in `Evaluation`.
@@ -173,6 +177,7 @@ class NominalEvaluation(Reportable):
     retained: Measured
     best_retained: Measured
     lists: NominalLists | None
+    coverage: Coverage
     disclosure: AttackedRelease | None
     links: LinkPosterior | None
     n_users: int

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from recveil.attacks import AttackTarget
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.coverage import Coverage
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
@@ -402,6 +403,11 @@ class TrainingTable:
         """
         carried = np.count_nonzero(self.support)
         return bool(self.rows.indices.size > _FULL * self.rows.n_users * carried)
+
+    def coverage_of(self, release: "TrainingTable") -> Coverage:
+        """Return the items and ratings of this table that a release keeps."""
+        rows = np.diff(release.rows.indptr), release.sizes, release.n_users
+        return Coverage.of(self.support, release.support, *rows)
 
     def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":
         """Return the same rows with only the marked values."""

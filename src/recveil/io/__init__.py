@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recveil.io.detect.known_formats import FORMATS
-    from recveil.io.ingestion import ReadColumn, Reading, read_ratings, understand
+    from recveil.io.ingestion import ReadColumn, Reading, read, read_ratings, understand
     from recveil.io.inputs import file_at
     from recveil.io.pipes import spooled
     from recveil.io.side_tables import StatedTrust, read_levels, read_trust
@@ -21,6 +21,7 @@ __all__ = [
     "StatedTrust",
     "file_at",
     "frame_table",
+    "read",
     "read_levels",
     "read_ratings",
     "read_table",
@@ -40,6 +41,7 @@ _HOMES = {
     "StatedTrust": "side_tables",
     "file_at": "inputs",
     "frame_table": "tables",
+    "read": "ingestion",
     "read_levels": "side_tables",
     "read_ratings": "ingestion",
     "read_table": "tables",

@@ -248,11 +248,11 @@ def understand(
     Parameters
     ----------
     source : path, Ratings, or data frame
-        A file for `read_ratings`; a table in memory for `Ratings.from_frame`, including data
+        A file for `read`; a table in memory for `Ratings.from_frame`, including data
         frames, sparse matrices and data sets of other libraries; or finished ratings, with all
         other parameters left at their defaults.
     format, scale, duplicates, ..., words
-        As for `read_ratings`.
+        As for `read`.
     k : int, optional
         Group size, given by a caller that publishes. Then nothing is guessed: ambiguous columns are
         rejected here, and the anonymizers reject ends of the scale that too few users gave. Without
@@ -269,7 +269,7 @@ def understand(
     UnknownOrderError
         With `k`, if the column of users is ambiguous.
     RecveilError
-        As `read_ratings`.
+        As `read`.
 
     Examples
     --------
@@ -320,6 +320,8 @@ def _understand(
     drop_off_scale = reading.get("drop_off_scale", False)
     layout_given = {**layout._asdict(), "wide": layout.wide or None, "format": format}
     if isinstance(source, Ratings):
+        if scale is not None and not (_is_coded(scale) or _is_coded(source.scale)):
+            source, scale = source.with_scale(scale), None
         values_given: dict[str, object] = {"scale": scale, "drop_off_scale": drop_off_scale or None}
         values_given |= {"time_format": time_format, "likes": feedback.likes or None}
         values_given |= {"counts": feedback.counts, "words": feedback.words or None}
@@ -368,21 +370,30 @@ def _understand(
     return replace(result, notes=(*notes, *result.notes), layout=file_notes, format=detected)
 
 
-def read_ratings(
-    path: str | PathLike[str], *, times: bool = True, **reading: Unpack[ReadingOptions]
+def _is_coded(scale: RatingScale) -> bool:
+    """Return whether values are no plain numbers: codes of labels, or likes."""
+    return bool(scale.labels) or scale.unary
+
+
+def read(
+    source: str | PathLike[str] | Ratings | Any,
+    *,
+    times: bool = True,
+    **reading: Unpack[ReadingOptions],
 ) -> Ratings:
-    r"""Read a file of ratings, packed or not.
+    r"""Read ratings from a file, packed or not, or from a table in memory.
 
     Parameters
     ----------
-    path : str or path
+    source : path, data frame, matrix or Ratings
         The file, a folder or pattern of part files, the folder of the Netflix Prize, a pipe, "-"
         for standard input, or the address of a database (``sqlite:///shop.db``,
-        ``postgresql://host/shop``) or of a remote file (``s3://bucket/ratings.csv``).
+        ``postgresql://host/shop``) or of a remote file (``s3://bucket/ratings.csv``); or a table
+        that `Ratings.from_frame` takes.
     format : str, optional
         A key of `FORMATS`; detected from the content if not given.
-    scale : RatingScale, optional
-        Inferred from the ratings if not given.
+    scale : RatingScale, str or tuple, optional
+        Such as "1:5:1" or ``(1, 5, 1)``; inferred from the ratings if not given.
     duplicates : {"error", "last", "mean"}
         What to do if a user rates an item more than once: raise, keep the latest rating (the last
         row, without times), or take the mean.
@@ -446,18 +457,21 @@ def read_ratings(
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "ratings.dat")
     ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
-    ...     read_ratings(path)
+    ...     read(path)
     Ratings(1 user × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
     """
-    reject_unknown_keywords("read_ratings", reading, "k", "user_files", "times")
-    found = _understand(path, times=times, **reading)
+    reject_unknown_keywords("read", reading, "k", "user_files", "times")
+    found = _understand(source, times=times, **reading)
     for note in found.notes:
         warnings.warn(note, stacklevel=2)
     return found.ratings
 
 
+read_ratings = read  # its name in recveil 1
+
+
 class _Options(NamedTuple):
-    """Options of `read_ratings` on values."""
+    """Options of `read` on values."""
 
     scale: RatingScale | None
     duplicates: Duplicates

@@ -120,9 +120,11 @@ def path_of(source: str | PathLike[str]) -> Path:
         return Path(source)
     if scheme == "file":
         return local_path(str(source))
+    is_read = scheme in (*NAMES, *SERVICES)
+    remedy = ", or write its table to a file: recveil convert ADDRESS TABLE.parquet" * is_read
     raise RecveilError(
-        f"{source}: verify reads a release folder or a file, and no address; name a path, or write "
-        f"the table to a file, such as CSV, and name that",
+        f"{source}: verify reads a release folder or a file of this machine, and no address; copy "
+        f"it to this machine{remedy}",
         code="input.address",
     )
 

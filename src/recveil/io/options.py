@@ -8,15 +8,15 @@ from recveil.runtime.errors import RecveilError, quoted
 
 if TYPE_CHECKING:
     from recveil.io.columns.feedback import Counts
-    from recveil.ratings import RatingScale
+    from recveil.ratings.rating_scale import ScaleLike
     from recveil.ratings.sorted_rows import Duplicates
 
 
 class ReadingOptions(TypedDict, total=False):
-    """Keywords of `read_ratings`; see there."""
+    """Keywords of `read`; see there."""
 
     format: str | None
-    scale: "RatingScale | None"
+    scale: "ScaleLike | None"
     duplicates: "Duplicates"
     drop_off_scale: bool
     time_format: str | None

@@ -18,7 +18,7 @@ from recveil.io.columns.columns import LIKED, USUAL_NAMES, plain_name
 from recveil.io.detect.known_formats import netflix_files
 from recveil.io.files import naming
 from recveil.io.source import Selection, Source
-from recveil.runtime.errors import RecveilError, listed, quoted, shortened
+from recveil.runtime.errors import RecveilError, first_line_of, listed, quoted, shortened
 from recveil.runtime.memory import (
     MemoryLimitError,
     memory_limit,
@@ -386,10 +386,18 @@ def _joined(parts: Sequence[Part], sources: list[Source]) -> pa.Table:
                     code="input.parts",
                 )
             common = both
-        columns[name] = pa.chunked_array(
-            [chunk for source in sources for chunk in source.table[name].cast(common).chunks],
-            common,
-        )
+        chunks: list[pa.Array] = []
+        for part, source in zip(parts, sources, strict=True):
+            try:
+                chunks += source.table[name].cast(common).chunks
+            except pa.ArrowInvalid as error:  # whole numbers that floats do not keep
+                raise RecveilError(
+                    f"{shortened(part.label, 60)}: its {name}s are whole numbers that the floats "
+                    f"of another part cannot hold ({first_line_of(error)}); write all parts with "
+                    f"the same types",
+                    code="input.parts",
+                ) from None
+        columns[name] = pa.chunked_array(chunks, common)
     return pa.table(columns)
 
 

@@ -23,7 +23,6 @@ from recveil.io.detect.dialect import (
     recognize_wide,
     reject_doubtful_header,
 )
-from recveil.io.detect.file_kinds import reject_binary
 from recveil.io.detect.known_formats import COLUMNAR_FORMATS
 from recveil.io.files import naming
 from recveil.io.formats.delimited import DIALECTS, Dialect, read_delimited, read_records
@@ -442,8 +441,13 @@ def _read_published(path: Path, format: str | None, selection: Selection, layout
     """Read all columns of one published table, for the verifier."""
     if not path.is_dir():
         with naming(path):
-            if of_several(path) is not None:
-                reject_binary(path)
+            several = of_several(path)
+        if several is not None:
+            raise RecveilError(
+                f"{path.name}: {several[1]}, which may hold several tables; write the one of "
+                f"ratings to a file, and verify that: recveil convert FILE TABLE.parquet",
+                code="input.not-a-table",
+            )
     if layout.wide:
         source = _read_wide(path, format, selection.given, layout, None, is_published=True)
     else:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
 from recveil.io import Reading, file_at, understand
 from recveil.io.columns.ids import reject_personal_ids
@@ -12,20 +12,21 @@ from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.methods.base import anonymize_hidden, check_seed, check_users, seed_or_random
+from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random
 from recveil.methods.earlier_releases import Earlier, find_earlier, others
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.size_estimates import Foreseen
 from recveil.methods.synthetic.options import check_n_users
-from recveil.publish.folder import check_form, naming_cost
+from recveil.publish.folder import check_form, naming_cost, naming_spending
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
+from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.method import OF_COUNTS, Method, Option
-from recveil.release.registry import all_methods
+from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
@@ -72,6 +73,7 @@ class AnonymizeOptions(ReleaseOptions, total=False):
     hide_items: bool
     force: bool
     allow_large: bool
+    allow_sparse_coverage: bool
     earlier_release: str | PathLike[str] | None
 
 
@@ -81,7 +83,8 @@ class AnonymizeRequest:
     """What `anonymize` is asked to do; see there for the fields."""
 
     source: Any
-    output: str | PathLike[str]
+    # None for a release in memory
+    output: str | PathLike[str] | None = None
     k: int | None = None
     method: str | None = None
     layout: Layout = "auto"
@@ -90,6 +93,7 @@ class AnonymizeRequest:
     hide_items: bool = False
     force: bool = False
     allow_large: bool = False
+    allow_sparse_coverage: bool = False
     earlier_release: str | PathLike[str] | None = None
     # Options of the method that were given, by name
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -97,7 +101,7 @@ class AnonymizeRequest:
 
     @classmethod
     def of(
-        cls, source: Any, output: str | PathLike[str], **keywords: Unpack[AnonymizeOptions]
+        cls, source: Any, output: str | PathLike[str] | None, **keywords: Unpack[AnonymizeOptions]
     ) -> Self:
         """Sort the keywords of `anonymize` into options of the release, the method and reading.
 
@@ -144,7 +148,7 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
     Examples
     --------
     >>> choose_method(None, 5, {}), choose_method("k-corating", 5, {})
-    ('predictive', 'k-corating')
+    ('sparse', 'k-corating')
     """
     # The guarantee of one class is requested by k; every other one by its own option.
     requested = [each for each in all_methods() if each.selector and options.get(each.selector)]
@@ -170,9 +174,7 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
         raise RecveilError(
             f"expected a guarantee, got none; give one of: {_guarantees()}", code="option.required"
         )
-    return (
-        requested[0].name if requested else next(each.name for each in all_methods() if each.card)
-    )
+    return requested[0].name if requested else DEFAULT.name
 
 
 def _guarantees() -> str:
@@ -195,30 +197,39 @@ def _is_default(name: str, value: Any) -> bool:
 
 def _reject_unexpected(method: Method, chosen: Mapping[str, Any]) -> None:
     """Raise a RecveilError for options that the method does not have."""
-    for other in all_methods():
-        unexpected = [
-            option
-            for option in other.options
-            if option.name in chosen and method.option(option.name) is None
-        ]
-        if unexpected:
-            named = ", ".join(f"{option.name} ({_spelled(option)})" for option in unexpected)
-            raise RecveilError(
-                f"{named}: only for the method {other.name}, but the method is {_named(method)}; "
-                f"drop it, or choose the method {other.name} (--method {other.name})",
-                code="option.unsupported",
-            )
+    unexpected = {name: value for name, value in chosen.items() if method.option(name) is None}
+    if not unexpected:
+        return
+
+    def fit(other: Method) -> tuple[int, int]:
+        options = [(other.option(name), value) for name, value in unexpected.items()]
+        had = [(option, value) for option, value in options if option is not None]
+        return sum(_is_choice(option, value) for option, value in had), len(had)
+
+    closest = max(all_methods(), key=fit)
+    named = [option for option in closest.options if option.name in unexpected]
+    names = [
+        other.name
+        for other in all_methods()
+        if fit(other) == fit(closest) and all(other.option(option.name) for option in named)
+    ]
+    spelled = ", ".join(f"{option.name} ({_spelled(option)})" for option in named)
+    raise RecveilError(
+        f"{spelled}: only for the method{'s' * (len(names) > 1)} {', '.join(names)}, but the "
+        f"method is {_named(method)}; drop it, or choose another method "
+        f"(--method {', --method '.join(names)})",
+        code="option.unsupported",
+    )
+
+
+def _is_choice(option: Option, value: Any) -> bool:
+    return not option.choices or not isinstance(value, str) or value in option.choices
 
 
 def _reject_option_of_another(method: Method, name: str, value: Any) -> None:
     """Raise a RecveilError for an invalid choice, naming the method that knows it."""
     option = method.option(name)
-    if (
-        option is None
-        or not option.choices
-        or not isinstance(value, str)
-        or value in option.choices
-    ):
+    if option is None or _is_choice(option, value):
         return
     for other in all_methods():
         of_other = other.option(name)
@@ -250,8 +261,7 @@ def _spelled(option: Option) -> str:
 
 
 def _named(method: Method) -> str:
-    first = next(known for known in all_methods() if known.card)
-    return f"{method.name}, the default" if method == first else method.name
+    return f"{method.name}, the default" if method is DEFAULT else method.name
 
 
 # The stages; which one takes longest depends on the method and the table.
@@ -261,19 +271,18 @@ _READING, _MAKING, _WRITING = "Reading ratings", "Making a release", "Writing an
 @brief
 @dataclass(frozen=True)
 class Anonymized(Described):
-    """The ratings, the release, its verification and earlier releases of the same users."""
+    """The ratings, the release, its verification, and its figures for the publisher.
+
+    `earlier` has earlier releases of the same users.
+    """
 
     output: Path
     ratings: Ratings
     release: Release
     verification: Verification
     reading: Reading
+    summary: ReleaseSummary
     earlier: tuple[Earlier, ...] = ()
-
-    @property
-    def summary(self) -> ReleaseSummary:
-        """The figures of the release for its publisher."""
-        return summarize(self.release, self.ratings)
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
@@ -316,9 +325,29 @@ class Released(Described):
         return self.verification._facts()
 
 
+@overload
+def anonymize(
+    source: str | PathLike[str] | Ratings | Any,
+    output: None = None,
+    *,
+    on_estimate: Callable[[Expected], object] | None = None,
+    **options: Unpack[AnonymizeOptions],
+) -> Release: ...
+
+
+@overload
 def anonymize(
     source: str | PathLike[str] | Ratings | Any,
     output: str | PathLike[str],
+    *,
+    on_estimate: Callable[[Expected], object] | None = None,
+    **options: Unpack[AnonymizeOptions],
+) -> Anonymized: ...
+
+
+def anonymize(
+    source: str | PathLike[str] | Ratings | Any,
+    output: str | PathLike[str] | None = None,
     *,
     k: int | None = None,
     method: str | None = None,
@@ -328,25 +357,28 @@ def anonymize(
     hide_items: bool = False,
     force: bool = False,
     allow_large: bool = False,
+    allow_sparse_coverage: bool = False,
     earlier_release: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     **options: Unpack[ReleaseOptions],
-) -> Anonymized:
-    r"""Read a file of ratings and write a release of it that is verified to keep its claim.
+) -> Release | Anonymized:
+    r"""Read ratings and make a release of them, in memory or verified and written.
 
     Parameters
     ----------
-    source : path, Ratings, or data frame
-        The ratings, in any format that `recveil.io` reads. In a file without a header, whose
+    source : path, data frame, matrix or Ratings
+        The ratings, in any format that `recveil.read` reads. In a file without a header, whose
         format does not fix their order, `user` and `item` must say which column is which.
-    output : path
-        The folder to publish; its private folder is `output` + ".private".
+    output : path, optional
+        The folder to publish; its private folder is `output` + ".private". Without it, nothing is
+        written: `Release.write` publishes the result.
     k : int, optional
         Minimum number of users who share each published row (or, with "k-corating", its items).
         Give either k or the option of another guarantee, such as epsilon.
     method : str, optional
-        "predictive" (`PredictiveAnonymizer`), the default; "k-corating" (`KCoRater`), or another
-        one that was registered; see `recveil.methods.registry`.
+        "sparse" (`SparseRows`), the default with k; "predictive" (`PredictiveAnonymizer`),
+        "k-corating" (`KCoRater`), or another one that was registered; see
+        `recveil.methods.registry`.
     layout, file_format, force, allow_large
         See `Release.write`.
     earlier_release : path, optional
@@ -354,20 +386,30 @@ def anonymize(
         Releases next to the output are checked automatically.
     seed : int, optional
         Fixes every random choice; drawn from the system by default.
+    allow_sparse_coverage : bool
+        Allow a release that is nearly empty: with fewer than 10 of at least 20 items, or with fewer
+        than 3 ratings for 90 % of the users. With epsilon it is always made, since the queries are
+        spent by then.
     hide_items : bool
         Publish a pseudonym instead of each item's id, in random order; only the private folder has
         the mapping. Attacks often infer it: audit the release.
     on_estimate : callable, optional
-        Called with the size and time estimate: before the work for padded rows, and before writing
-        for others, whose size depends on their groups.
+        Called with the size and time estimate: before the work for sparse and padded rows, and
+        before writing for others, whose size depends on their groups.
     **options
-        Options of the method, documented with their defaults in its class:
-        homogenize, predictor, grouping, round_values, b and l for "predictive", and
+        Options of the method, documented with their defaults in its class: cluster_size for
+        "sparse"; homogenize, predictor, grouping, round_values, b and l for "predictive", and
         `privacy_levels` as a file with the columns user_id and k, in which users who are missing
         have the level `k`, or as a rule for `levels_by_rule`; fill, grouping, round_fills and
         protect for "k-corating", and `trust` as a file of users' trust statements. And options of
         reading, passed to `understand`: format, scale, duplicates, drop_off_scale, and names or
         places of columns.
+
+    Returns
+    -------
+    Release or Anonymized
+        The release; with `output`, what was read, made and verified, with the release as its
+        `release`.
 
     Raises
     ------
@@ -381,14 +423,14 @@ def anonymize(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from recveil.ratings import RatingScale
+    >>> from recveil.datasets import generate
     >>> with TemporaryDirectory() as folder:
     ...     source, output = Path(folder, "ratings.csv"), Path(folder, "release")
-    ...     rows = "1,8,5 1,9,4 2,8,5 3,9,1 4,9,1 4,8,2 5,8,4 6,9,2".split()
-    ...     _ = source.write_text("\n".join(["user,item,rating", *rows]))
-    ...     made = anonymize(source, output, k=3, seed=1, scale=RatingScale(1, 5, 1))
-    ...     made.verification.k_achieved
-    3
+    ...     _ = generate(source, users=80, items=40, ratings=900)
+    ...     release = anonymize(source, k=5, seed=1)
+    ...     made = anonymize(source, output, k=5, seed=1)
+    >>> release.k, made.verification.k_achieved
+    (5, 5)
     """
     request = AnonymizeRequest.of(
         source,
@@ -401,14 +443,23 @@ def anonymize(
         hide_items=hide_items,
         force=force,
         allow_large=allow_large,
+        allow_sparse_coverage=allow_sparse_coverage,
         earlier_release=earlier_release,
         **options,
     )
-    with parts("Anonymizing", {_READING: 1, _MAKING: 1, _WRITING: 1}) as begin:
+    with (
+        naming_spending(),
+        parts("Anonymizing", {_READING: 1, _MAKING: 1, _WRITING: 1}) as begin,
+    ):
         begin(_READING)
         ready = prepare(request, on_estimate)
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
+        summary = summarize(release, ready.ratings)
+        if not allow_sparse_coverage:
+            _reject_nearly_empty(summary)
+        if output is None:
+            return release
         with naming_cost(release.published.claim):
             if ready.expected is None and release.published.expect is not None:
                 expected = release.published.expect(layout, file_format)
@@ -419,7 +470,26 @@ def anonymize(
                 output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
             )
     earlier = tuple(others(list(ready.earlier), Path(output)))
-    return Anonymized(Path(output), ready.ratings, release, verification, ready.reading, earlier)
+    return Anonymized(
+        Path(output), ready.ratings, release, verification, ready.reading, summary, earlier
+    )
+
+
+def _reject_nearly_empty(summary: ReleaseSummary) -> None:
+    """Raise for a release from which next to nothing can be learned.
+
+    With epsilon the queries are spent by now: such a release is made, with a warning.
+    """
+    coverage, claim = summary.coverage, summary.published.claim
+    if coverage is None or claim.epsilon is not None or not coverage.is_nearly_empty:
+        return
+    raise RecveilError(
+        f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
+        f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
+        f"{FEWEST_RATINGS} ratings; lower k (--k), take a longer period, or give "
+        f"allow_sparse_coverage (--allow-sparse-coverage)",
+        code="release.nearly-empty",
+    )
 
 
 @brief
@@ -473,14 +543,18 @@ def prepare(
     check_form(request.layout, request.file_format)
     check_layout(maker.method, request.layout)
     check_n_users(options, request.layout, allow_large=request.allow_large)
-    require_path("a release", is_output=True, output=request.output)
-    output = Path(request.output)
+    if request.output is None:
+        _reject_written(request)
+    else:
+        require_path("a release", is_output=True, output=request.output)
     if request.earlier_release is not None:
         require_path("a release folder", earlier_release=request.earlier_release)
     files = _files(maker, options)
     reject_two_standard_inputs(source=source, **files)
-    check_target(output, force=request.force, is_dry=is_dry)  # before the work
-    reject_within(source, output)
+    output = None if request.output is None else Path(request.output)
+    if output is not None:
+        check_target(output, force=request.force, is_dry=is_dry)  # before the work
+        reject_within(source, output)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     # Published rows have no timestamps, so invalid ones are not an error.
     reading = understand(source, times=False, k=k, user_files=user_files, **request.reading)
@@ -490,7 +564,7 @@ def prepare(
         reject_personal_ids(ratings.items, can_hide=_can_hide(maker.method))
     _reject_feedback(maker, ratings, is_secret=is_secret)
     # Before the work, since a release in the same place is replaced.
-    earlier = find_earlier(ratings.users, output, request.earlier_release)
+    earlier = [] if output is None else find_earlier(ratings.users, output, request.earlier_release)
     for name, read in maker.read.items():
         if name in options:
             options[name] = read(options[name], ratings, k or 0)
@@ -500,12 +574,25 @@ def prepare(
     expected = None
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, options, request.layout, request.file_format)
-    if expected is not None and isinstance(k, int):
-        takes = {"takes_likes": maker.method.takes_likes}
-        takes["takes_unordered"] = maker.method.takes_unordered
-        check_users(ratings, k, **takes)  # an error should come before the estimate
+    check = getattr(anonymizer, "check", None)  # custom methods may have none
+    if check is not None:
+        check(ratings)  # an error should come before the estimate
+    if expected is not None:
         check_size(request, expected, on_estimate)
     return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier))
+
+
+def _reject_written(request: AnonymizeRequest) -> None:
+    """Raise a RecveilError for options of writing without an output."""
+    idle = {"layout": request.layout != "auto", "file_format": request.file_format != "parquet"}
+    idle |= {"force": request.force, "allow_large": request.allow_large}
+    idle |= {"earlier_release": request.earlier_release is not None}
+    if names := [name for name, is_set in idle.items() if is_set]:
+        raise RecveilError(
+            f"{', '.join(names)}: given without an output, so nothing is written; give output, or "
+            f"pass this to the write method of the release",
+            code="option.required",
+        )
 
 
 def check_size(
@@ -514,8 +601,9 @@ def check_size(
     on_estimate: Callable[[Expected], object] | None = None,
 ) -> None:
     """Pass the estimate to the callback; raise a RecveilError if the release is too large."""
-    parent = Path(request.output).absolute().parent
-    reject_too_large(expected, parent, request.layout, allow_large=request.allow_large)
+    if request.output is not None:
+        parent = Path(request.output).absolute().parent
+        reject_too_large(expected, parent, request.layout, allow_large=request.allow_large)
     if on_estimate is not None:
         on_estimate(expected)
 
@@ -694,16 +782,13 @@ def dry_run(
     >>> with TemporaryDirectory() as folder:
     ...     estimate = dry_run(ratings, Path(folder, "out"), k=5)
     ...     estimate.foreseen.groups, estimate.foreseen.expected.n_values
-    (10, 290)
+    (10, 389)
     >>> estimate.sentences()[0]
-    'Would publish 50 users in at most 10 groups of at least 5 (predictive).'
+    'Would publish 50 users in at most 10 groups of at least 5 (sparse).'
     """
     request = AnonymizeRequest.of(source, output, **options)
     ready = prepare(request, is_dry=True)
     ratings, maker = ready.ratings, ready.maker
-    check = getattr(ready.anonymizer, "check", None)  # custom methods may have none
-    if check is not None:
-        check(ratings)
     foreseen = None
     if maker.foresee is not None:
         foreseen = maker.foresee(

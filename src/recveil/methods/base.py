@@ -1,31 +1,83 @@
 """Checks, seeds and release assembly that all anonymizers share, and pseudonyms for items."""
 
 import secrets
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
+from recveil.io import read, understand
 from recveil.publish import Release
 from recveil.publish.size_estimate import Expected
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.rating_scale import ScaleLike
 from recveil.ratings.ratings import PUBLISHED, reject_doubts, reject_likes, reject_unordered
 from recveil.release.claim import Claim
 from recveil.release.method import HIDDEN_ITEMS
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, Records, fresh_prefix, pseudonyms
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Private, Published
-from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.errors import RecveilError, describe_count, shortened
+from recveil.runtime.safe_repr import BriefParameters
 from recveil.verification.rater_ids import search_ratings
 
 # Published values have ten decimals.
 FINEST_STEP, _LARGEST = 1e-9, 1e12
 
 Blocks = Callable[[], Iterator[Records]]
+
+
+class BaseAnonymizer(BriefParameters, BaseEstimator):
+    """An estimator with checked parameters, whose `anonymize` takes any table.
+
+    `repr` shows every parameter that is not the default; of values per user only their number, and
+    of a seed, which is private, that it is set.
+    """
+
+    # False where no release with a seed is written, so that it may be shown.
+    _seed_is_private = True
+
+    def check_options(self) -> None:
+        """Raise a RecveilError for parameters that are invalid for any ratings."""
+        check_seed(getattr(self, "seed", None))
+
+    def _read(self, source: Any, scale: ScaleLike | None = None) -> Ratings:
+        """Return ratings of any table for `anonymize`; unclear columns are rejected."""
+        if isinstance(source, Ratings):
+            return source if scale is None else read(source, scale=scale)
+        # Published rows have no timestamps, so invalid ones are not an error.
+        k = getattr(self, "k", None)
+        reading = understand(source, times=False, k=None if k is None else int(k), scale=scale)
+        for note in reading.notes:
+            warnings.warn(note, stacklevel=3)
+        return reading.ratings
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        private = "seed" if self._seed_is_private else ""
+        shown = [
+            f"{name}={'<private>' if name == private else _shown(value, name)}"
+            for name, parameter in signature(type(self)).parameters.items()
+            if not _is_same(value := getattr(self, name), parameter.default)
+        ]
+        return shortened(f"{type(self).__name__}({', '.join(shown)})", N_CHAR_MAX)
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _shown(value: Any, name: str) -> str:
+    """Return a parameter as written, or the number of values of a table or a list."""
+    is_ours = type(value).__module__.startswith("recveil.")
+    is_data = hasattr(value, "__len__") and not isinstance(value, str)
+    return f"<{len(value)} values>" if is_data and not is_ours and name != "scale" else repr(value)
 
 
 def check_seed(seed: int | None) -> None:

@@ -23,6 +23,7 @@ from recveil.clustering.base import Grouping
 from recveil.clustering.level_gather import LevelGrouping
 from recveil.predict import FunkSVD, ItemMean, Padder, Predictor
 from recveil.release.method import CUSTOM_SUFFIX
+from recveil.release.specs.predictive import SPARK_GROUPING, SPARK_PREDICTOR
 from recveil.runtime.errors import RecveilError
 
 # How to make each from a seed, which a mean does not need.
@@ -85,20 +86,26 @@ def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: i
                 f"such as KGather(min_size={k}), or one of {', '.join(GROUPINGS)}",
                 code="argument.type",
             )
+        if levels is None and isinstance(choice, LevelGrouping):
+            raise _needs_levels(type(choice).__name__, ", ".join(GROUPINGS))
         return clone(choice)
     known: Mapping[str, Callable[..., object]] = GROUPINGS if levels is None else LEVEL_GROUPINGS
     name = next(iter(known)) if choice is None else choice
     if name not in known:
         names = ", ".join(known)
         if name in LEVEL_GROUPINGS:
-            raise RecveilError(
-                f"grouping {name!r}: it needs privacy_levels (--privacy-levels); give them, or one "
-                f"of {names}",
-                code="option.required",
-            )
+            raise _needs_levels(name, names)
         when = "" if levels is None else " with privacy_levels (--privacy-levels)"
         raise RecveilError(f"grouping {name!r}: expected one of {names}{when}", code="option.value")
     return known[name](min_size=k if levels is None else int(levels.max()), random_state=seed)
+
+
+def _needs_levels(name: str, others: str) -> RecveilError:
+    return RecveilError(
+        f"grouping {name!r}: it needs privacy_levels (--privacy-levels); give them, or one of "
+        f"{others}",
+        code="option.required",
+    )
 
 
 def _kind(choice: Any) -> str:
@@ -128,6 +135,8 @@ def component_name(part: Any) -> str:
     usual: list[type[Any]] = [FunkSVD, ItemMean, *GROUPINGS.values(), *LEVEL_GROUPINGS.values()]
     ours = {made.__name__: made for made in usual}
     name = type(part).__name__
+    if name in (SPARK_PREDICTOR, SPARK_GROUPING):
+        return name + CUSTOM_SUFFIX
     if name not in ours:
         return name
     is_custom = type(part) is not ours[name] or _chosen(part) != _chosen(ours[name]())

@@ -29,11 +29,12 @@ from recveil.methods.nominal.anonymizer import NominalAnonymizer, expect_nominal
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, value_step
 from recveil.methods.release_summary import (
     CoRatedSummary,
+    PredictiveSummary,
+    PublishedCounts,
     ReleaseSummary,
+    SparseSummary,
     Summary,
     SyntheticSummary,
-    summarize_predictive,
-    summarize_sparse,
 )
 from recveil.methods.size_estimates import (
     Foreseen,
@@ -157,6 +158,7 @@ Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
+    "allow_sparse_coverage",
     *("dry_run", "on_estimate", "json", "options", "times", "user_files"),
     *ReadingOptions.__annotations__,
 }
@@ -176,7 +178,7 @@ class Maker:
     expect: Callable[[Ratings, int, Options, str, str], Expected | None] | None = None
     foresee: Callable[[Ratings, int | None, Options, str, str], Foreseen] | None = None
     # Figures for the publisher, or sentences of a registered method
-    summarize: Callable[[Sides, Ratings], Summary] = lambda _, __: None
+    summarize: Callable[[Sides, Ratings, PublishedCounts], Summary] = lambda *_: None
     is_secret: Callable[[Options], bool] = lambda _: False
     sample: Callable[[Manifest, pa.Table, int, np.random.Generator], Iterator[Records]] | None = (
         None
@@ -251,7 +253,9 @@ _MAKERS: dict[str, Maker] = {
             check=_reject_idle_b,
             expect=_expect_predictive,
             foresee=foresee_predictive,
-            summarize=summarize_predictive,
+            summarize=lambda release, ratings, _: PredictiveSummary.of(
+                release, ratings.n_users, int(ratings.support.max())
+            ),
         ),
         Maker(
             method=K_CORATING,
@@ -260,7 +264,7 @@ _MAKERS: dict[str, Maker] = {
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             user_files={"trust": "trust"},
             foresee=foresee_k_corating,
-            summarize=lambda release, ratings: CoRatedSummary.of(release, ratings.n_ratings),
+            summarize=lambda release, ratings, _: CoRatedSummary.of(release, ratings.n_ratings),
         ),
         Maker(
             method=SYNTHETIC,
@@ -272,7 +276,7 @@ _MAKERS: dict[str, Maker] = {
             },
             check=check_synthetic_options,
             foresee=foresee_synthetic,
-            summarize=lambda release, _: SyntheticSummary.of(release),
+            summarize=lambda release, *_: SyntheticSummary.of(release),
             is_secret=needs_secret_noise,
             sample=sample_users,
         ),
@@ -282,7 +286,9 @@ _MAKERS: dict[str, Maker] = {
             again=sparse_again,
             expect=_expect_sparse,
             foresee=foresee_sparse,
-            summarize=summarize_sparse,
+            summarize=lambda release, ratings, counts: SparseSummary.of(
+                release, counts.items, ratings.support
+            ),
         ),
         Maker(
             NOMINAL,
@@ -316,7 +322,7 @@ def forget(maker: Maker) -> None:
 
 
 def method_names() -> tuple[str, ...]:
-    """Return the names of the methods whose releases can be written, the default first.
+    """Return the names of the methods whose releases can be written.
 
     Examples
     --------
@@ -372,9 +378,9 @@ def sampler_of(
 def summarize(release: Sides, ratings: Ratings) -> ReleaseSummary:
     """Return the figures of a release for its publisher."""
     published = release.published
-    return ReleaseSummary(
-        published, _maker(method_of(published.settings)).summarize(release, ratings)
-    )
+    counts = PublishedCounts.of(release, ratings)
+    figures = _maker(method_of(published.settings)).summarize(release, ratings, counts)
+    return ReleaseSummary(published, figures, counts.coverage(ratings, published.n_users))
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from recveil.methods.predictive.diversity import DiversityCost
 from recveil.ratings import Ratings
+from recveil.release.coverage import Coverage
 from recveil.release.exact_ratings import ExactRatings
 from recveil.release.sides import Published, Sides
 from recveil.release.specs.sparse import MIN_CLUSTER
@@ -96,22 +97,39 @@ class ReleaseSummary(NamedTuple):
 
     published: Published
     figures: Summary
+    # None where the rows are not in memory
+    coverage: Coverage | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"": self.published.settings["method"]}
 
 
-def summarize_predictive(release: Sides, ratings: Ratings) -> PredictiveSummary:
-    """Summarize predictive anonymization."""
-    return PredictiveSummary.of(release, ratings.n_users, int(ratings.support.max()))
+@brief
+class PublishedCounts(NamedTuple):
+    """Item counts of a release on the table's items, and the length of each row."""
 
+    items: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    sizes: NDArray[np.int64]
 
-def summarize_sparse(release: Sides, ratings: Ratings) -> SparseSummary:
-    """Summarize sparse rows, whose items may be hidden and reordered."""
-    place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
-    at = np.array([place_of[item] for item in release.items.tolist()], np.int64)
-    counts = np.zeros(ratings.n_items)
-    for block in release.published.blocks():
-        sizes = np.repeat(block.sizes, np.diff(block.indptr))
-        counts += np.bincount(at[block.indices], weights=sizes, minlength=ratings.n_items)
-    return SparseSummary.of(release, counts, ratings.support)
+    @classmethod
+    def of(cls, release: Sides, ratings: Ratings) -> "PublishedCounts":
+        """Count in one pass over the rows, whose items may be hidden and reordered."""
+        place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
+        # Items of a public catalogue may have no rating.
+        at = np.array(
+            [place_of.get(item, -1) for item in release.original_items.tolist()], np.int64
+        )
+        counts, lengths, sizes = np.zeros(ratings.n_items + 1), [], []
+        for block in release.published.blocks():
+            lengths.append(np.diff(block.indptr))
+            sizes.append(block.sizes)
+            weights = np.repeat(block.sizes, lengths[-1])
+            places = at[block.indices] % counts.size  # the last one is that of unrated items
+            counts += np.bincount(places, weights=weights, minlength=counts.size)
+        return cls(counts[:-1], np.concatenate(lengths), np.concatenate(sizes))
+
+    def coverage(self, ratings: Ratings, n_users: int) -> Coverage:
+        """Compare them with the table."""
+        rows = self.lengths, self.sizes, n_users
+        return Coverage.of(ratings.support, self.items, *rows)

@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, NoReturn, Protocol, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -233,14 +234,60 @@ def naming_cost(claim: Claim) -> Iterator[None]:
         if claim.ledger is None or claim.delta is None:
             raise
         spent = claim.ledger
-        cost = cost_of_rerun(spent, claim.delta, spent.mu, spent.threshold_delta)
-        if not isinstance(error, RecveilError):
-            add_note(error, cost)
-            raise
-        if cost in str(error):
-            raise
-        kind = MachineError if is_of_machine(error) else RecveilError
-        raise kind(f"{error}; {cost}") from error
+        _raise_with(error, cost_of_rerun(spent, claim.delta, spent.mu, spent.threshold_delta))
+
+
+class _Spending:
+    """The cost of the queries that were answered within a block; "" before the first one."""
+
+    def __init__(self) -> None:
+        self.describe: Callable[[], str] = lambda: ""
+
+
+# Those of the blocks that a thread is in.
+_SPENDING: ContextVar[tuple[_Spending, ...]] = ContextVar("spending", default=())
+
+
+def record_spending(describe: Callable[[], str]) -> None:
+    """Record how to describe the cost of the queries that follow, for `naming_spending`."""
+    for each in _SPENDING.get():
+        each.describe = describe
+
+
+@contextmanager
+def naming_spending() -> Iterator[None]:
+    """Add the epsilon that queries within the block spent to whatever ends it.
+
+    Unlike `naming_cost`, it begins before the first query, so a signal cannot arrive between the
+    last answer and it.
+
+    Examples
+    --------
+    >>> with naming_spending():
+    ...     record_spending(lambda: "this run spent epsilon 3")
+    ...     raise RecveilError("standard output: cannot be written; redirect it")
+    Traceback (most recent call last):
+    ...
+    recveil.RecveilError: standard output: cannot be written; redirect it; this run spent epsilon 3
+    """
+    spending = _Spending()
+    entered = _SPENDING.set((*_SPENDING.get(), spending))
+    try:
+        yield
+    except BaseException as error:
+        _raise_with(error, spending.describe())
+    finally:
+        _SPENDING.reset(entered)
+
+
+def _raise_with(error: BaseException, cost: str) -> NoReturn:
+    """Raise an error again, with a cost in its message, or as a note of any other exception."""
+    if not isinstance(error, RecveilError) and cost:
+        add_note(error, cost)
+    if not isinstance(error, RecveilError) or cost in str(error):
+        raise error
+    kind = MachineError if is_of_machine(error) else RecveilError
+    raise kind(f"{error}; {cost}", code=error.code) from error
 
 
 def _stage(

@@ -2,11 +2,13 @@
 
 import operator
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from importlib import import_module
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +16,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.io.columns.ids import reject_personal_ids
-from recveil.io.pipes import require_path
-from recveil.publish.folder import naming_cost, write_release
+from recveil.io.pipes import require_path, temporary_folder
+from recveil.publish.folder import naming_cost, tables, write_release
+from recveil.ratings.arrow_columns import import_optional
+from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import as_numbers, read_rows, reading_release, record_starts
@@ -24,54 +28,42 @@ from recveil.release.sides import FileFormat, Layout, Sides
 from recveil.runtime.errors import RecveilError, shortened
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.safe_repr import brief
-from recveil.verification import Verification
+from recveil.verification import Verification, verify
 
 # Copies of the rows in memory: as read, and as returned.
 _COPIES = 2
 
 
-@brief
-class ReleaseFolder:
-    """The published side of a release, read from its folder.
+class PublishedRows(ABC):
+    """The published rows of a release as a table of any library; see `ReleaseFolder`.
 
-    It implements the Arrow interface, so any library that reads Arrow accepts it. The private
-    folder is never read.
-
-    Parameters
-    ----------
-    folder : path
-        The published folder.
-
-    Raises
-    ------
-    RecveilError
-        If it is no release, or one unknown to this version of recveil.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from recveil.methods import PredictiveAnonymizer
-    >>> from recveil.ratings import Ratings, RatingScale
-    >>> scale = RatingScale(1, 5, 1)
-    >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [4, 2, 5, 1], scale=scale)
-    >>> release = PredictiveAnonymizer(2, seed=1).anonymize(ratings)
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = release.write(Path(folder, "out"))
-    ...     written = ReleaseFolder(Path(folder, "out"))
-    ...     table, rows = written.to_arrow(), written.to_csr(per_user=True)
-    >>> table.column_names, rows.shape
-    (['user_id', 'item_id', 'rating', 'group_size'], (4, 1))
+    It implements the Arrow interface, so any library that reads Arrow accepts it.
     """
 
-    def __init__(self, folder: str | PathLike[str]) -> None:
-        require_path("a release folder", folder=folder)
-        self._folder = Path(folder).resolve()  # its name is needed, and "." has none
-        self.manifest: Manifest = known_manifest(self._folder)
+    manifest: Manifest
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        """The folder's name."""
-        return self._folder.name
+        """Its name in messages."""
+
+    @abstractmethod
+    def _row_tables(self) -> Iterator[pa.Table]:
+        """Yield the published rows; each record is in one table."""
+
+    @abstractmethod
+    def open_folder(self) -> AbstractContextManager[Path]:
+        """Return a context with its published folder, a temporary one if it is in memory."""
+
+    @property
+    def claim(self) -> Claim:
+        """What the release promises."""
+        return self.manifest.claim
+
+    @property
+    def k(self) -> int:
+        """The smallest number of users who share a published row, as claimed."""
+        return self.claim.k
 
     def to_arrow(self, *, per_user: bool = False) -> pa.Table:
         """Return the published rows: user_id, item_id, rating, and further columns of the layout.
@@ -96,12 +88,12 @@ class ReleaseFolder:
 
     def to_pandas(self, *, per_user: bool = False) -> Any:
         """Return the same as a pandas data frame; pandas must be installed."""
-        _import("pandas")
+        import_optional("pandas")
         return self.to_arrow(per_user=per_user).to_pandas()
 
     def to_polars(self, *, per_user: bool = False) -> Any:
         """Return the same as a polars data frame; polars must be installed."""
-        return _import("polars").from_arrow(self.to_arrow(per_user=per_user))
+        return import_optional("polars").from_arrow(self.to_arrow(per_user=per_user))
 
     def to_csr(self, *, per_user: bool = False) -> sparse.csr_array:
         """Return the values as a scipy matrix, float64, with one row per id of `ids`.
@@ -152,8 +144,8 @@ class ReleaseFolder:
         """Yield the rows; raise a RecveilError before they exceed the memory limit."""
         repeated = per_user and self.manifest.in_groups
         first, n_bytes = 0, 0
-        for table in read_rows(self._folder, self.manifest):
-            with reading_release(self._folder):
+        for table in self._row_tables():
+            with reading_release(self.name):
                 starts = record_starts(table)
                 sizes = np.ones(starts.size - 1, np.int64)
                 if repeated:
@@ -218,16 +210,59 @@ class ReleaseFolder:
         }
 
 
-def _import(package: str) -> Any:
-    """Import an optional dependency."""
-    try:
-        return import_module(package)
-    except ImportError:
-        raise RecveilError(
-            f"{package} is not installed; install it (pip install {package}), or call to_arrow(), "
-            f"which needs no other package",
-            code="dependency.missing",
-        ) from None
+@brief
+class ReleaseFolder(PublishedRows):
+    """The published side of a release, read from its folder.
+
+    It implements the Arrow interface, so any library that reads Arrow accepts it. The private
+    folder is never read.
+
+    Parameters
+    ----------
+    folder : path
+        The published folder.
+
+    Raises
+    ------
+    RecveilError
+        If it is no release, or one unknown to this version of recveil.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.methods import PredictiveAnonymizer
+    >>> from recveil.ratings import Ratings, RatingScale
+    >>> scale = RatingScale(1, 5, 1)
+    >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [4, 2, 5, 1], scale=scale)
+    >>> release = PredictiveAnonymizer(2, seed=1).anonymize(ratings)
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = release.write(Path(folder, "out"))
+    ...     written = ReleaseFolder(Path(folder, "out"))
+    ...     table, rows = written.to_arrow(), written.to_csr(per_user=True)
+    >>> table.column_names, rows.shape
+    (['user_id', 'item_id', 'rating', 'group_size'], (4, 1))
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        require_path("a release folder", folder=folder)
+        self._folder = Path(folder).resolve()  # its name is needed, and "." has none
+        self.manifest: Manifest = known_manifest(self._folder)
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._folder.name
+
+    def verify(self) -> Verification:
+        """Check whether the folder keeps its claim; see `recveil.verify`."""
+        return verify(self._folder)
+
+    def open_folder(self) -> AbstractContextManager[Path]:
+        """Return a context with the published folder."""
+        return nullcontext(self._folder)
+
+    def _row_tables(self) -> Iterator[pa.Table]:
+        return read_rows(self._folder, self.manifest)
 
 
 def _values(column: pa.ChunkedArray) -> NDArray[Any]:
@@ -238,8 +273,75 @@ def _distinct(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(np.sort(_values(pa.chunked_array([column.unique()]))))
 
 
-class Release(Sides):
-    """Anonymized ratings: `published` for recipients, `private` for the publisher."""
+# The calls that replace those of other libraries.
+_CALLS = {
+    "save": "write(folder)",
+    "to_csv": "write(folder, file_format='csv')",
+    "to_parquet": "write(folder)",
+    "to_numpy": "to_csr()",
+    "shape": "to_csr().shape",
+}
+
+
+class Release(Sides, PublishedRows):
+    """A release in memory: `published` for recipients, `private` for the publisher.
+
+    `to_arrow`, `to_pandas`, `to_polars` and `to_csr` return the rows that `write` would publish in
+    its usual layout, and nothing of the private side. Only `write` publishes them: it first
+    verifies that they keep the claim. It cannot be pickled, since it holds who is in which row.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from recveil.datasets import make_ratings
+    >>> from recveil.methods import SparseRows
+    >>> release = SparseRows(k=5, seed=1).anonymize(make_ratings(50, 30, 400, seed=1))
+    >>> release
+    Release(sparse rows, claim: identical-rows, k: 5, users: 50, items: 30, scale: 1:5:1)
+    >>> release.to_arrow().num_rows, release.to_csr().shape, release.verify().holds
+    (400, (50, 24), True)
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = release.write(Path(folder, "out"))
+    ...     Release.read(Path(folder, "out")).k
+    5
+    """
+
+    name = "the release"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Name the right call for those of other libraries."""
+            call = f"; call {_CALLS[name]}" if name in _CALLS else ""
+            raise AttributeError(f"a Release has no attribute {name!r}{call}")
+
+    @property
+    def manifest(self) -> Manifest:  # type: ignore[override]
+        """The description that would be published, without the counts of written rows."""
+        counts = {"users": self.published.n_users}
+        return replace(Manifest.of(self.published), counts=counts)
+
+    def verify(self) -> Verification:
+        """Write the release to a temporary folder and verify it there.
+
+        Raises
+        ------
+        RecveilError
+            If it cannot be published; see `write`.
+        """
+        with temporary_folder() as folder:
+            return self.write(folder / "release", allow_large=True)
+
+    @contextmanager
+    def open_folder(self) -> Iterator[Path]:
+        """Write both sides to a temporary folder for the time of a block, as `write` does."""
+        with temporary_folder() as folder:
+            self.write(folder / "release", allow_large=True)
+            yield folder / "release"
+
+    def _row_tables(self) -> Iterator[pa.Table]:
+        blocks, in_groups = self.published.blocks(), self.manifest.in_groups
+        return (table for table, _ in tables(self.published, blocks, in_groups=in_groups))
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> ReleaseFolder:

@@ -3,13 +3,14 @@
 import itertools
 from binascii import hexlify
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from recveil.runtime.errors import describe_count
+from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.memory import reject_beyond_limit
 
 _AT_ONCE = 64
@@ -259,3 +260,15 @@ def holds_uuids(column: pa.ChunkedArray) -> bool:
 
 def _each(column: pa.ChunkedArray, change: Any, kind: pa.DataType) -> pa.ChunkedArray:
     return pa.chunked_array([change(part) for part in column.chunks], kind)
+
+
+def import_optional(package: str) -> Any:
+    """Import a package of other data frames, or raise a RecveilError."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise RecveilError(
+            f"{package} is not installed; install it (pip install {package}), or call to_arrow(), "
+            f"which needs no other package",
+            code="dependency.missing",
+        ) from None

@@ -464,14 +464,35 @@ def distinct(values: ArrayLike) -> NDArray[np.float64]:
     return np.unique(pc.unique(pa.array(numbers.ravel())).to_numpy().astype(np.float64))
 
 
-def require_scale(scale: object) -> None:
-    """Raise a RecveilError for a scale argument that is not a RatingScale."""
-    if scale is not None and not isinstance(scale, RatingScale):
-        raise RecveilError(
-            f"scale is {quoted(scale)}; expected a RatingScale, such as RatingScale(1, 5, 1) or "
-            f"RatingScale.parse('1:5:1')",
-            code="argument.type",
-        )
+def scale_of(scale: "ScaleLike | None") -> RatingScale | None:
+    """Return a scale that is given as one, as text or as a tuple; None for none.
+
+    Raises
+    ------
+    RecveilError
+        For anything else, and for numbers that are no scale.
+
+    Examples
+    --------
+    >>> scale_of("1:5:1") == scale_of((1, 5, 1)) == RatingScale(1, 5, 1)
+    True
+    """
+    if scale is None or isinstance(scale, RatingScale):
+        return scale
+    if isinstance(scale, str):
+        return RatingScale.parse(scale)
+    if isinstance(scale, tuple | list) and len(scale) in (2, 3):
+        try:
+            return RatingScale(*scale)
+        except RecveilError:
+            raise
+        except (TypeError, ValueError):
+            pass
+    raise RecveilError(
+        f"scale is {quoted(scale)}; expected LOW:HIGH:STEP, such as '1:5:1', the same as a tuple, "
+        f"(1, 5, 1), or a RatingScale",
+        code="argument.type",
+    )
 
 
 def reject_off_scale(
@@ -513,6 +534,9 @@ def _shortest(number: float) -> float:
     """Undo the conversion to float32, in which 0.1 becomes 0.10000000149."""
     return float(str(np.float32(number)))
 
+
+# All ways to give a scale: as one, as LOW:HIGH:STEP, or as a tuple of these numbers.
+ScaleLike = RatingScale | str | Sequence[float | None]
 
 # The scale of likes. Code that needs a range must check `unary` first: the range is 0, with one
 # level.

@@ -10,15 +10,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.ratings.arrow_columns import written_out
+from recveil.ratings.arrow_columns import import_optional, written_out
 from recveil.ratings.rating_scale import (
     LIKES,
     Locate,
     RatingScale,
+    ScaleLike,
     all_ratings,
     distinct,
     published_values,
     reject_off_scale,
+    scale_of,
 )
 from recveil.ratings.sorted_rows import Duplicates, first_fall
 from recveil.runtime.errors import RecveilError, describe_count, quoted
@@ -76,13 +78,19 @@ class Ratings:
     def __init__(
         self,
         users: ArrayLike,
-        items: ArrayLike,
-        indptr: ArrayLike,
-        indices: ArrayLike,
-        values: ArrayLike,
-        days: ArrayLike | None,
-        scale: RatingScale,
+        items: ArrayLike | None = None,
+        indptr: ArrayLike | None = None,
+        indices: ArrayLike | None = None,
+        values: ArrayLike | None = None,
+        days: ArrayLike | None = None,
+        scale: RatingScale | None = None,
     ) -> None:
+        if items is None or indptr is None or indices is None or values is None or scale is None:
+            raise RecveilError(
+                "Ratings: expected finished compressed rows and their scale; call "
+                "recveil.read(table), or Ratings.from_frame(table)",
+                code="argument.type",
+            )
         arrays = {
             "users": _frozen(users, None),
             "items": _frozen(items, None),
@@ -105,7 +113,7 @@ class Ratings:
         ratings: ArrayLike | None = None,
         days: ArrayLike | None = None,
         *,
-        scale: RatingScale | None = None,
+        scale: ScaleLike | None = None,
         duplicates: Duplicates = "error",
     ) -> Self:
         """Build ratings from parallel columns in any order.
@@ -118,8 +126,8 @@ class Ratings:
             If not given, each row is a like.
         days : array-like of int, shape (n_ratings,), optional
             Days since 1970-01-01, UTC.
-        scale : RatingScale, optional
-            Inferred from the ratings if not given.
+        scale : RatingScale, str or tuple, optional
+            Such as "1:5:1"; inferred from the ratings if not given.
         duplicates : {"error", "last", "mean"}
             What to do if a user rates an item more than once; repeated likes count once.
 
@@ -147,7 +155,7 @@ class Ratings:
         rating: str | None = None,
         time: str | None = None,
         time_format: str | None = None,
-        scale: RatingScale | None = None,
+        scale: ScaleLike | None = None,
         duplicates: Duplicates = "error",
         drop_off_scale: bool = False,
         locate: Locate | None = None,
@@ -168,8 +176,8 @@ class Ratings:
         time_format : str, optional
             Format of times that are neither ISO dates nor Unix times, with the directives of
             ``datetime.strptime``, such as ``%d/%m/%Y``.
-        scale : RatingScale, optional
-            Inferred from the ratings if not given.
+        scale : RatingScale, str or tuple, optional
+            Such as "1:5:1" or ``(1, 5, 1)``; inferred from the ratings if not given.
         duplicates : {"error", "last", "mean"}
             What to do if a user rates an item more than once: raise, keep the latest rating (the
             last row, without times), or take the mean (rounded to a given scale's step).
@@ -213,7 +221,7 @@ class Ratings:
         are_days = "time" in columns and pa.types.is_date(columns["time"].type)
         built = build(
             columns,
-            scale,
+            scale_of(scale),
             duplicates,
             locate or place,
             drop_off_scale=drop_off_scale,
@@ -229,6 +237,19 @@ class Ratings:
         for note in (*describe_dropped(built, duplicates), *notes):
             warnings.warn(note, stacklevel=2)
         return cls.from_built(built)
+
+    @staticmethod
+    def read(source: Any, **options: Any) -> "Ratings":
+        """Read ratings from a path or any table; `recveil.read` has the options.
+
+        Examples
+        --------
+        >>> Ratings.read(pa.table({"user": [1, 2], "item": [7, 7], "rating": [5, 4]})).shape
+        (2, 1)
+        """
+        from recveil.io import read
+
+        return read(source, **options)
 
     @classmethod
     def from_built(cls, built: "Built") -> Self:
@@ -284,6 +305,14 @@ class Ratings:
         return self.values.size
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of users and items."""
+        return self.n_users, self.n_items
+
+    def __len__(self) -> int:
+        return self.n_ratings
+
+    @property
     def density(self) -> float:
         """Share of the user × item cells with a rating, between 0 and 1."""
         return self.n_ratings / max(1, self.n_users * self.n_items)
@@ -337,6 +366,53 @@ class Ratings:
         if self.days is not None:
             columns["timestamp"] = pa.array(self.days.astype(np.int64) * 86_400)
         return pa.table(columns)
+
+    def to_pandas(self) -> Any:
+        """Return `to_arrow` as a pandas data frame; pandas must be installed."""
+        import_optional("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `to_arrow` as a polars data frame; polars must be installed."""
+        return import_optional("polars").from_arrow(self.to_arrow())
+
+    def to_csr(self) -> "sparse.csr_array":
+        """Return `csr`: the ratings as a scipy matrix, users × items."""
+        return self.csr
+
+    def head(self, n: int = 5) -> Any:
+        """Return the first n ratings as a pandas data frame, which names users.
+
+        Examples
+        --------
+        >>> Ratings.from_columns(["ann", "ben"], [7, 7], [5, 4]).head(1)
+          user_id  item_id  rating
+        0     ann        7     5.0
+        """
+        import_optional("pandas")
+        return self.to_arrow().slice(0, n).to_pandas()
+
+    def describe(self) -> Any:
+        """Return statistics of the ratings and of their numbers per user and item, with pandas.
+
+        Labels and likes have no statistics of values. `recveil.inspect` finds problems, too.
+
+        Examples
+        --------
+        >>> table = Ratings.from_columns(["ann", "ben", "ben"], [7, 7, 8], [5, 4, 3]).describe()
+        >>> table.loc["mean"].tolist()
+        [4.0, 1.5, 1.5]
+        """
+        pandas = import_optional("pandas")
+        columns: dict[str, NDArray[Any]] = {
+            "ratings_per_user": self.activity,
+            "ratings_per_item": self.support,
+        }
+        if not (self.scale.labels or self.is_unary):
+            columns = {"rating": self.values, **columns}
+        return pandas.DataFrame(
+            {name: pandas.Series(of) for name, of in columns.items()}
+        ).describe()
 
     def digest(self) -> bytes:
         """Return 32 bytes (SHA-256) that change when anything about the ratings changes."""

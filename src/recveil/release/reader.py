@@ -87,7 +87,7 @@ def read_model(folder: Path, manifest: Manifest) -> pa.Table:
 
 
 @contextmanager
-def reading_release(folder: Path) -> Iterator[None]:
+def reading_release(folder: Path | str) -> Iterator[None]:
     """Turn any error into one about a damaged release."""
     try:
         yield

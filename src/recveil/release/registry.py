@@ -14,6 +14,8 @@ _METHODS: dict[str, Method] = {
     method.title: method
     for method in (PREDICTIVE, K_CORATING, SPARSE, SYNTHETIC, NOMINAL, *BASELINES)
 }
+# The method of a request for k alone
+DEFAULT = SPARSE
 
 
 def register_method(method: Method) -> Method:

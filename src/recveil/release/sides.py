@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NoReturn, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from recveil.release.claim import Claim
 from recveil.release.exact_ratings import ExactRatings
 from recveil.release.method import Settings
 from recveil.release.records import Groups, Records, pseudonyms
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
 Layout = Literal["auto", "users", "groups", "model"]
@@ -70,6 +71,10 @@ class Published:
         """Return the user ids of the published rows `first` to `last - 1`."""
         return pseudonyms(self.prefix, self.n_users, first, last)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for a pickle, without what makes rows of the private ratings."""
+        return {**vars(self), "blocks": _no_blocks, "model": None, "expect": None}
+
     def _facts(self) -> dict[str, object]:
         return {
             "": self.settings.get("method"),
@@ -81,9 +86,27 @@ class Published:
         }
 
 
+def _no_blocks() -> Iterator[Records]:
+    raise RecveilError(
+        "a pickle has no rows, since they are made of private ratings; write the release, and read "
+        "its folder with Release.read",
+        code="release.not-in-memory",
+    )
+
+
+class _Unpicklable:
+    """A mixin of what holds private data: a pickle of it may reach a recipient."""
+
+    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} is not pickled, since it says who is in which row; write the "
+            f"release with .write(folder), and pass on that folder"
+        )
+
+
 @brief
 @dataclass(frozen=True, eq=False)
-class Private:
+class Private(_Unpicklable):
     """The private content of a release, which reverses it; for the publisher only.
 
     Parameters
@@ -129,14 +152,14 @@ class Private:
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Sides:
+class Sides(_Unpicklable):
     """Anonymized ratings: `published` for recipients, `private` for the publisher."""
 
     published: Published
     private: Private
 
     @property
-    def items(self) -> NDArray[Any]:
+    def original_items(self) -> NDArray[Any]:
         """Original ids of the published items, in order; private if items are hidden."""
         return self.published.items if self.private.items is None else self.private.items
 

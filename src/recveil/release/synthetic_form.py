@@ -188,6 +188,7 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
     claim = claim_of_json(manifest)
     ledger, likes = claim.ledger, publishes_likes(manifest["settings"])
     yield from _problems_of_claim(claim)
+    yield from _problems_of_users(manifest, claim)
     yield from _problems_of_activity(manifest, ledger)
     yield from _problems_of_share(manifest["settings"])
     if not likes:
@@ -208,6 +209,17 @@ def _problems_of_claim(claim: Claim) -> Iterator[str]:
         )
     if claim.ledger is None and claim.k < FEWEST_SUMMED:
         yield f"k is {claim.k}; sums without noise have at least {FEWEST_SUMMED} users"
+
+
+def _problems_of_users(manifest: Mapping[str, Any], claim: Claim) -> Iterator[str]:
+    """Report synthetic users that are not as many as the users whom exact sums count."""
+    found = manifest["counts"].get("users", claim.k)
+    is_counted = manifest["settings"].get("n_users") == "counted"
+    if claim.ledger is None and is_counted and found != claim.k:
+        yield (
+            f"settings: n_users is counted, and sums without noise are of {claim.k:,} users, but "
+            f"the ratings contain {found!r:.40}"
+        )
 
 
 def _problems_of_noise(claim: Claim, ledger: Ledger, shares: list[float]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["THE_REST", "Cancelled", "HowFar", "busy", "listening", "parts", "track"]
+__all__ = ["THE_REST", "Cancelled", "HowFar", "busy", "expect", "listening", "parts", "track"]
 
 # The remaining time is estimated once this share is done: the first parts, such as reading and
 # compiling, are not typical.
@@ -83,6 +83,8 @@ class Whole:
         # The loop that is the whole task, if there is one.
         self.loop_count: Count | None = None
         self.ended = False
+        # About how many seconds the task takes, if a model of it says so.
+        self.expected: float | None = None
         self._listener = hear
         self._last_report = -float("inf")
         self._lock = threading.Lock()
@@ -134,13 +136,14 @@ class Whole:
     def seconds_left(self) -> float | None:
         """Estimate the remaining seconds; None while there is too little data.
 
-        Between two reports the estimate decreases with the clock, but not below the time needed
-        after the next report.
+        At first an expected time counts, until it has passed. Between two reports the estimate
+        decreases with the clock, but not below the time needed after the next report.
         """
         if self.fraction >= 1:
             return 0.0
         if self.fraction < (_LITTLE_GROUND if self.seconds >= _PATIENCE else _GROUND):
-            return None
+            left = -1.0 if self.expected is None else self.expected - self.seconds
+            return None if left < 0 else left
         expected = (self._reached - self.start) / self.fraction
         return max(expected - self.seconds, expected * (1 - self._until))
 
@@ -269,6 +272,20 @@ def parts(title: str, costs: Mapping[str, float]) -> Iterator[Callable[[str], No
             _HERE.set(_Span(span.whole, span.at, until, path))
 
         yield begin
+
+
+def expect(seconds: float) -> None:
+    """Set about how many more seconds the current task takes, for its first estimates.
+
+    Examples
+    --------
+    >>> with parts("Cooking", {"Boiling": 1}) as begin:
+    ...     expect(240)
+    ...     begin("Boiling")
+    """
+    here = _HERE.get()
+    if here is not None:
+        here.whole.expected = here.whole.seconds + seconds
 
 
 @contextmanager

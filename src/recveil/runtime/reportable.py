@@ -52,15 +52,16 @@ class Reportable(Documented):
         """
         return reporter_of(self).chart(self, name)
 
-    def to_html(self) -> str:
-        """Return the result as one self-contained HTML page."""
-        return str(reporter_of(self).to_html(self))
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the result as one self-contained HTML page, and write it if there is a path.
 
-    def write_html(self, path: str | PathLike[str]) -> None:
-        """Write the result's page atomically, readable by its creator alone."""
-        page = self.to_html()
+        It is written atomically, readable by its creator alone.
+        """
+        page = str(reporter_of(self).to_html(self))
         # A page names no user, but describes how to re-identify them, so it is private.
-        write_atomically(path, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
+        if path is not None:
+            write_atomically(path, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
+        return page
 
     def _facts(self) -> dict[str, object]:
         return dict(reporter_of(self).facts(self))

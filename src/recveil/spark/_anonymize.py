@@ -20,7 +20,7 @@ from recveil.methods._anonymize import (
 )
 from recveil.methods.earlier_releases import find_earlier, others
 from recveil.methods.synthetic.options import check_n_users
-from recveil.publish.folder import write_release
+from recveil.publish.folder import naming_spending, write_release
 from recveil.publish.size_estimate import Expected
 from recveil.publish.staging import check_target
 from recveil.release.method import Method
@@ -104,7 +104,7 @@ def anonymize(
     check_target(output, force=request.force)
     reject_within(source, output)
     target = Path(output).absolute()
-    with _table(source, master, {**request.reading}) as lake:
+    with naming_spending(), _table(source, master, {**request.reading}) as lake:
         if chosen.name != SYNTHETIC.name:  # it publishes public ids alone
             reject_personal_ids(lake.items, can_hide=False)
         users, make = making.gather(lake)

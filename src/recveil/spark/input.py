@@ -14,18 +14,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.io.columns.columns import (
+    LARGE,
     LIKED,
     NOISE,
     NOT_SAID,
     describe_lost_digits,
+    describe_merged,
+    describe_rounded_floats,
     find_columns,
+    find_merged_whole,
     require_different,
 )
 from recveil.io.columns.ids import NOT_IN_IDS, encode_ids
 from recveil.io.columns.rows_within_ids import require_no_rows_within
 from recveil.io.columns.times import is_plausible
 from recveil.ratings import RatingScale
-from recveil.ratings.rating_scale import LIKES, require_scale
+from recveil.ratings.rating_scale import LIKES, ScaleLike, scale_of
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
 from recveil.runtime.safe_repr import brief
 
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
+# Numbers of this size, of which two may be one in a double, are compared as decimals.
+_DECIMAL, _WRITTEN = "decimal(38,6)", "written"
+_FLOATS: dict[str, type[np.floating[Any]]] = {"float": np.float32, "double": np.float64}
 # The largest number of distinct ratings; of more, only the ends are read.
 _MOST_VALUES = 1_000
 # Integers from here to now are seconds since 1970.
@@ -76,7 +83,7 @@ def lake_of(
     user: str | None = None,
     item: str | None = None,
     rating: str | None = None,
-    scale: RatingScale | None = None,
+    scale: ScaleLike | None = None,
     likes: bool = False,
     time: str | None = None,
     times: bool = False,
@@ -84,14 +91,15 @@ def lake_of(
     """Inspect a table: its columns, its items, and its scale."""
     from pyspark.sql import functions as sql
 
-    require_scale(scale)
+    scale = scale_of(scale)
     columns_named = {"user": user, "item": item, "rating": rating, "time": time}
     feedback = LIKED if likes else NOT_SAID
     found = find_columns(frame.columns, "the table", feedback=feedback, **columns_named)
     _reject_other_spellings(frame, (str(found.user), str(found.item)))
     frame = _rename_columns(frame)
     is_likes = likes or found.rating is None
-    rating_column = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
+    written = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
+    rating_column = written.try_cast("double")
     columns = [
         _id(frame, found.user, "user").cast("string").alias("user"),
         _id(frame, found.item, "item").alias("item"),
@@ -108,7 +116,8 @@ def lake_of(
             )
         # With times, duplicate likes are rejected when users are gathered.
         rows = rows if "time" in rows.columns else rows.distinct()
-    exact = rows if is_likes else frame.select(*columns, rating_column.alias(_EXACT))
+    both = rating_column.alias(_EXACT), written.alias(_WRITTEN)
+    exact = rows if is_likes else frame.select(*columns, *both)
     n_ratings, lost_digits = _reject_gaps(exact, with_parts)
     values = _values(rows, None if is_likes else scale)
     scale = LIKES if is_likes else _scale(values, scale)
@@ -195,6 +204,7 @@ def _id(frame: "DataFrame", name: str, role: str) -> "Column":
 
 
 def _number(frame: "DataFrame", name: str) -> "Column":
+    """Return a column of numbers as they are, or of their text."""
     from pyspark.sql import functions as sql
 
     kind = frame.schema[_encode_name(name)].dataType.typeName()
@@ -206,7 +216,7 @@ def _number(frame: "DataFrame", name: str) -> "Column":
     if kind in _TEXT:
         text = column.cast("string")
         column = sql.when(text.rlike(_A_NUMBER), sql.regexp_extract(text, _A_NUMBER, 1))
-    return column.try_cast("double")
+    return column
 
 
 def _time(frame: "DataFrame", name: str) -> "Column":
@@ -288,19 +298,51 @@ def _reject_gaps(rows: "DataFrame", with_parts: "DataFrame") -> tuple[int, list[
             f"NUL{_of_which_part(with_parts, counts[_LINE_BREAK])}",
             code="id.line-break",
         )
-    if _EXACT not in rows.columns or row["changed"] is None:
-        return int(row["n"]), []
-    require_different(row["low"], row["high"])
-    return int(row["n"]), [describe_lost_digits(row["changed"])]
+    return int(row["n"]), _describe_digits(rows, *row[-3:]) if _EXACT in rows.columns else []
+
+
+def _describe_digits(
+    rows: "DataFrame", low: float, high: float, changed: float | None
+) -> list[str]:
+    """Describe which ratings, from low to high, lose digits or may have before."""
+    notes = []
+    if merged := _find_merged(rows, low, high):
+        notes.append(describe_merged(*merged))
+    elif changed is not None:
+        require_different(low, high)
+        notes.append(describe_lost_digits(changed))
+    kind = _FLOATS.get(rows.schema[_WRITTEN].dataType.typeName())
+    rounded = "" if kind is None else describe_rounded_floats(low, high, kind)
+    return [*notes, *filter(None, [rounded])]
+
+
+def _find_merged(rows: "DataFrame", low: float, high: float) -> tuple[str, str] | None:
+    """Return two whole numbers that become equal; raise a RecveilError if all ratings do."""
+    from pyspark.sql import functions as sql
+
+    if max(abs(low), abs(high)) < LARGE:
+        return None
+    numbers = rows.select("rating", sql.col(_WRITTEN).try_cast(_DECIMAL).alias(_EXACT))
+    is_whole = sql.col(_EXACT).isNotNull() & (sql.col(_EXACT) % 1 == 0)
+    whole = numbers.where(is_whole)
+    if rows.schema[_WRITTEN].dataType.typeName() in _FLOATS:
+        if not numbers.where(~is_whole).isEmpty():  # they may differ by rounding alone
+            return None
+        whole = whole.where(sql.abs(_EXACT) < 2**53)
+    ends = whole.groupBy("rating").agg(sql.min(_EXACT).alias("low"), sql.max(_EXACT).alias("high"))
+    first = ends.where("low < high").orderBy("rating").first()
+    if first is None:
+        return None
+    return find_merged_whole(pa.chunked_array([[str(first["low"]), str(first["high"])]]), low, high)
 
 
 def _loses_digits() -> "Column":
     """Return which ratings change in single precision."""
     from pyspark.sql import functions as sql
 
-    exact = sql.col(_EXACT)
-    written = exact.cast("float").cast("string").cast("double")
-    return sql.abs(exact - written) > NOISE * sql.abs(exact)
+    exact, kept = sql.col(_EXACT), sql.col(_EXACT).cast("float")
+    differs = sql.abs(exact - kept.cast("string").cast("double")) > NOISE * sql.abs(exact)
+    return differs & (exact != kept.cast("double"))
 
 
 def _of_which_part(with_parts: "DataFrame", which: "Column") -> str:

@@ -31,6 +31,7 @@ from recveil.spark.session import spark_session
 from recveil.verification import Verification
 from recveil.verification.clusters import DistinctRows
 from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
+from recveil.verification.means import MOST_USERS, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     foreign_files,
@@ -57,8 +58,9 @@ if TYPE_CHECKING:
 
 
 FOUND = (
-    "part long, right boolean, n_values long, records long, prefix string, first long, next long, "
-    "items string, violations string, left_out long, unread string"
+    "part long, right boolean, n_values long, records long, shortest long, longest long, "
+    "prefix string, first long, next long, items string, violations string, left_out long, "
+    "unread string"
 )
 
 
@@ -78,6 +80,8 @@ class PartScan(TypedDict):
     right: bool
     n_values: int
     records: int
+    shortest: int
+    longest: int
     prefix: str
     first: int
     next: int
@@ -105,6 +109,8 @@ def _check_part(number: int, path: Path, manifest: Manifest) -> PartScan:
         "right": right,
         "n_values": file.n_values,
         "records": records,
+        "shortest": file.shortest,
+        "longest": file.longest,
         "prefix": file.pseudonyms.prefix,
         "first": file.pseudonyms.first,
         "next": file.pseudonyms.next,
@@ -140,11 +146,16 @@ def merge_parts(
         "records": sum(row["records"] for row in rows),
         "values": sum(row["n_values"] for row in rows),
         "items": len(items),
+        "shortest": min((row["shortest"] for row in rows if row["records"]), default=0),
+        "longest": max((row["longest"] for row in rows), default=0),
     }
     return counts, sorted(items, key=str)
 
 
-_ROWS = "digest binary, row binary, people long, promised long, part long, at long, user string"
+_ROWS = (
+    "digest binary, row binary, people long, promised long, possible long, part long, at long, "
+    "user string"
+)
 _LINES = re.compile(rb"(?:[0-9a-f]{32},[1-9][0-9]*\n)*")
 _AT_ONCE = 1 << 24
 # So many rows are compared on the driver to count their clusters.
@@ -163,7 +174,9 @@ class ClassesCounted(NamedTuple):
 
 
 def class_frame(spark: "SparkSession", folder: Path, n_files: int) -> "DataFrame":
-    """Return all classes of a release: digest, users, claimed size, and the first record.
+    """Return all classes of a release: digest, users, least users, and the first record.
+
+    The least number is the claimed one; `possible` has those that the values can average, as bits.
 
     Records form one class if their digests are equal *and* their values are: different records with
     the same digest are two classes.
@@ -176,6 +189,7 @@ def class_frame(spark: "SparkSession", folder: Path, n_files: int) -> "DataFrame
     return result.groupBy("digest", "row").agg(
         sql.sum("people").alias("people"),
         sql.max("promised").alias("promised"),
+        sql.max("possible").alias("possible"),
         sql.min(sql.struct("part", "at", "user")).alias("first"),
     )
 
@@ -212,6 +226,16 @@ def note_small(
         where = f"{name} line {first['at'] + 1}" if is_text else f"{name} row {first['at']}"
         violations.append(Violation(where, first["at"], first["user"], problem))
     violations.left_out += max(0, small.count() - MOST_KEPT)
+
+
+def note_means(frame: "DataFrame", manifest: Manifest, violations: Violations) -> None:
+    """Report the first class whose values are no means of as many levels as it has users."""
+    is_impossible = (
+        f"people <= {MOST_USERS} and (shiftright(possible, cast(people - 1 as int)) & 1) = 0"
+    )
+    found = frame.where(is_impossible).orderBy("first").first()
+    if found is not None:
+        violations.append(MeansOfLevels(manifest).violation(found["people"]))
 
 
 def note_list(
@@ -263,30 +287,37 @@ def _class_rows(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.R
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file = PublishedFile(paths[number], manifest, manifest.claim.about)
-            result: dict[tuple[bytes, bytes], list[Any]] = {}
+            means, result = MeansOfLevels(manifest), dict[tuple[bytes, bytes], list[Any]]()
             for block in file.blocks(Violations()):
-                _note(block, file, result)
+                _note(block, file, means, result)
             yield _as_batch(result, number)
 
 
-def _note(block: Block, file: PublishedFile, result: dict[tuple[bytes, bytes], list[Any]]) -> None:
+def _note(
+    block: Block,
+    file: PublishedFile,
+    means: MeansOfLevels,
+    result: dict[tuple[bytes, bytes], list[Any]],
+) -> None:
     """Add the users of each record to those of its digest and row."""
     with_labels = "rating" in file.claim.compared
     texts = [str(item).encode() for item in file.items]
     items, values = block.items.tolist(), block.values.astype("<f8")
+    possible = means.of_records(block.indptr, block.values)
     for record, (digest, size) in enumerate(zip(block.digests, block.sizes, strict=True)):
         cells = slice(block.indptr[record], block.indptr[record + 1])
         row = b"\0".join([texts[item] for item in items[cells]])
         row += b"\0\0" + values[cells].tobytes() if with_labels else b""
         promised = 0 if block.promised is None else block.promised[record]
         key = (digest, row + promised.to_bytes(8, "little", signed=True))
-        entry = result.setdefault(key, [0, promised, block.rows[record], block.user_ids[record]])
+        first = (block.rows[record], block.user_ids[record])
+        entry = result.setdefault(key, [0, promised, possible[record], *first])
         entry[0] += size
 
 
 def _as_batch(result: dict[tuple[bytes, bytes], list[Any]], number: int) -> pa.RecordBatch:
-    users, promised, position, user = (
-        zip(*result.values(), strict=True) if result else ((), (), (), ())
+    users, promised, possible, position, user = (
+        zip(*result.values(), strict=True) if result else ((), (), (), (), ())
     )
     return pa.RecordBatch.from_pydict(
         {
@@ -294,6 +325,7 @@ def _as_batch(result: dict[tuple[bytes, bytes], list[Any]], number: int) -> pa.R
             "row": pa.array([row for _, row in result], pa.binary()),
             "people": pa.array(users, pa.int64()),
             "promised": pa.array(promised, pa.int64()),
+            "possible": pa.array(possible, pa.int64()),
             "part": pa.array([number] * len(result), pa.int64()),
             "at": pa.array(position, pa.int64()),
             "user": pa.array(user, pa.string()),
@@ -424,6 +456,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         try:
             counted = count_classes(frame)
             note_small(frame, required, manifest, claim.about.shared_parts, violations)
+            note_means(frame, manifest, violations)
             note_list(readers.spark, frame, folder, manifest.number, violations)
             if has_clusters(manifest):
                 counts["clusters"] = _fewest_clusters(readers.spark, folder, manifest, frame)
@@ -454,9 +487,17 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         has_levels=claim.levels,
         not_covered=[
             *limits_of_release(manifest, ratings_name),
+            *_limits_of_clusters(manifest, counted.classes),
             *(limits_of_items(items) if readers.all_read else []),
         ],
     )
+
+
+def _limits_of_clusters(manifest: Manifest, n_rows: int) -> list[Limit]:
+    """Return whether only some rows are compared to count clusters."""
+    if not has_clusters(manifest) or n_rows <= _MOST_ROWS:
+        return []
+    return [Limit("longest-rows", (_MOST_ROWS, n_rows))]
 
 
 def _fewest_clusters(

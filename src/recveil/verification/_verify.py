@@ -1,5 +1,6 @@
 """Verification of a release, a file or a table in memory."""
 
+from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from recveil.io import spooled
 from recveil.io.columns.frames import is_frame
 from recveil.io.inputs import path_of
 from recveil.io.options import layout_of, reject_given
+from recveil.io.part_files import parts_of
 from recveil.io.pipes import require_path
 from recveil.io.source import as_text
 from recveil.ratings import Ratings
@@ -44,10 +46,11 @@ def verify(
 
     Parameters
     ----------
-    path : path, Ratings, or data frame
-        A release folder, whose own claim, counts and checksums are checked; or any file of
-        ratings that `recveil.io` can read, also as ``file:///data/release``, but no database; a
-        pipe, or "-" for standard input; or a table in memory, checked as if it were published.
+    path : path, Release, data frame, matrix or Ratings
+        A release folder or a release in memory, whose own claim, counts and checksums are checked;
+        or any file of ratings that `recveil.io` can read, also as ``file:///data/release``, but no
+        database; a pipe, or "-" for standard input; or a table in memory, checked as if it were
+        published.
     k : int, optional
         Minimum number of users per row. A release states its own; a file needs it. In a release
         with privacy levels, each row also states its own minimum.
@@ -60,13 +63,13 @@ def verify(
         Whether to compute, from the published rows alone, the probability that a member of a
         group rated an item of its row (Chang et al., Theorems 6.2 and 6.3).
     user, item, rating, time : str, optional
-        Names or positions of these columns of a file or table, as for `read_ratings`. A file
+        Names or positions of these columns of a file or table, as for `read`. A file
         without a header needs `user` and `item`, unless its format fixes the order.
     private : path, optional
         The private folder of a release; the release is also searched for its values. Only the
         publisher has it.
     format, delimiter, wide, null : optional
-        How a file is written, as for `read_ratings`.
+        How a file is written, as for `read`.
 
     Returns
     -------
@@ -129,10 +132,14 @@ def verify(
                 "release.json to compare it with",
                 code="option.unsupported",
             )
-    if not isinstance(path, str | PathLike):
+    if isinstance(path, str | PathLike):
+        opened: AbstractContextManager[Path] = spooled(path)
+    elif hasattr(path, "open_folder"):  # a release of `recveil.publish`, a higher layer
+        opened = path.open_folder()
+    else:
         reject_given(written, "a table in memory")
         return _verify_frame(path, k, b, l, claim, links, columns)
-    with spooled(path) as file:
+    with opened as file:
         if (file / MANIFEST).is_file():
             if named := [name for name, column in columns.items() if column is not None]:
                 raise RecveilError(
@@ -160,8 +167,8 @@ def _verify_frame(
     """Verify a table in memory as if it were written to a file."""
     if not isinstance(frame, Ratings) and not is_frame(frame):
         raise RecveilError(
-            f"path: expected the path of a release or a file, Ratings or a data frame, got "
-            f"{type(frame).__name__}; write a release first, and give its path",
+            f"path: expected a release, the path of a release or a file, Ratings or a data frame, "
+            f"got {type(frame).__name__}; give one of these",
             code="argument.type",
         )
     if k is None or links:
@@ -181,6 +188,12 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
             f"{path}: links (--links) need a release; name a release folder",
             code="option.unsupported",
         )
+    if parts_of(path):
+        raise RecveilError(
+            f"{path}: no release (it has no release.json); name one, or, if these are parts of a "
+            f"table, write them to a file, and verify that: recveil convert PARTS TABLE.parquet",
+            code="release.not-found",
+        )
     if not path.exists():
         raise RecveilError(
             f"{path}: no such file or folder; name a release or a file of ratings",
@@ -188,8 +201,7 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
         )
     if path.is_dir() and not any(path.glob("mv_*.txt*")):  # a folder of the Netflix Prize
         raise RecveilError(
-            f"{path}: a folder without release.json is not a release; name another, or, if it "
-            f"holds parts of one table, write them to a file: recveil convert FOLDER FILE.parquet",
+            f"{path}: a folder without release.json is not a release; name another",
             code="release.not-found",
         )
     if k is None:

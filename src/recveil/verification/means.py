@@ -1,4 +1,4 @@
-"""How many ratings a published mean needs at least."""
+"""How many levels of the scale a published mean averages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,61 +11,93 @@ from recveil.release.manifest import MANIFEST, Manifest
 from recveil.verification.equivalence_classes import Classes
 from recveil.verification.results import Violation
 
-# Means of so many ratings are not distinguished from those of more.
-_MOST_RATERS = 20
+# Means of more ratings can be nearly any number.
+MOST_USERS = 19
 # Ratings are this close to levels, in steps of the scale, and single precision moves them.
 _TOLERANCE, _ROUNDING = 1e-3, float(np.finfo(np.float32).eps)
 
 
-def fewest_raters(
+def possible_counts(
     values: NDArray[np.float64], scale: RatingScale, grid: float | None
-) -> NDArray[np.int64]:
-    """Return the least number of ratings on the scale whose rounded mean each value can be.
+) -> NDArray[np.bool_]:
+    """Return whether each value can be the rounded mean of 1 to 19 levels of the scale.
 
     Examples
     --------
-    >>> fewest_raters(np.array([3.0, 2.5, 3.3, 4.1]), RatingScale(1, 5, 1), 0.1)
-    array([1, 2, 3, 7])
+    >>> possible = possible_counts(np.array([3.0, 2.5, 3.3, 4.1]), RatingScale(1, 5, 1), 0.1)
+    >>> possible[:, :4]
+    array([[ True,  True,  True,  True],
+           [False,  True, False,  True],
+           [False, False,  True,  True],
+           [False, False, False, False]])
     """
+    numbers = np.arange(1, MOST_USERS + 1)
     step = scale.step
     if step is None:
-        return np.ones(values.size, np.int64)
+        return np.ones((values.size, numbers.size), np.bool_)
     levels = distinct(values)
     steps = (levels - scale.low) / step
     ends = max(abs(scale.low), abs(scale.high)) / step
     slack = (grid or 0.0) / step / 2 + _TOLERANCE + _ROUNDING * ends
-    needed = np.full(levels.size, _MOST_RATERS, np.int64)
-    for n_raters in range(_MOST_RATERS - 1, 0, -1):
-        needed[np.abs(steps * n_raters - np.rint(steps * n_raters)) <= slack * n_raters] = n_raters
-    return needed[np.searchsorted(levels, values)]
+    sums = np.multiply.outer(steps, numbers)
+    possible = np.abs(sums - np.rint(sums)) <= slack * numbers
+    return np.asarray(possible[np.searchsorted(levels, values)])
 
 
-class FewestUsers:
-    """The least number of users of each class, collected block by block from its values."""
+class MeansOfLevels:
+    """The numbers of levels that the values of each class can average, collected block by block.
+
+    Values of simple rows are means of their raters' ratings: one or more, up to all users of a
+    class. Values of groups that k-coRating averages are means of one level of each user, if fills
+    are levels, too.
+    """
 
     def __init__(self, manifest: Manifest) -> None:
         settings, claim = manifest.settings, manifest.claim
         # Diversity adds predictions to simple rows.
-        self.applies = settings.get("homogenize") == "simple" and claim.l == 1
+        self._is_simple = settings.get("homogenize") == "simple" and claim.l == 1
+        has_levels = settings.get("round_fills") is True or settings.get("fill") == "random"
+        self._applies = self._is_simple or (settings.get("protect") == "mean" and has_levels)
         self._scale, self._grid = manifest.scale, manifest.value_grid
-        self._needed: dict[bytes, int] = {}
+        self._possible: dict[bytes, int] = {}
+
+    def of_records(self, indptr: NDArray[np.int64], values: NDArray[np.float64]) -> list[int]:
+        """Return the possible numbers of users of each record, as bits; the lowest is one user.
+
+        Records are compressed rows of one value or more.
+        """
+        if not (self._applies and values.size):
+            return [(1 << MOST_USERS) - 1] * (indptr.size - 1)
+        possible = possible_counts(values, self._scale, self._grid)
+        if self._is_simple:  # fewer of the users may have rated the item
+            possible = np.logical_or.accumulate(possible, axis=1)
+        of_rows = np.logical_and.reduceat(possible, indptr[:-1])
+        bits: list[int] = (of_rows @ (1 << np.arange(MOST_USERS))).tolist()
+        return bits
 
     def add(
         self, digests: Sequence[bytes], indptr: NDArray[np.int64], values: NDArray[np.float64]
     ) -> None:
-        """Add records in compressed rows, each with a value or more."""
-        if self.applies and values.size:
-            needed = fewest_raters(values, self._scale, self._grid)
-            most = np.maximum.reduceat(needed, indptr[:-1])
-            self._needed.update(zip(digests, most.tolist(), strict=True))
+        """Add records of these classes, block by block."""
+        if self._applies:
+            self._possible.update(zip(digests, self.of_records(indptr, values), strict=True))
 
     def violations(self, classes: Classes) -> Iterator[Violation]:
-        """Report the first class with fewer users than its values need."""
-        for digest, needed in self._needed.items():
-            if (n_users := classes.user_counts[digest]) < needed:
-                problem = (
-                    f"settings: homogenize is simple, so that values are means of users' ratings, "
-                    f"but a row of {n_users:,} users has a value that {needed:,} or more lead to"
-                )
-                yield Violation.of_file(MANIFEST, problem)
+        """Report the first class whose values are no means of as many levels as it has users."""
+        for digest, possible in self._possible.items():
+            n_users = classes.user_counts[digest]
+            if n_users <= MOST_USERS and not possible >> (n_users - 1) & 1:
+                yield self.violation(n_users)
                 return
+
+    def violation(self, n_users: int) -> Violation:
+        """Return the violation of a row of so many users."""
+        what = (
+            "homogenize is simple, so that values are means of users' ratings"
+            if self._is_simple
+            else "protect is mean, so that values are means of one level for each user"
+        )
+        return Violation.of_file(
+            MANIFEST,
+            f"settings: {what}, but a row of {n_users:,} users has a value that is none of so many",
+        )

@@ -270,7 +270,7 @@ class PublishedFile:
         self.n_expected = (
             expected if isinstance(expected, int) else None
         )  # for the progress bar only
-        self.n_values = 0  # found so far
+        self.n_values = self.shortest = self.longest = 0  # found so far, with lengths of records
         self._stated_claim = manifest.claim.about
         self._is_one_user_each = manifest.is_one_user_each
         self._grid = manifest.value_grid
@@ -338,6 +338,9 @@ class PublishedFile:
         starts = _run_starts(table)
         user_ids = table["user_id"].take(pa.array(starts[:-1])).to_pylist()
         ids, codes = _ranked(table["item_id"])
+        lengths = np.diff(starts)
+        self.shortest = min(self.shortest or int(lengths[0]), int(lengths.min()))
+        self.longest = max(self.longest, int(lengths.max()))
         sizes = np.ones(len(user_ids), np.int64)
         if self.in_groups:
             sizes = table["group_size"].to_numpy()[starts[:-1]]

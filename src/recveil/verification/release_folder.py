@@ -16,8 +16,9 @@ from recveil.verification.clusters import DistinctRows
 from recveil.verification.diversity import Diversity, check_diversity, describe_rare_sets
 from recveil.verification.equivalence_classes import Classes, Supports
 from recveil.verification.ids_in_items import line_breaks_in_items
+from recveil.verification.imputed_values import ImputedValues
 from recveil.verification.link_posterior import LinkPosterior, links_of_rows
-from recveil.verification.means import FewestUsers
+from recveil.verification.means import MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     counts_of_ratings,
@@ -104,12 +105,13 @@ def check_published(
     paths = [folder / name for name in names_of_files]
     file = PublishedFile(paths, manifest, claim_kind(checked))
     classes, supports, rows = Classes(), Supports(), DistinctRows()
-    means = FewestUsers(manifest)
+    means, imputed = MeansOfLevels(manifest), ImputedValues(manifest)
     stated = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
             _note(block, classes, stated, ratings_name, rows if has_clusters(manifest) else None)
             means.add(block.stated_digests, block.indptr, block.values)
+            imputed.add(block.items, block.values)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
     except MemoryLimitError:  # no property of the file
@@ -140,6 +142,7 @@ def check_published(
         manifest, {**counts_of_ratings(stated, file), "clusters": rows.fewest_clusters()}
     )
     violations += means.violations(stated)
+    violations += imputed.violations()
     violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)
     violations += line_breaks_in_items(file.items, file.name)

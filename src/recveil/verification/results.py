@@ -173,6 +173,15 @@ class Verification(Reportable):
         """Whether the claim holds: no row or file violates it."""
         return not self.violations and self.k_achieved >= self.k_required
 
+    @property
+    def k(self) -> int:
+        """The smallest number of users who share a row, `k_achieved`."""
+        return self.k_achieved
+
+    def __bool__(self) -> bool:
+        """Return whether the claim holds."""
+        return self.holds
+
     def with_private(self, found: Sequence[Violation], limits: Sequence[Limit]) -> Self:
         """Return the verdict with the result of the search for private data."""
         return replace(

@@ -1,6 +1,5 @@
 """Verification of synthetic releases: their files, and epsilon from the ledger."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +97,7 @@ def check_synthetic(
         problem = f"changed, and {str(error).removeprefix(f'{name}: ')}"
         violations.append(Violation.of_file(name, problem))
         return replace(result, compared=(), violations=violations.to_list())
+    violations += _wrong_lengths(manifest, counts)
     violations += _wrong_counts(manifest, counts)
     violations += wrong_formulas(manifest, items)
     violations += line_breaks_in_items(items, name)
@@ -169,27 +169,29 @@ def _verification(
 
 def _read_users(paths: list[Path], manifest: Manifest, violations: Violations) -> _Found:
     file = PublishedFile(paths, manifest, manifest.claim.about)
-    users, lengths = 0, Counter[int]()
-    for block in file.blocks(violations):
-        users += len(block.user_ids)
-        lengths.update(np.diff(block.indptr).tolist())
-    violations += _wrong_lengths(manifest, sorted(lengths), len(file.items))
-    counts = {"users": users, "values": file.n_values, "items": len(file.items)}
+    counts = {
+        "users": sum(len(block.user_ids) for block in file.blocks(violations)),
+        "values": file.n_values,
+        "items": len(file.items),
+        "shortest": file.shortest,
+        "longest": file.longest,
+    }
     return counts, tuple(file.schema.names), file.items
 
 
-def _wrong_lengths(manifest: Manifest, lengths: list[int], n_items: int) -> Iterator[Violation]:
+def _wrong_lengths(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Violation]:
     """Report records beyond the user counts, of which the sampler misses each by less than one."""
     user_counts = manifest.settings.get("user_counts")
-    if not lengths or not isinstance(user_counts, list) or not user_counts:
+    shortest, longest = counts.get("shortest"), counts.get("longest")
+    if not shortest or not longest or not isinstance(user_counts, list) or not user_counts:
         return
     if not all(type(number) is float for number in user_counts):
         return  # reported with the settings
-    least = min(user_counts[0], MOST_SAMPLED * n_items) - 1
-    if lengths[0] < least or lengths[-1] > user_counts[-1] + 1:
+    least = min(user_counts[0], MOST_SAMPLED * counts["items"]) - 1
+    if shortest < least or longest > user_counts[-1] + 1:
         problem = (
             f"settings: user_counts are {user_counts[0]:g} to {user_counts[-1]:g}, but records "
-            f"have {lengths[0]:,} to {lengths[-1]:,} items"
+            f"have {shortest:,} to {longest:,} items"
         )
         yield Violation.of_file(MANIFEST, problem)
 

@@ -29,13 +29,16 @@ from recveil.report.comparison.text import (
     describe_answer,
     describe_risk,
     describe_setting,
+    describe_unfinished,
     format_ends,
     format_interval,
     format_lists,
     format_ratings,
     format_share,
+    headline_of,
     percent,
     risk_warnings,
+    shorten_headline,
 )
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
@@ -126,6 +129,8 @@ class Answer(NamedTuple):
     choice: Choice
     # The setting to show: the answer, unless the question names another one
     row: Row | None
+    # At most 100 characters
+    headline: str
     # At most two sentences
     why: list[str]
     # Caveats to read before publishing it
@@ -138,11 +143,11 @@ class Answer(NamedTuple):
     is_publishable: bool
 
 
-def answer(rows: Iterable[Row], question: Question) -> Answer:
-    """Answer a question."""
+def answer(rows: Iterable[Row], question: Question, n_unfinished: int = 0) -> Answer:
+    """Answer a question; while settings are unfinished, none is recommended."""
     rows = list(rows)
     limits = question.max_risk, question.min_k, question.utility, question.risk
-    choice = choose_setting(rows, *limits)
+    choice = choose_setting(rows, *limits, n_unfinished)
     row = choice.row if question.setting is None else _find_row(rows, question.setting)
     caveats = caveats_of(choice)
     if row is not None and row is not choice.row:
@@ -152,6 +157,7 @@ def answer(rows: Iterable[Row], question: Question) -> Answer:
     return Answer(
         choice=choice,
         row=row,
+        headline=_describe_headline(row, choice, question),
         why=explain_choice(rows, row, choice, question),
         caveats=caveats,
         best=[each.title for each in frontier(rows, question.utility, question.risk)],
@@ -177,7 +183,9 @@ def warnings_for(comparison: Mapping[str, Any], answered: Answer) -> list[str]:
     """Return a comparison's warnings, with those about its risk replaced by the answer's."""
     axis = axis_named(comparison["settings"]["risk"])
     of_axis = risk_warnings(rows_of(comparison["rows"]), axis)
-    others = [sentence for sentence in comparison["warnings"] if sentence not in of_axis]
+    # The headline says what is unfinished.
+    shown = [*of_axis, describe_unfinished(comparison["unfinished"])]
+    others = [sentence for sentence in comparison["warnings"] if sentence not in shown]
     return [*others, *answered.warnings]
 
 
@@ -196,6 +204,23 @@ def explain_choice(
             _describe_next(rows, choice, question),
         ]
     return [_describe_facts(row, axis), _explain_rejection(row, choice, question)]
+
+
+def _describe_headline(row: Row | None, choice: Choice, question: Question) -> str:
+    """Describe the answer, or why the shown setting is another one, in at most 100 characters."""
+    if row is None or row is choice.row:
+        return headline_of(choice)
+    if row.problem is not None:
+        verdict = "has no result"
+    elif not is_promise(row.promise):
+        verdict = "is a baseline, which cannot be published"
+    elif not is_candidate(row, question.axis):
+        verdict = "has no measured risk of this kind"
+    elif not is_safe(row, question.max_risk, question.min_k, question.axis):
+        verdict = "exceeds your limits"
+    else:
+        verdict = "is within your limits"
+    return shorten_headline(f"“{row.title}” {verdict}.")
 
 
 def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:

@@ -136,9 +136,9 @@ class Settings(TypedDict, total=False):
     reading: Reading
     state: str
     curves: bool
-    # What to compare, and the folder of the comparison
-    methods: list[str]
-    ks: list[int]
+    # What to compare, None for the default, and the folder of the comparison
+    methods: list[str] | None
+    ks: list[int] | None
     shadows: int | None
     out: str
     # A release to make or check: its folder or file, and keywords of the verb

@@ -6,13 +6,12 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from recveil.comparison import Comparison
-from recveil.comparison._compare import Feedback, usual_methods, variants_of
+from recveil.comparison.settings import Feedback, default_methods, variants_of
 from recveil.io.options import ReadingOptions
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
@@ -133,7 +132,7 @@ def audit_input(job: Assignment) -> Mapping[str, object]:
     )
     if result.risk is not None:
         write_risk(result.ratings.users, result.risk, job.folder / "risk.csv")
-    result.write_html(job.folder / AUDIT_PAGE)
+    result.to_html(job.folder / AUDIT_PAGE)
     return result.to_dict()
 
 
@@ -412,7 +411,7 @@ def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
 
     reading = keywords_of(job.settings["reading"])
     result = audit(job.settings["source"], release=release, curves=False, **reading)
-    result.write_html(job.folder / AUDIT_PAGE)
+    result.to_html(job.folder / AUDIT_PAGE)
     plain = result.to_dict()
     return {"release": plain["release"], "warnings": plain["warnings"]}
 
@@ -433,20 +432,15 @@ def feedback_of(inspected: Result | None) -> Feedback:
 
 
 def list_methods(*, of: Feedback) -> dict[str, bool]:
-    """Return the methods that can be compared, and whether each is selected by default.
+    """Return the methods that can be compared, and whether each is compared by default.
 
     Examples
     --------
     >>> list(list_methods(of="likes"))[:3]
     ['raw', 'sparse', 'synthetic-exact']
     """
-    usual = [
-        name
-        for name in usual_methods(of=of)
-        if variant_of(name).is_control or variant_of(name).about_claim.is_published
-    ]
-    names = variants_of(of)
-    return {name: name in usual for name in sorted(names, key=_order)}
+    usual = default_methods(of=of)
+    return {name: name in usual for name in sorted(variants_of(of), key=_order)}
 
 
 def _order(name: str) -> tuple[bool, int]:
@@ -473,21 +467,17 @@ def compare_input(job: Assignment) -> Mapping[str, object]:
         settings["source"],
         Path(settings["out"]),
         methods=settings["methods"],
-        ks=settings["ks"],
+        k=settings["ks"],
         shadows=settings["shadows"],
         on_progress=show,
         **keywords_of(settings["reading"]),
     )
-    comparison.write_html(folder / COMPARISON_PAGE)
+    comparison.to_html(folder / COMPARISON_PAGE)
     return _to_plain(comparison)
 
 
 def _to_plain(comparison: Comparison) -> Mapping[str, object]:
-    """Return a comparison as plain data; unfinished settings are no warning here."""
-    return {
-        "comparison": replace(comparison, unfinished=0).to_dict(),
-        "unfinished": comparison.unfinished,
-    }
+    return {"comparison": comparison.to_dict(), "unfinished": comparison.unfinished}
 
 
 def make_release(job: Assignment) -> Mapping[str, object]:

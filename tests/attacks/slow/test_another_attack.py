@@ -57,8 +57,9 @@ def another_attack():
 
 def test_every_audit_tries_it(another_attack, tmp_path):
     generate(tmp_path / "ratings.csv", users=80, items=40, ratings=1_200)
-    anonymize(tmp_path / "ratings.csv", tmp_path / "release", k=4, homogenize="simple")
-    found = audit(tmp_path / "ratings.csv", release=tmp_path / "release", targets=20)
+    source, output = tmp_path / "ratings.csv", tmp_path / "release"
+    anonymize(source, output, k=4, method="predictive", homogenize="simple")
+    found = audit(source, release=output, targets=20)
     plain = found.to_dict()
     attacks = [*plain["attacks"], *plain["release"]["attacks"]]
     for outcome in (each for each in attacks if each["targets_attacked"]):

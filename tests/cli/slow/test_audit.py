@@ -24,7 +24,7 @@ def test_the_page(run, tmp_path):
 
 
 def test_against_a_release(run, tmp_path):
-    run("anonymize", "ratings.csv", "-o", "out", "--k", 4)
+    run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method=predictive")
     options = ("--release", "out", "--targets", 40)
     code, out, err = run("audit", "ratings.csv", *options, "--json", "-")
     assert (code, err) == (0, "")
@@ -33,7 +33,10 @@ def test_against_a_release(run, tmp_path):
     for attack in release["attacks"]:
         assert (attack["reidentified"]["rate"] or 0) <= 1 / 4 + 1e-12
     assert (tmp_path / "out.private" / "risk.csv").exists()
-    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--force")[0] == 0
+    assert (
+        run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method=predictive", "--force")[0]
+        == 0
+    )
     code, out, _ = run("audit", "ratings.csv", *options)
     assert code == 0
     assert "re-identified" in out
@@ -61,7 +64,7 @@ def test_likes(run, likes):
     ],
 )
 def test_a_release_by_any_name(run, tmp_path, monkeypatch, inside, name):
-    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method=predictive")[0] == 0
     (tmp_path / inside).mkdir(exist_ok=True)
     (tmp_path / "latest").symlink_to("out")
     monkeypatch.chdir(tmp_path / inside)
@@ -74,7 +77,7 @@ def test_a_release_by_any_name(run, tmp_path, monkeypatch, inside, name):
 
 @pytest.mark.parametrize("target", ["risk.csv", "out.private/mine.csv"])
 def test_the_risk_goes_where_it_is_asked_for(run, tmp_path, target):
-    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method=predictive")[0] == 0
     options = ("--release", "out", "--targets", 20)
     code, out, _ = run("audit", "ratings.csv", *options, "--risk", target)
     assert code == 0
@@ -87,7 +90,7 @@ def test_the_risk_goes_where_it_is_asked_for(run, tmp_path, target):
 
 
 def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
-    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method=predictive")[0] == 0
     _, out, _ = run("audit", "ratings.csv", "--release", "out", "--targets", 9, "--no-curves")
     table = out[out.index("against the release") : out.index("Shares of")].splitlines()
     cells = [[cell.strip() for cell in line.split("│")] for line in table if "│" in line]
@@ -97,7 +100,7 @@ def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
 
 
 def test_the_release_is_told_before_the_raw_table(run):
-    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4)[0] == 0
+    assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method=predictive")[0] == 0
     options = ("--targets", 50, "--no-curves")
     _, alone, _ = run("audit", "ratings.csv", *options)
     _, out, _ = run("audit", "ratings.csv", "--release", "out", *options)
@@ -126,7 +129,8 @@ class TestTwoReleases:
     def released(self, run):
         for name, seed in (("march", 1), ("april", 2)):
             code, out, err = run(
-                "anonymize", "ratings.csv", "-o", name, "--k", 5, "--seed", seed, "--json", "-"
+                *("anonymize", "ratings.csv", "-o", name, "--k", 5, "--method=predictive"),
+                *("--seed", seed, "--json", "-"),
             )
             assert code == 0
         return json.loads(out), err
@@ -165,7 +169,10 @@ class TestTwoReleases:
 
 
 def test_a_release_with_hidden_items_was_made_from_these_ratings(run):
-    run("anonymize", "ratings.csv", "-o", "out", "--k", 3, "--hide-items", "--seed", 1)
+    run(
+        *("anonymize", "ratings.csv", "-o", "out", "--k", 3, "--method=predictive"),
+        *("--hide-items", "--seed", 1),
+    )
     code, out, err = run("audit", "ratings.csv", "--release", "out", "--targets", 20, "--no-curves")
     assert code == 0
     assert "not made from these ratings" not in out + err

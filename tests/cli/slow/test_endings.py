@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -78,8 +79,8 @@ class TestTerminated:
         return tmp_path
 
     # Writing, to the layout that takes longest, is what lasts.
-    QUICK = ("large.parquet", "--k", 3, "--predictor", "item-mean", "--grouping", "bisecting")
-    WRITING = ("--layout", "users", "--file-format", "csv", "-o", "out")
+    QUICK = ("large.parquet", "--k", 3, "--method", "predictive", "--predictor", "item-mean")
+    WRITING = ("--grouping", "bisecting", "--layout", "users", "--file-format", "csv", "-o", "out")
 
     @pytest.mark.parametrize(
         ("number", "pattern"),
@@ -222,6 +223,20 @@ class TestNowhereToWrite:
             "error: standard output: cannot be written (No space left on device); free space at "
             "its target, or redirect it\n"
         )
+
+    @pytest.mark.parametrize("json", [(), ("--json", "-"), ("--json", "/dev/full")])
+    @pytest.mark.parametrize(
+        "options", [("--epsilon", 300, "--item-catalog", "as-rated"), ("--k", 5)]
+    )
+    def test_a_release_before_a_full_disk_is_named_with_its_epsilon(self, ratings, options, json):
+        arguments = ("anonymize", "ratings.csv", "-o", "out", "--scale", "1:5:1", *options, *json)
+        code, _, err = self.end(arguments, ">/dev/full")
+        assert code == 2
+        assert Path("out", "release.json").exists()
+        first, second = err.splitlines()[-2:]
+        assert "cannot be written (No space left on device)" in first
+        assert ("this run spent epsilon 300" in first) == ("--epsilon" in options)
+        assert second.startswith("out was written and is complete")
 
     def test_a_full_disk_that_takes_no_errors_changes_no_code(self, ratings):
         assert self.end(("verify", "absent.csv", "--k", 2), "2>/dev/full") == (2, "", "")

@@ -34,13 +34,14 @@ WRONG = re.compile(
 def test_what_is_one_is_not_said_to_be_several(tmp_path, said, table, options):
     path, given = tmp_path / "ratings.csv", OPTIONS[options]
     path.write_text("\n".join(["user,item,rating", *TABLES[table], ""]))
+    predictive = ("--k", "2", "--method", "predictive")
     runs = [
         ["inspect", path, *given],
         ["audit", path, *given],
         ["convert", path, tmp_path / "r.parquet", *given],
-        ["anonymize", path, "--k", "2", "--dry-run", *given],
-        ["anonymize", path, "-o", tmp_path / "padded", "--k", "2", *given],
-        ["anonymize", path, "-o", tmp_path / "s", "--k", "2", "--method", "sparse", *given],
+        ["anonymize", path, *predictive, "--dry-run", *given],
+        ["anonymize", path, "-o", tmp_path / "padded", *predictive, *given],
+        ["anonymize", path, "-o", tmp_path / "s", "--k", "2", *given],
         ["anonymize", path, "-o", tmp_path / "co", "--k", "2", "--method", "k-corating", *given],
         ["anonymize", path, "-o", tmp_path / "drawn", "--epsilon", "9", *given],
         ["verify", path, "--k", "2"],

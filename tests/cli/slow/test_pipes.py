@@ -46,7 +46,7 @@ def test_what_a_shell_makes_of_a_command(data):
     os.write(writing, (b"user_id,k\n1,3\n"))
     os.close(writing)
     try:
-        options = ("-o", "out", "--k", "5", "--seed", "1", "--json", "-")
+        options = ("-o", "out", "--k", "5", "--seed", "1", "--json", "-", "--method", "predictive")
         levels = ("--privacy-levels", f"/dev/fd/{reading}")
         done = recveil("anonymize", "small.csv", *options, *levels, pass_fds=[reading])
     finally:

@@ -38,7 +38,7 @@ def another_measure():
 def test_rows_json_table_and_page_have_it(another_measure, tmp_path):
     ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     out = tmp_path / "comparison"
-    found = compare(ratings, out, methods=["simple", "raw"], ks=[5, 99], targets=20)
+    found = compare(ratings, out, methods=["simple", "raw"], k=[5, 99], targets=20)
     told = [row._asdict()[another_measure] for row in found.rows]
     simple, refused, raw = found.rows
     assert told == [simple.rmse - raw.rmse, None, 0]

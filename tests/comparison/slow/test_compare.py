@@ -41,7 +41,7 @@ class TestResuming:
 
 def test_the_real_evaluator_judges(invented, tmp_path):
     found = compare(
-        invented, tmp_path / "out", methods=["simple", "raw"], ks=[5], targets=40, max_risk=0.9
+        invented, tmp_path / "out", methods=["simple", "raw"], k=[5], targets=40, max_risk=0.9
     )
     simple, raw = found.rows
     assert raw.risk > 0.7
@@ -67,7 +67,7 @@ def test_what_is_too_large_says_what_to_type_and_can_be_asked_for(tmp_path):
     ratings = Ratings.from_columns(
         users, items, rng.integers(1, 6, users.size), scale=RatingScale(1, 5, 1)
     )
-    options = {"methods": ["padded"], "ks": [2], "targets": 5}
+    options = {"methods": ["padded"], "k": [2], "targets": 5}
     (refused,) = compare(ratings, tmp_path / "out", **options).rows
     assert "allow_large (--allow-large)" in refused.problem
     allowed = compare(ratings, tmp_path / "out", allow_large=True, **options)

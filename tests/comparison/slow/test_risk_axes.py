@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 @pytest.mark.parametrize("name", list(AXES))
 def test_every_risk_is_answered_and_drawn(name, evaluator, tmp_path, invented):
     shadows = 8 if name == "shadows" else None
-    asked = {"methods": ["simple", "raw"], "ks": [5]}
+    asked = {"methods": ["simple", "raw"], "k": [5]}
     found = compare(invented, tmp_path / "out", **asked, risk=name, shadows=shadows)
     again = compare(invented, tmp_path / "out", **asked, risk="reidentification")
     assert (found.computed, again.computed) == (2, 0)
@@ -34,7 +34,7 @@ def test_every_risk_is_answered_and_drawn(name, evaluator, tmp_path, invented):
 class TestShadows:
     """Membership by shadow releases: what all methods share."""
 
-    ASKED: ClassVar = {"methods": ["simple", "raw"], "ks": [5]}
+    ASKED: ClassVar = {"methods": ["simple", "raw"], "k": [5]}
 
     def test_it_is_the_risk_where_it_was_measured(self, evaluator, tmp_path, invented):
         out = tmp_path / "out"

@@ -17,7 +17,7 @@ WORDS = ("hate", "dislike", "like", "love")
 class TestEvaluateAndCompare:
     def test_settings_are_compared_as_those_of_numbers(self, words, tmp_path):
         names = ["padded", "simple", "k-corating-mean", "sparse", "raw", "item-means"]
-        found = compare(words, tmp_path / "out", methods=names, ks=[5], targets=20)
+        found = compare(words, tmp_path / "out", methods=names, k=[5], targets=20)
         assert not [row.problem for row in found.rows if row.problem]
         assert json.loads(json.dumps(found.to_dict()))["data"]["labels"] == list(WORDS)
 
@@ -34,7 +34,7 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(unordered, out):
-    return compare(unordered, out, ks=[5, 121], targets=40, min_k=5, liked="love,like")
+    return compare(unordered, out, k=[5, 121], targets=40, min_k=5, liked="love,like")
 
 
 class TestWithoutAnOrder:
@@ -54,7 +54,7 @@ class TestWithoutAnOrder:
         assert [row.title for row in found.rows if row.problem] == [titles[1], titles[3]]
 
     def test_without_liked_words_alone_decide(self, unordered, tmp_path):
-        found = compare(unordered, tmp_path / "out", methods=["nominal", "raw"], ks=[5], min_k=5)
+        found = compare(unordered, tmp_path / "out", methods=["nominal", "raw"], k=[5], min_k=5)
         plain = found.to_dict()
         assert plain["settings"]["utility"] == "ratings"
         assert any("Lists are not evaluated" in warning for warning in plain["warnings"])

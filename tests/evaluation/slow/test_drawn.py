@@ -70,9 +70,7 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
 
 def test_settings_are_compared_by_what_all_share(ratings, tmp_path):
     methods = ["synthetic-20", "synthetic-exact", "simple", "raw"]
-    found = compare(
-        ratings, tmp_path / "c", methods=methods, ks=[5], targets=260, risk="membership"
-    )
+    found = compare(ratings, tmp_path / "c", methods=methods, k=[5], targets=260, risk="membership")
     rows = {row.method: row for row in found.rows}
     for name in methods[:2]:
         row = rows[name]
@@ -90,7 +88,7 @@ def test_settings_are_compared_by_what_all_share(ratings, tmp_path):
 
 def test_a_risk_that_does_not_apply_is_no_low_risk(ratings, tmp_path):
     found = compare(
-        ratings, tmp_path / "c", methods=["synthetic-20", "simple", "raw"], ks=[5], targets=30
+        ratings, tmp_path / "c", methods=["synthetic-20", "simple", "raw"], k=[5], targets=30
     )
     page = found.to_html()
     assert "synthetic-20" in page

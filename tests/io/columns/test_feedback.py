@@ -161,6 +161,9 @@ def test_whole_numbers_that_not_even_a_double_tells_apart_are_refused(low):
     assert "All 3 ratings" in take_feedback(only, 3, Feedback(one_value=True), None, str).why
 
 
+LONG = 123_456_789_012_345_679
+
+
 @pytest.mark.parametrize(
     ("values", "merged", "note"),
     [
@@ -170,10 +173,25 @@ def test_whole_numbers_that_not_even_a_double_tells_apart_are_refused(low):
         (["5", str(2**53), " 9007199254740993.0"], True, "92 and 9007199254740993 became one"),
         ([-5, -(10**12) - 1, -(10**12) - 2], True, "-1000000000002 and -1000000000001 became one"),
         (["0.5", str(2**53), f"{2**53 + 1}"], True, "92 and 9007199254740993 became one"),
-        (["5", str(2**53), f"{2**53}.0", "9007199254740992e0"], False, ""),
+        (["5", str(2**53)], False, ""),
+        (["5", str(2**53), f"{2**53}.0"], True, "as large as 9007199254740992 are floats"),
+        (["5", "9.007199254740992e15"], True, "as large as 9007199254740992 are floats"),
+        (["5", "9007199254740992.5"], False, ""),
+        (
+            [int(float(n * LONG)) for n in range(1, 10)],
+            True,
+            "are rounded to the digits that a float",
+        ),
+        ([n * LONG for n in range(1, 10)], False, "Ratings are kept to 7 digits"),
         (["5", "16777217"], False, "16777217 became 16777216."),
         ([5.0, 0.123456789], False, "0.123456789 became 0.12345679."),
         ([0.3, 0.1 + 0.2, 1.1 * 3], False, ""),
+        ([5.0, 2.0**44, 2.0**44 + 1], True, "17592186044416 and 17592186044417 became one"),
+        ([5.0, 2.0**53], True, "as large as 9007199254740992 are floats"),
+        ([5.0, -(2.0**53)], True, "as large as -9007199254740992 are floats"),
+        ([5.0, 2.0**53 - 1], False, "9.00719925474099e+15 became"),
+        (np.array([5, 2**24], np.float32), True, "as large as 16777216 are floats"),
+        (np.array([5, 2048], np.float16), True, "as large as 2048 are floats"),
         ([0.1, 4.56789, 16_777_216, -0.0], False, ""),
         (np.array([0.1, 4.56789, 1 / 3], np.float32), False, ""),
         (np.array([0.1, 4.56789, 1 / 3], np.float32).astype(float), False, ""),

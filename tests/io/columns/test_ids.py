@@ -50,7 +50,7 @@ def swapped() -> Ratings:
 
 @pytest.mark.parametrize(
     "options",
-    [{"k": 3}, {"k": 3, "method": "sparse"}, {"epsilon": 5.0, "item_catalog": "as-rated"}],
+    [{"k": 3}, {"k": 3, "method": "predictive"}, {"epsilon": 5.0, "item_catalog": "as-rated"}],
 )
 def test_people_are_not_published_as_items(tmp_path, options):
     with raises("id.personal") as error:

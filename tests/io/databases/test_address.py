@@ -62,7 +62,7 @@ def test_a_path_loses_a_slash_and_is_refused_without_the_password():
         "audit shop.csv --release {}",
         "audit shop.csv --auxiliary {}",
         "anonymize shop.csv -o {} --k 2",
-        "anonymize shop.csv -o out --k 2 --privacy-levels {}",
+        "anonymize shop.csv -o out --k 2 --method predictive --privacy-levels {}",
         "convert shop.csv {}",
         "convert shop.csv {} --target-format csv",
         "audit shop.csv --json {}",

@@ -95,7 +95,14 @@ def test_long_ids_of_few_people_are_no_harm(tmp_path, little):
 def test_files_of_a_release_that_are_far_too_large(tmp_path, name):
     ratings = "user,item,rating\n1,1,4\n2,1,4\n1,2,3\n2,2,3\n"
     (tmp_path / "ratings.csv").write_text(ratings)
-    anonymize(tmp_path / "ratings.csv", tmp_path / "out", k=2, seed=1, scale=RatingScale(1, 5, 1))
+    anonymize(
+        tmp_path / "ratings.csv",
+        tmp_path / "out",
+        k=2,
+        method="predictive",
+        seed=1,
+        scale=RatingScale(1, 5, 1),
+    )
     file = tmp_path / "out" / name
     os.truncate(file, 3 * 10**8)  # it takes no room on the disk
     if name == "release.json":

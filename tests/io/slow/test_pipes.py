@@ -23,7 +23,9 @@ def test_every_verb_reads_standard_input(standard_input, tmp_path, temporary):
     write_ratings(small, tmp_path / "small.csv")
     data = (tmp_path / "small.csv").read_bytes()
     release = tmp_path / "release"
-    assert anonymize(standard_input(data), release, k=5, seed=1).verification.holds
+    assert anonymize(
+        standard_input(data), release, k=5, method="predictive", seed=1
+    ).verification.holds
     assert audit(standard_input(data), targets=5, curves=False).reading.name == "standard input"
     out = tmp_path / "comparison"
     compared = compare(standard_input(data), out, methods=["raw"], targets=9)

@@ -125,7 +125,7 @@ MAKER = Maker(
     again=lambda manifest, seed: ByActivity(
         manifest.claim.k, manifest.settings["least_raters"], seed=seed
     ),
-    summarize=lambda _release, _ratings: ["Groups were made by activity alone."],
+    summarize=lambda _release, _ratings, _counts: ["Groups were made by activity alone."],
 )
 
 

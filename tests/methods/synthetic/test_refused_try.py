@@ -185,6 +185,31 @@ class TestBeforeTheFirstAnswer:
         assert re.match("this run spent epsilon (297|300), ", note)
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.parametrize(
+        "place",
+        [
+            "recveil.methods.synthetic.synthesizer.Claim",
+            "recveil.methods.synthetic.synthesizer.Learnt",
+            "recveil.methods.synthetic.synthesizer.published_order",
+            "recveil.methods._anonymize.replace",
+            "recveil.methods._anonymize.Release",
+        ],
+    )
+    def test_a_signal_between_the_fit_and_the_release_has_the_note(
+        self, few, tmp_path, monkeypatch, place
+    ):
+        monkeypatch.setattr(place, interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            anonymize(few, tmp_path / "out", epsilon=300.0)
+        (note,) = caught.value.__notes__
+        assert note.startswith("this run spent epsilon 300, ")
+
+    def test_a_seed_whose_noise_nobody_may_publish_costs_nothing(self, few, monkeypatch):
+        monkeypatch.setattr("recveil.methods.synthetic.synthesizer.Learnt", interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            Synthesizer(300.0, seed=1).anonymize(few)
+        assert not hasattr(caught.value, "__notes__")
+
     def test_an_interruption_that_a_kernel_turned_into_an_error_has_the_note(
         self, few, tmp_path, monkeypatch
     ):

@@ -141,7 +141,7 @@ class TestSeed:
     def test_nothing_private_is_shown(self):
         release = made(seed=987654321987)
         public = repr(release) + repr(release.published) + release._repr_html_()
-        shown = public + repr(release.private) + repr(Synthesizer(3.0, seed=987654321987))
+        shown = public + repr(release.private) + repr(Synthesizer(None, seed=987654321987))
         assert "987654321987" not in shown
         assert "300" not in public  # the number of people is counted with noise
 

@@ -32,7 +32,7 @@ def test_a_variant_that_means_something_else_is_computed_anew(tmp_path):
     def run(**options):
         variant = replace(variant_of("simple"), name="mine", options=options)
         with registered(Maker(replace(TOY, variants=(variant,)), PredictiveAnonymizer)):
-            ask = {"methods": ["mine"], "ks": [4], "targets": 5}
+            ask = {"methods": ["mine"], "k": [4], "targets": 5}
             return compare(RATINGS, tmp_path / "c", **ask).computed
 
     assert run(homogenize="simple") == 1

@@ -41,7 +41,10 @@ def check(file):
 
 
 def test_the_page_of_an_audit(run, tmp_path):
-    run("anonymize", FILE, "-o", "<b>out", "--k", 3, "--predictor", "item-mean")
+    run(
+        *("anonymize", FILE, "-o", "<b>out", "--k", 3, "--method=predictive"),
+        *("--predictor", "item-mean"),
+    )
     run("audit", FILE, "--targets", 9, "--release", "<b>out", "--html", "page.html")
     page = check(tmp_path / "page.html")
     assert "<b>out" in " ".join(page.texts), "told as it is called"

@@ -29,7 +29,8 @@ def test_hidden_items_stand_beside_ranks(ratings, tmp_path):
     write_ratings(ratings, tmp_path / "ratings.csv")
     anonymize(
         *(tmp_path / "ratings.csv", tmp_path / "out"),
-        **{"k": 5, "homogenize": "simple", "seed": 1, "hide_items": True},
+        **{"k": 5, "method": "predictive", "homogenize": "simple"},
+        **{"seed": 1, "hide_items": True},
     )
     found = audit(ratings, release=tmp_path / "out", targets=60, curves=False)
     page = found.to_html()

@@ -6,6 +6,7 @@ import pytest
 
 from recveil.comparison import compare
 from recveil.workbench.frontier import Question
+from shared.cli_compare import write_table
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
@@ -13,11 +14,19 @@ ASKED = {"method-raw": "on", "method-sparse": "on", "ks": "3, 6"}
 
 
 @pytest.fixture(scope="module")
+def small_table(tmp_path_factory):
+    """A table on which recommenders beat the baselines; otherwise no setting is recommended."""
+    folder = tmp_path_factory.mktemp("table")
+    write_table(folder)
+    return (folder / "ratings.csv").read_bytes()
+
+
+@pytest.fixture(scope="module")
 def cells(tmp_path_factory, small_table):
     """The settings that are asked for, finished once for all tests."""
     folder = tmp_path_factory.mktemp("compared")
     (folder / "shop.csv").write_bytes(small_table)
-    compare(folder / "shop.csv", folder / "out", methods=["raw", "sparse"], ks=[3, 6])
+    compare(folder / "shop.csv", folder / "out", methods=["raw", "sparse"], k=[3, 6])
     return folder / "out"
 
 

@@ -36,7 +36,6 @@ from recveil.ratings.rating_scale import (
     RatingScale,
     all_ratings,
     reject_off_scale,
-    require_scale,
 )
 from recveil.ratings.sorted_rows import Duplicates, Order, Rows, find_order, settle_duplicates
 from recveil.runtime.errors import RecveilError, describe_count, first_line_of, quoted
@@ -206,7 +205,7 @@ class Built(NamedTuple):
     time_note: str = ""
     # Which digits of the ratings were lost, or that labels were not read, as a sentence
     rating_note: str = ""
-    # Whether different ratings became equal
+    # Whether different ratings became equal, or may have been before
     ratings_merged: bool = False
 
 
@@ -282,7 +281,6 @@ def _build(
     times: _Times,
     feedback: Feedback,
 ) -> Built:
-    require_scale(scale)
     if scale is not None and scale.inferred:
         scale = replace(scale, inferred=False)  # the caller names it
     unrated = off_scale = NO_ROWS

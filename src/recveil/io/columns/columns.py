@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -299,8 +299,10 @@ def pieces(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
 # Smaller numbers have fewer digits in single precision.
 LEAST = float(np.finfo(np.float32).tiny)
 _MOST_POWER = 300
+# Half floats do not keep all whole numbers from here on.
+_LEAST_ROUNDED, _POINT = 2**11, re.compile("[.eE]")
 # From here on, different whole numbers may differ by no more than `NOISE`, or not in a float64.
-_LARGE = 1 / NOISE
+LARGE = 1 / NOISE
 
 
 def parse_ratings(column: pa.ChunkedArray, locate: Locate) -> NDArray[np.float32]:
@@ -315,12 +317,56 @@ class ParsedRatings(NamedTuple):
     values: NDArray[np.float32]
     # Which digits were lost, as a sentence; "" if none
     note: str = ""
-    # Whether different ratings became equal
+    # Whether different ratings became equal, or may have been before
     merged: bool = False
 
 
 def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRatings:
     """Parse a column as `parse_ratings`, and report lost digits."""
+    parsed = _parse_ratings(column, locate)
+    largest = max(abs(parsed.values.min()), abs(parsed.values.max()))
+    if largest < _LEAST_ROUNDED or not (note := _describe_floats(column, largest)):
+        return parsed
+    return ParsedRatings(parsed.values, f"{parsed.note} {note}".strip(), merged=True)
+
+
+def _describe_floats(column: pa.ChunkedArray, largest: float) -> str:
+    """Return the note on a column of floats that are too large, or of their text."""
+    if pa.types.is_dictionary(column.type):
+        column = pa.chunked_array([tidied(column).chunk(0).dictionary])
+    if is_text(column.type) and largest >= 2**53:
+        texts = [text for text in pc.unique(column).to_pylist() if _POINT.search(text)]
+        large = [text for text in texts if abs(float(text)) >= 2**53]
+        if not large or any(Decimal(text.strip()) != float(text) for text in large):
+            return ""  # no float, or no whole number, was written
+        column = pa.chunked_array([list(map(float, large))])
+    if not pa.types.is_floating(column.type):
+        return ""
+    ends = pc.min_max(column.cast(pa.float64())).as_py()
+    return describe_rounded_floats(ends["min"], ends["max"], column.type.to_pandas_dtype())
+
+
+def describe_rounded_floats(low: float, high: float, kind: type[np.floating[Any]]) -> str:
+    """Return the note on floats from low to high, if their type has no whole numbers between.
+
+    Examples
+    --------
+    >>> print(describe_rounded_floats(1, 2**24, np.float32))
+    Ratings as large as 16777216 are floats, of which several whole numbers may have become one
+    before; write them as integers or text where they come from.
+    >>> describe_rounded_floats(1, 2**24, np.float64)
+    ''
+    """
+    largest = max(low, high, key=abs)
+    if abs(largest) < 2 ** (np.finfo(kind).nmant + 1):
+        return ""
+    return (
+        f"Ratings as large as {largest:.17g} are floats, of which several whole numbers may have "
+        f"become one before; write them as integers or text where they come from."
+    )
+
+
+def _parse_ratings(column: pa.ChunkedArray, locate: Locate) -> ParsedRatings:
     if pa.types.is_boolean(column.type):
         raise RecveilError(
             "rating column: expected numbers, got bool; convert it to 0 and 1", code="column.type"
@@ -352,7 +398,7 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
             n_changed += int(np.isin(numbers, here).sum()) if here.size else 0
             changed = np.union1d(changed, here)
             merged = _find_merged(np.union1d(changed, different)) if changed.size else None
-    if max(abs(low), abs(high)) >= _LARGE and (equal := _find_merged_whole(written, low, high)):
+    if max(abs(low), abs(high)) >= LARGE and (equal := find_merged_whole(written, low, high)):
         return _merged_ratings(ratings, *equal)
     if not changed.size:
         return ParsedRatings(ratings)
@@ -368,20 +414,34 @@ def parse_ratings_noted(column: pa.ChunkedArray, locate: Locate) -> ParsedRating
 
 
 def _merged_ratings(ratings: NDArray[np.float32], one: str, other: str) -> ParsedRatings:
-    return ParsedRatings(
-        ratings,
+    return ParsedRatings(ratings, describe_merged(one, other), merged=True)
+
+
+def describe_merged(one: str, other: str) -> str:
+    """Return the note on two ratings that become equal in single precision.
+
+    Examples
+    --------
+    >>> print(describe_merged("16777216", "16777217"))
+    Ratings are kept to 7 digits, so that 16777216 and 16777217 became one, and perhaps others, too.
+    """
+    return (
         f"Ratings are kept to 7 digits, so that {one} and {other} became one, and perhaps others, "
-        f"too.",
-        merged=True,
+        f"too."
     )
 
 
-def _find_merged_whole(column: pa.ChunkedArray, low: float, high: float) -> tuple[str, str] | None:
+def find_merged_whole(column: pa.ChunkedArray, low: float, high: float) -> tuple[str, str] | None:
     """Return two whole numbers of a column that become equal, if there are any.
 
     Raise a RecveilError if all ratings, from low to high, do.
+
+    Examples
+    --------
+    >>> find_merged_whole(pa.chunked_array([["5", "16777216", "16777217"]]), 5, 16777217)
+    ('16777216', '16777217')
     """
-    whole = _whole_numbers(column)
+    whole = whole_numbers(column)
     kept = [np.float32(float(each)) for each in whole]
     if len(whole) > 1 and np.float32(low) == np.float32(high):
         raise RecveilError(
@@ -395,15 +455,22 @@ def _find_merged_whole(column: pa.ChunkedArray, low: float, high: float) -> tupl
     return None
 
 
-def _whole_numbers(column: pa.ChunkedArray) -> list[int]:
-    """Return the distinct whole numbers of a column, ascending and exact; none of a float column.
+def whole_numbers(column: pa.ChunkedArray) -> list[int]:
+    """Return the distinct whole numbers of a column, ascending and exact.
 
-    Floats of such a size may differ by rounding alone.
+    Floats are exact if all are whole, and below 2^53. Others may differ by rounding alone.
+
+    Examples
+    --------
+    >>> whole_numbers(pa.chunked_array([["7", "5.0", "0.5"]]))
+    [5, 7]
     """
     different = pc.unique(column)
     kind = different.type.value_type if pa.types.is_dictionary(different.type) else different.type
     if pa.types.is_floating(kind):
-        return []
+        floats = different.to_pylist()
+        are_whole = all(each.is_integer() for each in floats)
+        return sorted({int(each) for each in floats if abs(each) < 2**53}) if are_whole else []
     numbers = (Decimal(str(value)) for value in different.to_pylist())
     return sorted({int(each) for each in numbers if each == each.to_integral_value()})
 

@@ -28,8 +28,9 @@ from recveil.io.columns.columns import (
     reject_missing,
     run_end_decoded,
     value_type,
+    whole_numbers,
 )
-from recveil.io.columns.ids import describe_null_ids
+from recveil.io.columns.ids import describe_lost_digits, describe_null_ids
 from recveil.io.columns.time_columns import why_no_times
 from recveil.ratings.arrow_columns import in_turn, tidied
 from recveil.ratings.rating_scale import (
@@ -38,11 +39,12 @@ from recveil.ratings.rating_scale import (
     MOST_LABELS,
     Locate,
     RatingScale,
+    ScaleLike,
     alike,
     all_ratings,
     nearest_label,
     problem_of_label,
-    require_scale,
+    scale_of,
 )
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
@@ -199,6 +201,8 @@ ALL_WORDS = "all"
 _LOOKED_AT = 1_000
 # Rating scales rarely exceed it.
 _MOST_OF_RATINGS = 100
+# Numbers of 16 digits; programs keep 15, or the 53 bits of a float.
+_LEAST_LONG = 1e15
 
 
 def feedback_of(
@@ -234,7 +238,7 @@ def feedback_of(
 
 
 def parse_scale_option(
-    scale: RatingScale | None,
+    scale: ScaleLike | None,
     order: str | Iterable[str] | None,
     words: str | Iterable[str] | None,
 ) -> tuple[RatingScale | None, bool]:
@@ -245,7 +249,7 @@ def parse_scale_option(
     >>> str(parse_scale_option(None, "no,yes", None)[0]), parse_scale_option(None, None, "all")
     ('no < yes', (None, True))
     """
-    require_scale(scale)
+    scale = scale_of(scale)
     _reject_several({"scale": scale, "order": order, "words": words})
     if isinstance(words, str) and words == ALL_WORDS:
         return None, True
@@ -292,7 +296,7 @@ class Taken(NamedTuple):
 
     # Which digits were lost, or that labels were not read, as a sentence
     note: str = ""
-    # Whether different ratings became equal
+    # Whether different ratings became equal, or may have been before
     merged: bool = False
 
 
@@ -325,6 +329,8 @@ def _take_numbers(
         values, note, merged = *_parse_specified(column, feedback, locate), False
     else:
         values, note, merged = parse_ratings_noted(column, locate)
+        if not merged and (lost := _describe_lost_digits(column, values)):
+            note, merged = f"{note} {lost}".strip(), True
     if not feedback.points and (
         feedback.counts is not None
         or (scale is None and not feedback.is_specified and values.max() > _MOST_OF_RATINGS)
@@ -347,6 +353,14 @@ def _take_numbers(
             np.ones(values.size, np.float32), replace(LIKES, inferred=True), why, note, merged
         )
     return Taken(values, scale, note=note, merged=merged)
+
+
+def _describe_lost_digits(column: pa.ChunkedArray, values: NDArray[np.float32]) -> str:
+    """Report long whole numbers that are rounded, as a program with floats writes them."""
+    if max(values.max(), -values.min()) < _LEAST_LONG:
+        return ""
+    numbers = np.array([abs(number) for number in whole_numbers(column)], object)
+    return " ".join(describe_lost_digits(numbers, "rating"))
 
 
 def _require_no_thousands(column: pa.ChunkedArray, locate: Locate) -> None:

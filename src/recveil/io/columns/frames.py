@@ -56,6 +56,8 @@ def _taker_of(source: Any) -> Callable[[Any], "Frame"] | None:
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(source):
         return _of_matrix
+    if isinstance(source, np.ndarray) and source.ndim == 2 and source.dtype.kind in "biuf":
+        return _of_array
     for names, take in _TAKERS:
         if all(hasattr(source, name) for name in names):
             return take
@@ -94,6 +96,28 @@ def _of_matrix(matrix: Any) -> "Frame":
         note="The rows of the matrix were taken for users, and its columns for items. State so "
         "with user='row' and item='column', or swap them with user='column' and item='row'.",
     )
+
+
+def _of_array(array: NDArray[Any]) -> "Frame":
+    """Read each number that is not nan as the rating of a user (row) for an item (column)."""
+    if array.shape[1] == 3:
+        raise RecveilError(
+            "an array of 3 columns may be a matrix of 3 items, or columns of users, items and "
+            "ratings: for these call Ratings.from_columns(*array.T); for a matrix pass "
+            "scipy.sparse.csr_array(array)",
+            code="argument.shape",
+        )
+    if zeros := int(np.count_nonzero(array == 0)):
+        raise RecveilError(
+            f"an array with {zeros:,} zeros, which may be ratings or missing; if missing, pass "
+            f"scipy.sparse.csr_array(array); if ratings, pass rows, columns and values to "
+            f"Ratings.from_columns",
+            code="rating.zero",
+        )
+    from scipy.sparse import coo_array
+
+    rows, columns = np.nonzero(~np.isnan(array))
+    return _of_matrix(coo_array((array[rows, columns], (rows, columns)), shape=array.shape))
 
 
 def _of_cornac(data: Any) -> "Frame":
@@ -305,8 +329,8 @@ def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
         what = f"{kind} of {source.ndim} dimensions" if isinstance(source, np.ndarray) else kind
         raise RecveilError(
             f"expected a path, Ratings, a data frame with the Arrow capsule (pandas, polars, "
-            f"pyarrow, duckdb), a sparse matrix of scipy, or a data set of surprise or cornac, got "
-            f"{what}; use Ratings.from_columns for plain arrays",
+            f"pyarrow, duckdb), a matrix of scipy or numpy, or a data set of surprise or cornac, "
+            f"got {what}; use Ratings.from_columns for plain arrays",
             code="argument.type",
         )
     return found._replace(note="") if any(given.values()) else found

@@ -16,7 +16,7 @@ DELIMITER = re.compile(r"[\x00-\x1f,;|]|::")
 # A byte order mark of each part of a file, and escapes that lost their backslash.
 _LOST = re.compile(r"\ufeff|u000[9adAD]")
 # Ratings, dates and times of day.
-_VALUE = re.compile(r"[-+]?\d+(?:[.:/ TZ-]+\d+)*")
+VALUE = re.compile(r"[-+]?\d+(?:[.:/ TZ-]+\d+)*")
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _LIST_OF_TITLES = re.compile(r"[,;] ")
 # A rating or a time, and a name of a user who is nowhere else.
@@ -104,7 +104,7 @@ class GluedRows(NamedTuple):
 
     def _cut_at(self, field: str, at: int) -> _Cut | None:
         parts = field[:at], field[at:]
-        are_values = [_VALUE.fullmatch(part) is not None for part in parts]
+        are_values = [VALUE.fullmatch(part) is not None for part in parts]
         for user, other in ((1, 0), (0, 1)):
             is_item = parts[other] in self.items
             if not is_item and not are_values[other]:

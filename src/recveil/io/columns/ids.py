@@ -403,7 +403,7 @@ def describe_lost_digits(ids: NDArray[Any], role: str) -> list[str]:
     >>> merged = 1234567890123456000 + 256 * np.arange(6)
     >>> print(*describe_lost_digits(merged, "user"))
     6 of 6 users with 16 digits or more (1234567890123456000) are rounded to the digits that a float
-    keeps, so that several may have been merged; write ids as text where they come from, and export
+    keeps, so that several may have been merged; write them as text where they come from, and export
     them again.
     """
     looked_at = ids[:: max(1, ids.size // _LOOKED_AT)].tolist()
@@ -421,7 +421,7 @@ def describe_lost_digits(ids: NDArray[Any], role: str) -> list[str]:
             return [
                 f"{len(rounded):,} of {len(numbers):,} {role}s with 16 digits or more ({texts[0]}) "
                 f"are rounded to the digits that {keeps} keeps, so that several may have been "
-                f"merged; write ids as text where they come from, and export them again."
+                f"merged; write them as text where they come from, and export them again."
             ]
     return []
 

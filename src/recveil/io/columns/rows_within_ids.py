@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.io.columns.chances import is_no_chance
+from recveil.io.columns.glued_columns import GluedColumns
 from recveil.io.columns.glued_rows import DELIMITER, GluedRows
 from recveil.io.columns.repeated_rows import (
     ESCAPED,
@@ -27,6 +29,7 @@ from recveil.io.columns.repeated_rows import (
     with_plain_numbers,
     words_of_id,
 )
+from recveil.io.columns.rows_of_numbers import MARKUP, NAME, QUOTES, NumberSearch, are_fields
 from recveil.ratings.rating_scale import Locate, RatingScale
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.errors import RecveilError
@@ -34,14 +37,10 @@ from recveil.runtime.safe_repr import brief
 
 # An id without the punctuation around it.
 _CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
-# What separates fields in JSON, XML, HTML and the address of a page, and a field's name in these.
-_MARKUP = re.compile(r"[\x00-\x1f,;|?{}\[\]]|::|(?<=\S)&(?=\S)|<[^<>]*>")
-_QUOTES = " \"'()"
-_NAME = re.compile(r"[\s\"']*[^\W\d]\w*[\s\"']*[=:]")
 _AROUND = re.compile(r"[\s\"']+")
 # Where all but a few of the ids are whole numbers, several numbers are no list of items.
 _NUMBERS, _OTHERS, _OTHER_SHARE = 5, 2, 0.05
-_DIGITS, _FEWEST = re.compile(r"\d+"), 3
+_DIGITS = re.compile(r"\d+")
 # Ids look alike if so many of them do; this many are looked at.
 _SHARED, _LOOKED_AT = 0.05, 2_000
 _SIGNED = re.compile(r"[-+]?\d{1,4}(?:[.,]\d+)?")
@@ -60,7 +59,7 @@ _PATH = re.compile(r"[\w./:@+\-]+")
 # If fewer users have numbers, short ones may be numbers of titles.
 _NUMBERED_SHARE, _SHORT = 0.2, 4
 # Names, titles and numbers of a title are a rating of the table by chance, unless it is so rare.
-_CHANCE = 0.05
+_CHANCE, _CHANCE_OF_NUMBERS = 0.05, 0.001
 # A continuous scale counts as one of so many ratings.
 _FINE = 100
 # Words of titles with digits, such as 3D, 13th and H20.
@@ -98,9 +97,9 @@ def find_rows_within(
     Such an id contains a user id next to an item id, and either a number after them, or delimiters
     around them, or another id after the same punctuation. Titles contain numbers, too, and words
     that are names: less than this is no row. Where all of an id are whole numbers, it may as well
-    be a list of items, unless nearly all ids are one whole number: then an id of three numbers is
-    a row, also one of unknown users. A user id that is no word or short number need not be next to
-    the item id: columns may be between them, and names of fields.
+    be a list of items; where nearly all ids are one whole number, `NumberSearch` decides. A user
+    id that is no word or short number need not be next to the item id: columns may be between
+    them, and names of fields.
     """
     labels = [*labels]
     n_numbers = sum(map(str.isdigit, labels))
@@ -114,39 +113,40 @@ def find_rows_within(
         at: dict.fromkeys((label, with_plain_numbers(label), *glued.forms(label)))
         for at, label in several
     }
-    lengths = {len(text) for text in map(str, users) if text.isdigit()}
-    if is_numeric and (
-        found := [
-            at
-            for at, text in enumerate(labels)
-            if any(_has_numbers(form, lengths) for form in forms.get(at, (text,)))
-        ]
-    ):
-        return found
+    of_numbers: set[int] = set()
+    if is_numeric:
+        texts = {
+            at: forms.get(at, {label: None})
+            for at, label in enumerate(labels)
+            if not label.isdigit()
+        }
+        of_numbers = NumberSearch.among(users, items, is_unrated=is_unrated).find(texts)
     if not several:
-        return []
+        return sorted(of_numbers)
     n_numbered = sum(str(user).isdecimal() for user in users)
     has_few_numbers = n_numbered < _NUMBERED_SHARE * len(users)
-    search = _Search(_Ids(users), _Ids(items), is_unrated, is_numeric, has_few_numbers)
+    search = _Search(_Ids(users), _Ids(items), is_unrated, has_few_numbers)
     fields = _FieldSearch(*looks, search.items.known, is_unrated)
     numbers = fields._replace(are_numbers=True)
     lists = [at for at, _ in several if any(map(numbers.finds, forms[at]))]
     # What many ids look like is no fault of a few rows.
     rows = {*lists} if len(lists) <= max(_OTHERS, _OTHER_SHARE * len(labels)) else set()
     apart = _ApartSearch(search.users, search.items, *looks, is_unrated)
-    return [
+    rows |= of_numbers
+    columns = GluedColumns.among(users, items, is_unrated=is_unrated)
+    rows |= {
         at
         for at, label in several
-        if at in rows
-        or glued.has_names(label)
-        or any(search.finds(form) or fields.finds(form) or apart.finds(form) for form in forms[at])
-    ]
-
-
-def _has_numbers(label: str, lengths: set[int]) -> bool:
-    """Return whether an id contains as many numbers as a row, one as long as a user id."""
-    numbers = _DIGITS.findall(label)
-    return len(numbers) >= _FEWEST and any(len(number) in lengths for number in numbers)
+        if at not in rows
+        and (
+            glued.has_names(label)
+            or columns.finds(label)
+            or any(
+                search.finds(form) or fields.finds(form) or apart.finds(form) for form in forms[at]
+            )
+        )
+    }
+    return sorted(rows)
 
 
 class _Ids:
@@ -210,13 +210,12 @@ class _Search(NamedTuple):
     users: _Ids
     items: _Ids
     is_unrated: bool
-    is_numeric: bool
     has_few_numbers: bool
     """Whether few users have numbers, so that a number is most often one of a title."""
 
     def finds(self, label: str) -> bool:
         """Return whether an id contains a row, as it is or without its escapes."""
-        if self._finds(label, self.is_numeric):
+        if self._finds(label, False):
             return True
         if not ESCAPES.search(label):
             return False
@@ -447,9 +446,9 @@ class _ApartSearch(NamedTuple):
         )
 
     def _has_fields(self, whole: str) -> bool:
-        parts = [field for field in _MARKUP.split(whole) if field.strip(_QUOTES)]
-        fields = [_NAME.sub("", field).strip(_QUOTES) for field in parts]
-        is_named = sum(map(bool, map(_NAME.match, parts))) > 1
+        parts = [field for field in MARKUP.split(whole) if field.strip(QUOTES)]
+        fields = [NAME.sub("", field).strip(QUOTES) for field in parts]
+        is_named = sum(map(bool, map(NAME.match, parts))) > 1
         if len(fields) < (2 if self.is_unrated and is_named else 3):
             return False
         items = {
@@ -579,47 +578,53 @@ def find_original_rows(
     starts = {words[0] for words in known.users}
     values = Values(scale)
     found: set[int] = set()
-    by_chance, n_expected, shares = set(), 0.0, known.shares(scale)
+    shares = known.shares(scale)
+    of_names, of_numbers = _ByChance(set(), []), _ByChance(set(), [])
     for at, text in texts:
         if at in found or starts.isdisjoint(text.words):
             continue
         pairs = [*known.pairs_within(text.words, at)]
         ratings = [] if scale.unary else values.within(text)
-        rated = [pair for pair in pairs if pair.is_rated]
-        if not has_numbers and _are_two_pairs(rated, text.words):
-            found.add(at)
-        elif not is_like_title(text.text):
-            found |= {at} if _has_rating(rated, ratings) else set()
+        are_clear = bool(scale.labels) or are_fields(text.text)
+        numbers = [] if are_clear else [pair for pair in pairs if pair.are_numbers]
+        others = pairs if are_clear else [pair for pair in pairs if not pair.are_numbers]
+        if scale.unary:
+            chance = sum(float(shares[pair.item_code]) for pair in numbers)
+            of_numbers.add(at, chance**2, _are_two_pairs(numbers))
         else:
-            names = [pair for pair in pairs if _is_name(text.words[at] for at in pair.user)]
-            n_expected += sum(
-                float(shares[pair.item_code])
-                for pair in names
-                if any(_has_places(pair, place) for place, _ in ratings)
-            )
-            if _has_rating([pair for pair in rated if pair not in names], ratings):
-                found.add(at)
-            elif _has_rating(rated, ratings):
-                by_chance.add(at)
-    if _is_no_chance(len(by_chance), n_expected):
-        found |= by_chance
+            of_numbers.add(at, *_has_rating_by_chance(numbers, ratings, shares))
+        if not has_numbers and _are_two_pairs(others):
+            found.add(at)
+        if is_like_title(text.text):
+            names = [pair for pair in others if _is_name(pair.user_words)]
+            of_names.add(at, *_has_rating_by_chance(names, ratings, shares))
+            others = [pair for pair in others if not _is_name(pair.user_words)]
+        if _has_rating(others, ratings):
+            found.add(at)
+    found |= of_names.unlikely(_CHANCE) | of_numbers.unlikely(_CHANCE_OF_NUMBERS)
     return sorted(found)
-
-
-def _is_no_chance(n: int, n_expected: float) -> bool:
-    """Return whether so many events, or more, are rare where fewer are expected.
-
-    Examples
-    --------
-    >>> _is_no_chance(1, 0.01), _is_no_chance(1, 0.2), _is_no_chance(6, 1.5)
-    (True, False, True)
-    """
-    fewer = sum(n_expected**at / math.factorial(at) for at in range(min(n, _MOST_PLACES)))
-    return n > 0 and 1 - math.exp(-n_expected) * fewer < _CHANCE
 
 
 def _is_name(words: Iterable[str]) -> bool:
     return not any(map(str.isdecimal, "".join(words)))
+
+
+@brief
+class _ByChance(NamedTuple):
+    """Ids that chance may explain, and how likely it is for each id that was looked at."""
+
+    found: set[int]
+    chances: list[float]
+
+    def add(self, at: int, chance: float, is_found: bool) -> None:
+        """Note an id, and whether it was found."""
+        self.chances.append(min(1.0, chance))
+        if is_found:
+            self.found.add(at)
+
+    def unlikely(self, share: float) -> set[int]:
+        """Return the ids if chance explains so many in fewer tables than a share."""
+        return self.found if is_no_chance(len(self.found), sum(self.chances), share) else set()
 
 
 @brief
@@ -628,6 +633,8 @@ class _Pair(NamedTuple):
 
     user: range
     item: range
+    user_words: tuple[str, ...]
+    item_words: tuple[str, ...]
     item_code: int
     value: float
     """Their rating; not a number if there is none."""
@@ -635,6 +642,11 @@ class _Pair(NamedTuple):
     @property
     def is_rated(self) -> bool:
         return not math.isnan(self.value)
+
+    @property
+    def are_numbers(self) -> bool:
+        """Return whether both ids are whole numbers."""
+        return all(map(str.isdecimal, (*self.user_words, *self.item_words)))
 
 
 @brief
@@ -654,15 +666,16 @@ class _OriginalRows(NamedTuple):
     def pairs_within(self, words: tuple[str, ...], own: int) -> Iterator[_Pair]:
         """Yield the pairs among words, but for those of the item that the words are."""
         those_items = [*_places(words, self.items)]
-        for user, user_words in _places(words, self.users):
+        for user, user_at in _places(words, self.users):
             begin, end = self.rows.indptr[user : user + 2]
             indices = self.rows.indices[begin:end]
-            for item, item_words in those_items:
+            for item, item_at in those_items:
                 cell = int(np.searchsorted(indices, item))
                 is_rated = cell < indices.size and indices[cell] == item
                 value = float(self.rows.values[begin + cell]) if is_rated else math.nan
-                if item != own and not set(user_words) & set(item_words):
-                    yield _Pair(user_words, item_words, item, value)
+                if item != own and not {*range(*user_at)} & {*range(*item_at)}:
+                    ids = words[slice(*user_at)], words[slice(*item_at)]
+                    yield _Pair(range(*user_at), range(*item_at), *ids, item, value)
 
 
 def _has_rating(pairs: list[_Pair], values: list[tuple[range, set[float]]]) -> bool:
@@ -674,13 +687,25 @@ def _has_rating(pairs: list[_Pair], values: list[tuple[range, set[float]]]) -> b
     )
 
 
+def _has_rating_by_chance(
+    pairs: list[_Pair], values: list[tuple[range, set[float]]], shares: NDArray[np.float64]
+) -> tuple[float, bool]:
+    """Return how likely a text states a rating of these pairs by chance, and whether it does."""
+    chance = sum(
+        float(shares[pair.item_code])
+        for pair in pairs
+        if any(_has_places(pair, place) for place, _ in values)
+    )
+    return chance, _has_rating(pairs, values)
+
+
 def _has_places(pair: _Pair, value: range) -> bool:
     return not {*value} & {*pair.user, *pair.item}
 
 
-def _are_two_pairs(pairs: list[_Pair], words: tuple[str, ...]) -> bool:
-    """Return whether two users, whose ids are no names, have each another item."""
-    clear = [pair for pair in pairs if not _is_name(words[at] for at in pair.user)]
+def _are_two_pairs(pairs: list[_Pair]) -> bool:
+    """Return whether two users, whose ids are no names, have each another item in the table."""
+    clear = [pair for pair in pairs if pair.is_rated and not _is_name(pair.user_words)]
     return any(
         not set(one.user) & set(other.user) and not set(one.item) & set(other.item)
         for one, other in combinations(clear, 2)
@@ -694,9 +719,9 @@ def _by_words(ids: NDArray[Any], wanted: set[str]) -> dict[tuple[str, ...], int]
 
 def _places(
     words: tuple[str, ...], known: dict[tuple[str, ...], int]
-) -> Iterator[tuple[int, range]]:
-    """Yield the position of each id among words, and which words it is."""
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield the position of each id among words, and where its words begin and end."""
     for size in range(1, min(_MOST_WORDS, len(words)) + 1):
         for begin in range(len(words) - size + 1):
             if (position := known.get(words[begin : begin + size])) is not None:
-                yield position, range(begin, begin + size)
+                yield position, (begin, begin + size)

@@ -34,7 +34,17 @@ def kind_of_file(path: Path) -> str | None:
     'sqlite'
     """
     with path.open("rb") as file:
-        head = file.read(16)
+        return kind_of_head(file.read(16))
+
+
+def kind_of_head(head: bytes) -> str | None:
+    """Return the kind of a database by its first 16 bytes or more; None for other data.
+
+    Examples
+    --------
+    >>> kind_of_head(bytes(8) + b"DUCK")
+    'duckdb'
+    """
     return next((kind for kind, (at, magic) in _MAGIC.items() if head[at:].startswith(magic)), None)
 
 

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from recveil.io.databases.address import NAMES
+from recveil.io.databases.connection import kind_of_head
 from recveil.io.files import is_gzipped, open_bytes
 from recveil.io.worker import opened_archive, packing_of, tables_in
 from recveil.runtime.errors import RecveilError, listed, quoted, shortened
@@ -47,9 +49,6 @@ _UNPACKING = {
 
 _SPSS = Kind("an SPSS file", "read it with pandas.read_spss; " + _FRAME)
 _PICKLE = Kind("a Python pickle", _TRUSTED + _FRAME)
-_SQLITE = Kind(
-    "a SQLite database", "write the table as CSV: sqlite3 -csv -header FILE 'SELECT ...'"
-)
 _STATA = Kind("a Stata file", "read it with pandas.read_stata; " + _FRAME)
 _RDATA = Kind(
     "an R data file", "in R: load('FILE'); write.csv(TABLE, 'ratings.csv', row.names = FALSE)"
@@ -64,7 +63,6 @@ _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLD_WORKBOOK = "an old Excel workbook"
 
 _BINARY = {
-    b"SQLite format 3\0": _SQLITE,
     _OLD_OFFICE: Kind(f"{_OLD_WORKBOOK}, or another file of Office", _SHEET),
     b"\x89HDF\r\n\x1a\n": Kind("an HDF5 file", "read it with pandas.read_hdf or h5py; " + _FRAME),
     b"\x93NUMPY": Kind("a numpy array", "read it with numpy.load; " + _FRAME),
@@ -210,13 +208,6 @@ _PICKLE_STARTS = {"MARK", "LIST", "DICT", "EMPTY_LIST", "EMPTY_DICT", "GLOBAL", 
 _PICKLE_LOOK = 3
 
 
-def reject_binary(path: Path) -> None:
-    r"""Raise a RecveilError for a binary file of an unsupported kind."""
-    with open_bytes(path) as file:
-        head = file.read(HEAD_BYTES)
-    _reject_kind(path, _archive(path) if head.startswith(_ZIP) else _binary(head))
-
-
 def reject_unreadable(path: Path, head: bytes, *, binary_only: bool = False) -> None:
     """Raise a RecveilError for an unsupported kind of file, given its first bytes."""
     if head.startswith(_ZIP):
@@ -244,8 +235,6 @@ def _reject_kind(path: Path, kind: Kind | None) -> None:
     remedy, packing = kind.remedy, packing_of(path)
     if packing is None or (packing == "zip" and kind in _ZIPPED.values()):
         pass
-    elif kind is _SQLITE:
-        remedy = _UNPACK
     elif remedy.startswith("unpack it ("):
         remedy = f"unpack it once ({_unpacking(path, packing)} > NEW), and name what comes out"
     elif _CAT in remedy:
@@ -307,6 +296,8 @@ def _binary(head: bytes) -> Kind | None:
         return None
     if kind := _begun(head):
         return kind
+    if _CONTROL.search(head) and (database := kind_of_head(head)):  # within packed data
+        return Kind(f"a {NAMES[database]} database", _UNPACK)
     for magic, kind in _BINARY.items():
         # An id may start with "ORC", but a table of text has no control characters.
         if head.startswith(magic) and _CONTROL.search(head):

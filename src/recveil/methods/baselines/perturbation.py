@@ -4,16 +4,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.methods.base import (
+    BaseAnonymizer,
     Blocks,
     assemble,
     check_every_user_rated,
-    check_seed,
     secret_rng,
     seed_or_random,
 )
@@ -31,7 +31,7 @@ from recveil.runtime.safe_repr import brief
 _BLOCK_RATINGS = 1 << 22
 
 
-class Baseline(ABC):
+class Baseline(BaseAnonymizer, ABC):
     """A release without any guarantee, as a baseline for others.
 
     A subclass stores its parameters, `seed` among them, and defines what it publishes.
@@ -42,7 +42,7 @@ class Baseline(ABC):
     takes_unordered: ClassVar[bool] = False
     seed: int | None
 
-    def anonymize(self, ratings: Ratings) -> Release:
+    def anonymize(self, ratings: Ratings | Any) -> Release:
         """Return a release of the ratings, without a guarantee; they are not modified.
 
         Raises
@@ -50,6 +50,7 @@ class Baseline(ABC):
         RecveilError
             If there are no users, a user has no rating, or a setting is unknown.
         """
+        ratings = self._read(ratings)
         self._check(ratings)
         seed = seed_or_random(self.seed)
         rng = secret_rng(seed, ratings)
@@ -74,7 +75,7 @@ class Baseline(ABC):
         return {name: value for name, value in vars(self).items() if name != "seed"}
 
     def _check(self, ratings: Ratings) -> None:
-        check_seed(self.seed)
+        self.check_options()
         if not ratings.n_users:
             raise RecveilError(
                 "there are no users; expected at least one", code="table.too-few-users"
@@ -109,6 +110,7 @@ class GlobalItemMeans(Baseline):
     def __init__(self, round_values: str | float = "usual", *, seed: int | None = None) -> None:
         self.round_values = round_values
         self.seed = seed
+        self.check_options()
 
     def _publish(self, ratings: Ratings, _rng: np.random.Generator) -> tuple[Groups, Blocks]:
         step = value_step(self.round_values, ratings.scale)
@@ -187,6 +189,7 @@ class Pseudonymizer(SameCells):
 
     def __init__(self, *, seed: int | None = None) -> None:
         self.seed = seed
+        self.check_options()
 
     def _label(
         self, raw: NDArray[np.float64], _scale: RatingScale, _rng: np.random.Generator
@@ -220,6 +223,7 @@ class RandomValues(SameCells):
 
     def __init__(self, *, seed: int | None = None) -> None:
         self.seed = seed
+        self.check_options()
 
     def _label(
         self, raw: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
@@ -361,6 +365,7 @@ class AdditiveNoise(SameCells):
         self.kind = kind
         self.scale = scale
         self.seed = seed
+        self.check_options()
 
     def noise(self, scale: RatingScale) -> LabelNoise:
         """Return the noise for ratings on some scale, to draw from or to undo.

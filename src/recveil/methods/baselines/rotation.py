@@ -83,6 +83,7 @@ class RotationPerturbation(Baseline):
         self.space = space
         self.predictor = predictor
         self.seed = seed
+        self.check_options()
 
     def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
         padding = self._predictor(int(rng.integers(2**32))).fit(ratings).padding()

@@ -12,6 +12,7 @@ from sklearn.decomposition import TruncatedSVD
 
 from recveil.io import StatedTrust
 from recveil.methods.base import (
+    BaseAnonymizer,
     assemble,
     check_k,
     check_seed,
@@ -46,7 +47,7 @@ _DENSE_CELLS = 1 << 22
 _DIRECTIONS = 50
 
 
-class KCoRater:
+class KCoRater(BaseAnonymizer):
     """Publish all real ratings, with fills until k users rated the same items.
 
     The claim `co-rated` concerns which items were rated, not the ratings, which stay unchanged. An
@@ -130,9 +131,15 @@ class KCoRater:
         self.protect = protect
         self.threads = threads
         self.seed = seed
+        self.check_options()
 
-    def anonymize(self, ratings: Ratings) -> Release:
+    def anonymize(self, ratings: Ratings | Any) -> Release:
         """Return a release of the ratings, which are not modified.
+
+        Parameters
+        ----------
+        ratings : path, data frame, matrix or Ratings
+            Any table that `recveil.read` reads.
 
         Raises
         ------
@@ -142,6 +149,7 @@ class KCoRater:
             of its ends, an option is invalid or unsupported, or `trust` concerns other users or is
             not used.
         """
+        ratings = self._read(ratings)
         self.check(ratings)
         seed = seed_or_random(self.seed)
         # Nothing random depends on the seed alone: an adversary who guesses it could recognize

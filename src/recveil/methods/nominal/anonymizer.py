@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 
 from recveil.methods.base import (
+    BaseAnonymizer,
     assemble,
     check_k,
     check_seed,
@@ -206,7 +207,7 @@ LabelChoice = Literal["commonest", "shares"]
 _BLOCK_CELLS = 1 << 22
 
 
-class NominalAnonymizer:
+class NominalAnonymizer(BaseAnonymizer):
     """Give groups of at least k users one row of nominal labels.
 
     Empty cells are padded with label probabilities, users with similar padded rows form a group,
@@ -223,18 +224,20 @@ class NominalAnonymizer:
     def __init__(
         self,
         k: int,
-        homogenize: LabelChoice | None = None,
+        homogenize: LabelChoice = "commonest",
         grouping: str | None = None,
         *,
         seed: int | None = None,
     ) -> None:
         self.k = k
-        self.homogenize: LabelChoice = "commonest" if homogenize is None else homogenize
+        self.homogenize = homogenize
         self.grouping = grouping
         self.seed = seed
+        self.check_options()
 
-    def anonymize(self, ratings: Ratings) -> Release:
-        """Return a release of the ratings, which are not modified."""
+    def anonymize(self, ratings: Ratings | Any) -> Release:
+        """Return a release of the ratings, any table, which are not modified."""
+        ratings = self._read(ratings)
         self.check(ratings)
         seed = seed_or_random(self.seed)
         of_places, of_groups = np.random.default_rng(seed).integers(2**32, size=2).tolist()
@@ -270,6 +273,17 @@ class NominalAnonymizer:
 
     def check(self, ratings: Ratings) -> None:
         """Raise the errors of `anonymize` before any work."""
+        self.check_options()
+        if ratings.scale.ordered:
+            raise RecveilError(
+                "method (--method) is nominal, which is for labels without an order, given by "
+                "words (--words); of others take predictive",
+                code="table.kind",
+            )
+        check_users(ratings, self.k, takes_unordered=True)
+
+    def check_options(self) -> None:
+        """Raise the errors that do not depend on the ratings."""
         check_seed(self.seed)
         check_k(self.k)
         if self.homogenize not in get_args(LabelChoice):
@@ -284,13 +298,6 @@ class NominalAnonymizer:
                 f"{', '.join(GROUPINGS)}",
                 code="option.value",
             )
-        if ratings.scale.ordered:
-            raise RecveilError(
-                "method (--method) is nominal, which is for labels without an order, given by "
-                "words (--words); of others take predictive",
-                code="table.kind",
-            )
-        check_users(ratings, self.k, takes_unordered=True)
 
     def _blocks(
         self, ratings: Ratings, shares: LabelShares, groups: Groups, drawing: int

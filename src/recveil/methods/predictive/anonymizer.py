@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from recveil.clustering.level_gather import checked_levels
 from recveil.methods.base import (
     FINEST_STEP,
+    BaseAnonymizer,
     assemble,
     check_k,
     check_seed,
@@ -53,7 +54,7 @@ Homogenize = Literal["padded", "simple"]
 PaddedValues = Literal["rated", "predicted"]
 
 
-class PredictiveAnonymizer:
+class PredictiveAnonymizer(BaseAnonymizer):
     """Publish equivalence classes of at least k users who share one row.
 
     A predictor fills the empty cells, so that users who rated different items can be compared; a
@@ -140,9 +141,15 @@ class PredictiveAnonymizer:
         self.l = l
         self.values = values
         self.seed = seed
+        self.check_options()
 
-    def anonymize(self, ratings: Ratings) -> Release:
+    def anonymize(self, ratings: Ratings | Any) -> Release:
         """Return a release of the ratings, which are not modified.
+
+        Parameters
+        ----------
+        ratings : path, data frame, matrix or Ratings
+            Any table that `recveil.read` reads.
 
         Raises
         ------
@@ -152,6 +159,7 @@ class PredictiveAnonymizer:
             invalid, the grouping returns a group below k or a user's level, or there are fewer than
             l groups.
         """
+        ratings = self._read(ratings)
         self.check(ratings)
         levels = self._levels(ratings)
         step = value_step(self.round_values, ratings.scale)
@@ -217,6 +225,11 @@ class PredictiveAnonymizer:
 
     def check(self, ratings: Ratings) -> None:
         """Raise the errors of `anonymize` before any work."""
+        self.check_options()
+        check_users(ratings, self.k)
+
+    def check_options(self) -> None:
+        """Raise the errors that do not depend on the ratings."""
         check_seed(self.seed)
         check_k(self.k, least=2 if self.privacy_levels is None else 1)
         check_parameters(self.b, self.l)
@@ -226,7 +239,6 @@ class PredictiveAnonymizer:
                 code="option.value",
             )
         self._check_values()
-        check_users(ratings, self.k)
 
     def _check_values(self) -> None:
         if self.values not in get_args(PaddedValues):

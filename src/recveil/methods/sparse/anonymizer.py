@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from recveil.clustering import KGather
 from recveil.methods.base import (
+    BaseAnonymizer,
     assemble,
     check_k,
     check_seed,
@@ -45,7 +46,7 @@ _APART = 2.0
 _BLOCK_LABELS = 1 << 20
 
 
-class SparseRows:
+class SparseRows(BaseAnonymizer):
     """Publish equivalence classes of at least k users who share one sampled row.
 
     Users with similar ratings form clusters of at least `cluster_size` users, and each cluster is
@@ -89,9 +90,15 @@ class SparseRows:
         self.k = k
         self.cluster_size = cluster_size
         self.seed = seed
+        self.check_options()
 
-    def anonymize(self, ratings: Ratings) -> Release:
+    def anonymize(self, ratings: Ratings | Any) -> Release:
         """Return a release of the ratings, which are not modified.
+
+        Parameters
+        ----------
+        ratings : path, data frame, matrix or Ratings
+            Any table that `recveil.read` reads.
 
         Raises
         ------
@@ -100,6 +107,7 @@ class SparseRows:
             not 20 to 256, a user has no rating, all ratings are equal, or the scale is inferred and
             fewer than k users used one of its ends.
         """
+        ratings = self._read(ratings)
         self.check(ratings)
         seed = seed_or_random(self.seed)
         of_places, of_clusters, of_labels = (
@@ -168,13 +176,14 @@ class SparseRows:
             raise RecveilError(
                 f"{describe_count(n_users, 'user')} cannot form a cluster of {self.cluster_size}, "
                 f"from which rows are sampled; {lower * (self.cluster_size > MIN_CLUSTER)}choose "
-                f"another method (--method predictive, or k-corating for likes)",
+                f"another method (--method predictive, or --method k-corating for likes)",
                 code="table.too-few-users",
             )
         if support.max() < self.k:
             raise RecveilError(
                 f"no item has {self.k} raters, and sparse rows omit items with fewer; lower k "
-                f"(--k), or choose another method (--method predictive, or k-corating for likes)",
+                f"(--k), or choose another method (--method predictive, or --method k-corating for "
+                f"likes)",
                 code="table.too-few-ratings",
             )
 

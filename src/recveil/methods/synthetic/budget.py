@@ -29,7 +29,7 @@ from typing import Self
 
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
-from recveil.runtime.errors import RecveilError, add_note, quoted
+from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
 # A larger epsilon guarantees nothing, and a smaller one leaves only noise.
@@ -102,20 +102,20 @@ class Budget:
         return {"epsilon": self.epsilon, "delta": self.delta, "mu": self.mu}
 
 
+def spent_so_far(mechanism: Mechanism, budget: Budget) -> str:
+    """Describe what answered queries spent, alone and with another run; "" before the first."""
+    if not mechanism.has_queried:
+        return ""
+    return cost_of_rerun(mechanism.ledger(), budget.delta, budget.mu, budget.threshold_delta)
+
+
 @contextmanager
 def failed_attempt_cost(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
-    """Add the budget spent so far to an error's message, or to an interruption as a note.
-
-    An interrupted run whose noise follows from a seed could not have been published.
-    """
+    """Add the budget spent so far to an error's message, also if noise follows from a seed."""
     try:
         yield
     except BaseException as error:
-        if not mechanism.has_queried:
-            raise
-        cost = cost_of_rerun(mechanism.ledger(), budget.delta, budget.mu, budget.threshold_delta)
-        if not isinstance(error, RecveilError):
-            if mechanism.is_secret:
-                add_note(error, cost)
+        cost = spent_so_far(mechanism, budget)
+        if not (cost and isinstance(error, RecveilError)):
             raise
         raise RecveilError(f"{error}; {cost}", code=error.code) from None

@@ -2,18 +2,16 @@
 
 import secrets
 from collections.abc import Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from recveil.io.columns.ids import reject_personal_ids
-from recveil.methods.base import check_every_user_rated, check_seed
-from recveil.methods.synthetic.budget import Budget, failed_attempt_cost
+from recveil.methods.base import BaseAnonymizer, check_every_user_rated, check_seed
+from recveil.methods.synthetic.budget import Budget, failed_attempt_cost, spent_so_far
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
@@ -48,9 +46,10 @@ from recveil.methods.synthetic.user_model import (
     model_table,
 )
 from recveil.publish import Release
-from recveil.publish.folder import naming_cost
+from recveil.publish.folder import naming_spending, record_spending
 from recveil.publish.size_estimate import Expected, expect_synthetic
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
 from recveil.release.private_folder import digest_of
@@ -64,12 +63,12 @@ from recveil.release.synthetic_form import (
     step_of_drawn,
 )
 from recveil.runtime.errors import RecveilError, quoted
-from recveil.runtime.safe_repr import BriefParameters, brief
+from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import ids_in_items
 from recveil.verification.rater_ids import search_ratings
 
 
-class Synthesizer(BriefParameters, BaseEstimator):
+class Synthesizer(BaseAnonymizer):
     """Sample synthetic users from noisy sums, with user-level differential privacy.
 
     Parameters
@@ -89,6 +88,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
     rating_grid : {"tenths", "whole"}, optional
         Values are tenths of the scale's step (default), or levels of the scale with their full
         spread. Not for implicit feedback; ordinal labels are always whole.
+    scale : RatingScale, str or tuple, optional
+        The public scale of the ratings, such as "1:5:1", of a table that states none.
     seed : int, optional
         Makes the release repeatable, for experiments. Such a release is not written: the seed would
         let an adversary remove the noise.
@@ -106,6 +107,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
     >>> release = Synthesizer(20.0, item_catalog="as-rated", seed=1).anonymize(ratings)
     >>> release.published.claim.epsilon, release.published.claim.kind
     (20.0, 'differentially-private')
+    >>> Synthesizer(3, seed=7)
+    Synthesizer(epsilon=3, seed=7)
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         n_users: int | None = None,
         item_catalog: Any = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
+        scale: ScaleLike | None = None,
         seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -123,15 +127,18 @@ class Synthesizer(BriefParameters, BaseEstimator):
         self.n_users = n_users
         self.item_catalog = item_catalog
         self.rating_grid = rating_grid
+        self.scale = scale
         self.seed = seed
+        self.check_options()
 
-    def anonymize(self, ratings: Ratings) -> Release:
+    def anonymize(self, ratings: Ratings | Any) -> Release:
         """Query noisy sums, fit a model to them and sample synthetic users.
 
         Parameters
         ----------
-        ratings : Ratings
-            Their scale must be public: the ends of an inferred scale may be one user's ratings.
+        ratings : path, data frame, matrix or Ratings
+            Any table that `recveil.read` reads. The scale must be public: the ends of an inferred
+            scale may be one user's ratings.
 
         Returns
         -------
@@ -143,11 +150,11 @@ class Synthesizer(BriefParameters, BaseEstimator):
             If a parameter is invalid, an item is not in the catalogue, or noise dominates the sums.
             The last case costs budget, since the queries were made.
         """
-        self.check(ratings)
-        public, likes_or_table = self._public(ratings)
-        learnt = self.learn(likes_or_table, public, likes_or_table.items, ratings.n_users)
-        # Noise that follows from a seed cannot be published, so it costs nothing.
-        with naming_cost(learnt.claim) if self.seed is None else nullcontext():
+        ratings = self._read(ratings, self.scale)
+        with naming_spending():
+            self.check(ratings)
+            public, likes_or_table = self._public(ratings)
+            learnt = self.learn(likes_or_table, public, likes_or_table.items, ratings.n_users)
             private = Private(
                 *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
                 ratings_sha256=digest_of(ratings),
@@ -157,6 +164,10 @@ class Synthesizer(BriefParameters, BaseEstimator):
                 else None,
             )
             return Release(self.published(learnt, self.drawn(learnt)), private)
+
+    @property
+    def _seed_is_private(self) -> bool:  # type: ignore[override]
+        return self.epsilon is None
 
     def check(self, ratings: Ratings) -> None:
         """Raise the errors of `anonymize` before any work."""
@@ -175,6 +186,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
     def check_options(self) -> None:
         """Raise a RecveilError for options that are invalid for any ratings."""
         check_seed(self.seed)
+        scale_of(self.scale)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
         check_synthetic_options({"epsilon": epsilon, "delta": delta, "n_users": self.n_users})
@@ -254,7 +266,7 @@ class Synthesizer(BriefParameters, BaseEstimator):
         if self.epsilon is not None and scale.inferred:
             raise RecveilError(
                 f"scale (--scale): {scale} was inferred from the ratings, and its ends may be one "
-                f"user's ratings; name the scale, such as --scale {scale}",
+                f"user's ratings; name the scale, such as scale='{scale}' (--scale)",
                 code="scale.inferred",
             )
 
@@ -327,6 +339,8 @@ class Synthesizer(BriefParameters, BaseEstimator):
         budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
+        if mechanism.is_secret:  # noise that follows from a seed cannot be published
+            record_spending(partial(spent_so_far, mechanism, budget))
         with failed_attempt_cost(mechanism, budget):
             measured, model = _fit(ratings, mechanism, public, sigmas, rng)
             if not public.is_catalogue:

@@ -22,11 +22,11 @@ GROUPINGS = (
     *("UnionSplit", "LevelGather", "BisectingOneKGather"),
 )
 # Those without a smallest size for each user; the last two have one.
-_UNIFORM_GROUPINGS = GROUPINGS[:-2]
-# Predictors that may have parameters of their own; the others are named by their class.
-_PARAMETERIZED = ("FunkSVD", "ItemMean")
+_UNIFORM_GROUPINGS, _LEVEL_GROUPINGS = GROUPINGS[:-2], GROUPINGS[-2:]
 # A release by Spark: factors by MLlib, and k-gather in bins of users.
 SPARK_PREDICTOR, SPARK_GROUPING = "ALS", "KGatherInBins"
+# Predictors that may have parameters of their own; the others are named by their class.
+_PARAMETERIZED = ("FunkSVD", "ItemMean", SPARK_PREDICTOR)
 # Names of the choices; the first is the default.
 PREDICTOR_NAMES = ("funk-svd", "item-mean")
 GROUPING_NAMES = (
@@ -99,8 +99,50 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
         yield f"settings: the grouping {settings['grouping']} has no privacy levels"
     if number < RENAMED_SINCE:
         return
-    for name, classes in (("predictor", _PARAMETERIZED), ("grouping", GROUPINGS)):
+    for name, classes in (
+        ("predictor", _PARAMETERIZED),
+        ("grouping", (*GROUPINGS, SPARK_GROUPING)),
+    ):
         yield from problems_of_suffix(settings, name, classes)
+    if settings.get("grouping") in _LEVEL_GROUPINGS and not has_levels:
+        yield f"settings: the grouping {settings['grouping']} needs privacy levels; rows have none"
+    yield from _problems_of_spark(manifest)
+
+
+def _problems_of_spark(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Report a predictor or a grouping of Spark next to what Spark does not make."""
+    settings = manifest["settings"]
+    parts = (settings.get("predictor"), settings.get("grouping"))
+    if SPARK_PREDICTOR not in parts and SPARK_GROUPING not in parts:
+        return
+    by_others = {
+        "another predictor or grouping": parts != (SPARK_PREDICTOR, SPARK_GROUPING),
+        "predicted values": "values" in settings,
+        "hidden items": "items" in settings,
+        "levels of counts": "counts" in settings,
+        "labels": "labels" in manifest["scale"],
+        "privacy levels": manifest["levels"] is True,
+        "diversity": manifest["diversity"] != {"b": 1, "l": 1},
+    }
+    for what, is_so in by_others.items():
+        if is_so:
+            yield (
+                f"settings: the predictor {SPARK_PREDICTOR} and the grouping {SPARK_GROUPING} are "
+                f"Spark's, which makes no release with {what}"
+            )
+
+
+def _problems_of_rows(settings: Settings, _k: int, counts: Mapping[str, int]) -> Iterator[str]:
+    """Report rows that padding, or predictions by item means, do not lead to."""
+    if not _is_padded(settings):
+        return
+    yield from problems_of_full_rows("padded", counts)
+    by_means = _is_predicted(settings) and settings.get("predictor") == "ItemMean"
+    if by_means and counts["classes"] > 1:
+        yield (
+            f"settings: values are predictions by ItemMean, which are equal for all users, but "
+            f"there are {counts['classes']:,} different rows"
+        )
 
 
 def _undone_by(settings: Settings) -> tuple[str, ...]:
@@ -235,9 +277,7 @@ PREDICTIVE = Method(
     keeps_items=lambda settings: not _is_padded(settings),
     averages_raters=lambda settings: not _is_padded(settings),
     problems=_problems,
-    problems_of_rows=lambda settings, _, counts: (
-        problems_of_full_rows("padded", counts) if _is_padded(settings) else iter(())
-    ),
+    problems_of_rows=_problems_of_rows,
     value_grid=lambda settings, _: settings.get("value_step"),
     other_items_clause=lambda settings: (
         ", with predictions for all other items" if _is_padded(settings) else ""

@@ -4,8 +4,9 @@ from typing import Any
 
 from recveil.auditing import Audit
 from recveil.report.audit.document import facts, tables
+from recveil.report.audit.text import verdict_of, warnings_of
 
-__all__ = ["chart", "facts", "tables", "to_html"]
+__all__ = ["chart", "facts", "summary", "tables", "to_html"]
 
 
 def chart(audit: Audit, name: str | None = None) -> Any:
@@ -20,3 +21,8 @@ def to_html(audit: Audit) -> str:
     from recveil.report.audit import page
 
     return page.to_html(audit)
+
+
+def summary(audit: Audit) -> str:
+    """Return the verdict of an audit and its warnings, a sentence per line."""
+    return "\n".join([*verdict_of(audit), *warnings_of(audit)])

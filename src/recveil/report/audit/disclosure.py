@@ -407,6 +407,17 @@ def best_membership(
     return max(measured, key=lambda each: each[1].auc.rate)
 
 
+def describe_shortage(membership: Membership) -> str:
+    """Describe why too few users could be attacked to measure anything."""
+    if not membership.skipped:
+        return "too few users"
+    have = "user has" if membership.skipped == 1 else "users have"
+    return (
+        f"too few users with enough ratings, as {membership.skipped:,} {have} fewer than the "
+        f"adversary needs"
+    )
+
+
 def membership_statements(release: AttackedRelease) -> list[Statement]:
     """Describe membership inference for each amount of knowledge."""
     is_unary = release.manifest.scale.unary
@@ -497,8 +508,8 @@ def describe_members(
             )
     else:
         few = (
-            f"Membership inference was not measured: too few users ({members} and {nonmembers}; it "
-            f"takes {FEWEST} of each), {NO_EVIDENCE}."
+            f"Membership inference was not measured: {describe_shortage(best)} ({members} and "
+            f"{nonmembers}; it takes {FEWEST} of each), {NO_EVIDENCE}."
         )
         statements = [Statement(few, (row,), few)]
     measured = "; by ".join(f"{n} {what} {_area(each)}" for n, each in by_known.items())
@@ -510,7 +521,7 @@ def describe_members(
         rows = [row for n, each in by_known.items() for row in _rows_of(f"{n} {what}", each)]
         statements.append(Statement(sentence, tuple(rows), ""))
     if attributes is not None:
-        statements.append(_of_attributes(attributes))
+        statements.append(_of_attributes(attributes, describe_shortage(strongest)))
     return statements
 
 
@@ -547,15 +558,15 @@ def _area(membership: Membership) -> str:
     )
 
 
-def _of_attributes(attributes: Attributes) -> Statement:
+def _of_attributes(attributes: Attributes, shortage: str) -> Statement:
     """Describe attribute inference about members; without rows if users are too few."""
     members, control, excess = attributes.members, attributes.nonmembers, attributes.excess
     of_members = describe_count(members.trials, "member")
     of_control = describe_count(control.trials, "nonmember")
     if min(members.trials, control.trials) < FEWEST:
         return Statement(
-            f"Attribute inference was not measured: too few users ({of_members} and {of_control}; "
-            f"it takes {FEWEST} of each), {NO_EVIDENCE}."
+            f"Attribute inference was not measured: {shortage} ({of_members} and {of_control}; it "
+            f"takes {FEWEST} of each), {NO_EVIDENCE}."
         )
     name = f"attributes, {members.trials:,} + {control.trials:,}"
     question = "Whether a user liked another item more than most did"

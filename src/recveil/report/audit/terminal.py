@@ -1,7 +1,7 @@
 """Audits as tables and sentences on the terminal."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import fill
 
 import numpy as np
@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from recveil.attacks import Interval
+from recveil.attacks import Interval, ReleaseAttack
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.linkage import Linkage
 from recveil.auditing.release_attacks import AttackedRelease
@@ -35,6 +35,11 @@ NO_USER = "none attacked"
 _HEAD_WIDTH = 17
 _ANY_WIDTH = 10_000
 _COLUMNS = ("re-identified", "eccentricity ≥ 1.5", "wrong match", "bits", "control")
+# Columns that a narrow terminal does without, the first one first; the page has all.
+_DISPENSABLE = ("bits", "eccentricity ≥ 1.5", "wrong match")
+_CONTROL = (
+    "Control: the same attack on users who are not in the table, where a match can only be wrong."
+)
 _OF_BOTH = ("both classes", "user by one", "user by both")
 # Figures next to re-identification, whose rows may end with a number of users.
 _FIGURES = (
@@ -48,14 +53,33 @@ _FIGURES = (
 )
 
 
-def _fitting(console: Console, make: Callable[[str], Table]) -> Table:
-    """Return a table that fits the terminal if possible."""
-    tables = (make(" "), _with_short_heads(make(" ")))
+def _fitting(
+    console: Console, make: Callable[[str], Table], dispensable: Sequence[str] = ()
+) -> Table:
+    """Return a table that fits the terminal, without some columns if it must be."""
+    tables = [make(" "), _with_short_heads(make(" "))]
+    tables += [_without(make("\n"), dispensable[:number]) for number in range(len(dispensable) + 1)]
     anywhere = console.options.update(width=_ANY_WIDTH)
     for table in tables:
         if Measurement.get(console, anywhere, table).maximum <= console.width:
             return table
-    return _with_short_heads(make("\n"))
+    return tables[-1]
+
+
+def _without(table: Table, heads: Sequence[str]) -> Table:
+    """Drop columns by their heads, and break the long heads of the others."""
+    table.columns = [column for column in table.columns if column.header not in heads]
+    return _with_short_heads(table)
+
+
+def _add_rows(table: Table, rows: Iterable[tuple[str, tuple[str, ...]]]) -> Table:
+    """Add rows with their names; adversaries with the same figures share a row."""
+    names_of: dict[tuple[str, ...], list[str]] = {}
+    for name, cells in rows:
+        names_of.setdefault(cells, []).append(escape(name))
+    for cells, names in names_of.items():
+        table.add_row(", ".join(names), *cells)
+    return table
 
 
 def _with_short_heads(table: Table) -> Table:
@@ -95,18 +119,18 @@ def show_rates(console: Console, release: AttackedRelease, head: str = "adversar
 def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
     requested = release.attacks[0][1].requested
     table = table_of(head, f"attacked\nof {requested:,}", *columns_of(release).values())
-    for adversary, attack in release.attacks:
+
+    def cells(attack: ReleaseAttack) -> tuple[str, ...]:
         if not attack.attacked:
-            table.add_row(escape(adversary.name), NO_USER)
-            continue
-        table.add_row(
-            escape(adversary.name),
+            return (NO_USER,)
+        return (
             f"{attack.attacked:,}",
             _share(attack.class_reidentified, between),
             _share(capped(release, attack.reidentified, attack.bound), between),
             f"{attack.bound:.1%}",
         )
-    return table
+
+    return _add_rows(table, ((one.name, cells(attack)) for one, attack in release.attacks))
 
 
 def show_disclosure(console: Console, release: AttackedRelease) -> None:
@@ -141,37 +165,43 @@ def show_audit(audit: Audit) -> None:
     for suspects in audit.suspects:
         _show_suspects(console, suspects)
     _show_checks(console, audit.checks)
-    for warning in warnings_of(audit):
+    for warning in warnings_of(audit, has_table=release is None):
         if warning not in audit.reading.notes:  # those were printed with the input
             console.print(f"[red]warning[/]  {escape(warning)}")
 
 
 def _show_attacks(console: Console, attacks: list[Outcome]) -> None:
     """Print the rates of each adversary on the table without names."""
-    console.print(_fitting(console, lambda between: _of_adversaries(attacks, between)))
+    table = _fitting(console, lambda between: _of_adversaries(attacks, between), _DISPENSABLE)
+    console.print(table)
     trials = attacks[0]
     console.print(
         f"Shares of {describe_count(trials.requested, 'requested target')}, with 95 % intervals; "
-        f"a random guess gives {trials.baseline:.2%}. Attacks: {', '.join(trials.by_attack)}."
+        f"a random guess gives {trials.baseline:.2%}. {_CONTROL} Attacks: "
+        f"{', '.join(trials.by_attack)}."
     )
 
 
 def _of_adversaries(attacks: list[Outcome], between: str) -> Table:
-    table = table_of("adversary", *_COLUMNS)
-    for outcome in attacks:
+    has_skipped = any(outcome.skipped for outcome in attacks)
+    skipped = ("too few\nratings", "re-identified\nof the others") if has_skipped else ()
+    table = table_of("adversary", *skipped, *_COLUMNS)
+
+    def cells(outcome: Outcome) -> tuple[str, ...]:
         if not outcome.attacked:
-            table.add_row(escape(outcome.adversary.name), NO_USER)
-            continue
+            return (NO_USER,)
         bits = outcome.likelihood_bits.mean
-        table.add_row(
-            escape(outcome.adversary.name),
+        few = f"{outcome.skipped / outcome.requested:.0%}", _share(outcome.among_attacked, between)
+        return (
+            *(few if has_skipped else ()),
             _share(outcome.reidentified, between),
             _share(outcome.success, between),
             _share(outcome.wrong_match, between),
             "" if math.isnan(bits) else f"{bits:.1f}",
             _share(outcome.control, between),
         )
-    return table
+
+    return _add_rows(table, ((each.adversary.name, cells(each)) for each in attacks))
 
 
 def _show_checks(console: Console, checks: list[Check]) -> None:

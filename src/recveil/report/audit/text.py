@@ -29,6 +29,7 @@ from recveil.report.audit.disclosure import (
     cell_statements,
     content_warnings,
     describe_hidden_items,
+    describe_shortage,
     format_share,
     in_short,
     known_attacks,
@@ -41,6 +42,7 @@ from recveil.runtime.errors import describe_count
 
 # A user re-identified in at most this share of the attempts is hard to re-identify.
 _RARE = 0.05
+_NEARLY_ALL = 0.95
 
 
 def _quoted(name: str) -> str:
@@ -76,8 +78,18 @@ def verdict_of(audit: Audit) -> list[str]:
 
 def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
     rate, who = worst.reidentified, _quoted(worst.adversary.name)
-    if rate.rate >= 0.5:
-        return f"Most users of this table are re-identified: {percent(rate)} by {who}."
+    among, known = worst.among_attacked, worst.adversary.known
+    if worst.attacked >= FEWEST and among.rate >= 0.5:
+        few = worst.skipped / worst.requested
+        with_enough = f"with at least {describe_count(known, 'rating')}"
+        whom = f"{percent(among)} of the users {with_enough} are"
+        if among.rate > 1 - 1e-9:
+            whom = f"Every user {with_enough} is"
+        elif among.rate > _NEARLY_ALL:
+            whom = f"Nearly every user {with_enough} is"
+            who += f": {percent(among)}"
+        too_few = f"; {few:.0%} of the users have too few" if worst.skipped else ""
+        return f"{whom} re-identified by {who}{too_few}."
     if worst.attacked < FEWEST:
         return (
             f"Too few users could be attacked to measure the re-identification rate: "
@@ -91,8 +103,11 @@ def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
     )
 
 
-def warnings_of(audit: Audit) -> list[str]:
-    """Return what limits the figures of an audit, except those of its release."""
+def warnings_of(audit: Audit, *, has_table: bool = False) -> list[str]:
+    """Return what limits the figures of an audit, except those of its release.
+
+    A table of the attacks already shows how many targets have too few ratings.
+    """
     scale, knowledge = audit.ratings.scale, audit.knowledge
     warnings = [*audit.reading.notes, *meaning_of_labels(scale)]
     if knowledge is not None:
@@ -110,7 +125,7 @@ def warnings_of(audit: Audit) -> list[str]:
             "entry is an item with a label that the target never gave it. No adversary used items "
             "alone; leave out the column of labels to measure that."
         )
-    of_attacks = attack_warnings(audit.attacks, audit.checks)
+    of_attacks = attack_warnings([] if has_table else audit.attacks, audit.checks)
     return warnings + [in_likes(each, audit.ratings.is_unary) for each in of_attacks]
 
 
@@ -515,7 +530,7 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
     is_unary = release.manifest.scale.unary
     measured = [pair for pair in release.by_known.items() if pair[1].is_measured]
     if release.membership is not None:
-        inferred += ", as there are too few users"
+        inferred += f", as there are {describe_shortage(release.membership)}"
     if measured:
         known, best = max(measured, key=lambda pair: pair[1].auc.rate)
         auc = best.auc

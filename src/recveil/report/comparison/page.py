@@ -26,6 +26,7 @@ from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
     describe_answer,
+    headline_of,
     warnings_of,
 )
 
@@ -59,7 +60,8 @@ def to_html(comparison: Comparison) -> str:
         colours=colours_of(rows),
         ladder=comparison.ladder(),
         warnings=warnings_of(comparison),
-        advice=None if choice is None else describe_advice(choice),
+        headline="No setting was compared." if choice is None else headline_of(choice),
+        advice=None if choice is None or choice.row is None else describe_advice(choice),
         answer=None if choice is None or choice.row is None else describe_answer(choice),
         caveats=[] if choice is None else caveats_of(choice),
         chosen=chosen,

@@ -14,6 +14,7 @@ from recveil.report.comparison.text import (
     describe_advice,
     describe_answer,
     format_ends,
+    headline_of,
     percent,
     warnings_of,
 )
@@ -30,19 +31,24 @@ def show_comparison(comparison: Comparison) -> None:
     """
     console, choice = Console(), comparison.choice() if comparison.has_question else None
     if choice is not None:
-        console.print(f"[bold]{escape(describe_advice(choice))}[/]")
+        console.print(f"[bold]{escape(headline_of(choice))}[/]")
     _show_settings(console, comparison)
     for warning in warnings_of(comparison):
         if warning not in comparison.reading.notes:  # those are printed with the input
             console.print(f"[red]warning[/]  {escape(warning)}")
     if choice is not None:
         if choice.row is not None:
+            console.print(escape(describe_advice(choice)))
             console.print(escape(describe_answer(choice)))
         for caveat in caveats_of(choice):
             console.print(escape(caveat))
         return
-    for rung in comparison.ladder():
+    ladder = comparison.ladder()
+    for rung in ladder[:1] if ladder[0].is_unanswerable else ladder:
         console.print(f"[bold]{escape(describe_answer(rung))}[/]")
+        if rung.less_disclosing:
+            others = ", ".join(row.title for row in rung.less_disclosing)
+            console.print(f"  discloses far less at the same utility: {escape(others)}")
         if rung.tied:
             others = ", ".join(row.title for row in rung.tied)
             console.print(f"  not distinguished: {escape(others)}")

@@ -28,6 +28,8 @@ _WORKS = 0.5
 _LITTLE = 0.5
 # Maximum number of settings named in a sentence.
 _NAMED = 4
+# Maximum length of a headline.
+_LONGEST = 100
 _NAMES: dict[Purpose, str] = {"both": "", "ratings": " for ratings", "lists": " for lists"}
 _RULES: dict[Purpose, str] = {
     "both": "Lists and ratings both count: the utility of a setting is the smaller of its two "
@@ -37,8 +39,8 @@ _RULES: dict[Purpose, str] = {
 }
 _POPULAR = "Lists that are no better than popular items alone count as retaining nothing."
 _ALL_POPULAR = (
-    "On the raw data, no lists were better than those of popular items alone, which need no "
-    "release: how close lists come to these shows little."
+    "On the raw data, no lists were better than those of popular items alone by more than the 95 % "
+    "interval. Popularity needs no release: how close lists come to these shows little."
 )
 _WIDE = (
     "A share is not reported if its interval is wider than 100 points. Shares that no safe setting "
@@ -118,6 +120,7 @@ def _(comparison: Comparison) -> Mapping[str, object]:
             for name, variant in variants.items()
         },
         "reference": comparison.reference,
+        "unfinished": comparison.unfinished,
         "warnings": warnings_of(comparison),
         "answer": comparison.choice() if comparison.has_question else None,
         "ladder": comparison.ladder(),
@@ -137,10 +140,13 @@ def _(choice: Choice) -> Mapping[str, object]:
         "utility": choice.utility,
         "risk": choice.risk,
         "row": choice.row and choice.row.title,
+        "reason": choice.reason,
+        "headline": headline_of(choice),
         "sentence": describe_answer(choice),
         "advice": describe_advice(choice),
         "caveats": caveats_of(choice),
         "indistinguishable": [row.title for row in choice.tied],
+        "less_disclosing": [row.title for row in choice.less_disclosing],
     }
 
 
@@ -148,16 +154,21 @@ def warnings_of(comparison: Comparison) -> list[str]:
     """Return what limits a comparison: of the table, and of its risks."""
     scale, rows, warnings = comparison.ratings.scale, comparison.rows, []
     if comparison.unfinished:
-        warnings.append(
-            f"This comparison was stopped: {comparison.unfinished:,} of its settings are missing; "
-            f"run it again to complete it."
-        )
+        warnings.append(describe_unfinished(comparison.unfinished))
     warnings += [_OF_LIKES] if comparison.ratings.is_unary else []
     if not scale.ordered:
         has_lists = any(row.has_lists for row in rows if row.problem is None)
         warnings += [_OF_NOMINAL] if has_lists else [_OF_NOMINAL, _NO_LISTS]
     warnings += [*meaning_of_labels(scale), *comparison.reading.notes]
     return warnings + risk_warnings(rows, comparison.axis)
+
+
+def describe_unfinished(n: int) -> str:
+    """Describe that settings of a comparison are missing."""
+    return (
+        f"This comparison was stopped: {n:,} of its settings are missing; run it again to complete "
+        f"it."
+    )
 
 
 def risk_warnings(rows: Iterable[Row], axis: Axis = REIDENTIFICATION) -> list[str]:
@@ -279,6 +290,67 @@ def _describe_second(row: Row, axis: Axis) -> str:
     return f"; however, {axis.second_label}: {percent(value)} (baseline {percent(baseline)})"
 
 
+def headline_of(choice: Choice) -> str:
+    """Return the answer in at most 100 characters.
+
+    Examples
+    --------
+    >>> headline_of(Choice(0.1, None, "both", "reidentification", reason="unfinished",
+    ...                    n_unfinished=3))
+    'No recommendation yet: 3 settings are not finished.'
+    >>> headline_of(Choice(0.1, None, "lists", "reidentification", reason="not-distinguishable",
+    ...                    unbeaten=("lists",)))
+    'On this table no recommender beats popularity; releases cannot be distinguished by lists.'
+    """
+    row = choice.row
+    if row is None:
+        return shorten_headline(_describe_no_choice(choice))
+    if choice.less_disclosing:
+        other = choice.less_disclosing[0].title
+        return shorten_headline(
+            f"Publish “{row.title}”, or “{other}”, which discloses less at the same utility.",
+            f"“{row.title}”, or “{other}”, which discloses less",
+            f"“{row.title}” or “{other}”",
+        )
+    if choice.decided_by is None:
+        return shorten_headline(
+            f"“{row.title}” is the safest; no reported share decides which setting retains most.",
+            f"“{row.title}” is the safest",
+        )
+    shares = shares_of(row)
+    named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
+    retained = " and ".join(f"{name} {format_share(share)}" for name, share in named if share)
+    risk = "" if choice.axis.of(row) is None else f", {describe_rate(row, choice.axis)}"
+    return shorten_headline(
+        f"Publish “{row.title}”: {retained} retained{risk}.",
+        f"Publish “{row.title}”: {retained} retained.",
+        f"Publish “{row.title}”",
+    )
+
+
+def shorten_headline(*texts: str) -> str:
+    """Return the first text that fits into a headline, or the beginning of the last."""
+    fitting = (text for text in texts if len(text) <= _LONGEST)
+    return next(fitting, f"{texts[-1][: _LONGEST - 1]}…")
+
+
+def _describe_no_choice(choice: Choice) -> str:
+    """Describe why no setting is recommended."""
+    if choice.reason == "unfinished":
+        n = choice.n_unfinished
+        is_one = n == 1
+        return (
+            f"No recommendation yet: {describe_count(n, 'setting')} "
+            f"{'is' if is_one else 'are'} not finished."
+        )
+    if choice.reason == "not-distinguishable":
+        baselines = {"lists": "popularity", "ratings": "averages"}
+        beaten = " or ".join(baselines[name] for name in choice.unbeaten)
+        by = f" by {choice.unbeaten[0]}" if len(choice.unbeaten) == 1 else ""
+        return f"On this table no recommender beats {beaten}; releases cannot be distinguished{by}."
+    return f"{describe_question(choice)}, no compared setting qualifies."
+
+
 def describe_advice(choice: Choice) -> str:
     """Describe what to publish, the retained utility, and the risk."""
     row, axis = choice.row, choice.axis
@@ -352,7 +424,7 @@ def describe_answer(choice: Choice) -> str:
     """Describe the setting that retains most within the limits."""
     row, question = choice.row, describe_question(choice)
     if row is None:
-        return f"{question}, no compared setting qualifies."
+        return _describe_no_choice(choice)
     parts = [format_lists(row)] if row.has_lists else []
     parts += [format_ratings(row)] if row.has_ratings else []
     figures = ", ".join(parts[::-1] if choice.utility == "ratings" else parts)
@@ -372,12 +444,63 @@ def caveats_of(choice: Choice) -> list[str]:
     """Describe the precision and the safety of an answer, and what was rejected."""
     row = choice.row
     if row is None:
-        return _describe_safest(choice)
+        return _describe_missing(choice)
     return [
+        *_describe_less_disclosing(choice, row),
         *_describe_rejected(choice),
         *_describe_precision(choice, row),
         *_describe_safety(choice, row),
     ]
+
+
+def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
+    """List the settings of the same utility that disclose far less, with what they disclose."""
+    if not choice.less_disclosing:
+        return []
+    disclosures = [
+        f"“{other.title}” ({', '.join(_describe_disclosures(other)) or 'not measured'})"
+        for other in choice.less_disclosing[:_NAMED]
+    ]
+    disclosed = ", ".join(_describe_disclosures(row))
+    return [
+        f"At the same utility, as far as this split shows, {_join(disclosures)} "
+        f"{'discloses' if len(disclosures) == 1 else 'disclose'} far less than “{row.title}” "
+        f"({disclosed}). Consider {'it' if len(disclosures) == 1 else 'them'} first."
+    ]
+
+
+def _join(texts: list[str]) -> str:
+    """Join the parts of an enumeration.
+
+    Examples
+    --------
+    >>> _join(["a"]), _join(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _describe_disclosures(row: Row) -> list[str]:
+    """Describe the exactly published share, and the AUC of the strongest membership inference."""
+    auc = row.membership_auc if row.shadow_auc is None else row.shadow_auc
+    parts = [] if row.published_share is None else [f"{percent(row.published_share)} exact ratings"]
+    return parts if auc is None else [*parts, f"membership AUC {auc:.2f}"]
+
+
+def _describe_missing(choice: Choice) -> list[str]:
+    """Describe what to do where no setting is recommended."""
+    if choice.reason == "unfinished":
+        return ["A setting that is not finished may be better than those below."]
+    if choice.reason == "not-distinguishable":
+        has_other = choice.utility == "both" and len(choice.unbeaten) == 1
+        return [
+            "Where the raw data's gain over a baseline is not above its 95 % interval, no share of "
+            "it is meaningful. Choose by the risk alone, or publish the baseline: item counts or "
+            "averages.",
+            *([_WIDE] if has_other else []),
+        ]
+    return _describe_safest(choice)
 
 
 def _describe_safest(choice: Choice) -> list[str]:
@@ -497,7 +620,7 @@ def _describe_precision(choice: Choice, row: Row) -> list[str]:
     decided = choice.decided_by
     caveats = [_RULES[choice.utility]]
     if choice.utility != "ratings":
-        caveats[0] += f" {_ALL_POPULAR if row.is_all_popular else _POPULAR}"
+        caveats[0] += f" {_ALL_POPULAR if row.is_unbeaten('lists') else _POPULAR}"
     shares = shares_of(row)
     if not all(share is None or share.is_reliable for share in shares):
         caveats.append(_WIDE)

@@ -18,6 +18,7 @@ from recveil.evaluation.results import (
 from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
 from recveil.report.audit.text import warnings_of_release
 from recveil.report.document import parts_of
+from recveil.report.release import describe_coverage
 from recveil.runtime.safe_repr import Grid
 from recveil.verification.link_posterior import LinkPosterior
 
@@ -112,6 +113,7 @@ def _(result: Evaluation) -> Mapping[str, object]:
         "recipient": recipient,
         "carry_over": result.carry_over,
         "fidelity": result.fidelity,
+        "coverage": result.coverage,
         "disclosure": _disclosure(result.disclosure, result.links),
         "users": result.n_users,
         "served": result.n_served,
@@ -153,6 +155,7 @@ def _(result: NominalEvaluation) -> Mapping[str, object]:
         "liked": lists and lists.liked,
         "carry_over": None,
         "fidelity": None,
+        "coverage": result.coverage,
         "disclosure": _disclosure(result.disclosure, result.links),
         "users": result.n_users,
         "served": result.n_served,
@@ -322,7 +325,14 @@ def feedback_of(result: Evaluation | NominalEvaluation) -> str:
 
 
 def headline(result: Evaluation | NominalEvaluation) -> str:
-    """Summarize the retained utility of lists and ratings, by the chosen recommenders."""
+    """Summarize the retained utility by the chosen recommenders, and the coverage."""
+    utility = _describe_utility(result)
+    coverage = describe_coverage(result.coverage, likes=feedback_of(result) == "likes")
+    return " ".join([coverage, utility] if result.coverage.is_low else [utility, coverage])
+
+
+def _describe_utility(result: Evaluation | NominalEvaluation) -> str:
+    """Describe the retained utility of lists and ratings."""
     if isinstance(result, NominalEvaluation):
         lists = "" if result.lists is None else _describe_lists(result.lists, "labels")
         return f"{_describe_labels(result)} {lists}".rstrip()

@@ -7,6 +7,7 @@ from recveil.report.release.document import (
 )
 from recveil.report.release.linkage import linkage_warnings
 from recveil.report.release.text import (
+    describe_coverage,
     describe_estimate,
     describe_summary,
     sentences,
@@ -14,6 +15,7 @@ from recveil.report.release.text import (
 )
 
 __all__ = [
+    "describe_coverage",
     "describe_estimate",
     "describe_summary",
     "earlier_to_dict",

@@ -7,8 +7,9 @@ from typing import Any
 from recveil.methods import Anonymized, DryRun, Released
 from recveil.methods.earlier_releases import Earlier
 from recveil.publish.size_estimate import Expected
+from recveil.release.coverage import Coverage
 from recveil.release.manifest import private_name
-from recveil.report.document import parts_of
+from recveil.report.document import fields_of, parts_of
 from recveil.report.release.linkage import linkage_warnings
 from recveil.report.release.text import describe_basis
 
@@ -21,6 +22,7 @@ def _(made: Anonymized) -> dict[str, object]:
         "filled_cells": private.settings.get("filled_cells"),
         "lone_ratings": _figures(private.lone_ratings),
         "diversity_cost": _figures(private.diversity_cost),
+        "coverage": made.summary.coverage,
         **_verdict_and_folders(made),
     }
 
@@ -40,6 +42,11 @@ def _(made: Released) -> dict[str, object]:
         "settings": made.release.published.settings,
         **_verdict_and_folders(made),
     }
+
+
+@parts_of.register
+def _(coverage: Coverage) -> dict[str, object]:
+    return {"item_share": coverage.item_share, **fields_of(coverage)}
 
 
 def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:

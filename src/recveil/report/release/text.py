@@ -15,6 +15,7 @@ from recveil.methods.release_summary import (
 from recveil.methods.size_estimates import Foreseen
 from recveil.publish.size_estimate import Expected, format_bytes
 from recveil.release.claim import LOUD_DELTA, of_large_delta, of_large_epsilon
+from recveil.release.coverage import FEWEST_RATINGS, Coverage
 from recveil.release.exact_ratings import ExactRatings
 from recveil.release.manifest import private_name
 from recveil.release.registry import method_of
@@ -97,12 +98,47 @@ def _describe_publishing(output: Path, *, contains_users: bool, has_earlier: boo
 
 def describe_summary(summary: ReleaseSummary) -> list[str]:
     """Return the figures of a release in sentences, and the known attacks on it."""
-    published, figures = summary
+    published, figures, coverage = summary
     undone = method_of(published.settings).undone_by(published.settings)
     described = list(_describe(figures, published))
+    if coverage is not None and published.n_users:
+        described.insert(0, describe_coverage(coverage, likes=published.scale.unary))
+    described += [f"{each.partition('. ')[0].removesuffix('.')}." for each in undone]
+    if undone:
+        described.append("README.md in the release has the attacks that were measured.")
     if isinstance(figures, PredictiveSummary):
-        return [*described, *undone, *_of_alternatives(figures)]
-    return [*described, *undone]
+        described += _of_alternatives(figures)
+    return described
+
+
+def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
+    """Describe which items and ratings a release keeps; a warning below half of either.
+
+    Examples
+    --------
+    >>> print(describe_coverage(Coverage(90, 44, 0.6, 60, 2)).partition(";")[0])
+    Warning: The release keeps 44 of 90 items (48.9%), which have 60.0% of the ratings
+    >>> print(describe_coverage(Coverage(90, 90, 1.0, 60, 0), likes=True))
+    The release keeps all 90 items.
+    """
+    noun = "likes" if likes else "ratings"
+    if coverage.n_items_kept == coverage.n_items:
+        kept = f"The release keeps all {describe_count(coverage.n_items, 'item')}"
+    else:
+        kept = (
+            f"The release keeps {coverage.n_items_kept:,} of "
+            f"{describe_count(coverage.n_items, 'item')} ({coverage.item_share:.1%}), which have "
+            f"{coverage.rating_share:.1%} of the {noun}"
+        )
+    short = (
+        f"; {coverage.n_short_users:,} of {describe_count(coverage.n_users, 'published user')} "
+        f"have fewer than {FEWEST_RATINGS} {noun}"
+        if coverage.n_short_users
+        else ""
+    )
+    if coverage.is_nearly_empty:
+        return f"Warning: The release is nearly empty. {kept}{short}."
+    return f"{'Warning: ' if coverage.is_low else ''}{kept}{short}."
 
 
 @singledispatch

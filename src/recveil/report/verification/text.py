@@ -177,6 +177,8 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     "item-ids": "What the ids of items reveal is not checked.",
     "parquet-encoding": "How values are encoded and compressed within the pages of the Parquet "
     "file is not compared, as there are many valid forms; nor is the named version of its writer.",
+    "longest-rows": "Whether rows fit the size of clusters was checked of the {:,} longest of "
+    "{:,} different rows.",
     "parts": "After which record a part of the ratings ends is not compared.",
     "formulas": _formulas,
     "user-ids": _user_ids,

@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from recveil.comparison._compare import Feedback
 from recveil.comparison.choice import AXES, SHADOWS, usual_axis
 from recveil.comparison.rows import Purpose
+from recveil.comparison.settings import KS, Feedback, default_ks, default_methods
 from recveil.methods.registry import has_k
 from recveil.report.comparison.charts import utilities_of
 from recveil.runtime.errors import RecveilError, quoted
@@ -28,7 +28,7 @@ from recveil.workbench.workspace import (
     workspace_of,
 )
 
-_KS, _MOST_KS = "5,20", 12
+_MOST_KS = 12
 _N_SHADOWS = 32
 _UTILITIES = {
     "both": "ranked lists and ratings: the smaller of the two shares",
@@ -56,6 +56,8 @@ def _page(request: Request) -> Response:
         running=workspace.find_running(job),
         methods=methods,
         takes_k={name: has_k(name) for name in methods},
+        default_ks=default_ks(of=feedback),
+        other_ks=KS,
         settings=_form_values(job),
         n_shadows=_N_SHADOWS,
         is_inspected=workspace.is_inspected(table),
@@ -77,7 +79,8 @@ def _answer_values(
     comparison = None if state is None else state["comparison"]
     rows = rows_of(comparison["rows"]) if comparison else []
     question = Question.read(query, _default_question(workspace, table, comparison))
-    answered = answer(rows, question)
+    n_unfinished = state["unfinished"] if state else 0
+    answered = answer(rows, question, n_unfinished)
     drawings = [
         draw(rows, utility, question.axis, answered.best, question.max_risk)
         for utility in utilities_of(rows)
@@ -89,7 +92,6 @@ def _answer_values(
         "drawings": [drawing for drawing in drawings if drawing.dots],
         "lines": tabulate(rows, question),
         "warnings": warnings_for(comparison, answered) if comparison else [],
-        "n_unfinished": state["unfinished"] if state else 0,
         "risks": AXES,
         "utilities": _UTILITIES,
         "shadows": SHADOWS.name,
@@ -119,12 +121,13 @@ def _start(request: Request) -> Response:
     workspace, form = workspace_of(request), form_of(request)
     table = workspace.require_table()
     reject_changed(workspace.project, table)
-    names = list_methods(of=_feedback_of(workspace, table))
-    methods = [name for name in names if form.get(f"method-{name}")]
-    if not methods:
+    feedback = _feedback_of(workspace, table)
+    marked = [name for name in list_methods(of=feedback) if form.get(f"method-{name}")]
+    if not marked:
         raise RecveilError(
             "no method is marked; mark at least one to be compared", code="option.required"
         )
+    methods = None if set(marked) == set(default_methods(of=feedback)) else marked
     ks = _parse_ks(form.get("ks", ""))
     shadows = _N_SHADOWS if form.get("shadows") else None
     out = str(workspace.project.folder_for("comparisons") / str(table.id))
@@ -137,8 +140,8 @@ def _start(request: Request) -> Response:
     }
     options = {
         **table.reading,
-        "methods": ",".join(methods),
-        "k": ",".join(map(str, ks)),
+        "methods": methods and ",".join(methods),
+        "k": ks and ",".join(map(str, ks)),
         "shadows": shadows,
         "output": out,
     }
@@ -159,7 +162,7 @@ def _take(request: Request) -> Response:
             "nothing is compared yet; start it on the page Choose", code="workbench.not-ready"
         )
     question = Question.read(form_of(request), Question())
-    answered = answer(rows_of(state["comparison"]["rows"]), question)
+    answered = answer(rows_of(state["comparison"]["rows"]), question, state["unfinished"])
     row = answered.row
     if row is None or not answered.is_publishable:
         raise RecveilError(
@@ -205,7 +208,7 @@ def _form_values(job: Job | None) -> Mapping[str, object]:
     ks = settings.get("ks")
     return {
         "methods": settings.get("methods"),
-        "ks": _KS if ks is None else ",".join(map(str, ks)),
+        "ks": ",".join(map(str, ks or ())),
         "shadows": bool(settings.get("shadows")),
     }
 
@@ -215,12 +218,14 @@ def _feedback_of(workspace: Workspace, table: Input | None) -> Feedback:
     return feedback_of(workspace.project.result(job))
 
 
-def _parse_ks(text: str) -> list[int]:
-    """Parse several k, as in "5, 20"."""
+def _parse_ks(text: str) -> list[int] | None:
+    """Parse several k, as in "5, 20"; None for the default ones."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not 1 <= len(parts) <= _MOST_KS or not all(p.isdecimal() and len(p) < 8 for p in parts):
+    if not parts:
+        return None
+    if len(parts) > _MOST_KS or not all(p.isdecimal() and len(p) < 8 for p in parts):
         raise RecveilError(
-            f"k: {quoted(text, 40)}; expected up to {_MOST_KS} whole numbers, as in {_KS}",
+            f"k: {quoted(text, 40)}; expected up to {_MOST_KS} whole numbers, as in 5,20",
             code="option.value",
         )
     return [int(part) for part in parts]

@@ -1,0 +1,213 @@
+"""Settings of a comparison: which methods and ks it compares, by default too."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from recveil.comparison.cells import Setting
+from recveil.methods.registry import has_k
+from recveil.ratings import Ratings
+from recveil.release.registry import all_variants
+from recveil.runtime.errors import RecveilError, listed, suggest_name
+
+# What a table holds, as far as methods differ in their input.
+Feedback = Literal["ratings", "likes", "nominal"]
+_FITTING: dict[Feedback, tuple[str, ...]] = {
+    "ratings": ("ratings", "both", "any"),
+    "likes": ("likes", "both", "any"),
+    "nominal": ("nominal", "any"),
+}
+
+
+def kind_of(ratings: Ratings) -> Feedback:
+    """Return what a table holds; "nominal" are nominal labels.
+
+    Examples
+    --------
+    >>> kind_of(Ratings.from_columns([1, 2], [7, 7], [4, 5]))
+    'ratings'
+    """
+    if not ratings.scale.ordered:
+        return "nominal"
+    return "likes" if ratings.is_unary else "ratings"
+
+
+def usual_methods(*, of: Feedback = "ratings") -> list[str]:
+    """Return the methods that "all" selects: one of each kind, and baselines.
+
+    Parameters
+    ----------
+    of : {"ratings", "likes", "nominal"}
+        What the table holds.
+
+    Examples
+    --------
+    >>> usual_methods()[:4]
+    ['padded', 'padded-bisecting', 'simple', 'simple-bisecting']
+    >>> usual_methods(of="likes")
+    ['k-corating-likes', 'sparse', 'synthetic-10', 'synthetic-3', 'synthetic-1', 'raw']
+    >>> usual_methods(of="nominal")
+    ['nominal', 'nominal-shares', 'raw']
+    """
+    known = variants_of(of)
+    return [
+        name for name, (_, variant) in all_variants().items() if variant.in_all and name in known
+    ]
+
+
+def variants_of(of: Feedback) -> list[str]:
+    """Return the names of the variants for ratings, likes, or nominal labels."""
+    return [name for name, (_, variant) in all_variants().items() if variant.of in _FITTING[of]]
+
+
+def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[str]:
+    """Return the names of methods, "all" spelled out, each once.
+
+    Parameters
+    ----------
+    names : iterable of str
+    of : {"ratings", "likes", "nominal"}
+        What releases are to be made of.
+
+    Raises
+    ------
+    RecveilError
+        If a name is unknown, or not of such a table, or there is none.
+
+    Examples
+    --------
+    >>> choose_methods(["simple", "raw", "simple"])
+    ['simple', 'raw']
+    >>> choose_methods(["all"])[:3]
+    ['padded', 'padded-bisecting', 'simple']
+    """
+    fitting = [*dict.fromkeys([*usual_methods(of=of), *variants_of(of)])]
+    expected = f"expected all, or some of {listed(fitting, 150)}"
+    chosen: dict[str, None] = {}
+    for name in names:
+        if name != "all" and name not in all_variants():
+            raise RecveilError(
+                f"method {name!r}{suggest_name(name, fitting)}: {expected}", code="method.unknown"
+            )
+        if name != "all" and name not in fitting:
+            raise RecveilError(
+                f"method {name!r}: not of {_NAMES[of]}; {expected}", code="method.unsupported"
+            )
+        chosen |= dict.fromkeys(usual_methods(of=of) if name == "all" else [name])
+    if not chosen:
+        raise RecveilError(f"no method given; {expected}", code="option.required")
+    return list(chosen)
+
+
+def reject_unknown(names: Iterable[str]) -> list[str]:
+    """Return the methods known before the table is read; reject unknown names.
+
+    Examples
+    --------
+    >>> reject_unknown(["nominal", "raw"])
+    ['nominal', 'raw']
+    """
+    chosen: dict[str, None] = {}
+    for name in names:
+        kinds = (kind for kind in _FITTING if name in variants_of(kind))
+        of: Feedback = next(kinds, "ratings")
+        chosen |= dict.fromkeys(choose_methods([name], of=of))
+    return list(chosen) or choose_methods([])
+
+
+_NAMES: dict[Feedback, str] = {
+    "ratings": "ratings",
+    "likes": "likes",
+    "nominal": "nominal labels",
+}
+
+# The ks of methods that are named without a k.
+KS = (2, 3, 5, 10, 20, 50)
+_SYNTHETIC: Mapping[str, Sequence[int]] = {
+    "synthetic-1": (),
+    "synthetic-3": (),
+    "synthetic-10": (),
+}
+# The settings that are compared by default: each method with its ks.
+_DEFAULTS: Mapping[Feedback, Mapping[str, Sequence[int]]] = {
+    "ratings": {"raw": (), "sparse": (5, 20), "simple": (5,), **_SYNTHETIC},
+    "likes": {"raw": (), "sparse": (5, 20), **_SYNTHETIC},
+    "nominal": {"raw": (), "nominal": (5, 20)},
+}
+
+
+def default_methods(*, of: Feedback = "ratings") -> list[str]:
+    """Return the methods of the default settings.
+
+    Examples
+    --------
+    >>> default_methods(of="nominal")
+    ['raw', 'nominal']
+    """
+    return list(_DEFAULTS[of])
+
+
+def default_ks(*, of: Feedback = "ratings") -> dict[str, Sequence[int]]:
+    """Return the ks of the default settings, of each method that takes a k.
+
+    Examples
+    --------
+    >>> default_ks()
+    {'sparse': (5, 20), 'simple': (5,)}
+    """
+    return {method: ks for method, ks in _DEFAULTS[of].items() if ks}
+
+
+def list_settings(
+    methods: Sequence[str] | None = None,
+    ks: Sequence[int] | None = None,
+    *,
+    of: Feedback = "ratings",
+) -> list[Setting]:
+    """Return every method with every k, and methods without a k once.
+
+    Parameters
+    ----------
+    methods : sequence of str, optional
+        Names of variants, or "all"; by default a few that cover the kinds of guarantees.
+    ks : sequence of int, optional
+        By default those of the default settings, and 2, 3, 5, 10, 20 and 50 of named methods.
+    of : {"ratings", "likes", "nominal"}
+        What the table holds.
+
+    Raises
+    ------
+    RecveilError
+        If a name is unknown or not of such a table, a k is below 2, or there is no setting.
+
+    Examples
+    --------
+    >>> [setting.title for setting in list_settings()][:4]
+    ['raw', 'sparse, k = 5', 'sparse, k = 20', 'simple, k = 5']
+    >>> [setting.title for setting in list_settings(ks=[9], of="nominal")]
+    ['raw', 'nominal, k = 9']
+    >>> len(list_settings(["simple"])), len(list_settings(["simple", "raw"], [5]))
+    (6, 2)
+    """
+    check_ks(ks)
+    if methods is None:
+        ks_of = {method: usual if ks is None else ks for method, usual in _DEFAULTS[of].items()}
+    else:
+        ks_of = dict.fromkeys(choose_methods(methods, of=of), KS if ks is None else ks)
+    settings = []
+    for method, each in ks_of.items():
+        if has_k(method):
+            settings += [Setting(method, k) for k in dict.fromkeys(each)]
+        else:
+            settings.append(Setting(method, None))
+    if not settings:
+        raise RecveilError("no k given; expected some, such as 2, 5, 10", code="option.required")
+    return settings
+
+
+def check_ks(ks: Iterable[int] | None) -> None:
+    """Reject a k below 2."""
+    for k in ks or ():
+        if k < 2:
+            raise RecveilError(
+                f"k is {k}; expected a whole number of at least 2", code="option.value"
+            )

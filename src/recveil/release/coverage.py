@@ -1,0 +1,77 @@
+"""How much of a table a release covers."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+# Recommenders learn nothing of a user from fewer ratings.
+FEWEST_RATINGS = 3
+_LOW = 0.5
+# Of a table with at least `_MANY_ITEMS` items, a release with fewer than `_FEW_ITEMS` is nearly
+# empty, as is one whose rows are short for this share of the users.
+_MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
+
+
+class Coverage(NamedTuple):
+    """The items and ratings of a table that a release covers, and how short its rows are.
+
+    Examples
+    --------
+    >>> coverage = Coverage.of([9, 1, 2], [5, 0, 0], [1, 3], [2, 5], 7)
+    >>> coverage.n_items, coverage.n_items_kept, coverage.rating_share, coverage.n_short_users
+    (3, 1, 0.75, 2)
+    >>> coverage.is_low
+    True
+    """
+
+    # Items of the table that have a rating, and those of them that have a value in the release
+    n_items: int
+    n_items_kept: int
+    # Share of the table's ratings, between 0 and 1, whose item the release has
+    rating_share: float
+    # Published users, and those with fewer than `FEWEST_RATINGS` values
+    n_users: int
+    n_short_users: int
+
+    @classmethod
+    def of(
+        cls,
+        counts: ArrayLike,
+        published_counts: ArrayLike,
+        lengths: ArrayLike,
+        sizes: ArrayLike,
+        n_users: int,
+    ) -> "Coverage":
+        """Compare item counts, given the length of each row and its number of users.
+
+        Users of `n_users` who have no row have no value.
+        """
+        counts, kept = np.asarray(counts), np.asarray(published_counts) > 0
+        rated = counts > 0
+        is_long = np.asarray(lengths) >= FEWEST_RATINGS
+        return cls(
+            n_items=int(np.count_nonzero(rated)),
+            n_items_kept=int(np.count_nonzero(rated & kept)),
+            rating_share=float(counts[kept].sum() / counts.sum()),
+            n_users=n_users,
+            n_short_users=n_users - int(np.asarray(sizes)[is_long].sum()),
+        )
+
+    @property
+    def item_share(self) -> float:
+        """Share of the table's rated items that the release has."""
+        return self.n_items_kept / self.n_items
+
+    @property
+    def is_low(self) -> bool:
+        """Whether less than half of the items or of the ratings are covered."""
+        return min(self.item_share, self.rating_share) < _LOW
+
+    @property
+    def is_nearly_empty(self) -> bool:
+        """Whether items are left out, and next to nothing can be learned from the rest."""
+        if self.n_items_kept == self.n_items or not self.n_users:
+            return False
+        has_few_items = self.n_items >= _MANY_ITEMS and self.n_items_kept < _FEW_ITEMS
+        return has_few_items or self.n_short_users > _MOST_SHORT * self.n_users

@@ -1,0 +1,88 @@
+"""The coverage of a release, counted from its rows."""
+
+import numpy as np
+import pytest
+
+from error_assertions import raises
+from recveil.datasets import make_ratings
+from recveil.evaluation import Evaluator, split_ratings
+from recveil.methods import SparseRows, Synthesizer, anonymize
+from recveil.methods.registry import summarize
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.coverage import Coverage
+from recveil.report.evaluation import headline
+from recveil.report.release import describe_coverage
+
+RATINGS = make_ratings(n_users=80, n_items=60, n_ratings=900, seed=3)
+MAKERS = {
+    "sparse": SparseRows(5, seed=1),
+    "synthetic": Synthesizer(3, seed=1, item_catalog="as-rated"),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_coverage_is_that_of_a_count_by_hand(name):
+    ratings = RATINGS if name == "sparse" else RATINGS.with_scale(RatingScale(1, 5, 1))
+    release = MAKERS[name].anonymize(ratings)
+    kept, short = set(), 0
+    for block in release.published.blocks():
+        for row, size in enumerate(block.sizes):
+            items = block.indices[block.indptr[row] : block.indptr[row + 1]]
+            kept |= set(release.original_items[items].tolist())
+            short += int(size) * (items.size < 3)
+    coverage = summarize(release, ratings).coverage
+    counts = dict(zip(ratings.items.tolist(), ratings.support.tolist(), strict=True))
+    assert coverage.n_items == sum(count > 0 for count in counts.values())
+    assert coverage.n_items_kept == sum(counts[item] > 0 for item in kept)
+    shared = sum(counts[item] for item in kept) / ratings.n_ratings
+    assert coverage.rating_share == pytest.approx(shared)
+    assert (coverage.n_short_users, coverage.n_users) == (short, release.published.n_users)
+
+
+def test_an_evaluation_has_the_coverage_of_its_training_table():
+    split = split_ratings(RATINGS, 0.2, seed=1)
+    release = SparseRows(5, seed=1).anonymize(split.train)
+    result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
+    assert result.coverage == summarize(release, split.train).coverage
+    assert describe_coverage(result.coverage) in headline(result)
+
+
+def test_low_coverage_comes_first():
+    split = split_ratings(RATINGS, 0.2, seed=1)
+    release = SparseRows(20, seed=1).anonymize(split.train)
+    result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
+    assert result.coverage.is_low
+    assert headline(result).startswith(describe_coverage(result.coverage))
+
+
+def test_a_release_that_is_nearly_empty_is_refused_unless_it_is_wanted(tmp_path):
+    """A month alone: of the two items of each user, one has fewer than five raters."""
+    users = np.arange(60)
+    items = np.concatenate([1000 + users % 40, 2000 + users % 6])
+    table = Ratings.from_columns(np.tile(users, 2), items, 1 + items % 5)
+    with raises("release.nearly-empty", "--allow-sparse-coverage", " of 46 items"):
+        anonymize(table, tmp_path / "out", k=5, seed=1)
+    assert not (tmp_path / "out").exists()
+    made = anonymize(table, tmp_path / "out", k=5, seed=1, allow_sparse_coverage=True)
+    assert made.verification.holds
+    assert made.summary.coverage.is_nearly_empty
+    assert "nearly empty" in made.sentences()[0]
+
+
+@pytest.mark.parametrize(
+    ("coverage", "is_empty"),
+    [
+        (Coverage(30, 9, 0.9, 50, 0), True),
+        (Coverage(30, 10, 0.9, 50, 45), False),
+        (Coverage(30, 10, 0.9, 50, 46), True),
+        (Coverage(19, 9, 0.9, 50, 0), False),
+        (Coverage(30, 30, 1.0, 50, 50), False),  # so is the table
+        (Coverage(30, 5, 0.9, 0, 0), False),  # a model
+    ],
+)
+def test_what_is_nearly_empty(coverage, is_empty):
+    assert coverage.is_nearly_empty is is_empty
+
+
+def test_every_row_is_counted_by_its_users():
+    assert np.isclose(summarize(MAKERS["sparse"].anonymize(RATINGS), RATINGS).coverage.n_users, 80)

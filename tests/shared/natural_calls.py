@@ -1,0 +1,118 @@
+"""Calls that a user of pandas or scikit-learn types without reading docs.
+
+Each is an expression; `rv` is recveil, `df` a frame with user_id, item_id and rating, `R` a Ratings
+of it, `rel` a fresh release of R, `out` the path of a written release, `a` an audit of R, `v` a
+verification of `out`.
+"""
+
+import os
+import warnings
+from pathlib import Path
+
+import recveil as rv
+from recveil.datasets import make_ratings
+from recveil.runtime.errors import RecveilError
+
+CALLS = """
+rv.read("ratings.csv")
+rv.read(df)
+rv.inspect(df)
+rv.audit(df)
+rv.audit("ratings.csv")
+rv.audit(R, targets=20)
+rv.anonymize(df, k=5)
+rv.anonymize("ratings.csv", k=5)
+rv.anonymize(R, epsilon=3, scale="1:5:1", item_catalog="as-rated")
+rv.anonymize(df, k=5, output="o1")
+rv.verify(out)
+rv.verify(rel)
+rv.evaluate(df, rel)
+rv.evaluate("ratings.csv", out)
+rv.compare(df, methods=["sparse"], k=[5])
+rv.convert("ratings.csv", "ratings.parquet")
+rv.Release.read(out)
+rv.Release.read(out).to_pandas()
+rv.Ratings(df)
+rv.Ratings.from_frame(df)
+rv.Ratings.from_frame(df, scale="1:5:1")
+rv.Ratings.from_frame(df, scale=(1, 5, 1))
+rv.Ratings.from_frame(df, scale=rv.RatingScale(1, 5))
+rv.Ratings.read("ratings.csv")
+len(R)
+R.shape
+R.head()
+R.to_pandas()
+R.to_polars()
+R.to_arrow()
+R.to_csr()
+R.describe()
+R.scale
+R.n_users, R.n_items, R.n_ratings
+rv.SparseRows(k=5)
+repr(rv.SparseRows(k=5))
+rv.SparseRows(k=5).get_params()
+rv.SparseRows(k=5).anonymize(df)
+rv.SparseRows(k=5).anonymize(R)
+rv.SparseRows(k=5).anonymize("ratings.csv")
+rv.SparseRows(k="5")
+rv.SparseRows(k=1)
+rv.Synthesizer(epsilon=3)
+repr(rv.Synthesizer(epsilon=3))
+rv.Synthesizer(epsilon=3, scale="1:5:1").anonymize(df)
+rv.PredictiveAnonymizer(k=5).anonymize(df)
+rv.KCoRater(k=5).anonymize(df)
+rel.to_pandas()
+rel.to_csr()
+rel.claim
+rel.k
+rel.verify()
+rel.write("o2")
+rel.save("o3")
+a.summary()
+a.to_pandas()
+a.to_dict()
+a.to_html("a.html")
+bool(v), v.holds, v.k
+v.to_dict()
+dir(rv)
+""".strip().splitlines()
+
+# Audits and evaluations take more than a CPU second, and noise needs many users.
+SLOW = ("rv.audit(", "rv.evaluate(", "rv.compare(", "epsilon=3, scale", "a.summary", "a.to_")
+
+# The other calls raise an error that names the right one.
+REMEDIES = {
+    "rv.Ratings(df)": "recveil.read(table)",
+    'rv.SparseRows(k="5")': "expected a whole number",
+    "rv.SparseRows(k=1)": "at least 2",
+    'rel.save("o3")': "write(folder)",
+}
+
+
+def names_in(folder: Path, *, n_users: int) -> dict[str, object]:
+    """Return what the names in the calls mean; files are written into a folder."""
+    ratings = make_ratings(n_users, 30, 10 * n_users, seed=1)
+    users = [f"user{user:04}" for user in ratings.users[ratings.user_positions()]]
+    items = [f"item{item:02}" for item in ratings.items[ratings.indices]]
+    columns = {"user_id": users, "item_id": items, "rating": ratings.values}
+    frame = ratings.to_pandas().drop(columns=["timestamp"]).assign(**columns)
+    frame.to_csv(folder / "ratings.csv", index=False)
+    table = rv.Ratings.from_frame(frame, scale="1:5:1")
+    release = rv.SparseRows(k=5, seed=1).anonymize(table)
+    out = folder / "out"
+    return {"rv": rv, "df": frame, "R": table, "rel": release, "out": out, "v": release.write(out)}
+
+
+def problem_of(call: str, names: dict[str, object], folder: Path) -> str:
+    """Return the error of a call, made in a folder; "" if it works."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            eval(call, names)
+    except (RecveilError, AttributeError, TypeError) as error:
+        return str(error)
+    finally:
+        os.chdir(before)
+    return ""
