@@ -66,9 +66,9 @@ class PredictiveAnonymizer(BaseAnonymizer):
         Smallest group, at least 2.
     homogenize : {"padded", "simple"}
         "padded" averages the padded rows, so every published row is full. That does not hide who
-        rated what: see docs/explanation/threats.md, "What padded rows tell". "simple" averages the
-        raters' ratings: rows stay sparse, and an item with one rater in the group, or whose raters
-        agree, is published with the exact rating.
+        rated what: see docs/explanation/threats.md, "What padded rows reveal". "simple" averages
+        the raters' ratings: rows stay sparse, and an item with one rater in the group, or whose
+        raters agree, is published with the exact rating.
     predictor : str or Predictor
         "funk-svd", "item-mean", or an object with `fit` and `predict`, such as `UserKNN`. One that
         also has `padding` is much faster: others are called twice per cell, from several threads.

@@ -103,7 +103,7 @@ def show_links(result: Verification) -> None:
         echo(
             "All rows have the same items, so an item in a row gives no probability that a member "
             "rated it. That hides nothing: values that a smooth fit of all rows does not explain "
-            "reveal who rated what (docs/explanation/threats.md, “What padded rows tell”)."
+            "reveal who rated what (docs/explanation/threats.md, “What padded rows reveal”)."
         )
         return
     links = result.links
