@@ -410,7 +410,7 @@ class TestMethods:
             estimates.append((estimate, len(evaluator.judged)))
 
         run(on_estimate=note)
-        run(ks=[3, 5, 7], on_estimate=note)
+        run(k=[3, 5, 7], on_estimate=note)
         (first, judged), (second, judged_later) = estimates
         assert (first.n_settings, first.n_finished, judged) == (5, 0, 0)
         assert (second.n_settings, second.n_finished, judged_later) == (7, 5, 5)
