@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recveil.attacks import Adversary, Matches, Membership, infer_membership, match_known_ratings
 from recveil.datasets import make_ratings
-from recveil.methods import PredictiveAnonymizer, Synthesizer
+from recveil.methods import SparseRows, Synthesizer
 from recveil.publish.staging import check_target
 from recveil.ratings import Ratings
 from recveil.release.claim import bounds_of
@@ -98,7 +98,7 @@ def demo(
         begin(generating)
         ratings = make_ratings(n_users=2_000, n_items=1_000, n_ratings=100_000, seed=seed)
         begin(sharing)
-        anonymizer = PredictiveAnonymizer(k, seed=seed)
+        anonymizer = SparseRows(k, seed=seed)
         release = anonymizer.anonymize(ratings)
         begin(sampling)
         synthesizer = Synthesizer(epsilon, item_catalog="as-rated", n_users=ratings.n_users)

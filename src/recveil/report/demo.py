@@ -72,11 +72,6 @@ def show_demo(result: Demo) -> None:
         f"{synthetic.epsilon:g}), by any adversary. {of_large_epsilon(synthetic.epsilon or 0.0)}"
     )
     console.print(
-        "These rows use the papers' method. `--method sparse` makes the same claim, publishes no "
-        "rating, and retains more utility for lists on MovieLens 100K; see "
-        "docs/appendix/results.md."
-    )
-    console.print(
         f"Two releases of the same users, of which you would publish one: [bold]"
         f"{escape(str(result.output))}[/] and "
         f"[bold]{escape(str(release_synthetic(result.output)))}[/]; `recveil verify` checks each "
