@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.attacks import Adversary, Matches, Membership, infer_membership, match_known_ratings
+from recveil.attacks import (
+    Adversary,
+    Matches,
+    Membership,
+    hold_out,
+    infer_memberships,
+    match_known_ratings,
+)
 from recveil.datasets import make_ratings
 from recveil.methods import SparseRows, Synthesizer
 from recveil.publish.staging import check_target
@@ -48,7 +55,7 @@ class Demo(Reportable):
     verification, synthetic : Verification
         Verification of the release of shared rows, and of that of synthetic users.
     membership : Membership
-        Membership inference on the shared rows by eight exact ratings.
+        Membership inference on the shared rows by all ratings of a user.
     auc_bound : float
         Upper bound of the AUC of membership inference on the synthetic users.
     accuracy_of_two_bound : float
@@ -110,8 +117,9 @@ def demo(
             synthetic.write(synthetic_output, force=force),
         )
         begin(inferring)
-        adversary = Adversary(known=KNOWN, rating_error=0)
-        membership = infer_membership(ratings, anonymizer, adversary, seed=seed)
+        held_out = hold_out(ratings, anonymizer, seed=seed)
+        everything: dict[str, Adversary | None] = {"all": None}
+        membership = infer_memberships(ratings, held_out, everything, seed)["all"]
     bounds = bounds_of(synthetic.published.claim)
     return Demo(
         *(Path(output), ratings, matches, _row_sizes(ratings), *verifications, membership),

@@ -53,7 +53,7 @@ def show_demo(result: Demo) -> None:
         (
             "member inferred",
             "certain",
-            f"{100 * result.membership.auc.rate:.0f} in 100",
+            f"{100 * result.membership.auc.rate:.0f} in 100 or more",
             f"at most {100 * result.accuracy_of_two_bound:.0f} in 100",
         ),
     ):
@@ -67,9 +67,10 @@ def show_demo(result: Demo) -> None:
         )
     console.print(
         f"Member inferred: of two users, one in the data and one not, how often the adversary "
-        f"picks the right one; a random guess does 50 times. For the k-anonymous rows, by one "
-        f"attack that knows {KNOWN} ratings; for synthetic users (epsilon "
-        f"{synthetic.epsilon:g}), by any adversary. {of_large_epsilon(synthetic.epsilon or 0.0)}"
+        f"picks the right one; a random guess does 50 times. For the k-anonymous rows, by the "
+        f"attacks of `recveil audit` with all ratings of a user, which others may exceed; for "
+        f"synthetic users (epsilon {synthetic.epsilon:g}), by any adversary. "
+        f"{of_large_epsilon(synthetic.epsilon or 0.0)}"
     )
     console.print(
         f"Two releases of the same users, of which you would publish one: [bold]"
