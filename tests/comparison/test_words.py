@@ -9,7 +9,7 @@ from error_assertions import raises
 from recveil.comparison import compare
 from recveil.evaluation import evaluate
 from recveil.ratings import RatingScale
-from recveil.report.comparison.text import describe_advice, describe_answer
+from recveil.report.comparison.text import describe_setting, headline_of
 
 pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
@@ -41,7 +41,8 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(unordered, out):
-    return compare(unordered, out, k=[5, 121], targets=40, min_k=5, liked="love,like")
+    options = {"methods": ["all"], "k": [5, 121], "targets": 40}
+    return compare(unordered, out, min_k=5, liked="love,like", **options)
 
 
 class TestWithoutAnOrder:
@@ -71,9 +72,10 @@ class TestWithoutAnOrder:
 
     def test_an_answer_speaks_of_words(self, found):
         choice = found.choice()
-        assert choice.row.method in ("nominal", "nominal-shares")
-        told = " ".join([describe_advice(choice), describe_answer(choice)])
-        assert "labels" in told
+        assert (choice.reason, choice.is_nominal) == ("not-distinguishable", True)
+        told = headline_of(choice) + describe_setting(found.rows[0], "both", found.axis)
+        assert "labels" in headline_of(choice)
+        assert "averages" not in told
         assert "ratings" not in told
         assert "RMSE" not in told
 

@@ -137,7 +137,8 @@ def test_many_pairs_against_a_plain_loop():
 def test_the_release_says_how_many_rows_are_gone(tmp_path: Path):
     rows = [f"{user},{item},{1 + (user + item) % 5}" for user in range(9) for item in range(5)]
     (tmp_path / "r.csv").write_text("\n".join(["user,item,rating", *rows, "1,1,5", "2,2,5"]))
-    made = anonymize(tmp_path / "r.csv", tmp_path / "out", k=3, duplicates="last", scale=STARS)
+    reading = {"duplicates": "last", "scale": STARS}
+    made = anonymize(tmp_path / "r.csv", tmp_path / "out", k=3, method="predictive", **reading)
     assert made.reading.duplicates_dropped == 2
     card = (tmp_path / "out" / "README.md").read_text()
     assert "2 input rows" in card

@@ -308,6 +308,8 @@ class Choice(NamedTuple):
         Where the raw table does not beat its baseline, popularity or averages.
     n_unfinished : int
         Number of settings that are not finished.
+    is_nominal : bool
+        Whether nominal labels are predicted, so that the baseline is the most frequent label.
     """
 
     max_risk: float | None
@@ -323,6 +325,7 @@ class Choice(NamedTuple):
     reason: NoChoice | None = None
     unbeaten: tuple[Utility, ...] = ()
     n_unfinished: int = 0
+    is_nominal: bool = False
 
     @property
     def axis(self) -> Axis:
@@ -401,7 +404,8 @@ def choose_setting(
         for name in get_args(Utility)
         if utility in ("both", name) and any(row.is_unbeaten(name) for row in rows)
     )
-    question = Choice(max_risk, min_k, utility, risk, unbeaten=unbeaten)
+    is_nominal = any(row.is_nominal for row in rows)
+    question = Choice(max_risk, min_k, utility, risk, unbeaten=unbeaten, is_nominal=is_nominal)
     if unfinished:
         return question._replace(reason="unfinished", n_unfinished=unfinished)
     safe = [row for row in rows if is_safe(row, max_risk, min_k, axis)]

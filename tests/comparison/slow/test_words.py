@@ -34,7 +34,8 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(unordered, out):
-    return compare(unordered, out, k=[5, 121], targets=40, min_k=5, liked="love,like")
+    options = {"methods": ["all"], "k": [5, 121], "targets": 40}
+    return compare(unordered, out, min_k=5, liked="love,like", **options)
 
 
 class TestWithoutAnOrder:
@@ -85,6 +86,6 @@ class TestWithoutAnOrder:
             )
         assert not ended.value.code
         told = " ".join(capsys.readouterr().out.split())
-        assert "worse than" in told
+        assert "nominal, k = 5" in told
         assert "RMSE" not in told
         assert (out / "index.html").exists()

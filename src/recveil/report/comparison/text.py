@@ -344,9 +344,12 @@ def _describe_no_choice(choice: Choice) -> str:
             f"{'is' if is_one else 'are'} not finished."
         )
     if choice.reason == "not-distinguishable":
-        baselines = {"lists": "popularity", "ratings": "averages"}
-        beaten = " or ".join(baselines[name] for name in choice.unbeaten)
-        by = f" by {choice.unbeaten[0]}" if len(choice.unbeaten) == 1 else ""
+        averages, ratings = (
+            ("most frequent labels", "labels") if choice.is_nominal else ("averages", "ratings")
+        )
+        named = {"lists": ("popularity", "lists"), "ratings": (averages, ratings)}
+        beaten = " or ".join(named[name][0] for name in choice.unbeaten)
+        by = f" by {named[choice.unbeaten[0]][1]}" if len(choice.unbeaten) == 1 else ""
         return f"On this table no recommender beats {beaten}; releases cannot be distinguished{by}."
     return f"{describe_question(choice)}, no compared setting qualifies."
 
