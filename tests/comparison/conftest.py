@@ -79,6 +79,7 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
             },
         },
         "carry_over": {"tau_rmse": 0.9, "tau_ndcg": 0.8},
+        "coverage": {"item_share": 0.8, "rating_share": 0.9, "n_short_users": 3},
         "fidelity": {
             "popularity_correlation": 0.9,
             "rated_share_error": 0.1,
