@@ -15,6 +15,7 @@ from recveil.report.comparison.text import (
     describe_answer,
     format_ends,
     headline_of,
+    keeps_little,
     percent,
     warnings_of,
 )
@@ -71,7 +72,8 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     widths = {"setting": 14, "guarantee": 11}  # with the others, that fits into 80 columns
     heads = _utility_heads(rows)
     risks = [] if axis is REIDENTIFICATION else [axis.column.replace(" ", "\n")]
-    for name in ("setting", "guarantee", *risks, "re-identified\nproven", *heads.values()):
+    kept = "items,\nratings\nkept"
+    for name in ("setting", "guarantee", *risks, "re-identified\nproven", *heads.values(), kept):
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in rows:
         table.add_row(*_cells(row, axis, list(heads), is_best=row.title in best))
@@ -124,7 +126,14 @@ def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[st
         *risks,
         _risk(row, REIDENTIFICATION, "attacked") + bound,
         *(_utility(row, name) for name in heads),
+        _coverage(row),
     )
+
+
+def _coverage(row: Row) -> str:
+    """Return the shares of items and ratings that are kept, less than half in red."""
+    text = f"{percent(row.items_kept)}\n{percent(row.ratings_kept)}"
+    return f"[red]{text}[/]" if keeps_little(row) else text
 
 
 def _risk(row: Row, axis: Axis, verb: str) -> str:

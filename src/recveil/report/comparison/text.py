@@ -14,6 +14,7 @@ from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares, shares_of
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_labels
+from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.registry import undone_of, variant_of
 from recveil.report import data_to_dict
 from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
@@ -321,6 +322,12 @@ def headline_of(choice: Choice) -> str:
     named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
     retained = " and ".join(f"{name} {format_share(share)}" for name, share in named if share)
     risk = "" if choice.axis.of(row) is None else f", {describe_rate(row, choice.axis)}"
+    if keeps_little(row):
+        return shorten_headline(
+            f"Publish “{row.title}”: {retained} retained, {percent(row.items_kept)} of items kept.",
+            f"Publish “{row.title}”: only {percent(row.items_kept)} of the items are kept.",
+            f"“{row.title}”: {percent(row.items_kept)} of items",
+        )
     return shorten_headline(
         f"Publish “{row.title}”: {retained} retained{risk}.",
         f"Publish “{row.title}”: {retained} retained.",
@@ -558,7 +565,30 @@ def _describe_safety(choice: Choice, row: Row) -> list[str]:
             f"{percent(row.published_share)} of all ratings are published exactly in the user's "
             f"row{why if lone else ''}."
         )
+    caveats += _describe_coverage(row)
     return [*caveats, *undone_of(row.method), *_describe_members(row)]
+
+
+def keeps_little(row: Row) -> bool:
+    """Return whether a setting keeps less than half of the items or of the ratings."""
+    kept = (row.items_kept, row.ratings_kept)
+    return any(share is not None and share < _LITTLE for share in kept)
+
+
+def _describe_coverage(row: Row) -> list[str]:
+    """Describe the items and ratings that a setting keeps, if it leaves some out."""
+    if row.items_kept is None or (row.items_kept == 1 and not row.short_users):
+        return []
+    short = (
+        f"; {describe_count(row.short_users, 'published user has', 'published users have')} fewer "
+        f"than {FEWEST_RATINGS}"
+        if row.short_users
+        else ""
+    )
+    return [
+        f"{'Warning: ' if keeps_little(row) else ''}“{row.title}” keeps {percent(row.items_kept)} "
+        f"of the items, which have {percent(row.ratings_kept)} of the ratings{short}."
+    ]
 
 
 def _describe_proof(row: Row, max_risk: float | None, axis: Axis) -> str:
