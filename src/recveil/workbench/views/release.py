@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -14,10 +15,12 @@ from starlette.routing import Route
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.manifest import FileEntry, private_name
-from recveil.release.registry import all_variants
+from recveil.release.method import Variant
+from recveil.release.registry import all_variants, variant_of
 from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.locks import FOR_OWNER
+from recveil.runtime.safe_repr import brief
 from recveil.workbench.preview import describe_verdict
 from recveil.workbench.project import Input, Job, Result, Settings
 from recveil.workbench.table_source import is_current, reject_changed, source_settings
@@ -98,7 +101,7 @@ def _page(request: Request) -> Response:
         labels=_LABELS,
         long_fields=_LONG_FIELDS,
         setting=None if table is None else project.load_for(table, "setting", _SETTING_FIELDS),
-        methods={} if table is None else _list_publishable(workspace, table),
+        methods=[] if table is None else _list_publishable(workspace, table),
         formats=_FORMATS,
         free_name=_free_name(workspace, table),
     )
@@ -115,13 +118,12 @@ def _make(request: Request) -> Response:
             f"name {quoted(name, 40)}: expected up to 60 letters, digits, - and _, as in release-1",
             code="option.value",
         )
-    takes_k = _list_publishable(workspace, table)
-    if variant_name not in takes_k:
+    if variant_name not in {each.name for each in _list_publishable(workspace, table)}:
         raise RecveilError(
             f"method {quoted(variant_name, 40)}: not one of those that can be published",
             code="method.unsupported",
         )
-    if takes_k[variant_name]:
+    if has_k(variant_name):
         k = _parse_k(form.get("k", ""))
     file_format = form.get("file_format", _FORMATS[0])
     if file_format not in _FORMATS:
@@ -277,14 +279,38 @@ def _description_file(workspace: Workspace, result: Result) -> Path:
     return workspace.project.folder / _RELEASES / f"{result['name']}.{DESCRIPTION}"
 
 
-def _list_publishable(workspace: Workspace, table: Input) -> dict[str, bool]:
-    """Return the methods whose releases can be published, and whether each takes a k."""
+@brief
+class Publishable(NamedTuple):
+    """A method whose releases can be published, as far as the page shows it."""
+
+    name: str
+    description: str
+    # What its claim states, in a few words
+    promise: str
+    # Whether it represents its kind; the others are shown on request
+    is_main: bool
+
+
+def _list_publishable(workspace: Workspace, table: Input) -> list[Publishable]:
+    """Return the methods whose releases can be published; one of each kind and claim is main."""
     inspected = workspace.project.result(workspace.project.last_job("data", table.id))
-    return {
-        name: has_k(name)
-        for name in list_methods(of=feedback_of(inspected))
-        if all_variants()[name][1].about_claim.is_published
-    }
+    usual = list_methods(of=feedback_of(inspected))
+    variants = [variant_of(name) for name in usual if variant_of(name).about_claim.is_published]
+    main = {(each.kind, each.claim): each.name for each in reversed(variants)}
+    main |= {(each.kind, each.claim): each.name for each in variants if usual[each.name]}
+    return [
+        Publishable(each.name, each.description, _promise_of(each), each.name in main.values())
+        for each in variants
+    ]
+
+
+def _promise_of(variant: Variant) -> str:
+    about = variant.about_claim
+    if about.is_differential:
+        return f"differential privacy, epsilon {variant.options['epsilon']:g}"
+    if not about.contains_users:
+        return "no row is a user’s; no claim about membership"
+    return f"each {about.shared} is shared by at least k users"
 
 
 def _free_name(workspace: Workspace, table: Input | None) -> str:
