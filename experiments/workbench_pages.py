@@ -99,7 +99,7 @@ def _go_the_way(page: Page, table: Path, folder: Path) -> Path:
     page.click("#take")
     page.wait_for_url("**/release")
     page.fill("#name", "film-club-2026")
-    page.click("button:has-text('Make it')")
+    page.click("button:has-text('Make the release')")
     page.wait_for_selector("#download")
     with page.expect_download() as download:
         page.click("#download")

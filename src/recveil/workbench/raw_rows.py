@@ -37,6 +37,8 @@ ENCODINGS = {
     "UTF-16, little-endian": "utf-16-le",
     "UTF-16, big-endian": "utf-16-be",
 }
+# Columns with longer names are named by their places.
+_LONGEST_NAME = 100
 # Numbers that exports write where there is no rating.
 _SENTINELS = (-9999, -999, -99, -9, -1, 99, 999, 9999)
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2\d{4}")
@@ -124,7 +126,9 @@ def _text_rows(head: bytes, reading: Reading) -> RawRows | None:
     names = (first + places[len(first) :])[:width] if has_header else places
     times, is_unique = Counter(names), has_header and not bad_line
     keys = [
-        name if is_unique and times[name] == 1 and name.isprintable() and name else place
+        name
+        if is_unique and times[name] == 1 and name.isprintable() and 0 < len(name) < _LONGEST_NAME
+        else place
         for name, place in zip(names, places, strict=True)
     ]
     rows = [fields for _, fields in records[start + has_header :] if any(fields)]

@@ -39,7 +39,7 @@ def done(open_tab, table, tmp_path_factory):
         why = page.inner_text(".why")
         page.click("#take")
         page.wait_for_url("**/release")
-        page.click("text=Make it >> nth=-1")
+        page.click("button:has-text('Make the release')")
         page.wait_for_selector("#download")
         page.fill("#card-publisher", "Public Library")
         page.click("#describe")
@@ -211,7 +211,7 @@ def test_a_wrong_file_ends_in_one_line(page, tmp_path):
     wrong.write_bytes(b"\xff\xd8\xff\xe0" + os.urandom(3_000))
     page.set_input_files("#file", str(wrong))
     page.wait_for_selector("[data-state=failed]")
-    told = page.inner_text(".warnings p")
+    told = page.inner_text(".notice p")
     assert "photo.jpg" in told
     assert len(told) < 300
     assert "Traceback" not in page.content()
