@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from recveil.workbench import raw_rows
 from recveil.workbench.project import Project
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -254,6 +255,13 @@ class TestADifficultFile:
         assert page.count("<select name=") >= 4
         assert 'data-state="failed"' in page
         assert "--" not in page.partition("<pre")[0]
+
+    def test_has_a_late_line_in_another_encoding(self, browser, monkeypatch):
+        monkeypatch.setattr(raw_rows, "_HEAD_BYTES", 100)
+        browser.drop("x.csv", b"user,item,rating\n" + b"ann,b,4\n" * 40 + b"\xe9,b,4\n")
+        job, problems = self.problems(browser)
+        assert job.state == "failed"
+        assert "iconv" not in "".join(problems)
 
     def test_is_read_as_its_menus_say(self, browser):
         browser.drop("export.csv", FRENCH.encode())

@@ -230,16 +230,23 @@ def find_problems(rows: RawRows, reading: Reading, error: str | None) -> list[Pr
     if error is None:
         return found
     roles = [] if error == "input.json" else _role_problems(rows, reading)
-    return [*_file_problems(rows), *roles, *found, *_other(rows, reading)]
+    return [*_file_problems(rows, error), *roles, *found, *_other(rows, reading)]
 
 
-def _file_problems(rows: RawRows) -> list[Problem]:
+def _file_problems(rows: RawRows, error: str) -> list[Problem]:
     found = []
     if rows.bad_line:
         found.append(
             Problem(
                 f"Line {rows.bad_line:,} is not UTF-8 text; it is shown as {rows.encoding}. Make a "
                 f"copy in UTF-8 below.",
+                ("input.encoding",),
+            )
+        )
+    elif error == "input.encoding" and rows.encoding:
+        found.append(
+            Problem(
+                "A line after the first rows is not UTF-8 text. Make a copy in UTF-8 below.",
                 ("input.encoding",),
             )
         )

@@ -31,6 +31,16 @@ _NAMED = re.compile(r"\b([a-z][a-z_]*) \(--([a-z][a-z-]*)(?: ([^()]*))?\)")
 _NAMED_INSIDE = re.compile(r"\b([a-z][a-z_]*), --([a-z][a-z-]*)\b")
 _IN_PARENTHESES = re.compile(r" \(--[^()]*\)")
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+# Verbs of the command line, and the pages that do the same.
+_PAGES = {
+    "inspect": "Data",
+    "audit": "Risk",
+    "compare": "Choose",
+    "anonymize": "Release",
+    "describe": "Release",
+    "verify": "Check",
+}
+_COMMAND = re.compile(rf"\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?=[,;()]|\.(?: |$)|$)")
 
 
 def page_words(message: str) -> str:
@@ -42,6 +52,8 @@ def page_words(message: str) -> str:
     'name the scale with “Rating scale” (1:5:1), or set “Implicit feedback”'
     >>> page_words("101 rows were dropped (drop_off_scale, --drop-off-scale).")
     '101 rows were dropped (“Drop rows without a rating”).'
+    >>> page_words("to check it: recveil verify a.b, recveil audit X --release a.b. Then go on")
+    'to check it: the page Check, the page Risk. Then go on'
     >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
     'raise the limit, or pass “dry run”'
     """
@@ -56,6 +68,7 @@ def page_words(message: str) -> str:
         word, option = match.groups()
         return _title_of(option) if word == option.replace("-", "_") else match[0]
 
+    message = _COMMAND.sub(lambda match: f"the page {_PAGES[match[1]]}", message)
     message = _NAMED_INSIDE.sub(named_inside, _NAMED.sub(named, message))
     return _OPTION.sub(lambda match: _title_of(match[1]), _IN_PARENTHESES.sub("", message))
 
