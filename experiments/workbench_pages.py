@@ -77,7 +77,7 @@ def _table(file: Path) -> Path:
 def _go_the_way(page: Page, table: Path, folder: Path) -> Path:
     """Drop the table, audit it, compare settings, make a release and take it away."""
     page.set_input_files("#file", str(table))
-    page.wait_for_selector("table.sample")
+    page.wait_for_selector("#statistics")
     page.click("nav >> text=Risk")
     page.wait_for_selector("table.cards")
     page.click("nav >> text=Choose")
@@ -99,7 +99,7 @@ def _go_the_way(page: Page, table: Path, folder: Path) -> Path:
     page.click("#take")
     page.wait_for_url("**/release")
     page.fill("#name", "film-club-2026")
-    page.click("button:has-text('Make it')")
+    page.click("button:has-text('Make the release')")
     page.wait_for_selector("#download")
     with page.expect_download() as download:
         page.click("#download")

@@ -121,6 +121,23 @@ def test_swallowed_rows_are_found_behind_a_review_with_delimiters(write: Write) 
     assert "to line 9" in str(error.value)
 
 
+@pytest.mark.parametrize("header", ["user,item,review,rating", "user,review,item,rating"])
+def test_rows_swallowed_between_reviews_that_span_lines_are_found(write: Write, header) -> None:
+    """The closing quote of one review is missing, and the opening one of the next."""
+    rows = [[f"u{user}", f"i{item}", "4"] for user in range(9) for item in range(3)]
+    texts = ['"so\nso"'] * len(rows)
+    texts[6:8] = ['"so\nso', 'meh\nmeh"']
+    columns = header.split(",")
+    lines = [
+        ",".join(
+            {"user": user, "item": item, "rating": n, "review": text}[each] for each in columns
+        )
+        for (user, item, n), text in zip(rows, texts, strict=True)
+    ]
+    with raises("input.quote-spans-lines"):
+        understand(write("\n".join([header, *lines]) + "\n"), rating="rating")
+
+
 @pytest.mark.parametrize("held", ["i7,u3,i8,5", "i7, u3, i8, 5", "i7 u3 i8 5", "u3;i8;4"])
 @pytest.mark.parametrize("role", ["user", "item"])
 def test_rows_inside_an_id_are_refused_by_their_line(write: Write, role, held) -> None:

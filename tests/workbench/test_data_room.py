@@ -1,12 +1,15 @@
 """Data: a table comes in, is understood, corrected, and audited next."""
 
 import hashlib
+import html
 import json
+import re
 import stat
 from pathlib import Path
 
 import pytest
 
+from recveil.workbench import raw_rows
 from recveil.workbench.project import Project
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -219,9 +222,93 @@ def test_a_header_that_is_wrong_leads_to_the_columns(browser):
     browser.drop("wrong.csv", "\n".join(["rating,user,item", *rows, ""]).encode())
     browser.wait("data", "risk")
     page = browser.get("/risk").text
-    assert "Name user (--user) and item (--item)" in page
+    assert "--user" not in page.partition("<pre")[0]
     assert 'data-duplicates="1100"' in page
     assert "now the user is “user”, the item “item”" in page
+
+
+FRENCH = "N° client;Livre;Étoiles;Date d'achat\n" + "".join(
+    f"CL-{user};L{item};{-1 if user == item else f'{1 + (user + item) % 5},5'};{1 + item}/1/2024\n"
+    for user in range(30)
+    for item in range(20)
+)
+CHOSEN = {"column-1": "user", "column-2": "item", "column-3": "rating", "column-4": "time"}
+
+
+class TestADifficultFile:
+    def problems(self, browser):
+        (job,) = browser.wait("data")
+        file = browser.bench.project.job_folder(job.id) / "first_rows.json"
+        return job, json.loads(file.read_text())["problems"]
+
+    @pytest.mark.parametrize(
+        ("encoding", "title", "n_problems"),
+        [("utf-8", "", 3), ("cp1252", "", 4), ("utf-8", "Librairie\n\n", 4), ("utf-16-le", "", 4)],
+    )
+    def test_shows_its_rows_and_all_problems(self, browser, encoding, title, n_problems):
+        browser.drop("export.csv", (title + FRENCH).encode(encoding))
+        job, problems = self.problems(browser)
+        assert (job.state, len(problems)) == ("failed", n_problems)
+        page = browser.get("/data").text
+        assert "Étoiles" in page
+        assert "CL-0" in page
+        assert page.count("<select name=") >= 4
+        assert 'data-state="failed"' in page
+        assert "--" not in page.partition("<pre")[0]
+
+    def test_has_a_late_line_in_another_encoding(self, browser, monkeypatch):
+        monkeypatch.setattr(raw_rows, "_HEAD_BYTES", 100)
+        browser.drop("x.csv", b"user,item,rating\n" + b"ann,b,4\n" * 40 + b"\xe9,b,4\n")
+        job, problems = self.problems(browser)
+        assert job.state == "failed"
+        assert "iconv" not in "".join(problems)
+
+    def test_is_read_as_its_menus_say(self, browser):
+        browser.drop("export.csv", FRENCH.encode())
+        browser.wait("data")
+        page = browser.get("/data").text
+        keys = dict(re.findall(r'name="(key-\d+)" value="([^"]*)"', html.unescape(page)))
+        browser.send("/data/reading", **CHOSEN, **keys)
+        job, problems = self.problems(browser)
+        assert (job.state, len(problems)) == ("failed", 2), "the sentinel, and the dates"
+        said = {"scale": "1.5:5.5:1", "drop_off_scale": "on", "time_format": "%d/%m/%Y"}
+        browser.send("/data/reading", **CHOSEN, **keys, **said)
+        (job,) = browser.wait("data")
+        assert (job.state, job.error) == ("done", "")
+        assert browser.bench.project.result(job)["data"]["users"] == 30
+        assert 'value="%d/%m/%Y"' in browser.get("/data").text
+
+    def test_is_copied_into_utf_8(self, browser):
+        original = ("Librairie été\n\n" + FRENCH).encode("cp1252")
+        browser.drop("export.csv", original)
+        browser.wait("data")
+        assert browser.send("/data/convert", encoding="Windows-1252", first_line="3").is_success
+        browser.wait("data")
+        copy, first = browser.bench.project.inputs()
+        assert Path(copy.place).read_text() == FRENCH
+        assert Path(first.place).read_bytes() == original
+        for wrong in ({"encoding": "x"}, {"encoding": "UTF-8", "first_line": "0"}):
+            assert browser.send("/data/convert", **wrong).status_code == 400
+        browser.send("/data/choose", input=str(first.id))
+        assert browser.send("/data/convert", encoding="UTF-8").status_code == 400
+
+    def test_has_one_column_of_each_role(self, browser, small_table):
+        browser.drop("ratings.csv", small_table)
+        twice = {"column-1": "user", "key-1": "user", "column-2": "user", "key-2": "item"}
+        assert browser.send("/data/reading", **twice).status_code == 400
+
+    def test_without_its_ratings_holds_likes(self, browser, small_table):
+        browser.drop("ratings.csv", small_table)
+        browser.wait("data")
+        columns = {"column-1": "user", "key-1": "user", "column-2": "item", "key-2": "item"}
+        browser.send("/data/reading", **columns, recognized="rating")
+        assert browser.bench.project.chosen_input().reading["likes"]
+
+    def test_that_is_no_text_shows_no_rows(self, browser):
+        browser.drop("x.bin", bytes(range(256)) * 20)
+        (job,) = browser.wait("data")
+        assert job.state == "failed"
+        assert "<table" not in browser.get("/data").text
 
 
 def test_nothing_is_put_where_a_link_leads(browser, small_table, tmp_path):

@@ -1,7 +1,7 @@
 """Published rows and verdicts in the words of the pages."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,13 +17,15 @@ from recveil.runtime.errors import RecveilError
 
 ROWS = 20
 _CELLS = 6
+# Rows among which different ones are searched.
+_MOST_RECORDS = 20_000
 
 
 class PublishedRow(NamedTuple):
     """A row of a release, as far as a page shows it."""
 
-    # The published id
-    user_id: str
+    # The number of users who share it; None for a synthetic user
+    size: int | None
     # The first items with their values
     cells: list[tuple[str, str]]
     # The number of cells in the whole row
@@ -33,7 +35,7 @@ class PublishedRow(NamedTuple):
 
 
 def preview(folder: Path) -> list[PublishedRow]:
-    """Return the first rows of a release, as recipients read them.
+    """Return the first different rows of a release, as recipients read them.
 
     The size of an equivalence class is read from classes.csv, which verification has compared with
     the rows.
@@ -45,23 +47,38 @@ def preview(folder: Path) -> list[PublishedRow]:
     if rows is None or not rows.num_rows:
         return []
     items = np.unique(np.asarray(rows["item_id"].to_numpy()))
-    block = next(read_blocks(folder, manifest, items))
-    records = _first_records(block.records, ROWS)
-    part = rows.slice(0, int(records.indptr[-1]))
-    cells = [
-        (str(item), f"{value:g}" if isinstance(value, float) else str(value))
-        for item, value in zip(part["item_id"].to_pylist(), part["rating"].to_pylist(), strict=True)
-    ]
-    sizes = _class_sizes(folder, manifest, records, items)
-    return [
-        PublishedRow(
-            user_id=str(block.ids[at]),
-            cells=cells[start : min(end, start + _CELLS)],
-            n_cells=end - start,
-            description=describe_visible(manifest.claim.about, sizes[at]),
+    records = _first_records(next(read_blocks(folder, manifest, items)).records, _MOST_RECORDS)
+    sizes = _class_sizes(folder, manifest)
+    about, shown = manifest.claim.about, []
+    ends = list(itertools.pairwise(records.indptr.tolist()))
+    for at, digest in _different(about.digests(records, item_keys(items))):
+        start, end = ends[at]
+        part = rows.slice(start, min(end - start, _CELLS))
+        size = sizes.get(digest.hex()) if about.contains_users else None
+        shown.append(
+            PublishedRow(
+                size=size,
+                cells=[
+                    (str(item), f"{value:g}" if isinstance(value, float) else str(value))
+                    for item, value in zip(
+                        part["item_id"].to_pylist(), part["rating"].to_pylist(), strict=True
+                    )
+                ],
+                n_cells=end - start,
+                description=describe_visible(about, size),
+            )
         )
-        for at, (start, end) in enumerate(itertools.pairwise(records.indptr.tolist()))
-    ]
+    return shown
+
+
+def _different(digests: Iterable[bytes]) -> list[tuple[int, bytes]]:
+    """Return the places and digests of the first rows that differ from all before them."""
+    places: dict[bytes, int] = {}
+    for at, digest in enumerate(digests):
+        if len(places) == ROWS:
+            break
+        places.setdefault(digest, at)
+    return [(at, digest) for digest, at in places.items()]
 
 
 def describe_visible(about: ClaimKind, size: int | None) -> str:
@@ -91,16 +108,12 @@ def _first_records(records: Records, n: int) -> Records:
     return Records(records.sizes[:n], records.indptr[: n + 1], indices, values, promised)
 
 
-def _class_sizes(
-    folder: Path, manifest: Manifest, records: Records, items: Any
-) -> list[int | None]:
-    """Return the size of each record's equivalence class; None for synthetic users."""
-    about = manifest.claim.about
-    if not about.contains_users:
-        return [None] * len(records)
+def _class_sizes(folder: Path, manifest: Manifest) -> dict[str, int]:
+    """Return the sizes of the equivalence classes by digest; none for synthetic users."""
+    if not manifest.claim.about.contains_users:
+        return {}
     lines = (folder / CLASSES).read_text(encoding="ascii").splitlines()[1:]
-    sizes = {digest: int(n) for digest, _, n in (line.partition(",") for line in lines)}
-    return [sizes.get(digest.hex()) for digest in about.digests(records, item_keys(items))]
+    return {digest: int(n) for digest, _, n in (line.partition(",") for line in lines)}
 
 
 def describe_verdict(verification: Mapping[str, Any]) -> str:

@@ -161,6 +161,7 @@ class Result(TypedDict, total=False):
     data: Mapping[str, Any]
     scale: Mapping[str, Any] | None
     rows: Mapping[str, list[str]]
+    problems: list[str]
     dropped: Mapping[str, int]
     # Of an audit
     verdict: list[str]
@@ -239,7 +240,7 @@ def _parse(text: str, entry: str) -> Any:
 
 
 # Projects of other versions are rejected: their results have other keys.
-_VERSION = 3
+_VERSION = 4
 # Numbers are never reused, as a page that was loaded earlier may still name them.
 _SCHEMA = """
 CREATE TABLE inputs (

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -26,6 +26,8 @@ from recveil.runtime.memory import in_words
 from recveil.runtime.progress import parts
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.project import Reading, Result, Settings
+from recveil.workbench.raw_rows import RawRows, find_problems, read_raw_rows
+from recveil.workbench.wording import FIELD_TITLES
 
 
 @brief
@@ -65,7 +67,7 @@ def reading_options(form: Mapping[str, str]) -> Reading:
         text = form.get(name, "").strip()
         if len(text) > _MOST_CHARACTERS:
             raise RecveilError(
-                f"{name}: is longer than {_MOST_CHARACTERS:,} characters; shorten it",
+                f"{FIELD_TITLES[name]}: is longer than {_MOST_CHARACTERS:,} characters; shorten it",
                 code="option.value",
             )
         if text:
@@ -75,7 +77,8 @@ def reading_options(form: Mapping[str, str]) -> Reading:
         value = form.get(name, choices[0])
         if value not in choices:
             raise RecveilError(
-                f"{name}: {quoted(value)} is not among {', '.join(choices)}", code="option.value"
+                f"{FIELD_TITLES[name]}: {quoted(value)} is not among {', '.join(choices)}",
+                code="option.value",
             )
         if value != choices[0]:
             options[name] = value
@@ -97,28 +100,61 @@ def keywords_of(options: Reading) -> ReadingOptions:
 
 
 AUDIT_PAGE = "audit.html"
+# The file in the folder of an inspection with the first rows, which are there whatever fails.
+FIRST_ROWS = "first_rows.json"
 # Limits of the first rows that a page shows.
 _ROWS, _CHARACTERS = 10, 80
 
 
 def inspect_input(job: Assignment) -> Mapping[str, object]:
-    """Inspect a table, and return its first rows for the publisher."""
+    """Inspect a table, and return its first rows for the publisher.
+
+    The first rows are written before the table is read, and all problems that they show when it
+    cannot be read.
+    """
     from recveil.inspection import inspect
 
-    result = inspect(job.settings["source"], **keywords_of(job.settings["reading"]))
+    source, reading = job.settings["source"], job.settings["reading"]
+    raw = read_raw_rows(source, reading)
+    if raw is not None:
+        _write_first_rows(job, raw, [])
+    try:
+        result = inspect(source, **keywords_of(reading))
+    except RecveilError as error:
+        if raw is not None:
+            problems = find_problems(raw, reading, error.code)
+            is_covered = any(error.code in problem.codes for problem in problems)
+            texts = [problem.text for problem in problems]
+            _write_first_rows(job, raw, texts if is_covered else [str(error), *texts])
+        raise
     sample = result.rows
     return {
         **result.to_dict(),
+        "problems": [
+            problem.text for problem in (find_problems(raw, reading, None) if raw else [])
+        ],
         "rows": {
             "names": [str(name) for name in sample.names],
+            "keys": [str(name) for name in sample.names],
             "has_header": not any(isinstance(name, int) for name in sample.names),
             "roles": list(sample.roles),
-            "rows": [
-                [shortened(printable(cell), _CHARACTERS) for cell in row]
-                for row in sample.rows[:_ROWS]
-            ],
+            "rows": _shown(sample.rows),
         },
     }
+
+
+def _shown(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the first rows as far as a page shows them."""
+    return [[shortened(printable(cell), _CHARACTERS) for cell in row] for row in rows[:_ROWS]]
+
+
+def _write_first_rows(job: Assignment, raw: RawRows, problems: list[str]) -> None:
+    """Write the first rows for the page, which may show them while the table is read."""
+    shown = {"names": [shortened(name) for name in raw.names], "rows": _shown(raw.rows)}
+    plain = {**raw._asdict(), **shown, "problems": problems}
+    text = json.dumps(plain)
+    write_atomically(job.folder / FIRST_ROWS, lambda file: file.write_text(text, encoding="utf-8"))
+    job.report("rows", len(raw.rows))
 
 
 def audit_input(job: Assignment) -> Mapping[str, object]:

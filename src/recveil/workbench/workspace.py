@@ -28,6 +28,7 @@ from recveil.workbench.project import (
     receive,
 )
 from recveil.workbench.table_source import has_changed, is_current
+from recveil.workbench.wording import page_words
 
 
 class _Number(IntegerConvertor):
@@ -77,7 +78,11 @@ class Workspace:
             lstrip_blocks=True,
             finalize=_as_printable,
         )
-        self._templates.filters |= {"percent": as_percent, "count": as_count}
+        self._templates.filters |= {
+            "percent": as_percent,
+            "count": as_count,
+            "page_words": page_words,
+        }
 
     def render_page(self, request: Request, name: str, **values: Any) -> Response:
         """Render a page on the current table."""
@@ -219,5 +224,5 @@ async def receive_upload(
     except RecveilError as error:
         if is_form:
             raise
-        return JSONResponse({"error": str(error), "code": error.code}, 400)
+        return JSONResponse({"error": page_words(str(error)), "code": error.code}, 400)
     return redirect(path) if is_form else JSONResponse({"next": path})

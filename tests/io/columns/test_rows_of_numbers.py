@@ -132,3 +132,21 @@ def test_two_likes_of_numbers_are_rows_unless_they_may_be_chance():
     assert find_original_rows(users, items, rows, LIKES) == []
     items[2] = "12~31~13~32"
     assert find_original_rows(users, items, rows, LIKES) == [2]
+
+
+def test_a_rare_user_between_two_items_is_a_row():
+    """Three numbers are enough where numbers of as many digits are hardly ever users."""
+    users, items = range(1_007_922, 1_647_922, 16_000), [*range(501, 701)]
+    ids = [*map(str, items), "532 by 1039922 on 687"]
+    assert find_rows_within(ids, users, ids) == [200]
+    ids[-1] = "532 by 1039923 on 687"  # no user
+    assert find_rows_within(ids, users, ids) == []
+
+
+def test_a_user_and_an_item_that_words_name_are_a_row():
+    users, items = range(1, 41), [*range(1, 61)]
+    for label in ("1 user 14 item 8", "1 customer: 14, product: 8"):
+        ids = [*map(str, items), label]
+        assert find_rows_within(ids, users, ids) == [60]
+    ids[-1] = "1 user guide, item 8"
+    assert find_rows_within(ids, users, ids) == []

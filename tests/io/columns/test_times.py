@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.io.columns.times import parse_days, seconds_of_digits, times_from_format
+from recveil.io.columns.times import (
+    find_formats,
+    parse_days,
+    seconds_of_digits,
+    times_from_format,
+)
 
 
 def column(values, kind=None):
@@ -294,3 +299,15 @@ def test_unix_seconds_before_1996_have_a_remedy():
 def test_dates_with_and_without_a_time_of_day_are_read():
     found = parse_days(column([20170101, 20170102235959, 201701030000]), str)
     assert np.diff(found.days).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "formats"),
+    [
+        ([706_201_419, 1_231_201_523], ["%m%d%Y%H", "%m%d%y%H%M"]),
+        ([607_201_419, 3_112_201_523], ["%d%m%Y%H", "%d%m%y%H%M"]),
+    ],
+)
+def test_dates_with_hours_may_have_years_of_four_digits(numbers, formats):
+    """Read with years of two digits, all years merge into one."""
+    assert find_formats(np.array(numbers))[:2] == formats

@@ -79,7 +79,7 @@ def test_a_page_that_missed_the_end_shows_what_there_is(bare, served, tmp_path, 
     bare.route("**/data", fail)
     bare.set_input_files("#file", str(own))
     bare.wait_for_selector(".eyebrow >> text=missed.csv")
-    bare.wait_for_selector("table.sample")
+    bare.wait_for_selector("#statistics")
     assert len(failed) == 2
 
 
@@ -88,7 +88,7 @@ def test_a_workbench_that_does_not_answer_is_told(bare, served, tmp_path, table)
     own.write_bytes(table.read_bytes())
     bare.set_input_files("#file", str(own))
     bare.wait_for_selector(".eyebrow >> text=unheard.csv")
-    bare.wait_for_selector("table.sample")
+    bare.wait_for_selector("#statistics")
     bare.goto(f"{served.base}/choose")
     bare.wait_for_selector("#ks")
     bare.check("#shadows")

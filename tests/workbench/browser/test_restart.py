@@ -12,7 +12,7 @@ import pytest
 def test_a_project_outlives_a_kill_in_the_middle(open_tab, served, table):
     with open_tab() as page:
         page.set_input_files("#file", str(table))
-        page.wait_for_selector("table.sample")
+        page.wait_for_selector("#statistics")
         page.goto(f"{served.base}/choose")
         page.wait_for_selector("#ks")
         page.fill("#ks", "4")
@@ -21,7 +21,7 @@ def test_a_project_outlives_a_kill_in_the_middle(open_tab, served, table):
     served.end(signal.SIGKILL)
     served.start()
     with open_tab() as page:
-        page.wait_for_selector("table.sample")  # the table is still there
+        page.wait_for_selector("#statistics")  # the table is still there
         page.goto(f"{served.base}/choose")
         page.wait_for_selector("[data-state=stopped]")
         for box in page.query_selector_all(".marks input"):

@@ -30,7 +30,7 @@ class Done(NamedTuple):
 def done(open_tab, table, tmp_path_factory):
     with open_tab() as page:
         page.set_input_files("#file", TABLE or str(table))
-        page.wait_for_selector("table.sample")
+        page.wait_for_selector("#statistics")
         page.click("nav >> text=Risk")
         page.wait_for_selector("table.cards")
         verdict = page.inner_text("h1")
@@ -39,7 +39,7 @@ def done(open_tab, table, tmp_path_factory):
         why = page.inner_text(".why")
         page.click("#take")
         page.wait_for_url("**/release")
-        page.click("text=Make it >> nth=-1")
+        page.click("button:has-text('Make the release')")
         page.wait_for_selector("#download")
         page.fill("#card-publisher", "Public Library")
         page.click("#describe")
@@ -193,13 +193,13 @@ def test_two_tabs_are_one_project(open_tab, served, done, table, tmp_path):
     with open_tab() as one, open_tab() as two:
         one.set_input_files("#file", str(other))
         one.wait_for_selector(".eyebrow >> text=other.csv")
-        one.wait_for_selector("table.sample")
+        one.wait_for_selector("#statistics")
         two.goto(f"{served.base}/data")
         two.wait_for_selector("text=other.csv")
         two.click("button:has-text('ratings.csv')" if not TABLE else "ul.inputs button >> nth=-1")
-        two.wait_for_selector("table.sample")
+        two.wait_for_selector("#statistics")
         one.reload()
-        one.wait_for_selector("table.sample")
+        one.wait_for_selector("#statistics")
         assert one.inner_text(".eyebrow") == two.inner_text(".eyebrow")
         # A page that was loaded before is still one of ours.
         one.goto(f"{served.base}/choose")
@@ -211,7 +211,7 @@ def test_a_wrong_file_ends_in_one_line(page, tmp_path):
     wrong.write_bytes(b"\xff\xd8\xff\xe0" + os.urandom(3_000))
     page.set_input_files("#file", str(wrong))
     page.wait_for_selector("[data-state=failed]")
-    told = page.inner_text(".warnings p")
+    told = page.inner_text(".notice p")
     assert "photo.jpg" in told
     assert len(told) < 300
     assert "Traceback" not in page.content()
@@ -236,7 +236,7 @@ def _take_table(page, served, name):
     own = page.query_selector(f"ul.inputs button:has-text('{name}')")
     if own is not None:
         own.click()
-        page.wait_for_selector("table.sample")
+        page.wait_for_selector("#statistics")
 
 
 def _state_of_last(served, task):

@@ -16,7 +16,7 @@ class TestATableThatIsDropped:
         page = browser.get("/data").text
         assert "my ratings.csv" in page
         assert "<dd>80</dd>" in page
-        assert '<option value="item" selected>item</option>' in page
+        assert "<option selected>item</option>" in page
         assert "recveil inspect" in page
         (audited,) = browser.wait("risk")
         assert (audited.state, audited.error) == ("done", "")
@@ -142,7 +142,7 @@ def test_every_kind_of_table_is_understood_and_audited(browser, kind):
 def test_a_table_with_several_ratings_of_a_pair_says_what_to_choose(browser):
     browser.drop("ratings.csv", ("user,item,rating\n" + 2 * triples(lambda n: 1 + n % 5)).encode())
     browser.wait("data", "risk")
-    assert "--duplicates" in browser.get("/data").text
+    assert "If a user rates an item more than once" in browser.get("/data").text
     assert 'data-state="failed"' in browser.get("/risk").text
     browser.send("/data/reading", user="user", item="item", rating="rating", duplicates="last")
     (job,) = browser.wait("data")

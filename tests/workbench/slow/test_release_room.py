@@ -171,3 +171,18 @@ def test_a_cancelled_attack_leads_back_to_the_page(made):
     attack = made.bench.project.last_job("release attack")
     answer = made.send(f"/jobs/{attack.id}/cancel", follow=False)
     assert answer.headers["location"] == "/release"
+
+
+def test_a_sign_off_is_logged_and_in_the_dossier(made):
+    job = release(made)
+    decision = {"decided_by": "Ann <Wu>", "because": "It is low.", "date": "2026-01-31"}
+    for wrong in ({"decided_by": " "}, {"because": ""}, {"date": "31/01/2026"}):
+        answer = made.send(f"/release/{job.id}/sign", **(decision | wrong))
+        assert answer.status_code == 400
+    assert "data-signed" not in made.get("/release").text
+    assert made.send(f"/release/{job.id}/sign", **decision).is_success
+    assert 'data-signed="2026-01-31"' in made.get("/release").text
+    assert "Ann <Wu> on 2026-01-31" in made.bench.project.log()[0]["what"]
+    page = made.get(f"/release/{job.id}/dossier").text
+    assert "Ann &lt;Wu&gt;" in page
+    assert made.bench.project.result(job)["sha256"] in page

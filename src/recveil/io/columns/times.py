@@ -88,6 +88,7 @@ _FEW_MACHINES = 0.25
 _FORMATS = (
     *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
     *("%d%m%Y%H%M", "%m%d%Y%H%M", "%d%m%Y%H%M%S", "%m%d%Y%H%M%S"),
+    *("%d%m%Y%H", "%m%d%Y%H"),  # before years of two digits, which fit most of them, too
     *("%d%m%y", "%m%d%y", "%d%m%y%H%M", "%m%d%y%H%M", "%d%m%y%H%M%S", "%m%d%y%H%M%S"),
     "%Y%j",
 )

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -366,13 +367,28 @@ def _holds_records(
     since a review may contain delimiters.
     """
     roles = {role: at if at < spanning else at - len(fields) for role, at in roles.items()}
+    lines = [line.split(dialect.character) for line in _LINE_END.split(dialect.text(fields))]
     first, *between, last = (
         len(split) >= len(fields) and _are_filled_alike(split, fields, roles, ids)
-        for split in (
-            line.split(dialect.character) for line in _LINE_END.split(dialect.text(fields))
-        )
+        for split in lines
     )
-    return (first and last) or any(between)
+    # A swallowed row whose own text spans lines begins on one of them, and ends on another.
+    meets = any(
+        _have_ids(before, roles, ids, ends=True) and _have_ids(after, roles, ids, ends=False)
+        for before, after in pairwise(lines)
+    )
+    return (first and last) or any(between) or meets
+
+
+def _have_ids(
+    split: list[str], roles: Mapping[str, int], ids: Mapping[str, set[str]], *, ends: bool
+) -> bool:
+    """Return whether a line has known ids in the columns after a text, or in those before it."""
+    places = {role: roles[role] for role in ("user", "item") if (roles[role] < 0) == ends}
+    return all(
+        max(at + 1, -at) <= len(split) and split[at] in ids.get(role, ())
+        for role, at in places.items()
+    )
 
 
 def _are_filled_alike(

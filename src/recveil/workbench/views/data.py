@@ -1,15 +1,34 @@
 """The page Data, which loads a table and corrects how its columns are read."""
 
+import io
+import json
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from recveil.runtime.errors import RecveilError
-from recveil.workbench.project import INPUT_FOLDER, Input, Job, Uploaded
+from recveil.io.files import naming, opened_text
+from recveil.io.inputs import file_at
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.workbench.project import (
+    INPUT_FOLDER,
+    Input,
+    Job,
+    Project,
+    Reading,
+    Result,
+    Uploaded,
+    receive,
+)
+from recveil.workbench.raw_rows import ENCODINGS
 from recveil.workbench.table_source import place_of, source_settings, state_of
-from recveil.workbench.tasks import COLUMNS, reading_options
+from recveil.workbench.tasks import COLUMNS, FIRST_ROWS, reading_options
 from recveil.workbench.views.risk import start_auditing
+from recveil.workbench.wording import FIELD_TITLES
 from recveil.workbench.workspace import (
     Workspace,
     form_of,
@@ -19,6 +38,10 @@ from recveil.workbench.workspace import (
     workspace_of,
 )
 
+# Columns with a menu; others are named by a field.
+_MOST_MENUS = 40
+_AT_ONCE = 1 << 18
+
 
 def _page(request: Request) -> Response:
     workspace = workspace_of(request)
@@ -27,19 +50,55 @@ def _page(request: Request) -> Response:
     job = None if table is None else project.last_job("data", table.id)
     audit_job = workspace.newest_job("risk", table)
     audited = project.result(audit_job)
+    result = project.result(job)
     return workspace.render_page(
         request,
         "data.html.jinja",
         job=job,
         running=workspace.find_running(job),
-        result=project.result(job),
+        result=result,
+        sample=_first_rows(project, job, result),
         verdict=audited["verdict"][0] if audited else "",
         running_audit=workspace.find_running(audit_job),
         reading={} if table is None else table.reading,
         inputs=project.inputs(),
         columns=COLUMNS,
+        field_titles=FIELD_TITLES,
+        encodings=list(ENCODINGS),
+        most_menus=_MOST_MENUS,
         most_bytes=workspace.most_bytes,
     )
+
+
+def _first_rows(project: Project, job: Job | None, result: Result | None) -> Mapping[str, Any]:
+    """Return the first rows of a table as it is read; as its file has them, if reading fails."""
+    if result is not None and result["rows"]["names"]:
+        return {**result["rows"], "problems": result.get("problems", [])}
+    if job is not None:
+        file = project.folder / "jobs" / str(job.id) / FIRST_ROWS
+        try:
+            raw: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            return raw
+        except (OSError, ValueError):
+            pass
+    return {"names": [], "keys": [], "roles": [], "rows": [], "problems": []}
+
+
+def _reading_of(form: Mapping[str, str]) -> Reading:
+    """Return the reading options of a form, of which each menu gives a role to its column."""
+    chosen: dict[str, str] = {}
+    for name, role in form.items():
+        if not name.startswith("column-") or role not in COLUMNS:
+            continue
+        if role in chosen:
+            raise RecveilError(
+                f"two columns are chosen as the {role}; choose one, and leave the other out",
+                code="option.conflict",
+            )
+        chosen[role] = form.get(f"key-{name.removeprefix('column-')}", "")
+    if form.get("recognized") == "rating" and "rating" not in chosen:
+        chosen["likes"] = "on"  # the ratings are left out
+    return reading_options({**form, **chosen})
 
 
 async def _upload(request: Request) -> Response:
@@ -69,10 +128,59 @@ def _set_reading(request: Request) -> Response:
     """Store reading options, and inspect the table again."""
     workspace = workspace_of(request)
     table = workspace.require_table()
-    workspace.project.set_reading(table.id, reading_options(form_of(request)))
+    workspace.project.set_reading(table.id, _reading_of(form_of(request)))
     workspace.project.note(f"changed how {table.name} is read")
     _start_inspecting(workspace, workspace.project.input(table.id))
     return redirect("/data")
+
+
+async def _convert(request: Request) -> Response:
+    """Make a copy of a text in UTF-8, without the lines above its table, and inspect the copy."""
+    workspace, form = workspace_of(request), form_of(request)
+    project, table = workspace.project, workspace.require_table()
+    encoding, line = form.get("encoding", ""), form.get("first_line", "1").strip()
+    if encoding not in ENCODINGS:
+        raise RecveilError(
+            f"encoding {quoted(encoding, 40)}: expected one of {', '.join(ENCODINGS)}",
+            code="option.value",
+        )
+    if not (line.isascii() and line.isdecimal()) or len(line) > 6 or int(line) < 1:
+        raise RecveilError(
+            f"first line {quoted(line, 20)}: expected a number from 1 on", code="option.value"
+        )
+    path = file_at(table.place)
+    if path is None or not path.is_file():
+        raise RecveilError(
+            f"{table.name}: is no single file, and cannot be copied; convert its files",
+            code="input.folder",
+        )
+    copy = await receive(
+        _converted(path, encoding, int(line)),
+        f"corrected-{table.name}",
+        project.folder_for(INPUT_FOLDER),
+        most=workspace.most_bytes,
+    )
+    copied = project.add_input(copy.name, str(copy.path), copy.digest)
+    project.set_reading(copied.id, table.reading)
+    project.note(f"copied {table.name} from {encoding} to UTF-8, from line {line} on")
+    await run_in_threadpool(_start_inspecting, workspace, project.input(copied.id))
+    return redirect("/data")
+
+
+async def _converted(path: Path, encoding: str, first_line: int) -> AsyncIterator[bytes]:
+    """Yield a text in UTF-8, from a line on."""
+    try:
+        with naming(path), opened_text(path) as file:
+            text = io.TextIOWrapper(file, ENCODINGS[encoding], newline="")
+            for _ in range(first_line - 1):
+                await run_in_threadpool(text.readline, _AT_ONCE)
+            while piece := await run_in_threadpool(text.read, _AT_ONCE):
+                yield piece.encode()
+    except UnicodeDecodeError as error:
+        raise RecveilError(
+            f"{path.name}: is not {encoding} text ({error.reason}); choose another encoding",
+            code="input.encoding",
+        ) from None
 
 
 def _inspect_again(request: Request) -> Response:
@@ -126,6 +234,7 @@ ROUTES = [
     Route("/data/upload", _upload, methods=["PUT", "POST"]),
     Route("/data/name", _name, methods=["POST"]),
     Route("/data/reading", _set_reading, methods=["POST"]),
+    Route("/data/convert", _convert, methods=["POST"]),
     Route("/data/again", _inspect_again, methods=["POST"]),
     Route("/data/choose", _choose, methods=["POST"]),
     Route("/data/forget", _forget, methods=["POST"]),

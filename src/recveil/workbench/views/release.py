@@ -4,7 +4,9 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -14,10 +16,12 @@ from starlette.routing import Route
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.manifest import FileEntry, private_name
-from recveil.release.registry import all_variants
+from recveil.release.method import Variant
+from recveil.release.registry import all_variants, variant_of
 from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.locks import FOR_OWNER
+from recveil.runtime.safe_repr import brief
 from recveil.workbench.preview import describe_verdict
 from recveil.workbench.project import Input, Job, Result, Settings
 from recveil.workbench.table_source import is_current, reject_changed, source_settings
@@ -30,6 +34,7 @@ from recveil.workbench.tasks import (
     published_files,
     stream_zip,
 )
+from recveil.workbench.wording import FIELD_TITLES
 from recveil.workbench.workspace import (
     NUMBER,
     Workspace,
@@ -59,6 +64,9 @@ _RELEASES = "releases"
 # Attacks and descriptions run in slots of their own, so that neither cancels the other.
 _ATTACKS, _DESCRIPTIONS = "release attack", "release describe"
 _SETTING_FIELDS = ("method", "k", "title", "why")
+# What is recorded when a release is signed off.
+_DECISION = ("decided_by", "because", "date")
+_MOST_CHARACTERS = 2_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 _FORMATS = ("parquet", "csv")
 _MOST_K = 1_000_000
@@ -95,10 +103,12 @@ def _page(request: Request) -> Response:
         running_description=workspace.find_running(description),
         description_result=project.result(description),
         card=project.load("card", {}),
+        signed=None if result is None else project.load(_key_of_decision(result), fields=_DECISION),
+        today=datetime.now(UTC).date().isoformat(),
         labels=_LABELS,
         long_fields=_LONG_FIELDS,
         setting=None if table is None else project.load_for(table, "setting", _SETTING_FIELDS),
-        methods={} if table is None else _list_publishable(workspace, table),
+        methods=[] if table is None else _list_publishable(workspace, table),
         formats=_FORMATS,
         free_name=_free_name(workspace, table),
     )
@@ -115,13 +125,12 @@ def _make(request: Request) -> Response:
             f"name {quoted(name, 40)}: expected up to 60 letters, digits, - and _, as in release-1",
             code="option.value",
         )
-    takes_k = _list_publishable(workspace, table)
-    if variant_name not in takes_k:
+    if variant_name not in {each.name for each in _list_publishable(workspace, table)}:
         raise RecveilError(
             f"method {quoted(variant_name, 40)}: not one of those that can be published",
             code="method.unsupported",
         )
-    if takes_k[variant_name]:
+    if has_k(variant_name):
         k = _parse_k(form.get("k", ""))
     file_format = form.get("file_format", _FORMATS[0])
     if file_format not in _FORMATS:
@@ -198,15 +207,81 @@ def _write_card(fields: Mapping[str, str], file: Path) -> None:
         raise
 
 
+def _sign(request: Request) -> Response:
+    """Record in the log who decided to publish a release, why, and when."""
+    workspace, form = workspace_of(request), form_of(request)
+    project = workspace.project
+    job, result = _require_release(request)
+    _require_kept_claim(result, "signed off")
+    decision = {name: " ".join(form.get(name, "").split()) for name in _DECISION}
+    for name, text in decision.items():
+        if not 0 < len(text) <= _MOST_CHARACTERS:
+            raise RecveilError(
+                f"{name.replace('_', ' ')}: expected 1 to {_MOST_CHARACTERS:,} characters, got "
+                f"{len(text):,}",
+                code="option.required",
+            )
+    try:
+        date.fromisoformat(decision["date"])
+    except ValueError:
+        raise RecveilError(
+            f"date {quoted(decision['date'], 20)}: expected a date such as 2026-01-31",
+            code="option.value",
+        ) from None
+    project.save(_key_of_decision(result), decision)
+    project.note(
+        f"signed off the release {result['name']} (SHA-256 {result['sha256']}): decided by "
+        f"{decision['decided_by']} on {decision['date']}, because: {decision['because']}"
+    )
+    return redirect(f"/release?release={job.id}")
+
+
+def _dossier(request: Request) -> Response:
+    """Render everything about a release on one page for print, from its data to its sign-off."""
+    workspace = workspace_of(request)
+    project = workspace.project
+    job, result = _require_release(request)
+    table = project.input(job.input) if job.input is not None else None
+    if table is None or not is_current(project, table, job):
+        raise RecveilError(
+            f"{result['name']}: its table has changed or was removed; make the release again",
+            code="input.changed",
+        )
+    audit_job = workspace.newest_job("risk", table)
+    return workspace.render_page(
+        request,
+        "dossier.html.jinja",
+        job=job,
+        result=result,
+        table=table,
+        inspected=project.result(project.last_job("data", table.id)),
+        audited=project.result(audit_job),
+        setting=project.load_for(table, "setting", _SETTING_FIELDS),
+        verdict=describe_verdict(result["verification"]),
+        attack_result=project.result(_job_about(workspace, "attack", job, result)),
+        signed=project.load(_key_of_decision(result), fields=_DECISION),
+        field_titles=FIELD_TITLES,
+        log=project.log(),
+    )
+
+
+def _key_of_decision(result: Result) -> str:
+    return f"decision {result['sha256']}"
+
+
+def _require_kept_claim(result: Result, action: str) -> None:
+    if not result["verification"]["holds"]:
+        raise RecveilError(
+            f"{result['name']}: does not keep its claim, and cannot be {action}",
+            code="claim.false",
+        )
+
+
 async def _download(request: Request) -> Response:
     """Send the published folder as a zip; the private folder is never read."""
     workspace = workspace_of(request)
     job, result = _require_release(request)
-    if not result["verification"]["holds"]:
-        raise RecveilError(
-            f"{result['name']}: does not keep its claim, and cannot be downloaded",
-            code="claim.false",
-        )
+    _require_kept_claim(result, "downloaded")
     folder = Path(job.settings["output"])
     files = await run_in_threadpool(published_files, folder, result["sha256"])
     description = workspace.project.result(_job_about(workspace, "describe", job, result))
@@ -277,14 +352,38 @@ def _description_file(workspace: Workspace, result: Result) -> Path:
     return workspace.project.folder / _RELEASES / f"{result['name']}.{DESCRIPTION}"
 
 
-def _list_publishable(workspace: Workspace, table: Input) -> dict[str, bool]:
-    """Return the methods whose releases can be published, and whether each takes a k."""
+@brief
+class Publishable(NamedTuple):
+    """A method whose releases can be published, as far as the page shows it."""
+
+    name: str
+    description: str
+    # What its claim states, in a few words
+    promise: str
+    # Whether it represents its kind; the others are shown on request
+    is_main: bool
+
+
+def _list_publishable(workspace: Workspace, table: Input) -> list[Publishable]:
+    """Return the methods whose releases can be published; one of each kind and claim is main."""
     inspected = workspace.project.result(workspace.project.last_job("data", table.id))
-    return {
-        name: has_k(name)
-        for name in list_methods(of=feedback_of(inspected))
-        if all_variants()[name][1].about_claim.is_published
-    }
+    usual = list_methods(of=feedback_of(inspected))
+    variants = [variant_of(name) for name in usual if variant_of(name).about_claim.is_published]
+    main = {(each.kind, each.claim): each.name for each in reversed(variants)}
+    main |= {(each.kind, each.claim): each.name for each in variants if usual[each.name]}
+    return [
+        Publishable(each.name, each.description, _promise_of(each), each.name in main.values())
+        for each in variants
+    ]
+
+
+def _promise_of(variant: Variant) -> str:
+    about = variant.about_claim
+    if about.is_differential:
+        return f"differential privacy, epsilon {variant.options['epsilon']:g}"
+    if not about.contains_users:
+        return "no row is a user’s; no claim about membership"
+    return f"each {about.shared} is shared by at least k users"
 
 
 def _free_name(workspace: Workspace, table: Input | None) -> str:
@@ -315,6 +414,8 @@ ROUTES = [
     Route("/release/make", _make, methods=["POST"]),
     Route(f"/release/{NUMBER}/attack", _attack, methods=["POST"]),
     Route(f"/release/{NUMBER}/describe", _describe, methods=["POST"]),
+    Route(f"/release/{NUMBER}/sign", _sign, methods=["POST"]),
+    Route(f"/release/{NUMBER}/dossier", _dossier),
     Route(f"/release/{NUMBER}/download", _download),
     Route(f"/release/{NUMBER}/audit.html", _report),
 ]

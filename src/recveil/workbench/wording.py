@@ -1,0 +1,77 @@
+"""Labels of the pages' fields, and messages in these words instead of the command line's."""
+
+import re
+
+# Labels of reading options, for the fields of the page Data and for messages that name them.
+FIELD_TITLES = {
+    "user": "User",
+    "item": "Item",
+    "rating": "Rating",
+    "time": "Time",
+    "scale": "Rating scale",
+    "duplicates": "If a user rates an item more than once",
+    "counts": "Ratings are counts or durations",
+    "order": "Ordinal labels, lowest first",
+    "words": "Nominal labels, without an order",
+    "time_format": "Time format",
+    "table": "Table of a database",
+    "query": "Query of a database",
+    "sheet": "Sheet of a workbook",
+    "delimiter": "Column separator",
+    "decimal": "Decimal separator",
+    "null": "Missing value in a matrix",
+    "format": "File format",
+    "likes": "Implicit feedback",
+    "drop_off_scale": "Drop rows without a rating",
+    "wide": "A matrix",
+}
+
+# An option after the parameter's name, as in: scale (--scale 1:5:1), or inside: (likes, --likes).
+_NAMED = re.compile(r"\b([a-z][a-z_]*) \(--([a-z][a-z-]*)(?: ([^()]*))?\)")
+_NAMED_INSIDE = re.compile(r"\b([a-z][a-z_]*), --([a-z][a-z-]*)\b")
+_IN_PARENTHESES = re.compile(r" \(--[^()]*\)")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+# Verbs of the command line, and the pages that do the same.
+_PAGES = {
+    "inspect": "Data",
+    "audit": "Risk",
+    "compare": "Choose",
+    "anonymize": "Release",
+    "describe": "Release",
+    "verify": "Check",
+}
+_COMMAND = re.compile(rf"\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?=[,;()]|\.(?: |$)|$)")
+
+
+def page_words(message: str) -> str:
+    """Replace the options of the command line in a message by the labels of the pages.
+
+    Examples
+    --------
+    >>> page_words("name the scale with scale (--scale 1:5:1), or set likes (--likes)")
+    'name the scale with “Rating scale” (1:5:1), or set “Implicit feedback”'
+    >>> page_words("101 rows were dropped (drop_off_scale, --drop-off-scale).")
+    '101 rows were dropped (“Drop rows without a rating”).'
+    >>> page_words("to check it: recveil verify a.b, recveil audit X --release a.b. Then go on")
+    'to check it: the page Check, the page Risk. Then go on'
+    >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
+    'raise the limit, or pass “dry run”'
+    """
+
+    def named(match: re.Match[str]) -> str:
+        word, option, value = match.groups()
+        if word != option.replace("-", "_"):
+            return word
+        return _title_of(option) + (f" ({value})" if value else "")
+
+    def named_inside(match: re.Match[str]) -> str:
+        word, option = match.groups()
+        return _title_of(option) if word == option.replace("-", "_") else match[0]
+
+    message = _COMMAND.sub(lambda match: f"the page {_PAGES[match[1]]}", message)
+    message = _NAMED_INSIDE.sub(named_inside, _NAMED.sub(named, message))
+    return _OPTION.sub(lambda match: _title_of(match[1]), _IN_PARENTHESES.sub("", message))
+
+
+def _title_of(option: str) -> str:
+    return f"“{FIELD_TITLES.get(option.replace('-', '_'), option.replace('-', ' '))}”"
