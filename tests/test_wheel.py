@@ -55,7 +55,7 @@ def test_what_it_says_of_itself(wheel):
     assert told["Requires-Python"] == ">=3.11"
     assert told["License-Expression"] == "Apache-2.0 AND 0BSD"  # ours, and htmx's
     assert told["Description-Content-Type"] == "text/markdown"
-    assert "## On your own data" in told.get_payload()
+    assert "## Five commands" in told.get_payload()
 
 
 def test_a_source_archive_has_what_a_wheel_is_made_of_and_no_data(built):

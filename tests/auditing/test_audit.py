@@ -28,7 +28,9 @@ def test_the_headline_names_the_worst(found):
     worst = max(found.attacks, key=lambda outcome: outcome.reidentified.rate)
     headline = found.to_dict()["verdict"][0]
     assert worst.adversary.name in headline
-    assert f"{worst.reidentified.rate:.1%}" in headline
+    assert worst.among_attacked.rate == 1
+    assert headline.startswith(f"Every user with at least {worst.adversary.known} ratings")
+    assert f"{worst.skipped / worst.requested:.0%} of the users have too few" in headline
 
 
 def test_nothing_reassuring_without_coverage(file):

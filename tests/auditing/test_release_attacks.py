@@ -185,7 +185,7 @@ class TestLabels:
         release = anonymizer.anonymize(fine)
         given = release.private.lone_ratings
         assert given.exact_share < 0.05 < given.rating_share <= given.near_share
-        told = describe_summary(summarize(release, fine))[0]
+        told = " ".join(describe_summary(summarize(release, fine)))
         assert f"{given.near_share:.1%} of the ratings to within the rounding (0.02" in told
         found = audited(anonymizer, fine, tmp_path)
         plain, text = found.to_dict(), " ".join(found.to_dict()["verdict"])

@@ -15,6 +15,7 @@ from recveil.evaluation import (
 from recveil.evaluation.recipient import AVERAGES, POPULARITY
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
+from recveil.release.coverage import Coverage
 from recveil.report.evaluation.text import explain_unreliable, headline
 from shared.cli_evaluate import (
     FILES,
@@ -120,6 +121,7 @@ class TestHeadline:
             **{"raw": self.served(ndcg), "release": self.served(ndcg)},
             **dict.fromkeys(("raw_gain", "raw_lists", "release_gain"), self.GAIN),
             "retained": RetainedUtility(**shares | (retained or {})),
+            "coverage": Coverage(10, 10, 1.0, 9, 0),
         }
         return headline(Evaluation(**fields | changes))
 

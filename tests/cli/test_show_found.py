@@ -19,7 +19,7 @@ def test_an_audit_of_a_release_is_read_without_scrolling_far(name, audited, prin
     found = audited[name]
     warnings = warnings_of_release(found.published)
     # How many warnings there are is the table's doing.
-    monkeypatch.setattr(terminal, "warnings_of", lambda _: [])
+    monkeypatch.setattr(terminal, "warnings_of", lambda *_, **__: [])
     without = [each for each in statements_of(found.published) if each.sentence not in warnings]
     monkeypatch.setattr(terminal, "statements_of", lambda _: without)
     assert len(printed(found, 120).splitlines()) <= 50

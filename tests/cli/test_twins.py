@@ -158,7 +158,11 @@ def test_what_is_not_typed_is_what_the_library_takes_by_itself(verb, monkeypatch
     with pytest.raises(SystemExit):
         main([verb, *arguments])
     got |= got.pop("reading", {}) | got.pop("options", {})
-    typed = {"evaluate": {"source", "split"}, "anonymize": {"k"}}.get(verb, set())
+    typed = {
+        "evaluate": {"source", "split"},
+        "anonymize": {"k", "output"},
+        "compare": {"output"},
+    }.get(verb, set())
     optional = {name for name, each in expected.items() if each.default is not each.empty} - typed
     compared = {name for name in optional if (verb, name) not in OF_THE_LIBRARY_ALONE}
     assert len(compared) >= (1 if verb == "config" else 3)

@@ -232,7 +232,7 @@ class TestNoPath:
         ("call", "code", "name"),
         [
             (lambda t, d: anonymize(t, "-", k=3), "option.value", "output"),
-            (lambda t, d: anonymize(t, None, k=3), "argument.type", "output"),
+            (lambda t, d: anonymize(t, 3, k=3), "argument.type", "output"),
             (lambda t, d: compare(t, "-"), "option.value", "output"),
             (lambda t, d: verify(None, k=2), "argument.type", "path"),
             (lambda t, d: verify(object()), "argument.type", "path"),

@@ -195,8 +195,8 @@ class TestPromise:
     def test_no_rating_stands_in_it_by_more_than_chance(self, invented):
         """Labels do not change when ratings of a class's items do, but through the crowd."""
         told = describe_summary(summarize(SparseRows(5, seed=1).anonymize(invented), invented))
-        assert told[0].startswith("No rating is published")
-        assert "do not hide who is in the data" in told[2]
+        assert told[1].startswith("No rating is published")
+        assert "do not hide who is in the data" in told[3]
 
     def test_what_fewer_than_k_rated_is_left_out(self):
         """That it stood there would say that somebody rated it."""

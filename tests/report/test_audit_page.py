@@ -185,17 +185,6 @@ def test_series_differ_without_colours():
     assert (len(COLOURS), len(SHAPES), len(DASHES)) == (7, 6, 5)
 
 
-def test_writing_replaces_the_old_page(tmp_path, audited):
-    target = tmp_path / "audit.html"
-    target.write_text("old")
-    audited.to_html(target)
-    assert "invented.csv" in target.read_text(encoding="utf-8")
-    assert list(tmp_path.iterdir()) == [target]
-    with raises("output.not-writable") as caught:
-        audited.to_html(tmp_path / "nowhere" / "audit.html")
-    assert "audit.html" in str(caught.value)
-
-
 def test_a_failed_write_leaves_the_old_page(tmp_path, monkeypatch, audited):
     target = tmp_path / "audit.html"
     target.write_text("old")

@@ -168,7 +168,7 @@ def test_user_counts_are_those_of_the_records(copy_of, number):
 UNROUNDED = {"k": 5, "method": "k-corating", "round_fills": False}
 # Settings that nothing in release.json rules out, but the values do.
 REFUTED = [
-    ({"k": 5, "values": "predicted"}, {"predictor": "ItemMean"}),
+    ({"k": 5, "method": "predictive", "values": "predicted"}, {"predictor": "ItemMean"}),
     (UNROUNDED | {"fill": "funk-svd"}, {"fill": "random"}),
     (UNROUNDED | {"fill": "funk-svd"}, {"fill": "item-mean"}),
     (UNROUNDED | {"fill": "similarity", "protect": "shuffle"}, {"fill": "item-mean"}),

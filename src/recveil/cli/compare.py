@@ -37,7 +37,7 @@ def compare(
             "default a few settings, which the estimate names.",
         ),
     ] = None,
-    ks: Annotated[
+    k: Annotated[
         str | None,
         typer.Option(
             "--k",
@@ -141,7 +141,7 @@ def compare(
         source,
         output,
         methods=None if methods is None else _names(methods),
-        k=None if ks is None else _numbers(ks),
+        k=None if k is None else _numbers(k),
         split=split,
         seed=seed,
         targets=targets,

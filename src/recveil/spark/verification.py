@@ -231,7 +231,8 @@ def note_small(
 def note_means(frame: "DataFrame", manifest: Manifest, violations: Violations) -> None:
     """Report the first class whose values are no means of as many levels as it has users."""
     is_impossible = (
-        f"people <= {MOST_USERS} and (shiftright(possible, cast(people - 1 as int)) & 1) = 0"
+        f"people between 1 and {MOST_USERS} and "
+        f"(shiftright(possible, cast(people - 1 as int)) & 1) = 0"
     )
     found = frame.where(is_impossible).orderBy("first").first()
     if found is not None:

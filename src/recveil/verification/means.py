@@ -86,7 +86,7 @@ class MeansOfLevels:
         """Report the first class whose values are no means of as many levels as it has users."""
         for digest, possible in self._possible.items():
             n_users = classes.user_counts[digest]
-            if n_users <= MOST_USERS and not possible >> (n_users - 1) & 1:
+            if 0 < n_users <= MOST_USERS and not possible >> (n_users - 1) & 1:
                 yield self.violation(n_users)
                 return
 

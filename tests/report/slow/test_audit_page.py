@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from error_assertions import raises
 from recveil.attacks import Adversary
 from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
 
@@ -59,3 +60,14 @@ def test_labels_are_not_trusted(audited):
     page = poisoned.to_html()
     assert "onerror" in page
     assert "<img" not in page
+
+
+def test_writing_replaces_the_old_page(tmp_path, audited):
+    target = tmp_path / "audit.html"
+    target.write_text("old")
+    audited.to_html(target)
+    assert "invented.csv" in target.read_text(encoding="utf-8")
+    assert list(tmp_path.iterdir()) == [target]
+    with raises("output.not-writable") as caught:
+        audited.to_html(tmp_path / "nowhere" / "audit.html")
+    assert "audit.html" in str(caught.value)

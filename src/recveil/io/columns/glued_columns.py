@@ -29,6 +29,8 @@ _FEWEST_ITEMS = 2
 _CHANCE = 0.005
 # Words have fewer letters that they may go on with than codes have.
 _LETTERS, _LETTERS_OF_WORDS = 26, 10
+# More digits or letters make no difference, and too large a number.
+_MANY = 100
 
 _USER, _ITEM, _VALUE = "u", "i", "v"
 
@@ -166,6 +168,6 @@ def _shape(text: str) -> str:
 
 
 def _n_texts(shape: str) -> float:
-    """Return how many texts have a shape."""
-    n_digits, n_letters = shape.count("0"), shape.count("a")
+    """Return how many texts have a shape; of long ones, at least so many."""
+    n_digits, n_letters = (min(shape.count(kind), _MANY) for kind in "0a")
     return 10.0**n_digits * float(_LETTERS if n_digits else _LETTERS_OF_WORDS) ** n_letters
