@@ -108,7 +108,7 @@ class TestTerminated:
                 ("generate", "made.csv.gz", "--users", 9_000, "--ratings", 900_000),
                 ".made.csv.gz.*.tmp",
             ),
-            (("compare", "large.parquet", "-o", "out"), "out/.work-*"),
+            (("compare", "large.parquet", "-o", "out", "--methods", "padded"), "out/.work-*"),
         ],
     )
     def test_nothing_is_left_of_other_work(self, large, verb, pattern):
