@@ -407,14 +407,14 @@ def best_membership(
     return max(measured, key=lambda each: each[1].auc.rate)
 
 
-def describe_shortage(membership: Membership) -> str:
+def describe_shortage(membership: Membership, *, is_unary: bool = False) -> str:
     """Describe why too few users could be attacked to measure anything."""
     if not membership.skipped:
         return "too few users"
     have = "user has" if membership.skipped == 1 else "users have"
     return (
-        f"too few users with enough ratings, as {membership.skipped:,} {have} fewer than the "
-        f"adversary needs"
+        f"too few users with enough {'likes' if is_unary else 'ratings'}, as "
+        f"{membership.skipped:,} {have} fewer than the adversary needs"
     )
 
 
@@ -508,8 +508,8 @@ def describe_members(
             )
     else:
         few = (
-            f"Membership inference was not measured: {describe_shortage(best)} ({members} and "
-            f"{nonmembers}; it takes {FEWEST} of each), {NO_EVIDENCE}."
+            f"Membership inference was not measured: {describe_shortage(best, is_unary=is_unary)} "
+            f"({members} and {nonmembers}; it takes {FEWEST} of each), {NO_EVIDENCE}."
         )
         statements = [Statement(few, (row,), few)]
     measured = "; by ".join(f"{n} {what} {_area(each)}" for n, each in by_known.items())
@@ -521,7 +521,9 @@ def describe_members(
         rows = [row for n, each in by_known.items() for row in _rows_of(f"{n} {what}", each)]
         statements.append(Statement(sentence, tuple(rows), ""))
     if attributes is not None:
-        statements.append(_of_attributes(attributes, describe_shortage(strongest)))
+        statements.append(
+            _of_attributes(attributes, describe_shortage(strongest, is_unary=is_unary))
+        )
     return statements
 
 

@@ -14,6 +14,7 @@ from recveil.attacks import Interval, ReleaseAttack
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.linkage import Linkage
 from recveil.auditing.release_attacks import AttackedRelease
+from recveil.ratings.ratings import in_likes
 from recveil.report.audit.disclosure import remarks_of
 from recveil.report.audit.text import (
     capped,
@@ -157,7 +158,7 @@ def show_audit(audit: Audit) -> None:
         console.print("\n[bold]Before: the table with names removed[/]")
     console.print(f"[bold]{escape(verdict_of(audit)[0])}[/]")
     if release is None:
-        _show_attacks(console, audit.attacks)
+        _show_attacks(console, audit.attacks, is_unary=audit.ratings.is_unary)
     elif not release.attacks:
         console.print(f"A random guess gives {audit.attacks[0].baseline:.2%}.")
     _show_measures(console, audit)
@@ -170,9 +171,10 @@ def show_audit(audit: Audit) -> None:
             console.print(f"[red]warning[/]  {escape(warning)}")
 
 
-def _show_attacks(console: Console, attacks: list[Outcome]) -> None:
+def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -> None:
     """Print the rates of each adversary on the table without names."""
-    table = _fitting(console, lambda between: _of_adversaries(attacks, between), _DISPENSABLE)
+    few = in_likes("too few\nratings", is_unary)
+    table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), _DISPENSABLE)
     console.print(table)
     trials = attacks[0]
     console.print(
@@ -182,18 +184,18 @@ def _show_attacks(console: Console, attacks: list[Outcome]) -> None:
     )
 
 
-def _of_adversaries(attacks: list[Outcome], between: str) -> Table:
+def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
     has_skipped = any(outcome.skipped for outcome in attacks)
-    skipped = ("too few\nratings", "re-identified\nof the others") if has_skipped else ()
+    skipped = (few, "re-identified\nof the others") if has_skipped else ()
     table = table_of("adversary", *skipped, *_COLUMNS)
 
     def cells(outcome: Outcome) -> tuple[str, ...]:
         if not outcome.attacked:
             return (NO_USER,)
         bits = outcome.likelihood_bits.mean
-        few = f"{outcome.skipped / outcome.requested:.0%}", _share(outcome.among_attacked, between)
+        share = f"{outcome.skipped / outcome.requested:.0%}"
         return (
-            *(few if has_skipped else ()),
+            *((share, _share(outcome.among_attacked, between)) if has_skipped else ()),
             _share(outcome.reidentified, between),
             _share(outcome.success, between),
             _share(outcome.wrong_match, between),

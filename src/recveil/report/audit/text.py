@@ -530,7 +530,7 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
     is_unary = release.manifest.scale.unary
     measured = [pair for pair in release.by_known.items() if pair[1].is_measured]
     if release.membership is not None:
-        inferred += f", as there are {describe_shortage(release.membership)}"
+        inferred += f", as there are {describe_shortage(release.membership, is_unary=is_unary)}"
     if measured:
         known, best = max(measured, key=lambda pair: pair[1].auc.rate)
         auc = best.auc
