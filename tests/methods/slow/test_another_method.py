@@ -146,6 +146,7 @@ def run(tmp_path, monkeypatch, capsys):
         return told.out
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     run("generate", "ratings.csv", "--users", "90", "--items", "40", "--ratings", "1800")
     return run
 
