@@ -1,6 +1,8 @@
 """How likely chance explains what ids contain."""
 
-from scipy import special
+import math
+
+_MOST = 50
 
 
 def is_no_chance(n: int, n_expected: float, share: float) -> bool:
@@ -10,5 +12,14 @@ def is_no_chance(n: int, n_expected: float, share: float) -> bool:
     --------
     >>> is_no_chance(1, 0.01, 0.05), is_no_chance(1, 0.2, 0.05), is_no_chance(6, 1.5, 0.05)
     (True, False, True)
+    >>> is_no_chance(2, 0.0, 0.05), is_no_chance(2, 1e300, 0.05)
+    (True, False)
     """
-    return n > 0 and bool(special.pdtrc(n - 1, n_expected) < share)
+    if not n_expected:
+        return n > 0
+    # By their logarithms, as powers of many expected events are too large.
+    log = math.log(n_expected)
+    fewer = sum(
+        math.exp(at * log - n_expected - math.lgamma(at + 1)) for at in range(min(n, _MOST))
+    )
+    return n > 0 and 1 - fewer < share
