@@ -25,7 +25,7 @@ test: $(READY)  ## The fast tests of behaviour, doctests included
 	$(PYTEST) --cpu-limit 4 --ignore=tests/form $(SLOW:%=--ignore=%)
 
 test-slow: $(READY)  ## The other tests of behaviour: golden digests, Spark, browser, kills, and all that takes over a second
-	@echo "About 15 minutes on two cores"
+	@echo "About 25 minutes on two cores"
 	$(BIN)/python tests/compile_kernels.py
 	$(PYTEST) $(SLOW)
 
@@ -103,6 +103,6 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 $(READY): $(INSTALLED)
-	@echo "Installing what the tests need: Spark, databases, browsers; 2 GB"
+	@echo "Installing what the tests need: Spark, databases, a browser driver; 1.6 GB more"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	@touch $@

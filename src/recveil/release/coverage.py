@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 # Recommenders learn nothing of a user from fewer ratings.
 FEWEST_RATINGS = 3
-_LOW = 0.5
+# Below this share of the items or ratings, a release is not recommended without a warning.
+LOW = 0.5
 # Of a table with at least `_MANY_ITEMS` items, a release with fewer than `_FEW_ITEMS` is nearly
 # empty, as is one whose rows are short for this share of the users.
 _MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
@@ -66,7 +67,7 @@ class Coverage(NamedTuple):
     @property
     def is_low(self) -> bool:
         """Whether less than half of the items or of the ratings are covered."""
-        return min(self.item_share, self.rating_share) < _LOW
+        return min(self.item_share, self.rating_share) < LOW
 
     @property
     def is_nearly_empty(self) -> bool:

@@ -14,7 +14,7 @@ from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares, shares_of
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_labels
-from recveil.release.coverage import FEWEST_RATINGS
+from recveil.release.coverage import FEWEST_RATINGS, LOW
 from recveil.release.registry import undone_of, variant_of
 from recveil.report import data_to_dict
 from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
@@ -572,13 +572,14 @@ def _describe_safety(choice: Choice, row: Row) -> list[str]:
 def keeps_little(row: Row) -> bool:
     """Return whether a setting keeps less than half of the items or of the ratings."""
     kept = (row.items_kept, row.ratings_kept)
-    return any(share is not None and share < _LITTLE for share in kept)
+    return any(share is not None and share < LOW for share in kept)
 
 
 def _describe_coverage(row: Row) -> list[str]:
     """Describe the items and ratings that a setting keeps, if it leaves some out."""
     if row.items_kept is None or (row.items_kept == 1 and not row.short_users):
         return []
+    noun = "ratings" if row.has_ratings else "likes"
     short = (
         f"; {describe_count(row.short_users, 'published user has', 'published users have')} fewer "
         f"than {FEWEST_RATINGS}"
@@ -587,7 +588,7 @@ def _describe_coverage(row: Row) -> list[str]:
     )
     return [
         f"{'Warning: ' if keeps_little(row) else ''}“{row.title}” keeps {percent(row.items_kept)} "
-        f"of the items, which have {percent(row.ratings_kept)} of the ratings{short}."
+        f"of the items, which have {percent(row.ratings_kept)} of the {noun}{short}."
     ]
 
 
