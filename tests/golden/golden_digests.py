@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import NamedTuple
-from unittest import mock
 
 import pyarrow.parquet as pq
 
@@ -36,13 +35,7 @@ def run(*words: str, folder: Path) -> Ran:
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
     before = os.umask(0o022)
-    with (
-        contextlib.chdir(folder),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        # On a busy machine a line takes over a minute, and then says how far it is.
-        mock.patch("recveil.runtime.progress._SECONDS_BETWEEN_LINES", 3_600.0),
-    ):
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             program.load()([*words])
         except SystemExit as stop:
