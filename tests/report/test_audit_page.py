@@ -10,7 +10,7 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import Adversary, Interval
 from recveil.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
-from recveil.report.audit import charts as audit_charts
+from recveil.report.audit import page as audit_page
 from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
 
 SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
@@ -63,8 +63,8 @@ def test_no_interval_reaches_above_what_is_proven(audited, claim):
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_the_chart_of_the_release_ends_at_what_is_proven_too(audited, monkeypatch, claim):
     drawn = []
-    monkeypatch.setattr(audit_charts, "draw_rates", lambda rows, _title: drawn.append(rows))
-    audit_charts.draw_release(with_rate(audited, claim, 0.12))
+    monkeypatch.setattr(audit_page, "draw_rates", lambda rows, _title: drawn.append(rows))
+    audit_page.draw_release(with_rate(audited, claim, 0.12))
     (found,) = (row for row in drawn[-1] if "user" in row["series"])
     assert found["high"] == CLAIMS[claim]
 

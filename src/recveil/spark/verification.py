@@ -29,7 +29,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.spark.input import address_of
 from recveil.spark.session import spark_session
 from recveil.verification import Verification
-from recveil.verification.clusters import DistinctRows
+from recveil.verification.equivalence_classes import DistinctRows
 from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
 from recveil.verification.means import MOST_USERS, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release

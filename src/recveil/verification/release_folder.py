@@ -12,13 +12,11 @@ from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.release.manifest_reader import read_manifest
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError, reject_beyond_limit
-from recveil.verification.clusters import DistinctRows
 from recveil.verification.diversity import Diversity, check_diversity, describe_rare_sets
-from recveil.verification.equivalence_classes import Classes, Supports
+from recveil.verification.equivalence_classes import Classes, DistinctRows, Supports
 from recveil.verification.ids_in_items import line_breaks_in_items
-from recveil.verification.imputed_values import ImputedValues
 from recveil.verification.link_posterior import LinkPosterior, links_of_rows
-from recveil.verification.means import MeansOfLevels
+from recveil.verification.means import ImputedValues, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     counts_of_ratings,

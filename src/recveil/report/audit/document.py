@@ -15,8 +15,7 @@ from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
 from recveil.auditing import Audit, Check, Figure, Outcome, Point, Risk, Suspects
 from recveil.auditing.curves import guarantees
-from recveil.auditing.linkage import Linkage
-from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content
+from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of

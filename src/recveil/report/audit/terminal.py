@@ -12,8 +12,7 @@ from rich.table import Table
 
 from recveil.attacks import Interval, ReleaseAttack
 from recveil.auditing import Audit, Check, Outcome, Suspects
-from recveil.auditing.linkage import Linkage
-from recveil.auditing.release_attacks import AttackedRelease
+from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.disclosure import remarks_of
 from recveil.report.audit.text import (

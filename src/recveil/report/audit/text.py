@@ -7,11 +7,11 @@ from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.reidentification.clusters import ClusterAttack
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
-from recveil.auditing.linkage import Linkage
 from recveil.auditing.release_attacks import (
     COVERAGE,
     AttackedRelease,
     AttackedSynthetic,
+    Linkage,
 )
 from recveil.auditing.shadow_releases import USERS_PER_USER
 from recveil.io.columns.feedback import meaning_of_labels
