@@ -467,7 +467,6 @@ def declare_method_options() -> Declared:
 
 
 def _declare(of_methods: list[tuple[Method, Option]]) -> tuple[Any, Any]:
-    """Return the annotation and the default of an option of one or several methods."""
     _, option = of_methods[0]
     choices = [*dict.fromkeys(choice for _, other in of_methods for choice in other.choices)]
     help = [option.help] + [f"for {method.name}, {other.help}" for method, other in of_methods[1:]]

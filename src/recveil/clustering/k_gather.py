@@ -112,8 +112,6 @@ def _chain(centres: NDArray[Any]) -> NDArray[np.intp]:
 def _cuts(sizes: NDArray[np.intp], most: int) -> list[int]:
     """Return where to cut the chain: after as many cells as fit into a leaf, or one that does not.
 
-    Examples
-    --------
     >>> _cuts(np.array([2, 1, 1, 9, 2, 3]), 4)
     [4, 13, 15]
     """

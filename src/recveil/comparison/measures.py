@@ -174,7 +174,6 @@ def _figure(
     panel: Panel | None = None,
     key: str = "value",
 ) -> tuple[Measure, ...]:
-    """Return the measures of a figure and of the ends of its 95 % interval."""
     low = f"The lower end of the 95 % interval of {name}"
     high = f"The upper end of the 95 % interval of {name}"
     return (
@@ -223,8 +222,6 @@ def _disclosure(cell: Cell, name: str) -> Any:
 def _highest(figures: Iterable[Mapping[str, Any]]) -> Figure:
     """Return the figure with the highest rate; None if none was measured.
 
-    Examples
-    --------
     >>> _highest([{"by": "a", "rate": 0.1}, {"by": "b", "rate": 0.4}, {"by": "c", "rate": None}])
     {'by': 'b', 'rate': 0.4}
     >>> _highest([])

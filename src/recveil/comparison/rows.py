@@ -146,7 +146,6 @@ class Row:
         return {name: vars(self).get(name) for name in self._fields}
 
     def _replace(self, **changes: Any) -> Self:
-        """Return a row with other values."""
         return type(self)(**(self._asdict() | changes))
 
     def _facts(self) -> dict[str, object]:

@@ -147,7 +147,6 @@ def _largest_first(products: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _products(matrix: sparse.csr_array) -> Numbers:
-    """Return ``matrixᵀ matrix`` as a dense array."""
     n_rows, n = matrix.shape
     if matrix.nnz <= _SPARSE * n_rows * n:
         return np.asarray((matrix.T @ matrix).toarray(), np.float64)
@@ -373,8 +372,6 @@ def serve_ease(learnt: Spectrum, user_rows: UserRows, strength: float) -> Number
 def _spread_alike(scores: Numbers) -> Numbers:
     """Scale each user's scores to a standard deviation of 1; 0 if they differ by rounding only.
 
-    Examples
-    --------
     >>> _spread_alike(np.array([[3.0, 5.0], [0.5, 0.5 + 1e-15]]))
     array([[3., 5.],
            [0., 0.]])

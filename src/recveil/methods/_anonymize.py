@@ -187,7 +187,6 @@ def _guarantees() -> str:
 
 
 def _is_default(name: str, value: Any) -> bool:
-    """Return whether a value is the default of an option of some method."""
     options = (known.option(name) for known in all_methods())
     return any(
         option is not None and type(option.default) is type(value) and option.default == value

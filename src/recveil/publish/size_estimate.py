@@ -322,7 +322,6 @@ def _n_distinct_values(
 
 
 def _bytes_of_item(items: NDArray[Any], width: float) -> float:
-    """Return the bytes that encode the next item in a row of a width."""
     if items.dtype == object:
         of_text = _mean_length(items) + 4
         if items.size * of_text > _LARGEST_DICTIONARY:

@@ -242,7 +242,6 @@ def _runs(
 
 
 def _whole(users: Sequence[Any], item_ids: list[str]) -> str:
-    """Report that many non-numeric user ids are ids of items."""
     words = {user for user in users if isinstance(user, str) and not user.isdigit()}
     both = words.intersection(item_ids)
     if len(both) < max(_MANY, _MOST * len(words)):
@@ -254,7 +253,6 @@ def _whole(users: Sequence[Any], item_ids: list[str]) -> str:
 
 
 def _as_words(users: Sequence[Any], met: set[str], item_ids: list[str]) -> str:
-    """Report that many non-numeric user ids are words of ids of items."""
     words = {str(user) for user in users if not str(user).isdigit()}
     both = {word for word in met.intersection(words) if len(word) >= _SHORTEST_WORD}
     if not (_are_many(len(both), len(words)) and _are_systematic(both, item_ids, len(words))):

@@ -140,7 +140,6 @@ def _mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _centred(
     values: NDArray[np.float64], unit_of: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the values minus the mean of their unit."""
     centred: NDArray[np.float64] = values - (np.bincount(unit_of, values) / sizes)[unit_of]
     return centred
 

@@ -169,8 +169,6 @@ class _Matches(NamedTuple):
 def _parts_of(text: str) -> _Parts:
     """Return the runs of letters and of digits, in lower case and without zeros in front.
 
-    Examples
-    --------
     >>> _parts_of("U007/list_of Ann_B")
     ('u', '7', 'list', 'of', 'ann', 'b')
     """

@@ -282,7 +282,6 @@ def _send(process: "subprocess.Popen[bytes]", request: Mapping[str, Any]) -> Non
 
 
 def _close(stream: IO[bytes] | None) -> None:
-    """Close a stream to a worker."""
     if stream is not None:
         try:
             stream.close()

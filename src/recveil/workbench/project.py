@@ -685,7 +685,6 @@ class Project:
         return value if is_whole and is_of_its_kind else default
 
     def _entry(self, what: str, query: str, number: int) -> tuple[Any, ...]:
-        """Return the row of an input or a job by its number."""
         rows = self._store.rows(f"{query} WHERE id = ?", (number,))
         if not rows:
             raise RecveilError(

@@ -237,8 +237,6 @@ def _mean(line: NDArray[Any], numbers: Numbers, weights: Numbers | None = None) 
 def _count(*keys: NDArray[Any], weights: Numbers | None = None) -> Numbers:
     """Return, for each value, the number or weight of the values with the same keys.
 
-    Examples
-    --------
     >>> _count(np.array([0, 0, 1]), np.array([7, 7, 7]))
     array([2., 2., 1.])
     """

@@ -200,8 +200,6 @@ def _usual_ratings(ratings: Ratings) -> NDArray[np.float64]:
 def _mark(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Mark as many of the highest scores as keep the required precision.
 
-    Examples
-    --------
     >>> _mark(np.array([[3.0, 2.0, 1.0]]), np.array([[True, True, False]]))
     array([[ True,  True, False]])
     """
@@ -242,6 +240,5 @@ def _area(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> Interval:
 
 
 def _around(rate: float, off: NDArray[np.float64], trials: int, n_clusters: int) -> Interval:
-    """Return a rate with the interval from each row's contribution to its error."""
     half = 1.96 * math.sqrt(off.size / max(off.size - 1, 1) * float((off**2).sum()))
     return wide_at_ends(rate, half, trials, n_clusters)

@@ -265,7 +265,6 @@ def infer_memberships(
 def _infer_membership(
     ratings: Ratings, held_out: MembershipTargets, adversary: Adversary | None, seed: int
 ) -> Membership:
-    """Measure membership inference by one adversary."""
     blunted = without_unpublished(ratings, adversary or Adversary())
     known = [
         know_everything(ratings, users)
@@ -294,8 +293,6 @@ def _infer_membership(
 def _count_members(members: NDArray[np.float64], nonmembers: NDArray[np.float64]) -> Interval:
     """Return the share of the members above all but 5 % of the non-members.
 
-    Examples
-    --------
     >>> _count_members(np.array([1.0, 30.0]), np.arange(20.0)).rate  # one of 20 is above 18
     0.5
     """

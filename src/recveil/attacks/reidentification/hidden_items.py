@@ -401,7 +401,6 @@ def _apart(
 def _fix(
     cost: NDArray[np.float64], hidden: ItemSide, public: ItemSide, known: dict[int, int]
 ) -> None:
-    """Force known items to be matched with their public items."""
     place_here = {item: place for place, item in enumerate(hidden.items.tolist())}
     place_there = {item: place for place, item in enumerate(public.items.tolist())}
     for item, name in known.items():
@@ -683,7 +682,6 @@ def _reidentify(
     guesses: Sequence[NDArray[np.int64]],
     seed: int,
 ) -> list[HiddenItemRates]:
-    """Attack the release with each naming of its items."""
     matched, by_rank, _ = guesses
     shuffled = np.random.default_rng([seed, 10]).permutation(matched)
     rates: list[list[Interval]] = []

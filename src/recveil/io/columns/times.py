@@ -446,8 +446,6 @@ def _cast_times(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 def _in_extended_format(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Write ISO dates of the basic format, such as 20051231T235958, in the extended one.
 
-    Examples
-    --------
     >>> _in_extended_format(pa.chunked_array([["20051231T235958Z"]]))[0].as_py()
     '2005-12-31T23:59:58Z'
     """
@@ -821,8 +819,6 @@ def _describe_rounded(n_times: int, part: str, unit: str) -> str:
 def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
     """Return the common part of several different days, and the unit that they represent.
 
-    Examples
-    --------
     >>> _find_shared_part(np.array(["2019-01-01", "2020-03-01", "2020-05-01"], "M8[D]").astype(int))
     ('the first day of a month', 'month')
     """
@@ -839,8 +835,6 @@ def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
 def _find_step(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
     """Return what days of one step are on, and the unit that they represent.
 
-    Examples
-    --------
     >>> _find_step(np.arange(18_001, 18_071, 7))
     ('a Monday', 'week')
     """

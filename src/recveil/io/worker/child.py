@@ -73,7 +73,6 @@ class Held:
 
 
 def _bits(kind: pa.DataType) -> int:
-    """Return the minimum number of bits of a value."""
     if pa.types.is_dictionary(kind):
         return _bits(kind.index_type)
     try:
@@ -408,7 +407,6 @@ def _is_nested(field: pa.Field) -> bool:
 def _first(
     batches: Iterator[pa.RecordBatch], n_rows: int, schema: pa.Schema
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield the first rows."""
     taken = 0
     while taken < n_rows and (batch := next(batches, None)) is not None:
         rows = batch.slice(0, n_rows - taken)
