@@ -263,7 +263,7 @@ class _Parquet:
             first = _first(batches, request.rows, schema)
             return head, _flat(schema), each_small(first, request.limit)
         self.parquet = pq.ParquetFile(self.file, read_dictionary=request.dictionary)
-        schema = _chosen(self.parquet.schema_arrow, request.columns)
+        schema = pa.schema([self.parquet.schema_arrow.field(name) for name in request.columns])
         if request.wanted == "batches":
             batches = self._by_group(request.rows, schema)
             return head, schema, each_small(batches, request.limit)
@@ -371,10 +371,6 @@ def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
     if isinstance(reader, pa.ipc.RecordBatchFileReader):
         return (reader.get_batch(at) for at in range(reader.num_record_batches))
     return iter(reader)
-
-
-def _chosen(schema: pa.Schema, columns: list[str]) -> pa.Schema:
-    return pa.schema([schema.field(name) for name in columns])
 
 
 def _flat(schema: pa.Schema) -> pa.Schema:

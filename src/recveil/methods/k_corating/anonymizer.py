@@ -186,7 +186,7 @@ class KCoRater(BaseAnonymizer):
             rng,
             claim=Claim(K_CORATING.claim_of(public), int(self.k)),
             settings=public,
-            groups=_alone(groups),
+            groups=Groups(groups.members, np.arange(groups.members.size + 1, dtype=np.int64)),
             blocks=lambda: self._blocks(rows),
             default_layout="users",
             seed=seed,
@@ -293,11 +293,6 @@ def _shuffled(groups: Groups, rng: np.random.Generator) -> Groups:
     order = np.lexsort((rng.random(group_of.size), group_of))
     sizes = np.bincount(group_of)
     return Groups(groups.members[order], np.concatenate([[0], np.cumsum(sizes)]))
-
-
-def _alone(groups: Groups) -> Groups:
-    """Return the same users with a record each."""
-    return Groups(groups.members, np.arange(groups.members.size + 1, dtype=np.int64))
 
 
 def _support_points(ratings: Ratings, seed: int) -> NDArray[Any]:
