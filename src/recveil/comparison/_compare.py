@@ -127,10 +127,6 @@ def compare(
         Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or positions of
         columns.
 
-    Returns
-    -------
-    Comparison
-
     Raises
     ------
     RecveilError

@@ -260,10 +260,6 @@ def understand(
     user_files : iterable of (str, path)
         Files that may help to distinguish users from items: ("levels", path) or ("trust", path).
 
-    Returns
-    -------
-    Reading
-
     Raises
     ------
     UnknownOrderError

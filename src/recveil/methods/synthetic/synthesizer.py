@@ -231,10 +231,6 @@ class Synthesizer(BaseAnonymizer):
             Any table that `recveil.read` reads. The scale must be public: the ends of an inferred
             scale may be one user's ratings.
 
-        Returns
-        -------
-        Release
-
         Raises
         ------
         RecveilError

@@ -98,9 +98,8 @@ def _draw_rates(rates: list[tuple[str, str, Interval]]) -> Chart | None:
     return draw_rates(rows, "share of the targets") if rows else None
 
 
-def to_html(audit: Audit) -> str:
-    """Return an audit as one self-contained HTML page: no script, font or network."""
-    # Names and labels come from users' data, so escape everything.
+def page_environment() -> Environment:
+    """Return the environment of pages, which escapes everything: names come from users' data."""
     environment = Environment(
         loader=PackageLoader("recveil.report", ""),
         autoescape=True,
@@ -109,6 +108,12 @@ def to_html(audit: Audit) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"percent": as_percent, "count": as_count}
+    return environment
+
+
+def to_html(audit: Audit) -> str:
+    """Return an audit as one self-contained HTML page: no script, font or network."""
+    environment = page_environment()
     what = "likes" if audit.ratings.is_unary else "ratings"
     charts = {
         "adversaries": draw_adversaries(audit.attacks),

@@ -3,8 +3,6 @@
 import math
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from recveil.charts import Chart
 from recveil.comparison.choice import REIDENTIFICATION, Choice
 from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
@@ -13,7 +11,7 @@ from recveil.comparison.rows import Row, Share, shares_of
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.audit.disclosure import MEMBERSHIP
-from recveil.report.audit.page import as_count, as_percent
+from recveil.report.audit.page import as_percent, page_environment
 from recveil.report.comparison.charts import (
     colours_of,
     draw_frontier,
@@ -33,15 +31,8 @@ from recveil.report.comparison.text import (
 
 def to_html(comparison: Comparison) -> str:
     """Return a comparison as one self-contained HTML page: no script, font or network."""
-    environment = Environment(  # names come from the data, so escape everything
-        loader=PackageLoader("recveil.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": as_percent, "count": as_count, "share": _format_share}
-    environment.filters |= {"figure": _format_figure, "retained": shares_of}
+    environment = page_environment()
+    environment.filters |= {"share": _format_share, "figure": _format_figure, "retained": shares_of}
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = _headline_choice(comparison)
     chosen = None if choice is None or choice.row is None else choice.row.title
