@@ -9,7 +9,8 @@ and items whose ids are adjacent.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,9 @@ _NUMBER = re.compile(r"\d+")
 _FARTHEST, _MOST_NUMBERS = 3, 60
 # So many ids and users are no coincidence, if chance has them in fewer tables than this share.
 _FEWEST, _CHANCE = 3, 1e-6
-_ADJACENT = np.array([*range(-8, 0), *range(1, 9)])
+# Ids at these distances are adjacent: of users, of items, or of both in the same or other order.
+_DISTANCES = ((1,), (2, 3), (4, 5, 6, 7, 8))
+_DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 # Larger numbers are no ratings.
 _MOST_VALUE = 1_000
 
@@ -51,11 +54,18 @@ class _Text(NamedTuple):
         return cls([number.lstrip("0") or "0" for number in numbers], _NUMBER.split(text)[1:])
 
 
-def find_rows_above_chance(users: Iterable[Any], items: Iterable[Any], rows: Rows) -> list[int]:
+def find_rows_above_chance(
+    users: Iterable[Any],
+    items: Iterable[Any],
+    read: Callable[[], Rows],
+    classes: Sequence[Hashable] = (),
+) -> list[int]:
     """Return the positions of item ids whose numbers are rows of the table more often than chance.
 
     The first number of an item id names the item. Other numbers are compared by what separates
-    them, and by how far apart they are.
+    them, and by how far apart they are. The rows are read only if there is something to compare.
+    Users of one class, of which one is given for each user, have the same rows, so that their pairs
+    with an item are one.
 
     Examples
     --------
@@ -66,29 +76,32 @@ def find_rows_above_chance(users: Iterable[Any], items: Iterable[Any], rows: Row
     >>> rows = Rows(np.arange(61), rated.astype(np.int32), np.ones(60, np.float32), None)
     >>> items = [str(n) for n in range(100, 160)]
     >>> items[1:6] = [f"{100 + n} by {1000 + n} of {100 + rated[n]}" for n in range(1, 6)]
-    >>> find_rows_above_chance(range(1000, 1060), items, rows)
+    >>> find_rows_above_chance(range(1000, 1060), items, lambda: rows)
     [1, 2, 3, 4, 5]
     >>> items[1:6] = [f"{100 + n} by {1000 + n} of {101 + rated[n]}" for n in range(1, 6)]
-    >>> find_rows_above_chance(range(1000, 1060), items, rows)
+    >>> find_rows_above_chance(range(1000, 1060), items, lambda: rows)
     []
     """
     texts = [*map(_texts_of, items)]
     compound = [at for at, forms in enumerate(texts) if len(forms[0].numbers) > 1]
+    if len(compound) < _FEWEST:
+        return []
     user_codes = {
         text.lstrip("0") or "0": at for at, text in enumerate(map(str, users)) if text.isdecimal()
     }
-    if min(len(compound), len(user_codes)) < _FEWEST:
-        return []
     own = [forms[0].numbers[0] if forms[0].numbers else "" for forms in texts]
     user_ranks, item_ranks = _ranks_of(user_codes), _ranks_of({*own} - {""})
-    groups: defaultdict[_Key, dict[_Pair, int]] = defaultdict(dict)
+    class_of = {user_ranks[number]: classes[at] for number, at in user_codes.items() if classes}
+    groups: defaultdict[_Key, dict[_Key, tuple[_Pair, int]]] = defaultdict(dict)
     for at in compound:
         for text in texts[at]:
             for key, pair in _pairs_within(text, user_ranks, item_ranks):
-                groups[key].setdefault(pair, at)
-    large = [pairs for pairs in groups.values() if len(pairs) >= _FEWEST]
+                unit = (class_of.get(pair.user, pair.user), *pair[1:])
+                groups[key].setdefault(unit, (pair, at))
+    large = [[*pairs.values()] for pairs in groups.values() if len(pairs) >= _FEWEST]
     if not large:
         return []
+    rows = read()
     rank_of_user = np.full(rows.indptr.size - 1, -1)
     rank_of_user[[*user_codes.values()]] = [user_ranks[number] for number in user_codes]
     rank_of_item = np.array([item_ranks.get(number, -1) for number in own])
@@ -175,11 +188,10 @@ class _Table(NamedTuple):
     def _facts(self) -> dict[str, object]:
         return {"cells": self.cells.size}
 
-    def find(self, pairs: dict[_Pair, int], least: float) -> list[int]:
+    def find(self, pairs: list[tuple[_Pair, int]], least: float) -> list[int]:
         """Return the ids of pairs that are rows, if chance explains so many too rarely."""
-        user, item, value = np.array([*pairs]).T
+        user, item, value, ids = np.array([(*pair, at) for pair, at in pairs]).T
         share = np.where(value < 0, 1.0, self.share_of_value[value])
-        ids = np.array([*pairs.values()])
         is_possible = share > 0
         user, item, value, share, ids = (
             each[is_possible] for each in (user, item, value, share, ids)
@@ -189,20 +201,32 @@ class _Table(NamedTuple):
             return []
         n_expected = self.n_of_user[user] * self.n_of_item[item] * share / self.cells.size
         mean = float(np.minimum(n_expected, 1).mean())
-        u, i, v = (each[:, None] for each in (user, item, value))
-        for by_user, by_item in ((1, 0), (0, 1), (1, 1), (1, -1)):
-            adjacent = self._are_rows(u + by_user * _ADJACENT, i + by_item * _ADJACENT, v)
-            mean = max(mean, adjacent.mean())
+        mean = max(mean, *self._adjacent_shares(user, item, value))
         return ids[is_row].tolist() if _divergence(is_row, mean) > least else []
+
+    def _adjacent_shares(
+        self, user: NDArray[np.int64], item: NDArray[np.int64], value: NDArray[np.int64]
+    ) -> Iterator[float]:
+        """Yield which share of the pairs with adjacent ids are rows, for each kind of these."""
+        for (by_user, by_item), distances in product(_DIRECTIONS, _DISTANCES):
+            steps = np.array([*distances, *(-each for each in distances)])[:, None]
+            users, items = user + by_user * steps, item + by_item * steps
+            is_inside = self._are_inside(users, items)
+            if is_inside.any():
+                yield float(self._are_rows(users, items, value)[is_inside].mean())
+
+    def _are_inside(self, user: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.bool_]:
+        n_users, n_items = self.n_of_user.size, self.n_of_item.size
+        return (user >= 0) & (user < n_users) & (item >= 0) & (item < n_items)
 
     def _are_rows(
         self, user: NDArray[np.int64], item: NDArray[np.int64], value: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        n_users, n_items = self.n_of_user.size, self.n_of_item.size
-        inside = (user >= 0) & (user < n_users) & (item >= 0) & (item < n_items)
-        codes = user * n_items + item
+        codes = user * self.n_of_item.size + item
         rated = _contains(self.rated, codes * _MOST_VALUE + value)
-        return inside & np.where(value < 0, _contains(self.cells, codes), rated)
+        return self._are_inside(user, item) & np.where(
+            value < 0, _contains(self.cells, codes), rated
+        )
 
 
 def _contains(ascending: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:

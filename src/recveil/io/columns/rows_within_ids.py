@@ -556,7 +556,7 @@ def require_no_original_rows(
             f"rating that the table has for them; correct it, or drop the row",
             code="id.row-within",
         )
-    if ids[1].dtype == object and (found := find_rows_above_chance(*ids, rows)):
+    if ids[1].dtype == object and (found := find_rows_above_chance(*ids, lambda: rows)):
         raise _contains_row(locate[1](found[0]), "item")
     for labels, role, locate_id in zip(ids, ("user", "item"), locate, strict=True):
         if labels.dtype == object and (found := find_repeated_rows(labels, *ids, scale)):
