@@ -82,6 +82,9 @@ def find_rows_above_chance(
     >>> find_rows_above_chance(range(1000, 1060), items, lambda: rows)
     []
     """
+    items = [*map(str, items)]
+    if sum(not each.isdecimal() for each in items) < _FEWEST:
+        return []
     texts = [*map(_texts_of, items)]
     compound = [at for at, forms in enumerate(texts) if len(forms[0].numbers) > 1]
     if len(compound) < _FEWEST:
@@ -110,7 +113,7 @@ def find_rows_above_chance(
     return sorted({at for pairs in large for at in table.find(pairs, least)})
 
 
-def _texts_of(each: Any) -> list[_Text]:
+def _texts_of(text: str) -> list[_Text]:
     """Return the numbers of an id, as it is and without its escapes.
 
     Examples
@@ -118,7 +121,6 @@ def _texts_of(each: Any) -> list[_Text]:
     >>> [text.numbers for text in _texts_of("532%7C0014%7C3")]
     [['532', '7', '14', '7', '3'], ['532', '14', '3']]
     """
-    text = str(each)
     if text.isdecimal():
         return [_Text([text.lstrip("0") or "0"], [])]
     return [*map(_Text.of, map(fold, decoded_forms(text)))]
