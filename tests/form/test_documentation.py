@@ -363,7 +363,7 @@ MEASURED = {
     "similarity: found by eight items, 5 % of the people known | 67.6%": "68 %",
     "random: found by eight items, 5 % of the people known | 35.5%": "36 %",
     "whole labels that are every rater's exact rating | 94.3%": "94 %",
-    "told for sure to who knows the others of the group | 84.0%": "84 %",
+    "inferred for certain by an adversary who knows the rest of the group | 84.0%": "84 %",
 }
 # What documents and sentences round of the same experiments.
 FIGURES = {

@@ -218,7 +218,7 @@ def draw_figures(
             outcomes["blurred pools"],
         ),
         _rates("10", f"Errors: {about}, and items never {chose}", outcomes["wrong items"]),
-        _bits("11", f"Remaining uncertainty in bits, {about}", outcomes["blurred pools"]),
+        _bits("11", f"Remaining uncertainty in bits, {exact}, no dates", outcomes["pools"]),
         _rates(
             "12",
             f"Auxiliary information: the number of items that a user {chose}, within 50 %",

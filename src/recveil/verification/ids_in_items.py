@@ -157,15 +157,14 @@ def ids_in_items(
     # Any number may occur among numbers; an address may not.
     clear = distinctive_values(users, len(text) if texts else _ENDLESS)
     met = match_words(users, map(str, item_ids)).difference(clear)
+    n_undecided = len(users) - len(clear) if item_ids else 0
     remedy = advise(can_hide)
     rows = find_rows_within(texts, users, texts, is_unrated=is_unrated)
     repeated = find_repeated_rows(texts, users, texts, LIKES if is_unrated else None)
-    if n_rows := len({*rows, *repeated}):
-        problem = (
-            f"{n_rows:,} item ids contain rows of the original table; read that table "
-            f"again: a stray quote may have swallowed them"
-        )
-    elif found := find_within(clear, text) or find_in_other_notation(users, texts):
+    problem = describe_rows_within(len({*rows, *repeated}))
+    if problem:
+        return IdsInItems(problem, n_undecided, len(met))
+    if found := find_within(clear, text) or find_in_other_notation(users, texts):
         which = "a user id" if len(found) == 1 else f"{len(found):,} user ids"
         problem = f"item ids contain {which}; {remedy}"
     else:
@@ -175,7 +174,17 @@ def ids_in_items(
             or _as_numbers(users, met, item_ids)
         )
         problem = problem and f"{problem}; {remedy}"
-    return IdsInItems(problem, len(users) - len(clear) if item_ids else 0, len(met))
+    return IdsInItems(problem, n_undecided, len(met))
+
+
+def describe_rows_within(n_items: int) -> str:
+    """Report how many item ids contain rows; "" if none does."""
+    if not n_items:
+        return ""
+    return (
+        f"{n_items:,} item ids contain rows of the original table; read that table again: a stray "
+        f"quote may have swallowed them"
+    )
 
 
 def advise(can_hide: bool) -> str:
