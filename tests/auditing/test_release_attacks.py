@@ -64,7 +64,7 @@ class TestLevels:
         alone = found.manifest.counts["singletons"]
         assert alone > 0
         assert f"{alone} users are in classes of one and are not protected" in text
-        assert "a probability of at most 1/4 = 25.0%" in text
+        assert "a probability of at most 1/4 = 25%" in text
         assert found.to_dict()["columns"]["bound"] == "mean of 1/k"
 
     def test_membership_is_not_left_out_silently(self, found):
@@ -118,7 +118,7 @@ def test_full_rows_have_no_clusters_to_infer(ratings, tmp_path):
 def test_identical_rows_speak_of_groups(ratings, tmp_path):
     found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
     assert found.to_dict()["columns"]["class_reidentified"] == "class re-identified"
-    assert "the guarantee is at most 20.0%" in found.to_dict()["verdict"][0]
+    assert "the guarantee is at most 20%" in found.to_dict()["verdict"][0]
     assert found.to_dict()["warnings"] == []
 
 
@@ -198,7 +198,7 @@ class TestLabels:
 
     def test_real_ratings_of_co_rated_rows_all_stand_there(self, co_rated):
         assert co_rated.to_dict()["ratings_exact"] == 1
-        assert "Of all ratings, 100.0% are in the release" in " ".join(
+        assert "Of all ratings, 100% are in the release" in " ".join(
             co_rated.to_dict()["verdict"]
         )
 
@@ -222,7 +222,7 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     high = min(person.high, 0.2)
     assert found.to_dict()["headline"] == (
         f"In the release, {person.rate:.1%} of the users are re-identified ({person.low:.1%} to "
-        f"{high:.1%}) by “bystander”, who knows 2 rated items; the guarantee is at most 20.0%."
+        f"{high:.1%}) by “bystander”, who knows 2 rated items; the guarantee is at most 20%."
     )  # of so few users, membership is not measured
 
 
@@ -234,7 +234,7 @@ def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homoge
     """
     found = audited(PredictiveAnonymizer(150, homogenize, seed=1), ratings, tmp_path)
     first, *others = found.to_dict()["verdict"]
-    assert "than a random guess gives (0.7%), so that it reveals nothing new about the" in first
+    assert "than a random guess gives (0.67%), so that it reveals nothing new about the" in first
     assert "no more than by a random guess" in found.to_dict()["headline"]
     for sentence in others:
         assert "nan" not in sentence
@@ -253,10 +253,10 @@ def test_where_groups_are_found_a_low_rate_of_people_does_not_reassure(co_rated,
         found.append((adversary, attack._replace(**rates)))
     told = replace(co_rated, attacks=found)
     first = told.to_dict()["verdict"][0]
-    assert "not clearly more than a random guess gives (5.0%)" in first
+    assert "not clearly more than a random guess gives (5%)" in first
     for text in (first, told.to_dict()["headline"]):
         assert (
-            "class of 93.3% is inferred (33.0% by always naming the largest)" in text
+            "class of 93.3% is inferred (33% by always naming the largest)" in text
         ) != is_specified
     assert ("nothing new" in first) == is_specified
 

@@ -388,7 +388,7 @@ def anonymize(
         Fixes every random choice; drawn from the system by default.
     allow_sparse_coverage : bool
         Allow a release that is nearly empty: with fewer than 10 of at least 20 items, or with fewer
-        than 3 ratings for 90 % of the users. With epsilon it is always made, since the queries are
+        than 3 ratings for 90% of the users. With epsilon it is always made, since the queries are
         spent by then.
     hide_items : bool
         Publish a pseudonym instead of each item's id, in random order; only the private folder has

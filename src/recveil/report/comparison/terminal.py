@@ -16,10 +16,10 @@ from recveil.report.comparison.text import (
     format_ends,
     headline_of,
     keeps_little,
-    percent,
     warnings_of,
 )
 from recveil.report.terminal import table_of
+from recveil.runtime.number_format import percent
 
 # The figure that each retained share is computed from.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
@@ -81,7 +81,7 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     names = " and ".join(_FIGURES[name] for name in heads)
     recommenders = "recommenders" if len(heads) > 1 else "recommender"
     console.print(
-        f"Re-identified: by the strongest adversary. Intervals of 95 %; those of retained shares "
+        f"Re-identified: by the strongest adversary. Intervals of 95%; those of retained shares "
         f"are over the evaluated users, on this one split. {names}: of the {recommenders} that a "
         f"recipient would choose."
     )
