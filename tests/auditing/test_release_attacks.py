@@ -20,8 +20,9 @@ from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
-from recveil.report.audit.disclosure import of_fit, percent, statements_of_content
+from recveil.report.audit.disclosure import in_short, of_fit, statements_of_content
 from recveil.report.release import describe_summary
+from recveil.runtime.number_format import percent
 from shared.auditing_release_attacks import BYSTANDER, audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -161,9 +162,9 @@ class TestLabels:
         assert f"({given.rating_share:.1%} because no other user of the class rated" in text
         assert given.label_share > 0.5
         behind = found.content.possible
-        sure = f"Of the values on the scale, {percent(behind.whole_exact)} are the"
+        sure = f"Of the values on the scale, {in_short(behind.whole_exact)} are the"
         assert sure in text
-        assert f"most frequent rating is right for {percent(behind.whole_by_commonest)}." in text
+        assert f"most frequent rating is right for {in_short(behind.whole_by_commonest)}." in text
         plain = found.to_dict()
         assert plain["ratings_exact"] == given.exact_share
         assert plain["values_exact"] == given.label_share
@@ -198,9 +199,7 @@ class TestLabels:
 
     def test_real_ratings_of_co_rated_rows_all_stand_there(self, co_rated):
         assert co_rated.to_dict()["ratings_exact"] == 1
-        assert "Of all ratings, 100% are in the release" in " ".join(
-            co_rated.to_dict()["verdict"]
-        )
+        assert "Of all ratings, 100% are in the release" in " ".join(co_rated.to_dict()["verdict"])
 
     def test_who_is_not_in_the_release_is_not_counted(self, ratings, release):
         table = AttackTarget.from_release(release, ratings)
@@ -221,8 +220,9 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     person = found.attacks[0][1].reidentified
     high = min(person.high, 0.2)
     assert found.to_dict()["headline"] == (
-        f"In the release, {person.rate:.1%} of the users are re-identified ({person.low:.1%} to "
-        f"{high:.1%}) by “bystander”, who knows 2 rated items; the guarantee is at most 20%."
+        f"In the release, {percent(person.rate)} of the users are re-identified "
+        f"({percent(person.low)} to {percent(high)}) by “bystander”, "
+        "who knows 2 rated items; the guarantee is at most 20%."
     )  # of so few users, membership is not measured
 
 
@@ -327,6 +327,6 @@ def test_an_attack_on_padded_rows_reports_the_rounds_of_its_fits(ratings, tmp_pa
             reached.setdefault(part, set()).add(round(fraction, 9))
     assert len(reached["Fitting all rows"]) >= 6
     assert len(reached["Making a release without some users"]) >= 6
-    last = {(count.since, count.total): count.done for _, _, count in reports if count is not None}
+    last = {(count.loop, count.total): count.done for _, _, count in reports if count is not None}
     for (_, total), done in last.items():
         assert total is None or done == pytest.approx(total)

@@ -21,6 +21,8 @@ from recveil.report.comparison.text import (
 from recveil.report.terminal import table_of
 from recveil.runtime.number_format import percent
 
+# A narrower terminal does without the guarantees, which the page has.
+_USUAL_WIDTH = 80
 # The figure that each retained share is computed from.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
@@ -77,6 +79,8 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in rows:
         table.add_row(*_cells(row, axis, list(heads), is_best=row.title in best))
+    if console.width < _USUAL_WIDTH:
+        table.columns = [column for column in table.columns if column.header != "guarantee"]
     console.print(table)
     names = " and ".join(_FIGURES[name] for name in heads)
     recommenders = "recommenders" if len(heads) > 1 else "recommender"
