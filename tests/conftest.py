@@ -43,7 +43,7 @@ from recveil.release.manifest import Manifest
 from recveil.release.records import Groups, Records, fresh_prefix
 from recveil.release.sides import Private, Published
 from recveil.release.specs.synthetic import SYNTHETIC
-from recveil.runtime.progress import Whole
+from recveil.runtime.progress import Whole, _Span
 
 ALL_CHANCES = bool(os.environ.get("RECVEIL_TORTURE"))
 """Whether chance is left alone: each run then tries something else."""
@@ -224,13 +224,19 @@ def few_recommenders():
 @pytest.fixture
 def reports(monkeypatch):
     """Every report of progress: how much of the whole, which parts, and what the loop has done."""
-    found, reach = [], Whole.reach
+    found, reach, report = [], Whole.reach, _Span.report
 
-    def note(whole, fraction, until, path=(), count=None):
-        found.append((fraction, path, count))
-        reach(whole, fraction, until, path, count)
+    def note(whole, fraction, until, path=()):
+        found.append((fraction, path, None))
+        reach(whole, fraction, until, path)
+
+    def note_count(span, until, count):
+        loop = SimpleNamespace(loop=span, total=count.total, done=count.done)
+        found.append((span.at, span.path, loop))
+        report(span, until, count)
 
     monkeypatch.setattr(Whole, "reach", note)
+    monkeypatch.setattr(_Span, "report", note_count)
     return found
 
 

@@ -549,7 +549,7 @@ ActivityError = Annotated[
     float | None,
     typer.Option(
         rich_help_panel=_ADVERSARY,
-        help="The number of the target's ratings is known up to this relative error (0.5: 50 %).",
+        help="The number of the target's ratings is known up to this relative error (0.5: 50%).",
     ),
 ]
 

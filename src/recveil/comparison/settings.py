@@ -5,10 +5,10 @@ from typing import Literal, NamedTuple
 
 from recveil.comparison.cells import Setting
 from recveil.methods.registry import has_k
-from recveil.publish.size_estimate import format_time
 from recveil.ratings import Ratings
 from recveil.release.registry import all_variants
 from recveil.runtime.errors import RecveilError, describe_count, listed, suggest_name
+from recveil.runtime.number_format import format_duration
 
 # What a table holds, as far as methods differ in their input.
 Feedback = Literal["ratings", "likes", "nominal"]
@@ -246,8 +246,8 @@ class Estimate(NamedTuple):
         --------
         >>> from textwrap import fill
         >>> seconds = {"raw": 60.0, "sparse, k = 5": 70.0}
-        >>> print(fill(Estimate(3, 1, seconds).sentence(), 92))
-        Comparing 3 settings, 1 of them finished earlier: raw; sparse, k = 5. About 2 minutes on two
+        >>> print(fill(Estimate(3, 1, seconds).sentence(), 88))
+        Comparing 3 settings, 1 of them finished earlier: raw; sparse, k = 5. About 2 min on two
         idle cores, estimated from the size of the table.
         """
         finished = f", {self.n_finished:,} of them finished earlier" if self.n_finished else ""
@@ -255,8 +255,8 @@ class Estimate(NamedTuple):
         if not self.seconds:
             return f"{count}."
         return (
-            f"{count}: {'; '.join(self.seconds)}. About {format_time(self.total_seconds)} on two "
-            f"idle cores, estimated from the size of the table."
+            f"{count}: {'; '.join(self.seconds)}. About {format_duration(self.total_seconds)} on "
+            f"two idle cores, estimated from the size of the table."
         )
 
 

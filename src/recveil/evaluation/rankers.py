@@ -410,8 +410,8 @@ class EaseOnLikely(Ranker):
     users of a row were chosen in advance, since a full table does not distinguish good lists from
     bad ones (see `Ranker`): by the nDCG@10 of padded releases with k = 5, 10, 20 and 50 of folds
     u1, u2, u4 and u5 of MovieLens 100K, of ml-latest-small and of FilmTrust. On fold u3, which was
-    held out, it keeps 75 % of the best lists on the raw ratings with k = 5, EASE on values 51 %;
-    with k = 10, 20 and 50 it is 62, 50 and 39 % against 50, 45 and 36 %.
+    held out, it keeps 75% of the best lists on the raw ratings with k = 5, EASE on values 51%;
+    with k = 10, 20 and 50 it is 62, 50 and 39% against 50, 45 and 36%.
 
     Examples
     --------

@@ -119,7 +119,7 @@ _SHORTEST_WORD = 3
 # An id of more words is matched as an address or not at all.
 _MOST_WORDS = 6
 # Limits on the share of items that hold user ids, and of users whose ids occur in item ids that are
-# otherwise the same. Of 9,743 film titles, 2 % hold one of a country's hundred most common first
+# otherwise the same. Of 9,743 film titles, 2% hold one of a country's hundred most common first
 # names, and 63 of these names occur; three of them occur in titles that are otherwise the same.
 _ENOUGH_ITEMS = 0.2
 _ENDLESS = 10**40

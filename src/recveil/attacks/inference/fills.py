@@ -21,6 +21,7 @@ from recveil.attacks.statistics import Interval, ratio_interval
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError
+from recveil.runtime.number_format import percent
 from recveil.runtime.progress import parts, track
 from recveil.runtime.safe_repr import brief
 
@@ -381,7 +382,10 @@ class InferredFills(NamedTuple):
     reidentified_by_items: Interval
 
     def _facts(self) -> dict[str, object]:
-        return {"users known": self.users_known, "re-identified": f"{self.reidentified.rate:.1%}"}
+        return {
+            "users known": self.users_known,
+            "re-identified": percent(self.reidentified.rate),
+        }
 
 
 def measure_fills(

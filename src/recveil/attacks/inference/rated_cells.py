@@ -32,7 +32,7 @@ class InferredCells(NamedTuple):
     auc : Interval
         How often a cell that a user of the group rated scores above an unrated one.
     recall_at_95 : Interval
-        Share of the rated cells among the highest scores at 95 % precision.
+        Share of the rated cells among the highest scores at 95% precision.
     lone_exact : Interval
         Of the ratings that only one member gave, the share that is marked so and recovered exactly.
     lone_known : Interval
@@ -76,7 +76,7 @@ def infer_cells(ratings: Ratings, table: AttackTarget) -> InferredCells | None:
     `Residuals.scores_with` has several weightings. The best is selected on a random half of the
     records and used on the other half, so that selection does not inflate the figures.
 
-    The number of marks at 95 % precision is set by the truth, for the attack and the popularity
+    The number of marks at 95% precision is set by the truth, for the attack and the popularity
     baseline alike; an adversary without the truth marks slightly more or fewer.
 
     Examples

@@ -19,6 +19,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 
@@ -514,7 +515,7 @@ class HiddenItems:
     sampled: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def _facts(self) -> dict[str, object]:
-        return {"items": self.items, "named": f"{self.named['all'].rate:.1%}"}
+        return {"items": self.items, "named": percent(self.named["all"].rate)}
 
 
 def attack_hidden_items(

@@ -26,6 +26,7 @@ from recveil.attacks.statistics import (
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief, share_in_words
 
 
@@ -211,7 +212,7 @@ class ReleaseAttack(NamedTuple):
             "skipped": self.skipped,
             "class re-identified": share_in_words(self.class_reidentified),
             "re-identified": share_in_words(self.reidentified),
-            "baseline": f"{self.baseline:.1%}",
+            "baseline": percent(self.baseline),
         }
 
 

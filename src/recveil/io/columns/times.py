@@ -16,6 +16,7 @@ from recveil.io.columns.columns import casts, is_text, numbers_of, pieces, rejec
 from recveil.ratings.arrow_columns import cast_each, in_turn
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 
 SECONDS_A_DAY, _A_YEAR = 86_400, 31_536_000
@@ -806,7 +807,7 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
         step = _find_step(distinct)
         return _describe_rounded(days.size, *step) if step else ""
     return (
-        f"{most:,} of {days.size:,} times ({most / days.size:.0%}) are on one day, {day}, and "
+        f"{most:,} of {days.size:,} times ({percent(most / days.size)}) are on one day, {day}, and "
         f"{usual:,g} on a usual day; if that is the date of an import, and not of the ratings, the "
         f"audit understates the risk"
     )

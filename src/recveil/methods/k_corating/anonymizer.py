@@ -95,7 +95,7 @@ class KCoRater(BaseAnonymizer):
     `co-rated`. It hides whose a value is, not which values were given: if all members gave the same
     rating, it is known; and if fills can be recomputed, as item means can, any other value is the
     rating of the member who rated. At k = 9, with item means, an adversary who knows the group and
-    who rated what learns 57 % of the ratings of MovieLens 100K.
+    who rated what learns 57% of the ratings of MovieLens 100K.
 
     With implicit feedback, users with the same items have the same row, so the claim is
     `identical-rows`.

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from recveil.attacks import Adversary, AttackEntry, Interval, find_attack
@@ -17,6 +16,7 @@ from recveil.report.audit.document import figures_of
 from recveil.report.audit.text import capped
 from recveil.report.document import plain
 from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.number_format import format_number, percent
 
 
 def draw_part(audit: Audit, name: str) -> Chart:
@@ -107,7 +107,7 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": as_percent, "count": as_count}
+    environment.filters |= {"percent": percent, "count": format_number}
     return environment
 
 
@@ -152,32 +152,6 @@ def _by_adversary(audit: Audit) -> dict[str, dict[float, int | None]]:
     return rows
 
 
-def as_percent(share: float | None) -> str:
-    """Format a share without rounding it to 0 % or 100 %.
-
-    Examples
-    --------
-    >>> [as_percent(share) for share in (0, 0.0000021, 0.4349, 0.9999, 1, None)]
-    ['0.0%', '0.00021%', '43.5%', '>99.9%', '100.0%', '–']
-    """
-    if share is None or not math.isfinite(share):
-        return "–"
-    if 0 < share < 0.001:
-        return np.format_float_positional(100 * share, 2, fractional=False, trim="-") + "%"
-    return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
-
-
-def as_count(number: float | None, digits: int = 0) -> str:
-    """Format a number with thousands separators; a dash if there is none.
-
-    Examples
-    --------
-    >>> as_count(4096.4), as_count(2, 1), as_count(None)
-    ('4,096', '2.0', '–')
-    """
-    return "–" if number is None or not math.isfinite(number) else f"{number:,.{digits}f}"
-
-
 def _describe_knowledge(adversary: Adversary, what: str = "ratings") -> str:
     """Describe an adversary's knowledge in a few words.
 
@@ -206,7 +180,7 @@ def _describe_knowledge(adversary: Adversary, what: str = "ratings") -> str:
     ]
     parts += [f"outside the top {adversary.outside_top}"] if adversary.outside_top else []
     if activity is not None:
-        parts.append(f"number of ratings ±{activity:.0%}" if activity else "number of ratings")
+        parts.append(f"number of ratings ±{percent(activity)}" if activity else "number of ratings")
     if what == "likes":  # likes never have ratings
         parts.remove("items without ratings")
     return in_likes("; ".join(parts), what == "likes")

@@ -16,7 +16,7 @@ from recveil.methods.release_summary import (
 )
 from recveil.methods.size_estimates import Foreseen
 from recveil.publish.history import Promised, each_once
-from recveil.publish.size_estimate import Expected, format_bytes
+from recveil.publish.size_estimate import Expected
 from recveil.release.claim import LOUD_DELTA, Claim, claim_kind, of_large_delta, of_large_epsilon
 from recveil.release.coverage import FEWEST_RATINGS, Coverage
 from recveil.release.exact_ratings import ExactRatings
@@ -27,15 +27,16 @@ from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.verification import describe_formulas, describe_singletons
 from recveil.runtime.errors import describe_count, quoted
 from recveil.runtime.memory import machine_memory
+from recveil.runtime.number_format import format_bytes, percent
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
 from recveil.verification.rater_ids import describe_handles
 
 # Threshold of delta times the number of users.
 _LARGE_DELTA = 0.1
-# At epsilon 1, MovieLens 100K has two directions, some 70 % of a user's ratings are dropped, and
-# recommendations retain 45 % of the utility of raw ratings, about as the popularity baseline; at
-# epsilon 3 it has four directions, 37 % are dropped, and 68 % is retained.
+# At epsilon 1, MovieLens 100K has two directions, some 70% of a user's ratings are dropped, and
+# recommendations retain 45% of the utility of raw ratings, about as the popularity baseline; at
+# epsilon 3 it has four directions, 37% are dropped, and 68% is retained.
 _FEW_FACTORS, _LARGE_OMITTED_SHARE = 3, 0.4
 _MOST_WARNINGS = 3
 
@@ -106,6 +107,8 @@ def describe_summary(summary: ReleaseSummary) -> list[str]:
     described = list(_describe(figures, published))
     if coverage is not None and published.n_users:
         described.insert(0, describe_coverage(coverage, likes=published.scale.unary))
+    elif omitted := _describe_omitted(figures, published):
+        described.append(omitted)
     described += [f"{each.partition('. ')[0].removesuffix('.')}." for each in undone]
     if undone:
         described.append("README.md in the release has the attacks that were measured.")
@@ -120,7 +123,7 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
     Examples
     --------
     >>> print(describe_coverage(Coverage(90, 44, 0.6, 60, 2)).partition(";")[0])
-    Warning: The release keeps 44 of 90 items (48.9%), which have 60.0% of the ratings
+    Warning: The release keeps 44 of 90 items (48.9%), which have 60% of the ratings
     >>> print(describe_coverage(Coverage(90, 90, 1.0, 60, 0), likes=True))
     The release keeps all 90 items.
     """
@@ -130,8 +133,8 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
     else:
         kept = (
             f"The release keeps {coverage.n_items_kept:,} of "
-            f"{describe_count(coverage.n_items, 'item')} ({coverage.item_share:.1%}), which have "
-            f"{coverage.rating_share:.1%} of the {noun}"
+            f"{describe_count(coverage.n_items, 'item')} ({percent(coverage.item_share)}), which "
+            f"have {percent(coverage.rating_share)} of the {noun}"
         )
     short = (
         f"; {coverage.n_short_users:,} of {describe_count(coverage.n_users, 'published user')} "
@@ -142,6 +145,21 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
     if coverage.is_nearly_empty:
         return f"Warning: The release is nearly empty. {kept}{short}."
     return f"{'Warning: ' if coverage.is_low else ''}{kept}{short}."
+
+
+def _describe_omitted(figures: object, published: Published) -> str:
+    """Describe what a release lacks whose coverage is not known; empty if nothing."""
+    noun = "likes" if published.scale.unary else "ratings"
+    if isinstance(figures, SparseSummary) and figures.n_omitted:
+        return (
+            f"Omitted {describe_count(figures.n_omitted, 'item')} with fewer than "
+            f"{published.claim.k} raters ({percent(figures.omitted_share)} of the {noun}): such an "
+            f"item would reveal its raters."
+        )
+    share = published.settings["omitted_share"] if isinstance(figures, SyntheticSummary) else 0
+    if not share:
+        return ""
+    return f"{percent(share)} of a user's {noun}, on average, are of omitted items."
 
 
 @singledispatch
@@ -159,24 +177,24 @@ def _(figures: PredictiveSummary, published: Published) -> Iterator[str]:
     if exact is None:
         return
     yield (
-        f"The rows reveal {_revealed(exact)}: {exact.rating_share:.1%}, of "
-        f"{exact.user_share:.1%} of the users, have no other rater in the group; for the others "
-        f"all raters agree, or their rounded mean is the rating. A larger k reveals fewer."
+        f"The rows reveal {_revealed(exact)}: {percent(exact.rating_share)}, of "
+        f"{percent(exact.user_share)} of the users, have no other rater in the group; for the "
+        f"others all raters agree, or their rounded mean is the rating. A larger k reveals fewer."
     )
     guess = "An adversary who takes a value for the rating of every rater in the group is right"
     if exact.is_rounded_off:
-        yield f"{guess}, to within {exact.within:g}, in {exact.near_label_share:.1%} of cases."
+        yield f"{guess}, to within {exact.within:g}, in {percent(exact.near_label_share)} of cases."
     elif exact.label_share is not None:
-        yield f"{guess} in {exact.label_share:.1%} of cases, for values on the scale."
+        yield f"{guess} in {percent(exact.label_share)} of cases, for values on the scale."
 
 
 def _revealed(exact: ExactRatings) -> str:
     if exact.is_rounded_off:
         return (
-            f"{exact.near_share:.1%} of the ratings to within the rounding ({exact.within:g}; "
-            f"{exact.exact_share:.1%} exactly)"
+            f"{percent(exact.near_share)} of the ratings to within the rounding ({exact.within:g}; "
+            f"{percent(exact.exact_share)} exactly)"
         )
-    return f"{exact.exact_share:.1%} of the ratings exactly"
+    return f"{percent(exact.exact_share)} of the ratings exactly"
 
 
 def _of_alternatives(figures: PredictiveSummary) -> Iterator[str]:
@@ -236,7 +254,6 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
 
 @_describe.register
 def _(figures: SparseSummary, published: Published) -> Iterator[str]:
-    noun = "likes" if published.scale.unary else "ratings"
     sampled = "No rating is published: items are sampled, and values are predictions"
     if published.scale.unary:
         sampled = "No user's likes are published: the items of a row are sampled"
@@ -244,12 +261,6 @@ def _(figures: SparseSummary, published: Published) -> Iterator[str]:
         f"{sampled}. Item counts of the rows differ from those of the table by "
         f"{figures.mean_error:.1f} users on average, and {figures.max_error:.0f} at most."
     )
-    if figures.n_omitted:
-        yield (
-            f"Omitted {describe_count(figures.n_omitted, 'item')} with fewer than "
-            f"{published.claim.k} raters ({figures.omitted_share:.1%} of the {noun}): such an item "
-            f"would reveal its raters."
-        )
 
 
 @_describe.register
@@ -270,15 +281,6 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             )
         if large := of_large_epsilon(claim.epsilon):
             yield f"Warning: {large}"
-    if omitted > 0:
-        noun = "likes" if published.scale.unary else "ratings"
-        yield (
-            f"{omitted:.1%} of a user's {noun}, on average, are of omitted items with too few "
-            f"raters."
-            if claim.epsilon is None
-            else f"About {omitted:.1%} of a user's {noun} (a noisy mean) are of omitted items, "
-            f"whose counts are below the noise threshold."
-        )
     above = "" if claim.epsilon is None else " above the noise"
     yield (
         f"The model has {describe_count(n_factors, 'factor')}{above}: directions in which users "
