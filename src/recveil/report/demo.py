@@ -64,7 +64,7 @@ def show_demo(result: Demo) -> None:
         ),
     ):
         table.add_row(*row)
-    console = Console()
+    console = Console(highlight=False)
     console.print(table)
     if result.matches.skipped:
         console.print(

@@ -91,7 +91,7 @@ def show_reading(reading: "Reading", *, err: bool = False, examples: bool = True
     from recveil.io.columns.feedback import meaning_of_labels
 
     ratings = reading.ratings
-    console = Console(stderr=err)
+    console = Console(stderr=err, highlight=False)
     what, whose, scale = "rating", "by", _describe_scale(reading)
     if reading.of_release:
         what, whose = "value", "in the rows of"

@@ -151,7 +151,7 @@ def show_audit(audit: Audit) -> None:
 
     For an audit of a release, the page and the JSON object have the figures of the raw table.
     """
-    console, release = Console(), audit.published
+    console, release = Console(highlight=False), audit.published
     if release is not None:
         _show_release(console, release)
         console.print("\n[bold]Before: the table with names removed[/]")
@@ -231,7 +231,7 @@ def _show_notes(console: Console, attacks: list[Outcome]) -> None:
 
 def show_adversaries(audit: Audit) -> None:
     """Print what each adversary knows."""
-    console = Console()
+    console = Console(highlight=False)
     console.print("\n[bold]What the adversaries know[/]")
     for adversary in (outcome.adversary for outcome in audit.attacks):
         console.print(f"[bold]{escape(adversary.name)}[/]: {escape(adversary.description)}")

@@ -18,11 +18,12 @@ from recveil.report.comparison.text import (
     keeps_little,
     warnings_of,
 )
+from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import table_of
 from recveil.runtime.number_format import percent
 
 # A narrower terminal does without the guarantees, which the page has.
-_USUAL_WIDTH = 80
+_USUAL_WIDTH = 90
 # The figure that each retained share is computed from.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
@@ -32,7 +33,8 @@ def show_comparison(comparison: Comparison) -> None:
 
     Without a limit, the answers for the usual limits follow the table.
     """
-    console, choice = Console(), comparison.choice() if comparison.has_question else None
+    console = Console(highlight=False)
+    choice = comparison.choice() if comparison.has_question else None
     if choice is not None:
         console.print(f"[bold]{escape(headline_of(choice))}[/]")
     _show_settings(console, comparison)
@@ -71,17 +73,23 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     """Print the measurements, one row per setting."""
     table, axis, rows = table_of(), comparison.axis, comparison.rows
     best = {row.title for row in comparison.frontier()}
-    widths = {"setting": 14, "guarantee": 11}  # with the others, that fits into 80 columns
     heads = _utility_heads(rows)
     risks = [] if axis is REIDENTIFICATION else [axis.column.replace(" ", "\n")]
+    is_narrow = console.width < _USUAL_WIDTH
+    rate = ("re-\nidentified" if is_narrow else "re-identified") + "\nproven"
     kept = "items,\nratings\nkept"
-    for name in ("setting", "guarantee", *risks, "re-identified\nproven", *heads.values(), kept):
+    # With the others, these fit into 90 columns, and without the guarantee into 60.
+    widths = {"guarantee": 11, kept: 7}
+    widths |= {"setting": 9, rate: 10} if is_narrow else {"setting": 13, rate: 13}
+    for name in ("setting", "guarantee", *risks, rate, *heads.values(), kept):
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in rows:
         table.add_row(*_cells(row, axis, list(heads), is_best=row.title in best))
-    if console.width < _USUAL_WIDTH:
+    if is_narrow:
         table.columns = [column for column in table.columns if column.header != "guarantee"]
     console.print(table)
+    if legend := " ".join(_legend(rows, best)):
+        console.print(legend)
     names = " and ".join(_FIGURES[name] for name in heads)
     recommenders = "recommenders" if len(heads) > 1 else "recommender"
     console.print(
@@ -105,6 +113,16 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
         console.print(
             "Not attacked: the attacks do not undo the method, so their rates are no evidence."
         )
+
+
+def _legend(rows: list[Row], best: set[str]) -> Iterator[str]:
+    """Yield what the marks of the table mean, of those that it has."""
+    if best:
+        yield f"★: {MEANINGS['★']}."
+    if any(row.bound is not None for row in rows):
+        yield "≤: the proven bound."
+    if any(keeps_little(row) for row in rows if not row.problem):
+        yield "Red: less than half of the items or ratings is kept."
 
 
 def _utility_heads(rows: list[Row]) -> dict[str, str]:

@@ -17,7 +17,7 @@ _MOST_COLUMNS = 30
 
 def show_verification(result: Verification, name: str) -> None:
     """Print the verdict, its figures and the first violations."""
-    console = Console()
+    console = Console(highlight=False)
     if result.holds:
         console.print(f"[bold green]holds[/]  {escape(name)}: {_describe_promise(result)}")
     elif result.contains_users and (
@@ -119,7 +119,7 @@ def show_links(result: Verification) -> None:
 def show_not_covered(result: Verification) -> None:
     """Print what the verdict does not cover."""
     sentences = (f"- {escape(describe_limit(limit))}" for limit in result.not_covered)
-    Console().print("Not covered by this verdict:", *sentences, sep="\n")
+    Console(highlight=False).print("Not covered by this verdict:", *sentences, sep="\n")
 
 
 def terms_of(result: Verification) -> list[str]:
