@@ -33,8 +33,8 @@ class RGather(Grouping):
     within D of a row, where D is at most twice the largest radius R of any grouping with at least
     `min_size` rows a group (`maximum_radius`; even if centres may be any points). D = 2R works:
     centres are more than 2R apart, so each is in another group of the best grouping, whose rows
-    are within 2R of it. The same holds for the last D, since the bisection ends where no smaller
-    distance between rows was found to work below one that failed, which is less than 2R.
+    are within 2R of it. So a distance that fails is below 2R, and the bisection ends with the next
+    one above such a distance.
 
     Aggarwal et al. allow groups of any size. Here, groups of 2r rows or more are cut by MDAV, which
     keeps them within D of the same row. The largest radius depends on the outliers, so the mean
