@@ -43,7 +43,7 @@ class Adversary:
     outside_top : int
         They know only items outside this many most rated ones.
     activity_error : float or None
-        Relative error of the target's number of ratings (0.5 for ±50 %); None: unknown.
+        Relative error of the target's number of ratings (0.5 for ±50%); None: unknown.
     likes_only : bool
         They know only whether the target liked the item, which is any rating above the middle of
         the scale. `rating_error` is then half of the range that this leaves open: `with_likes` sets
@@ -161,7 +161,7 @@ PRESETS = {
         right=6,
         date_error=14,
         name="paper",
-        description="The adversary who re-identified 99 % of the users in the Netflix Prize data: "
+        description="The adversary who re-identified 99% of the users in the Netflix Prize data: "
         "eight ratings with dates within 14 days, two of them wrong.",
     ),
     "film-buff": Adversary(

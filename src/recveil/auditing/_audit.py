@@ -229,10 +229,6 @@ def audit(
         read if the file has them, and otherwise those with the usual names. `duplicates` applies
         to all files.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     RecveilError

@@ -52,10 +52,6 @@ def audit(
     **reading
         Passed to `understand`.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     RecveilError
