@@ -29,16 +29,20 @@ from numpy.typing import NDArray
 import recveil.clustering
 from recveil.clustering import (
     MDAV,
+    MHM,
     BisectingKGather,
     BoundedTMeans,
     KGather,
     KMember,
     PredictiveGrouping,
+    RGather,
     UnionSplit,
     armse,
     group_sizes,
+    maximum_radius,
     sse_ratio,
 )
+from recveil.clustering.r_gather import MOST_ROWS
 from recveil.io import read_ratings
 from recveil.predict import FunkSVD
 
@@ -78,6 +82,8 @@ ALGORITHMS = {
     BisectingKGather.__name__: Algorithm(ours("BisectingKGather"), quadratic=False),
     PredictiveGrouping.__name__: Algorithm(ours("PredictiveGrouping"), quadratic=False),
     MDAV.__name__: Algorithm(ours("MDAV"), quadratic=True),
+    MHM.__name__: Algorithm(ours("MHM"), quadratic=True),
+    RGather.__name__: Algorithm(ours("RGather"), quadratic=True),
     KMember.__name__: Algorithm(ours("KMember"), quadratic=True),
     UnionSplit.__name__: Algorithm(ours("UnionSplit"), quadratic=True),
     BoundedTMeans.__name__: Algorithm(ours("BoundedTMeans"), quadratic=True),
@@ -85,8 +91,19 @@ ALGORITHMS = {
     "sklearn BisectingKMeans": Algorithm(bisecting_means, quadratic=False),
 }
 
-COLUMNS = ("k", "algorithm", "ARMSE", "SSE/SST", "to MDAV", "sizes", "wall s", "CPU s", "peak MB")
-FORMAT = "{:>3}  {:<24}{:>9}{:>9}{:>9}{:>10}{:>9}{:>9}{:>9}"
+COLUMNS = (
+    "k",
+    "algorithm",
+    "ARMSE",
+    "SSE/SST",
+    "to MDAV",
+    "radius",
+    "sizes",
+    "wall s",
+    "CPU s",
+    "peak MB",
+)
+FORMAT = "{:>3}  {:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>9}{:>9}"
 
 
 class Figures(NamedTuple):
@@ -94,6 +111,7 @@ class Figures(NamedTuple):
 
     armse: float
     sse_ratio: float
+    radius: float
     smallest: int
     largest: int
     wall: float
@@ -171,6 +189,7 @@ def print_table(
                 f"{found.armse:.4f}",
                 f"{found.sse_ratio:.4f}",
                 f"{found.sse_ratio / mdav:.3f}" if mdav else "",
+                f"{found.radius:.4f}",
                 f"{found.smallest}-{found.largest}",
                 f"{found.wall:.3f}",
                 f"{found.cpu:.3f}",
@@ -220,7 +239,8 @@ def measure(name: str, file: Path, k: int, seeds: int) -> Figures:
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         peak = (status("VmHWM") - before) / 1e6
         sizes = group_sizes(labels)
-        quality = armse(X, labels), sse_ratio(X, labels)
+        radius = maximum_radius(X, labels) if len(X) <= MOST_ROWS else float("nan")  # quadratic
+        quality = armse(X, labels), sse_ratio(X, labels), radius
         runs.append(Figures(*quality, sizes.smallest, sizes.largest, wall, cpu, peak))
     means, lowest, highest = (
         Figures(*summary(runs, axis=0).tolist()) for summary in (np.mean, np.min, np.max)

@@ -27,7 +27,8 @@ SCRIPTS = (
     *("chang_table_1", "chang_table_2", "chang_table_3"),
     *("chang_figure_3", "chang_figure_4", "chang_figure_5"),
     *("thesis_figure_3_5", "thesis_figure_4_1", "thesis_figure_4_2", "thesis_figure_4_4"),
-    *("thesis_figure_6_1", "thesis_figure_6_2"),
+    *("thesis_figure_6_1", "thesis_figure_6_2", "thesis_rotation"),
+    "thesis_worst_case",
     *("k_corating_table_2", "k_corating_table_3", "k_corating_figures_1_2", "k_corating_figure_3"),
     *("likes", "words"),
 )

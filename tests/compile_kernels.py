@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from recveil.auditing import audit
-from recveil.clustering import MDAV, BisectingOneKGather, KMember, UnionSplit
+from recveil.clustering import MDAV, MHM, BisectingOneKGather, KMember, UnionSplit
 from recveil.comparison import compare
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
@@ -37,7 +37,7 @@ def by_grouping(folder: Path) -> None:
     diverse = PredictiveAnonymizer(4, "simple", b=2, l=2, seed=1).anonymize(RATINGS)
     diverse.write(folder / "diverse")
     X = np.random.default_rng(1).random((60, 5))
-    for grouping in (BisectingOneKGather, MDAV, KMember, UnionSplit):
+    for grouping in (BisectingOneKGather, MDAV, MHM, KMember, UnionSplit):
         grouping(4).fit(X)
 
 

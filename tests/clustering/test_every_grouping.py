@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 from error_assertions import raises
 from recveil.clustering import (
     MDAV,
+    MHM,
     BisectingKGather,
     BisectingOneKGather,
     BoundedTMeans,
@@ -15,6 +16,7 @@ from recveil.clustering import (
     KMember,
     LevelGather,
     PredictiveGrouping,
+    RGather,
     UnionSplit,
 )
 
@@ -26,8 +28,10 @@ GROUPINGS = [
     BisectingOneKGather,
     LevelGather,
     MDAV,
+    MHM,
     KMember,
     UnionSplit,
+    RGather,
 ]
 
 

@@ -16,7 +16,7 @@ from recveil.clustering.k_gather import (
     mdav_of_leaf,
     voronoi_leaves,
 )
-from recveil.clustering.microaggregation import _mdav
+from recveil.clustering.microaggregation import mdav_of_rows
 from shared.clustering_k_gather import check_stock, crowds, leaf_of, look
 
 
@@ -140,7 +140,7 @@ class TestMDAVOfLeaf:
         X = np.random.default_rng(seed).normal(size=(n, width)).astype(np.float32)
         X -= X.mean(axis=0)
         k = min(k, n)
-        theirs = number_by_lowest_member(_mdav(X, k))
+        theirs = number_by_lowest_member(mdav_of_rows(X, k))
         assert (number_by_lowest_member(mdav_of_leaf(X @ X.T, k)) == theirs).all()
 
 

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from recveil.clustering import MDAV
 from recveil.clustering.base import number_by_lowest_member
-from recveil.clustering.microaggregation import _mdav
+from recveil.clustering.microaggregation import mdav_of_rows
 
 
 def gather(X, k):
     """Group the rows as they stand, unscaled, so that whole numbers stay whole."""
     rows = np.asarray(X, dtype=np.float32).reshape(len(X), -1)
-    return number_by_lowest_member(_mdav(rows, k)).tolist()
+    return number_by_lowest_member(mdav_of_rows(rows, k)).tolist()
 
 
 def test_up_to_2k_rows_stay_together():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from error_assertions import raises
-from recveil.clustering import armse, group_sizes, sse, sse_ratio
+from recveil.clustering import armse, group_sizes, maximum_radius, sse, sse_ratio
 
 # The centroids are (3, 0) and (10, 4): squared distances of 9 + 9 + 0, and of 16 + 16.
 X = np.array([[0, 0], [6, 0], [3, 0], [10, 0], [10, 8]], dtype=np.float32)
@@ -42,6 +42,14 @@ def test_the_share_of_squares_by_hand():
     assert sse_ratio(X, LABELS) == pytest.approx(50 / 128, rel=1e-12)
 
 
+def test_the_largest_radius_by_hand():
+    # (3, 0) is 3 from both others. (10, 0) and (10, 8) are 8 apart, and no row is between them.
+    assert maximum_radius(X, LABELS) == 8
+    # (10, 4) is 4 from both, and is in another group.
+    between = np.append(X, [[10, 4]], axis=0)
+    assert maximum_radius(between, [*LABELS, 2]) == 4
+
+
 @settings(deadline=None)  # the kernel is compiled in between
 @given(tables)
 def test_measures_agree_with_plain_numpy(table):
@@ -50,6 +58,9 @@ def test_measures_agree_with_plain_numpy(table):
     near = {"rel": 1e-9, "abs": 1e-6}  # of numbers up to a million, squared
     assert sse(X, labels) == pytest.approx(sum(e.sum() for e in errors), **near)
     assert armse(X, labels) == pytest.approx(np.mean([e.mean() ** 0.5 for e in errors]), **near)
+    distances = np.linalg.norm(X[:, np.newaxis] - X, axis=2)
+    radii = [distances[:, labels == label].max(axis=1).min() for label in np.unique(labels)]
+    assert maximum_radius(X, labels) == pytest.approx(max(radii), **near)
 
 
 @settings(deadline=None)
@@ -66,7 +77,9 @@ def test_the_share_lies_between_0_and_1(table):
 def test_equal_rows_lose_nothing_at_all(dtype):
     X = np.full((7, 3), 0.1, dtype=dtype)  # a mean of sevenths of 0.1 need not be 0.1
     labels = [0, 0, 0, 1, 1, 1, 1]
-    assert sse(X, labels) == armse(X, labels) == sse_ratio(X, labels) == 0
+    assert (
+        sse(X, labels) == armse(X, labels) == sse_ratio(X, labels) == maximum_radius(X, labels) == 0
+    )
 
 
 def test_a_large_offset_does_not_blur_small_distances():
@@ -94,7 +107,7 @@ def test_sizes_add_up(labels):
     assert sizes.mean == len(labels) / len(set(labels))
 
 
-@pytest.mark.parametrize("measure", [armse, sse, sse_ratio])
+@pytest.mark.parametrize("measure", [armse, maximum_radius, sse, sse_ratio])
 class TestWhatIsRefused:
     @pytest.mark.parametrize("labels", [[0, 1], [[0], [0], [0], [0], [0]]])
     def test_labels_that_are_not_one_a_row(self, measure, labels):

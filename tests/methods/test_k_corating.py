@@ -169,7 +169,7 @@ def test_a_foreign_file_is_checked_for_its_items_alone(tmp_path):
     assert not verify(tmp_path / "some.csv", k=2).holds
 
 
-@pytest.mark.parametrize("grouping", ["gecom", "supports", "bisecting", "mdav"])
+@pytest.mark.parametrize("grouping", ["gecom", "supports", "bisecting", "mdav", "mhm", "r-gather"])
 def test_every_grouping_keeps_the_claim(grouping, invented, tmp_path):
     release = KCoRater(5, grouping=grouping, seed=1).anonymize(invented)
     assert release.write(tmp_path / "out").k_achieved >= 5

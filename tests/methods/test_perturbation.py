@@ -4,8 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.methods import LabelNoise, histogram_recovery, reconstruct_distribution
+from recveil.methods import (
+    LabelNoise,
+    RandomizedResponse,
+    estimate_shares,
+    histogram_recovery,
+    inherent_privacy,
+    privacy_loss,
+    reconstruct_distribution,
+)
 from recveil.methods.baselines import perturbation
+from recveil.ratings import Ratings, RatingScale
 
 FROM_MINUS_ONE_TO_ONE = LabelNoise("uniform", scale=1 / 3**0.5)
 
@@ -107,3 +116,100 @@ def test_what_the_noise_cannot_have_made():
         reconstruct_distribution([], FROM_MINUS_ONE_TO_ONE, [0, 1])
     with raises("argument.shape"):
         reconstruct_distribution([0.5], FROM_MINUS_ONE_TO_ONE, [])
+
+
+def published_by(truth_probability, values, scale):
+    ratings = Ratings.from_columns(
+        np.arange(len(values)), np.zeros(len(values)), values, scale=scale
+    )
+    release = RandomizedResponse(truth_probability, seed=1).anonymize(ratings)
+    (block,) = release.published.blocks()
+    return block.values, np.asarray(values)[release.private.groups.members]
+
+
+class TestRandomizedResponse:
+    def test_warners_estimate_by_hand(self):
+        # Warner 1965, p = 0.75: 60 of 100 say yes, so 0.6 = 0.75 s + 0.25 (1 - s), and s = 0.7.
+        assert estimate_shares([0.6, 0.4], 0.75).tolist() == pytest.approx([0.7, 0.3])
+
+    @pytest.mark.parametrize("scale", [RatingScale(1, 5, 1), RatingScale(0, 0.4, 0.1)])
+    def test_ratings_stay_with_the_probability_and_else_become_another_level(self, scale):
+        raw = np.repeat(scale.levels, [4000, 1000, 1000, 2000, 2000])
+        published, before = published_by(0.6, raw, scale)
+        assert np.isin(published, scale.levels).all()
+        # 10,000 draws: standard errors of at most 0.005; those of an estimate are twice as large.
+        assert np.mean(published == before) == pytest.approx(0.6, abs=0.025)
+        counts = np.array([np.sum(published == level) for level in scale.levels])
+        of_lowest = np.array(
+            [np.sum(published[before == raw[0]] == level) for level in scale.levels]
+        )
+        assert of_lowest[1:] / 4000 == pytest.approx([0.1] * 4, abs=0.025)
+        shares = estimate_shares(counts / counts.sum(), 0.6)
+        assert shares == pytest.approx([0.4, 0.1, 0.1, 0.2, 0.2], abs=0.05)
+
+    def test_a_continuous_scale(self):
+        published, before = published_by(0.6, np.full(500, 2.0), RatingScale(-10, 10))
+        assert np.mean(published == before) == pytest.approx(0.6, abs=0.11)
+        assert -10 <= published.min() < -9
+        assert 9 < published.max() <= 10
+
+    @pytest.mark.parametrize("probability", [0, 1, -0.2, float("nan"), "often"])
+    def test_what_is_no_probability_is_refused(self, probability):
+        with raises("argument.value"):
+            published_by(probability, [1.0, 5.0], RatingScale(1, 5, 1))
+        with raises("argument.value"):
+            estimate_shares([0.5, 0.5], probability)
+
+    def test_what_cannot_be_estimated_is_refused(self):
+        with raises("argument.value"):
+            estimate_shares([0.5, 0.5], 0.5)
+        with raises("argument.shape"):
+            estimate_shares([1.0], 0.7)
+
+
+class TestPrivacyByEntropy:
+    """Agrawal & Aggarwal 2001."""
+
+    @pytest.mark.parametrize("width", [0.5, 1, 7])
+    def test_uniform_noise_has_the_privacy_of_its_width(self, width):
+        assert LabelNoise("uniform", width / 12**0.5).privacy == pytest.approx(width)
+
+    def test_gaussian_noise_in_closed_form(self):
+        noise = LabelNoise("gaussian", 0.7)
+        assert noise.privacy == pytest.approx(0.7 * (2 * np.pi * np.e) ** 0.5)
+
+    def test_the_example_of_the_paper(self):
+        # Equally likely from 0 to 1 and from 4 to 5: h = 1 bit. With noise from -1 to 1, the
+        # published value tells the interval, 1 bit, and more: the sum of a value from 0 to 1 and
+        # the noise has a density of 1/2 in the middle half, and two ramps of a quarter each, so
+        # that its entropy is 1 + 1 / (4 ln 2), of which 1 is that of the noise.
+        assert inherent_privacy([0.5, 0, 0, 0, 0.5]) == pytest.approx(2)
+        middles = (np.arange(100) + 0.5) / 100
+        grid = np.append(middles, 4 + middles)
+        loss = privacy_loss(FROM_MINUS_ONE_TO_ONE, grid, np.full(200, 1 / 200))
+        assert loss == pytest.approx(1 - 2 ** -(1 + 1 / (4 * np.log(2))), abs=2e-3)
+
+    @pytest.mark.parametrize("scale", [0.3, 1, 4])
+    def test_a_gaussian_with_gaussian_noise_in_closed_form(self, scale):
+        # I = ln(1 + s²) / 2 for a signal-to-noise ratio of s, so the loss is 1 - 1 / √(1 + s²).
+        grid = np.linspace(-6, 6, 241)
+        shares = np.exp(-(grid**2) / 2)
+        loss = privacy_loss(LabelNoise("gaussian", scale), grid, shares / shares.sum())
+        assert loss == pytest.approx(1 - (1 + 1 / scale**2) ** -0.5, abs=1e-4)
+
+    @pytest.mark.parametrize("kind", ["gaussian", "uniform"])
+    def test_the_ends(self, kind):
+        levels, shares = [1, 2, 3, 4, 5], [0.1, 0.1, 0.2, 0.4, 0.2]
+        assert privacy_loss(LabelNoise(kind, 1e-3), levels, shares) == pytest.approx(
+            1 - 1 / inherent_privacy(shares)
+        )
+        assert privacy_loss(LabelNoise(kind, 1e3), levels, shares) < 0.01
+        assert privacy_loss(LabelNoise(kind, 1), levels, [0, 0, 1, 0, 0]) == pytest.approx(0)
+
+    def test_what_is_refused(self):
+        noise = LabelNoise("gaussian", 1)
+        with raises("argument.shape"):
+            privacy_loss(noise, [1, 2], [1.0])
+        for shares in ([0.5, 0.6], [1.5, -0.5], [[1.0]]):
+            with raises("argument.value"):
+                inherent_privacy(shares)

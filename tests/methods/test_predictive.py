@@ -17,7 +17,7 @@ def _groups_of(release) -> np.ndarray:
 
 
 def test_two_blocks_are_never_mixed(two_blocks, fans_of_two_blocks):
-    for grouping in ("k-gather", "bisecting", "predictive", "bounded-t-means"):
+    for grouping in ("k-gather", "bisecting", "predictive", "bounded-t-means", "mhm", "r-gather"):
         for seed in range(5):
             anonymizer = PredictiveAnonymizer(3, grouping=grouping, seed=seed)
             labels = _groups_of(anonymizer.anonymize(two_blocks))

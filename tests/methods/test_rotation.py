@@ -92,6 +92,20 @@ class TestRotation:
         noise = published_rows(large)[0] - turned
         assert abs(noise.std() - 0.5) < 5 * 0.5 / (2 * noise.size) ** 0.5
 
+    def test_noise_may_come_before_the_rotation(self, ratings, before, space, rank):
+        # R(A + N): in the latent space, the rows stay in the directions of the predictions.
+        predictor, rows = before
+        options = (space, predictor)
+        without = published_rows(GeometricPerturbation(1e-12, *options, seed=1).anonymize(ratings))
+        release = GeometricPerturbation(0.5, *options, noise_first=True, seed=1).anonymize(ratings)
+        noise = published_rows(release)[0] - without[0]
+        # A user's bias is a direction, too.
+        n_directions = rows.shape[1] if space == "padded" else min(rank + 1, rows.shape[1])
+        assert np.linalg.matrix_rank(noise, 1e-6) == min(n_directions, len(rows))
+        n = len(rows) * n_directions
+        assert ((noise**2).sum() / n) ** 0.5 == pytest.approx(0.5, abs=5 * 0.5 / (2 * n) ** 0.5)
+        assert release.published.settings["noise"] == "before rotation"
+
     def test_whoever_knows_some_rows_undoes_it(self, ratings, before, space, rank):
         _, rows = before
         predictor = before[0]

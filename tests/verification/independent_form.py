@@ -233,11 +233,11 @@ SPARK = ("ALS", "KGatherInBins")
 PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN", SPARK[0])
 GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
-    *("UnionSplit", "LevelGather", "BisectingOneKGather"),
+    *("UnionSplit", "MHM", "RGather", "LevelGather", "BisectingOneKGather"),
 )
 BY_FILL = (
     *("gecom", "supports", "k-gather", "bisecting", "predictive", "bounded-t-means", "mdav"),
-    *("k-member", "union-split"),
+    *("k-member", "union-split", "mhm", "r-gather"),
 )
 FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
 

@@ -6,6 +6,11 @@ from recveil.attacks.candidates import Candidates
 from recveil.attacks.guesses import Guesses
 from recveil.attacks.inference.attributes import Attributes, infer_attributes
 from recveil.attacks.inference.rated_cells import InferredCells, infer_cells
+from recveil.attacks.inference.rotation import (
+    match_by_length,
+    recover_by_components,
+    recover_by_known_rows,
+)
 from recveil.attacks.knowledge import Knowledge, choose_targets, draw_knowledge
 from recveil.attacks.linkage import (
     InferredLinks,
@@ -103,9 +108,12 @@ __all__ = [
     "items_needed",
     "items_needed_for_candidate_set",
     "label_based",
+    "match_by_length",
     "match_known_ratings",
     "mean_interval",
     "nearest_similarity",
+    "recover_by_components",
+    "recover_by_known_rows",
     "register_attack",
     "reidentify_in_both",
     "share_at_least",

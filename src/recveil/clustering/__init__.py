@@ -1,15 +1,25 @@
 """K-gather clusterers in scikit-learn's manner, each group with at least k members."""
 
-from recveil.clustering.base import Grouping, GroupSizes, armse, group_sizes, sse, sse_ratio
+from recveil.clustering.base import (
+    Grouping,
+    GroupSizes,
+    armse,
+    group_sizes,
+    maximum_radius,
+    sse,
+    sse_ratio,
+)
 from recveil.clustering.bisecting_k_gather import BisectingKGather
 from recveil.clustering.bounded_k_means import BoundedTMeans, PredictiveGrouping
 from recveil.clustering.k_gather import KGather
 from recveil.clustering.level_gather import BisectingOneKGather, LevelGather
-from recveil.clustering.microaggregation import MDAV, KMember
+from recveil.clustering.microaggregation import MDAV, MHM, KMember
+from recveil.clustering.r_gather import RGather
 from recveil.clustering.union_split import UnionSplit
 
 __all__ = [
     "MDAV",
+    "MHM",
     "BisectingKGather",
     "BisectingOneKGather",
     "BoundedTMeans",
@@ -19,9 +29,11 @@ __all__ = [
     "KMember",
     "LevelGather",
     "PredictiveGrouping",
+    "RGather",
     "UnionSplit",
     "armse",
     "group_sizes",
+    "maximum_radius",
     "sse",
     "sse_ratio",
 ]

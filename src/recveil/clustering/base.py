@@ -310,6 +310,43 @@ def sse_ratio(X: ArrayLike, labels: ArrayLike) -> float:
     return min(within / total, 1.0) if total > 0 else 0.0
 
 
+def maximum_radius(X: ArrayLike, labels: ArrayLike) -> float:
+    """Return the largest radius of a group, the objective of k-gather.
+
+    Source: Chen 2012 (thesis), section 5.1, Definition 1, after Aggarwal et al. 2006. The radius is
+    the distance of the farthest member from the center, which is the row of X that makes it
+    smallest; it need not be a member.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n, d)
+    labels : array-like, shape (n,)
+        The group of each row: numbers or anything else that can be sorted.
+
+    Returns
+    -------
+    float
+        In the unit of X; 0 if all members of each group are equal. Takes O(n²) time.
+
+    Raises
+    ------
+    RecveilError
+        If there is not one label a row.
+    ValueError
+        If X is not a finite matrix of numbers.
+
+    Examples
+    --------
+    The first group has the center 2 and the radius 2, the second has 0.
+
+    >>> maximum_radius([[0.0], [2.0], [4.0], [9.0], [9.0]], [0, 0, 0, 1, 1])
+    2.0
+    """
+    rows, groups = _checked(X, labels)
+    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    return float(np.sqrt(_squared_radii(rows, group, len(sizes)).max()))
+
+
 def group_sizes(labels: ArrayLike) -> GroupSizes:
     """Return the smallest, largest and mean size of the groups, and how many have each size.
 
@@ -340,10 +377,8 @@ def group_sizes(labels: ArrayLike) -> GroupSizes:
     return GroupSizes(int(size[0]), int(size[-1]), groups.size / sizes.size, counts)
 
 
-def _squared_errors(
-    X: ArrayLike, labels: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return each group's sum of squared distances to its centroid, and its size."""
+def _checked(X: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the rows and their labels, one for each."""
     rows: NDArray[Any] = check_array(X, dtype=[np.float64, np.float32], input_name="X")
     groups = np.asarray(labels)
     if groups.shape != (len(rows),):
@@ -352,6 +387,14 @@ def _squared_errors(
             f"{describe_count(len(rows), 'row')} of X, got an array of shape {groups.shape}",
             code="argument.shape",
         )
+    return rows, groups
+
+
+def _squared_errors(
+    X: ArrayLike, labels: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return each group's sum of squared distances to its centroid, and its size."""
+    rows, groups = _checked(X, labels)
     _, first, group, sizes = np.unique(
         groups, return_index=True, return_inverse=True, return_counts=True
     )
@@ -374,3 +417,17 @@ def _sum_squared_errors(
         for j in range(X.shape[1]):
             errors[g] += (np.float64(X[i, j]) - X[first[g], j] - offset[g, j]) ** 2
     return errors
+
+
+@compiled()
+def _squared_radii(X: NDArray[Any], group: NDArray[Any], n_groups: int) -> NDArray[Any]:
+    """Return each group's squared distance of the farthest member from the best row of all."""
+    radii = np.full(n_groups, np.inf)
+    every_row = np.arange(len(X))
+    for center in range(len(X)):
+        farthest = np.zeros(n_groups)
+        distances = squared_distances(X, every_row, X[center].astype(np.float64))
+        for i in range(len(X)):
+            farthest[group[i]] = max(farthest[group[i]], distances[i])
+        radii = np.minimum(radii, farthest)
+    return radii

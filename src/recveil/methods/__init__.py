@@ -16,8 +16,12 @@ from recveil.methods.baselines.perturbation import (
     HistogramRecovery,
     LabelNoise,
     Pseudonymizer,
+    RandomizedResponse,
     RandomValues,
+    estimate_shares,
     histogram_recovery,
+    inherent_privacy,
+    privacy_loss,
     reconstruct_distribution,
 )
 from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
@@ -51,6 +55,7 @@ __all__ = [
     "Pseudonymizer",
     "Published",
     "RandomValues",
+    "RandomizedResponse",
     "Release",
     "Released",
     "RotationPerturbation",
@@ -58,9 +63,12 @@ __all__ = [
     "Synthesizer",
     "anonymize",
     "dry_run",
+    "estimate_shares",
     "histogram_recovery",
     "homogenize_padded",
     "homogenize_simple",
+    "inherent_privacy",
+    "privacy_loss",
     "reconstruct_distribution",
     "sample",
 ]

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from recveil.clustering import (
     MDAV,
+    MHM,
     BisectingKGather,
     BisectingOneKGather,
     BoundedTMeans,
@@ -17,6 +18,7 @@ from recveil.clustering import (
     KMember,
     LevelGather,
     PredictiveGrouping,
+    RGather,
     UnionSplit,
 )
 from recveil.clustering.base import Grouping
@@ -40,6 +42,8 @@ GROUPINGS: dict[str, type[Grouping]] = {
     "mdav": MDAV,
     "k-member": KMember,
     "union-split": UnionSplit,
+    "mhm": MHM,
+    "r-gather": RGather,
 }
 LEVEL_GROUPINGS: dict[str, type[LevelGrouping]] = {
     "level-gather": LevelGather,

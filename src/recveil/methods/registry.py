@@ -19,6 +19,7 @@ from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
     GlobalItemMeans,
     Pseudonymizer,
+    RandomizedResponse,
     RandomValues,
 )
 from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
@@ -236,7 +237,7 @@ def _expect_sparse(
 _CLASSES: dict[str, Callable[..., Anonymizer]] = {
     kind.method: kind
     for kind in (
-        *(Pseudonymizer, GlobalItemMeans, RandomValues, AdditiveNoise),
+        *(Pseudonymizer, GlobalItemMeans, RandomValues, RandomizedResponse, AdditiveNoise),
         *(RotationPerturbation, GeometricPerturbation),
     )
 }

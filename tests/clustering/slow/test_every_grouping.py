@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from recveil.clustering import (
     MDAV,
+    MHM,
     BisectingKGather,
     BisectingOneKGather,
     BoundedTMeans,
@@ -17,6 +18,7 @@ from recveil.clustering import (
     KMember,
     LevelGather,
     PredictiveGrouping,
+    RGather,
     UnionSplit,
 )
 
@@ -28,8 +30,10 @@ GROUPINGS = [
     BisectingOneKGather,
     LevelGather,
     MDAV,
+    MHM,
     KMember,
     UnionSplit,
+    RGather,
 ]
 
 plain = st.floats(-1e6, 1e6, width=32)
@@ -68,7 +72,7 @@ def fast(grouping):
     return {"max_iter": 1} if grouping is BoundedTMeans else {}
 
 
-PARTS_BLOBS = (PredictiveGrouping, MDAV, KMember)
+PARTS_BLOBS = (PredictiveGrouping, MDAV, MHM, KMember, RGather)
 
 BLOBS_STAY_WHOLE = {
     "check_clustering": "wants three blobs of 17 found again; groups of 5 to 9 part them further"

@@ -232,6 +232,118 @@ class RandomValues(SameCells):
         return rng.choice(scale.levels, raw.size)
 
 
+class RandomizedResponse(SameCells):
+    """Publish each rating with some probability, and else another level, without a guarantee.
+
+    The other levels are equally likely. Who rated what is unchanged, which suffices to re-identify
+    users, and a user with n ratings keeps that share of them. `estimate_shares` recovers how the
+    ratings are distributed over the levels.
+
+    Parameters
+    ----------
+    truth_probability : float
+        With which probability a rating is published as it is; above 0 and below 1.
+    seed : int, optional
+        Fixes the order of the records and the ratings.
+
+    Notes
+    -----
+    Source: Warner 1965, as described by Chen 2012, section 2.2, for answers of two kinds. On a
+    scale of more levels it is their usual generalization. On a continuous scale, the other value is
+    any number between its ends.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
+    >>> release = RandomizedResponse(0.999999, seed=1).anonymize(ratings)
+    >>> (block,) = release.published.blocks()
+    >>> np.sort(block.values)
+    array([1., 2., 5.])
+    """
+
+    method = "randomized response"
+
+    def __init__(self, truth_probability: float = 0.7, *, seed: int | None = None) -> None:
+        self.truth_probability = truth_probability
+        self.seed = seed
+        self.check_options()
+
+    def _check(self, ratings: Ratings) -> None:
+        super()._check(ratings)
+        _check_probability(self.truth_probability)
+
+    def _label(
+        self, raw: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        if scale.step is None:
+            others = rng.uniform(scale.low, scale.high, raw.size)
+        else:
+            n_levels = scale.levels.size
+            steps = rng.integers(1, max(n_levels, 2), raw.size)
+            places = np.rint((raw - scale.low) / scale.step).astype(np.int64)
+            others = scale.levels[(places + steps) % n_levels]
+        return np.where(rng.random(raw.size) < self.truth_probability, raw, others)
+
+
+def estimate_shares(published: ArrayLike, truth_probability: float) -> NDArray[np.float64]:
+    """Estimate the shares of the original levels from those after randomized response.
+
+    Parameters
+    ----------
+    published : array-like of float, shape (n_levels,)
+        The share of each level among the published values.
+    truth_probability : float
+        That of `RandomizedResponse`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_levels,)
+        Without bias; they sum to 1, but may be below 0.
+
+    Raises
+    ------
+    RecveilError
+        If there are fewer than two levels, or each published level is equally likely for every
+        rating, so that nothing can be estimated.
+
+    Notes
+    -----
+    Source: Warner 1965, for two levels: if each is published with the probability p, and the other
+    one else, a share s becomes ``s p + (1 - s) (1 - p)``.
+
+    Examples
+    --------
+    Of 0.7, three quarters stay, and of 0.3 a quarter joins: 0.525 + 0.075.
+
+    >>> estimate_shares([0.6, 0.4], 0.75).round(9)
+    array([0.7, 0.3])
+    """
+    shares = np.asarray(published, np.float64)
+    if shares.ndim != 1 or shares.size < 2:
+        raise RecveilError(
+            f"published shares have the shape {shares.shape}; expected one for each of at least "
+            f"two levels",
+            code="argument.shape",
+        )
+    _check_probability(truth_probability)
+    other = (1 - truth_probability) / (shares.size - 1)
+    if math.isclose(truth_probability, other):
+        raise RecveilError(
+            f"truth_probability is {truth_probability:g}, with which each of {shares.size} levels "
+            f"is equally likely for every rating; the originals cannot be estimated",
+            code="argument.value",
+        )
+    return np.asarray((shares - other) / (truth_probability - other))
+
+
+def _check_probability(value: object) -> None:
+    if not (isinstance(value, int | float) and 0 < value < 1):
+        raise RecveilError(
+            f"truth_probability is {value!r}; expected a number above 0 and below 1",
+            code="argument.value",
+        )
+
+
 def each_user_alone(n_users: int, rng: np.random.Generator) -> Groups:
     """Give each user an own record, in random order.
 
@@ -305,6 +417,28 @@ class LabelNoise:
     def half_width(self) -> float:
         """How far uniform noise reaches, in rating points."""
         return self.scale * math.sqrt(3)
+
+    @property
+    def entropy(self) -> float:
+        """The differential entropy, in bits."""
+        if self.kind == "gaussian":
+            return math.log2(self.scale * math.sqrt(2 * math.pi * math.e))
+        return math.log2(2 * self.half_width)
+
+    @property
+    def privacy(self) -> float:
+        """The privacy 2^h, in rating points: the width of the uniform noise of equal entropy h.
+
+        Source: Agrawal & Aggarwal 2001, section 2, cited by Chen 2012, section 2.2.1.
+
+        Examples
+        --------
+        >>> round(LabelNoise("uniform", scale=1 / 3**0.5).privacy, 9)  # from -1 to 1
+        2.0
+        >>> round(LabelNoise("gaussian", scale=1.0).privacy, 3)
+        4.133
+        """
+        return 2**self.entropy
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw independent numbers, shape (n,)."""
@@ -388,6 +522,100 @@ class AdditiveNoise(SameCells):
         self, raw: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         return raw + self.noise(scale).draw(raw.size, rng)
+
+
+def inherent_privacy(shares: ArrayLike, width: float = 1.0) -> float:
+    """Return the privacy 2^h of a value that is uniform within each of some cells.
+
+    Source: Agrawal & Aggarwal 2001, section 2.
+
+    Parameters
+    ----------
+    shares : array-like of float, shape (m,)
+        The probability of each cell; they sum to 1.
+    width : float
+        Of a cell. With 1 and the levels of a scale: how many equally likely levels there would be.
+
+    Examples
+    --------
+    The paper's example: equally likely from 0 to 1 and from 4 to 5, which is as private as 0 to 2.
+
+    >>> inherent_privacy([0.5, 0.5], width=1.0)
+    2.0
+    """
+    probabilities = _checked_shares(shares)
+    positive = probabilities[probabilities > 0]
+    return float(width * 2 ** -(positive * np.log2(positive)).sum())
+
+
+# Beyond the noise's standard deviation times this, a Gaussian has 1e-15 of its mass.
+_REACH = 8
+_POINTS = 4000
+
+
+def privacy_loss(noise: LabelNoise, grid: ArrayLike, shares: ArrayLike) -> float:
+    """Return which share of the privacy of a value is lost when it is published with noise.
+
+    It is ``1 - 2^-I``, where I is the mutual information, in bits, of the value and the published
+    value: what remains is ``1 - loss`` times the `inherent_privacy`.
+
+    Parameters
+    ----------
+    noise : LabelNoise
+    grid : array-like of float, shape (m,)
+        The values; for continuous ones the middles of intervals that are narrow next to the noise.
+    shares : array-like of float, shape (m,)
+        The probability of each; they sum to 1.
+
+    Raises
+    ------
+    RecveilError
+        If the shares are no probabilities, or there is not one for each value.
+
+    Notes
+    -----
+    Source: Agrawal & Aggarwal 2001, section 2, cited by Chen 2012, section 2.2.1. It is an average:
+    a single value can be disclosed while others are not.
+
+    Examples
+    --------
+    With noise from -1 to 1, the half of the published values that is below 0 or above 1 tells 0
+    from 1: half a bit.
+
+    >>> noise = LabelNoise("uniform", scale=1 / 3**0.5)
+    >>> round(privacy_loss(noise, [0, 1], [0.5, 0.5]), 3)  # 1 - 2^-0.5
+    0.293
+    """
+    values, probabilities = np.asarray(grid, np.float64), _checked_shares(shares)
+    if values.shape != probabilities.shape:
+        raise RecveilError(
+            f"{probabilities.size} shares for a grid of shape {values.shape}; expected one each",
+            code="argument.shape",
+        )
+    reach = _REACH * noise.scale if noise.kind == "gaussian" else noise.half_width
+    added = reach * (2 * (np.arange(_POINTS) + 0.5) / _POINTS - 1)
+    density = noise.density(added)
+    weights = density / density.sum()
+    information = 0.0
+    for value, share in zip(values, probabilities, strict=True):
+        if share > 0:
+            published = noise.density((value + added)[:, None] - values) @ probabilities
+            information += float(share * (weights @ np.log2(density / published)))
+    return 1 - 2 ** -max(information, 0.0)
+
+
+def _checked_shares(shares: ArrayLike) -> NDArray[np.float64]:
+    """Return the shares, if they are probabilities that sum to 1."""
+    probabilities = np.asarray(shares, np.float64)
+    if not (
+        probabilities.ndim == 1
+        and (probabilities >= 0).all()
+        and math.isclose(probabilities.sum(), 1, rel_tol=1e-9)
+    ):
+        raise RecveilError(
+            "shares: expected probabilities that sum to 1, in one dimension", code="argument.value"
+        )
+    return probabilities
 
 
 # Beyond so many values, those that fall into one of so many narrow intervals count as equal.

@@ -37,10 +37,10 @@ class RotationPerturbation(Baseline):
     not a rating of its item, and may be far beyond the scale. So a recommender that reads the
     values as ratings learns little.
 
-    **A failed attack is no evidence of safety.** The attacks of `recveil.attacks` read values as
-    ratings too, and do not try to undo the rotation. An adversary can: distances among known rows
-    identify the published ones, and from as many of them as there are dimensions the rotation
-    follows by linear algebra.
+    **A failed attack is no evidence of safety.** The attacks of an audit read values as ratings
+    too, and do not try to undo the rotation. An adversary can: distances among known rows identify
+    the published ones, and from as many of them as there are dimensions the rotation follows by
+    linear algebra (`recveil.attacks.recover_by_known_rows`, `recover_by_components`).
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class RotationPerturbation(Baseline):
                 labels += shift
                 if noise is not None:
                     block_rng = np.random.default_rng([seed, first])
-                    labels += noise.draw(labels.size, block_rng).reshape(labels.shape)
+                    labels += self._draw(noise, len(labels), turned, block_rng)
                 yield _full_records(turned.items, np.round(labels, _DIGITS) + 0.0)
 
         return groups, blocks
@@ -115,6 +115,12 @@ class RotationPerturbation(Baseline):
 
     def _noise(self, _scale: RatingScale) -> LabelNoise | None:
         return None
+
+    def _draw(
+        self, noise: LabelNoise, n_rows: int, turned: "_Turned", rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw noise for rows that are turned already."""
+        return noise.draw(n_rows * turned.items.size, rng).reshape(n_rows, -1)
 
     def _predictor(self, seed: int) -> Padder:
         if not isinstance(self.predictor, str):
@@ -164,12 +170,16 @@ class GeometricPerturbation(RotationPerturbation):
         scale's range.
     space, predictor, seed
         As in `RotationPerturbation`, whose warning about attacks applies here too.
+    noise_first : bool
+        Add the noise before the rotation, R(A + N), not after it, RA + N. Gaussian noise has the
+        same distribution in all directions, so that the two differ in the latent space alone, where
+        noise that comes first is within the directions of the predictions.
 
     Notes
     -----
     Source: Chen & Liu 2007, ``G(X) = R X + Ψ + Δ``; Chen 2012, section 2.2.3, describes
-    it without the shift Ψ, which is the same for all users. Interpretation: each item's shift is
-    uniform from half the scale's range below 0 to half above.
+    it as ``RA + N | R(A + N)``, without the shift Ψ, which is the same for all users.
+    Interpretation: each item's shift is uniform from half the scale's range below 0 to half above.
 
     Examples
     --------
@@ -188,10 +198,12 @@ class GeometricPerturbation(RotationPerturbation):
         space: Space = "padded",
         predictor: str | Padder = "funk-svd",
         *,
+        noise_first: bool = False,
         seed: int | None = None,
     ) -> None:
         super().__init__(space, predictor, seed=seed)
         self.scale = scale
+        self.noise_first = noise_first
 
     def _shift(
         self, n_items: int, scale: RatingScale, rng: np.random.Generator
@@ -203,8 +215,17 @@ class GeometricPerturbation(RotationPerturbation):
             "gaussian", (scale.range / 10 or 1.0) if self.scale is None else self.scale
         )
 
+    def _draw(
+        self, noise: LabelNoise, n_rows: int, turned: "_Turned", rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        if not self.noise_first:
+            return super()._draw(noise, n_rows, turned, rng)
+        with one_thread():
+            return noise.draw(n_rows * len(turned.turn), rng).reshape(n_rows, -1) @ turned.turn
+
     def _settings(self, scale: RatingScale) -> Settings:
-        return {**super()._settings(scale), "scale": self._noise(scale).scale}
+        settings = {**super()._settings(scale), "scale": self._noise(scale).scale}
+        return settings | ({"noise": "before rotation"} if self.noise_first else {})
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
@@ -243,6 +264,7 @@ class _Turned(NamedTuple):
 
     items: NDArray[np.int32]  # positions of the columns
     rows: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+    turn: NDArray[np.float64]  # from the turned dimensions to the columns
 
 
 def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Generator) -> _Turned:
@@ -251,7 +273,9 @@ def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Gener
     if space == "padded":
         with one_thread():
             matrix = ortho_group.rvs(items.size, random_state=rng)
-        return _Turned(items, lambda users: padded_rows(ratings, padding, users, items) @ matrix.T)
+        return _Turned(
+            items, lambda users: padded_rows(ratings, padding, users, items) @ matrix.T, matrix.T
+        )
     of_items = padding.item_factors[items].astype(np.float64)
     of_users = padding.user_factors.astype(np.float64)
     centre = of_users.mean(axis=0)
@@ -260,8 +284,9 @@ def _turn(ratings: Ratings, padding: Padding, space: Space, rng: np.random.Gener
         # An orthonormal basis of the directions in which predictions differ.
         basis, triangular = np.linalg.qr(of_items) if of_items.size else (of_items, np.eye(0))
         matrix = ortho_group.rvs(basis.shape[1], random_state=rng)
+        of_basis = matrix.T @ basis.T
         turn = triangular.T @ matrix.T @ basis.T  # from a user's factors to their turned row
-    return _Turned(items, lambda users: mean_row + (of_users[users] - centre) @ turn)
+    return _Turned(items, lambda users: mean_row + (of_users[users] - centre) @ turn, of_basis)
 
 
 def _full_records(items: NDArray[np.int32], labels: NDArray[np.float64]) -> Records:

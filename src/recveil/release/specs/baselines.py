@@ -5,7 +5,9 @@ from recveil.release.method import Method, PublicSetting, Variant
 _GREY = "#666666"
 # The attacks read values as ratings and do not try to undo a rotation, so a low rate is no evidence
 # of safety.
-_NOT_UNDONE = ("rotation", "geometric")
+_NOT_UNDONE = ("rotation", "geometric", "geometric-noise-first")
+# Variants that `--methods all` leaves out, because they differ little from others.
+_LEFT_OUT_OF_ALL = ("randomized-response", "geometric-noise-first")
 
 
 def _variant(name: str, description: str, **options: object) -> Variant:
@@ -16,7 +18,7 @@ def _variant(name: str, description: str, **options: object) -> Variant:
         claim="nothing",
         kind="nothing",
         colour=_GREY,
-        in_all=True,
+        in_all=name not in _LEFT_OUT_OF_ALL,
         is_attacked=name not in _NOT_UNDONE,
         is_control=name == "raw",
         of="any" if name == "raw" else "ratings",
@@ -60,6 +62,16 @@ BASELINES = (
         _variant("random-values", "The rated items are real, the ratings are random."),
     ),
     _baseline(
+        "randomized-response",
+        "randomized response",
+        ("truth_probability",),
+        _variant(
+            "randomized-response",
+            "Each rating stays with the probability 0.7, or becomes another level (Warner 1965; "
+            "Chen 2012, section 2.2); the rated items stay real.",
+        ),
+    ),
+    _baseline(
         "additive-noise",
         "additive noise",
         ("kind", "scale"),
@@ -94,6 +106,12 @@ BASELINES = (
             "geometric",
             "Rotation with a shift and a little noise; the attacks do not try to undo it, so "
             "that their low rates show no protection.",
+        ),
+        _variant(
+            "geometric-noise-first",
+            "R(A + N), where geometric is RA + N: the noise is added before the rotation (Chen "
+            "2012, section 2.2.3); the attacks do not try to undo it.",
+            noise_first=True,
         ),
     ),
 )

@@ -19,7 +19,7 @@ from recveil.release.method import (
 PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN")
 GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
-    *("UnionSplit", "LevelGather", "BisectingOneKGather"),
+    *("UnionSplit", "MHM", "RGather", "LevelGather", "BisectingOneKGather"),
 )
 # Those without a smallest size for each user; the last two have one.
 _UNIFORM_GROUPINGS, _LEVEL_GROUPINGS = GROUPINGS[:-2], GROUPINGS[-2:]
@@ -31,6 +31,7 @@ _PARAMETERIZED = ("FunkSVD", "ItemMean", SPARK_PREDICTOR)
 PREDICTOR_NAMES = ("funk-svd", "item-mean")
 GROUPING_NAMES = (
     *("k-gather", "bisecting", "predictive", "bounded-t-means", "mdav", "k-member", "union-split"),
+    *("mhm", "r-gather"),
 )
 LEVEL_GROUPING_NAMES = ("level-gather", "one-k-gather")
 
@@ -211,7 +212,8 @@ PREDICTIVE = Method(
             needs=dict.fromkeys(LEVEL_GROUPING_NAMES, "privacy_levels"),
             help=f"The clusterer that groups similar users: k-gather (default), "
             f"{', '.join(GROUPING_NAMES[1:])}; with privacy levels, level-gather (default) or "
-            f"one-k-gather",
+            f"one-k-gather. bisecting: Chen 2012, section 3.2; mhm: Domingo-Ferrer et al. 2006; "
+            f"r-gather: Aggarwal et al. 2006 (Chen 2012, section 8.2), at most 20,000 users",
         ),
         Option(
             name="predictor",
