@@ -23,6 +23,7 @@ from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check, check_attack
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of
 from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
+from recveil.auditing.decision import Tuning, tune_adversaries
 from recveil.auditing.opened_release import (
     adversaries_of_labels,
     attack_auxiliary,
@@ -153,6 +154,8 @@ class Audit(Reportable):
         Chang et al.'s attacks.
     deanonymized : list of Deanonymized
         Narayanan & Shmatikov's Definition 3, measured for each adversary.
+    tunings : list of Tuning
+        How each adversary's widths were chosen, if `tune` asked for it.
     """
 
     ratings: Ratings
@@ -167,6 +170,7 @@ class Audit(Reportable):
     knowledge: Reading | None = None
     graphs: list[GraphAttack] = field(default_factory=list)
     deanonymized: list[Deanonymized] = field(default_factory=list)
+    tunings: list[Tuning] = field(default_factory=list)
 
     def summary(self) -> str:
         """Return the verdict and the warnings, a sentence per line."""
@@ -193,6 +197,7 @@ def audit(
     auxiliary: str | PathLike[str] | Any | None = None,
     item_catalog: str | PathLike[str] | Any | None = None,
     shadows: int | None = None,
+    tune: bool = False,
     **reading: Unpack[ReadingOptions],
 ) -> Audit:
     """Attack a table as if it had been published without names.
@@ -224,6 +229,9 @@ def audit(
     shadows : int, optional
         Number of shadow releases for membership inference, made like `release` from halves of the
         users: even and at least 8, such as 32. Each takes as long as making one release.
+    tune : bool
+        Whether to replace each adversary's `rating_width` and `day_width` by those that re-identify
+        most users of a calibration half.
     **reading
         Passed to `understand`. In `auxiliary` and `item_catalog`, columns with these names are
         read if the file has them, and otherwise those with the usual names. `duplicates` applies
@@ -287,6 +295,7 @@ def audit(
             fit_adversary(ratings, adversary) for adversary in adversaries or PRESETS.values()
         ]
         users = choose_targets(ratings.n_users, targets, seed)
+        chosen, tunings = tune_adversaries(ratings, candidates, chosen, users, seed, is_wanted=tune)
         public = None if item_catalog is None else _catalogue(item_catalog, reading)
         opened = None
         if release is not None:
@@ -331,6 +340,7 @@ def audit(
         suspects=suspects,
         published=published,
         knowledge=known,
+        tunings=tunings,
         **attacked._asdict(),
     )
 
@@ -365,6 +375,7 @@ def attack_table(
         run_attack(ratings, candidates, adversary, targets, draws=draws, seed=seed)
         for adversary in track(adversaries, "Adversaries", share=1)
     ]
+    adversaries = [outcome.adversary for outcome in attacks]  # with their eccentricities
     begin(work_estimates.CURVES)
     figures = draw_figures(ratings, candidates, targets, seed) if curves else []
     begin(work_estimates.SUFFICIENT)

@@ -63,6 +63,15 @@ def audit(
             "halves of the users (32, say). Takes as long as making N releases.",
         ),
     ] = None,
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="Choose --rating-width and --day-width of each adversary on half of the targets, "
+            "and report the rate on the other half before and after (Narayanan & Shmatikov, "
+            "section 5).",
+        ),
+    ] = False,
     risk: Annotated[
         Path | None,
         typer.Option(
@@ -116,6 +125,7 @@ def audit(
         "auxiliary": auxiliary,
         "item_catalog": item_catalog,
         "shadows": shadows,
+        "tune": tune,
     }
     risk = place_of_risk(risk, release) if curves else None
     result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)

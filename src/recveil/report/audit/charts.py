@@ -9,7 +9,7 @@ from recveil.auditing import Audit, Outcome, Risk
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
 from recveil.report.audit.document import figures_of
-from recveil.report.audit.text import capped
+from recveil.report.audit.text import capped, match_of
 from recveil.report.document import plain
 from recveil.runtime.errors import RecveilError, quoted
 
@@ -39,16 +39,14 @@ def draw_part(audit: Audit, name: str) -> Chart:
 
 def draw_adversaries(attacks: list[Outcome]) -> Chart | None:
     """Draw each adversary's re-identification rate; return None without attacks."""
+    match = match_of(attacks)
     rates = [
         (outcome.adversary.name, series, rate)
         for outcome in attacks
         for series, rate in (
             ("re-identified: the best guess is right", outcome.reidentified),
-            ("eccentricity ≥ 1.5, and the paper's guess is right", outcome.success),
-            (
-                "control: eccentricity ≥ 1.5 although the target is not in the data",
-                outcome.control,
-            ),
+            (f"{match}, and the paper's guess is right", outcome.success),
+            (f"control: {match} although the target is not in the data", outcome.control),
         )
     ]
     return _draw_rates(rates)

@@ -12,6 +12,7 @@ from recveil.ratings.ratings import in_likes
 from recveil.report.audit.charts import draw_adversaries, draw_release, draw_risk
 from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of
+from recveil.report.audit.text import describe_decision, match_of
 from recveil.report.document import plain
 
 
@@ -41,6 +42,7 @@ def to_html(audit: Audit) -> str:
         "tried": _attacks_tried(audit),
         "about": audit.published and audit.published.manifest.claim.about,
         "knowledge": [_describe_knowledge(each.adversary, what) for each in audit.attacks],
+        "match": match_of(audit.attacks),
     }
     return environment.get_template("audit/page.html.jinja").render(
         **sections, charts=charts, what=what, weak_test=MEMBERSHIP
@@ -119,6 +121,7 @@ def _describe_knowledge(adversary: Adversary, what: str = "ratings") -> str:
     parts += [f"outside the top {adversary.outside_top}"] if adversary.outside_top else []
     if activity is not None:
         parts.append(f"number of ratings ±{activity:.0%}" if activity else "number of ratings")
+    parts += [decision] if (decision := describe_decision(adversary)) else []
     if what == "likes":  # likes never have ratings
         parts.remove("items without ratings")
     return in_likes("; ".join(parts), what == "likes")

@@ -20,13 +20,16 @@ from recveil.report.audit.text import (
     capped,
     columns_of,
     describe_check,
+    describe_decisions,
     headline_of,
+    match_of,
     name_check,
     statements_of,
     verdict_of,
     warnings_of,
     warnings_of_release,
 )
+from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
 
@@ -35,9 +38,9 @@ NO_USER = "none attacked"
 # Longer heads of figures are broken: a column is as wide as its figures.
 _HEAD_WIDTH = 17
 _ANY_WIDTH = 10_000
-_COLUMNS = ("re-identified", "eccentricity ≥ 1.5", "wrong match", "bits", "control")
+_COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "control")
 # Columns that a narrow terminal does without, the first one first; the page has all.
-_DISPENSABLE = ("bits", "eccentricity ≥ 1.5", "wrong match")
+_DISPENSABLE = ("bits", "{match}", "wrong match")
 _CONTROL = (
     "Control: the same attack on users who are not in the table, where a match can only be wrong."
 )
@@ -163,6 +166,8 @@ def show_audit(audit: Audit) -> None:
         console.print(f"A random guess gives {audit.attacks[0].baseline:.2%}.")
     _show_measures(console, audit)
     _show_notes(console, audit.attacks)
+    for sentence in describe_decisions(audit):
+        console.print(escape(sentence))
     for suspects in audit.suspects:
         _show_suspects(console, suspects)
     _show_checks(console, audit.checks)
@@ -174,7 +179,8 @@ def show_audit(audit: Audit) -> None:
 def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -> None:
     """Print the rates of each adversary on the table without names."""
     few = in_likes("too few\nratings", is_unary)
-    table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), _DISPENSABLE)
+    dispensable = _heads(_DISPENSABLE, attacks)
+    table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
     trials = attacks[0]
     console.print(
@@ -184,10 +190,14 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     )
 
 
+def _heads(columns: Sequence[str], attacks: list[Outcome]) -> list[str]:
+    return [column.format(match=match_of(attacks)) for column in columns]
+
+
 def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
     has_skipped = any(outcome.skipped for outcome in attacks)
     skipped = (few, "re-identified\nof the others") if has_skipped else ()
-    table = table_of("adversary", *skipped, *_COLUMNS)
+    table = table_of("adversary", *skipped, *_heads(_COLUMNS, attacks))
 
     def cells(outcome: Outcome) -> tuple[str, ...]:
         if not outcome.attacked:
@@ -247,7 +257,8 @@ def terms_of(audit: Audit) -> Iterator[str]:
             yield from (*_OF_BOTH, "control")
         yield from ("re-identified", "random guess")
     else:
-        yield from (*_COLUMNS, "random guess")
+        heads = _heads(_COLUMNS, audit.attacks)
+        yield from (*(head for head in heads if head in MEANINGS), "random guess")
     if audit.suspects:
         yield "eccentricity"
 
