@@ -13,6 +13,7 @@ from recveil.attacks import PRESETS, Adversary
         *(("wrong_kind", value) for value in ("values", None)),
         *(("rating_error", value) for value in (-1, float("nan"), float("inf"), "1")),
         *(("date_error", value) for value in (-1, 1.5, float("nan"))),
+        *(("first_date_error", value) for value in (-1, 0.5)),
         *(("outside_top", value) for value in (-1, None, 0.5)),
         *(("activity_error", value) for value in (-0.1, float("nan"))),
         *(("algorithm", value) for value in ("scoreboard_rh", None)),

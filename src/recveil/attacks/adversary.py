@@ -23,6 +23,7 @@ _LIMITS = {
     "date_error": (0, _MOST_DAYS, "a whole number of days, at least 0, or None", True),
     "outside_top": (0, _MOST, "a whole number of items, at least 0", True),
     "activity_error": (0, 1e30, "a share, at least 0, or None", False),
+    "first_date_error": (0, _MOST_DAYS, "a whole number of days, at least 0, or None", True),
     "eccentricity": (0, 1e30, "a number, at least 0, or 'auto'", False),
     "rating_width": (1e-9, 1e30, "a number of points above 0", False),
     "day_width": (1e-9, 1e30, "a number of days above 0", False),
@@ -52,6 +53,8 @@ class Adversary:
         They know only items outside this many most rated ones.
     activity_error : float or None
         Relative error of the target's number of ratings (0.5 for ±50 %); None: unknown.
+    first_date_error : int or None
+        Largest error of the date of the target's first rating in days, uniform; None: unknown.
     likes_only : bool
         They know only whether the target liked the item, which is any rating above the middle of
         the scale. `rating_error` is then half of the range that this leaves open: `with_likes` sets
@@ -106,6 +109,7 @@ class Adversary:
     rating_width: float = RATING_WIDTH
     day_width: float = DAY_WIDTH
     threshold: float = 1.0
+    first_date_error: int | None = None
 
     def __post_init__(self) -> None:
         if self.right is None:
@@ -162,7 +166,7 @@ class Adversary:
 
     def without_dates(self) -> "Adversary":
         """Return the same adversary without dates."""
-        return replace(self, date_error=None)
+        return replace(self, date_error=None, first_date_error=None)
 
     def noted(self, note: str) -> "Adversary":
         """Return the same adversary with one more note, also at the end of the description."""
@@ -179,6 +183,7 @@ class Adversary:
             "date_error": self.date_error,
             "pool": "all" if not self.outside_top else f"outside the top {self.outside_top}",
             "activity_error": self.activity_error,
+            "first_date_error": self.first_date_error,
             "likes_only": self.likes_only,
             "algorithm": self.algorithm,
             "eccentricity": self.eccentricity,

@@ -492,7 +492,7 @@ METHOD = OptionGroup(declare_method_options, after="k")
 
 _ADVERSARY = "Adversary (default: all presets)"
 # The word for no knowledge at all, by option.
-_NONE = {"rating_error": "any", "date_error": "none"}
+_NONE = {"rating_error": "any", "date_error": "none", "first_date_error": "none"}
 # How an adversary decides, which changes no knowledge: these apply to all presets.
 _DECISION = ("algorithm", "eccentricity", "rating_width", "day_width", "threshold")
 
@@ -557,6 +557,15 @@ ActivityError = Annotated[
 ]
 
 
+FirstDateError = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DAYS|none",
+        rich_help_panel=_ADVERSARY,
+        help="The date of the target's first rating is known up to this error, in days (Narayanan "
+        "& Shmatikov, section 5); none: unknown.",
+    ),
+]
 _DECISION_PANEL = "Decision of the adversary (Narayanan & Shmatikov, sections 4 and 5)"
 AlgorithmName = Annotated[
     Literal["scoreboard-rh", "scoreboard"] | None,
@@ -685,6 +694,7 @@ ADVERSARY = OptionGroup(
         "date_error": (DateError, None),
         "outside_top": (OutsideTop, None),
         "activity_error": (ActivityError, None),
+        "first_date_error": (FirstDateError, None),
         "algorithm": (AlgorithmName, None),
         "eccentricity": (Eccentricity, None),
         "rating_width": (RatingWidth, None),

@@ -179,15 +179,12 @@ class Scoreboard:
         # Rarest item first: its list is short, and the others only shorten it.
         target = np.repeat(np.arange(known.targets.size), np.diff(known.indptr))
         order = np.lexsort((np.diff(found.indptr)[known.items], target))
-        activity = known.activity
-        if activity is None:
-            activity = np.tile([0.0, np.inf], (known.targets.size, 1))
         return _MatchInputs(
             known_indptr=known.indptr,
             known_items=known.items[order],
             known_values=values[order] if values.size else values,
             known_days=days[order] if days.size else days,
-            known_activity=activity,
+            **_bounds(found, known),
             target_records=query.target_records,
             indptr=found.indptr,
             records=found.records,
@@ -195,7 +192,6 @@ class Scoreboard:
             levels=found.levels,
             days=found_days,
             sizes=found.sizes,
-            activity=found.activity,
             rating_error=(self.rating_error or 0) + rating_slack(found.levels),
             date_error=self.date_error or 0,
             threshold=self.threshold,
@@ -262,6 +258,7 @@ class _MatchInputs(NamedTuple):
     known_values: NDArray[np.float32]
     known_days: NDArray[np.int32]
     known_activity: NDArray[np.float64]
+    known_first_days: NDArray[np.int64]
     target_records: NDArray[np.int64]
     indptr: NDArray[np.int64]
     records: NDArray[np.int32]
@@ -270,6 +267,7 @@ class _MatchInputs(NamedTuple):
     days: NDArray[np.int32]
     sizes: NDArray[np.int64]
     activity: NDArray[np.int64]
+    first_days: NDArray[np.int32]
     rating_error: float
     date_error: float
     threshold: float
@@ -348,10 +346,9 @@ def _agrees(inputs: _MatchInputs, entry: int, at: int) -> bool:
 
 @compiled()
 def _count(inputs: _MatchInputs, target: int, matching: NDArray[Any], tally: _Tally) -> None:
-    """Count the matching records with a plausible number of ratings, and their users."""
-    fewest, most = inputs.known_activity[target]
+    """Count the matching records within the known bounds, and their users."""
     for record in matching:
-        if fewest <= inputs.activity[record] <= most:
+        if _fits(inputs, target, record):
             tally.records[target] += 1
             tally.n_users[target] += inputs.sizes[record]
             tally.includes_target[target] |= record == inputs.target_records[target]
@@ -498,6 +495,7 @@ class _ScoreInputs(NamedTuple):
     days: NDArray[np.int32]
     sizes: NDArray[np.int64]  # empty if each record has one user
     activity: NDArray[np.int64]
+    first_days: NDArray[np.int32]
     n_records: int
     n_users: int
     known_indptr: NDArray[np.int64]
@@ -505,6 +503,7 @@ class _ScoreInputs(NamedTuple):
     known_values: NDArray[np.float32]
     known_days: NDArray[np.int32]
     known_activity: NDArray[np.float64]
+    known_first_days: NDArray[np.int64]
     # The fields of `Points`; a nested tuple would add reference counting to the threads.
     rule: int
     weights: NDArray[np.float32]
@@ -516,6 +515,21 @@ class _ScoreInputs(NamedTuple):
     sigma: float
 
 
+def _bounds(found: Candidates, known: Knowledge) -> dict[str, NDArray[Any]]:
+    """Return the known bounds on a target's record, and these figures of each record."""
+    bounds, first_days = known.first_days, np.empty(0, np.int32)
+    if bounds is None or found.days is None:
+        bounds = np.empty((0, 2), np.int64)
+    else:
+        first_days = found.first_days
+    return {
+        "activity": found.activity,
+        "first_days": first_days,
+        "known_activity": np.empty((0, 2)) if known.activity is None else known.activity,
+        "known_first_days": bounds,
+    }
+
+
 def _gather(found: Candidates, query: Query, points: Points) -> _ScoreInputs:
     known, weights = query.knowledge, query.weights
     return _ScoreInputs(
@@ -525,14 +539,13 @@ def _gather(found: Candidates, query: Query, points: Points) -> _ScoreInputs:
         levels=found.levels,
         days=np.empty(0, np.int32) if found.days is None else found.days,
         sizes=np.empty(0, np.int64) if (found.sizes == 1).all() else found.sizes,
-        activity=found.activity,
         n_records=found.n_records,
         n_users=found.n_users,
         known_indptr=known.indptr,
         known_items=known.items,
         known_values=np.empty(0, np.float32) if known.values is None else known.values,
         known_days=np.empty(0, np.int32) if known.days is None else known.days,
-        known_activity=np.empty((0, 2)) if known.activity is None else known.activity,
+        **_bounds(found, known),
         rule=points.rule,
         weights=_EMPTY if weights is None else weights,
         width=points.width,
@@ -713,12 +726,16 @@ def _list_block(
 
 
 @compiled()
-def _fits(search: _ScoreInputs, target: int, record: int) -> bool:
-    """Return whether a record's number of ratings is within the known bounds, if any."""
-    if search.known_activity.size == 0:
-        return True
-    low, high = search.known_activity[target]
-    return low <= search.activity[record] <= high
+def _fits(search: Any, target: int, record: int) -> bool:
+    """Return whether a record's number of ratings and first day are within the known bounds."""
+    if search.known_activity.size:
+        fewest, most = search.known_activity[target]
+        if not fewest <= search.activity[record] <= most:
+            return False
+    if search.known_first_days.size:
+        earliest, latest = search.known_first_days[target]
+        return earliest <= search.first_days[record] <= latest
+    return True
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,8 @@ def _describe_knowledge(adversary: Adversary, what: str = "ratings") -> str:
     if activity is not None:
         parts.append(f"number of ratings ±{activity:.0%}" if activity else "number of ratings")
     parts += [decision] if (decision := describe_decision(adversary)) else []
+    if adversary.first_date_error is not None:
+        parts.append(f"date of the first rating ±{adversary.first_date_error} days")
     if what == "likes":  # likes never have ratings
         parts.remove("items without ratings")
     return in_likes("; ".join(parts), what == "likes")
