@@ -358,7 +358,7 @@ NAMED_ALONE = {
     "audit": "release second-release html auxiliary item-catalog shadows risk targets draws seed "
     "explain json "
     "preset known right wrong-kind rating-error date-error outside-top activity-error duplicates "
-    "algorithm eccentricity rating-width day-width threshold tune first-date-error "
+    "algorithm eccentricity rating-width day-width threshold tune first-date-error sensitive "
     "drop-off-scale query max-memory engine master",
     "anonymize": "output k method homogenize grouping predictor round values privacy-levels b l "
     "fill trust round-fills protect cluster-size epsilon delta n-users item-catalog ratings "

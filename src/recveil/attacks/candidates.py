@@ -160,9 +160,9 @@ class Candidates:
 
         Examples
         --------
-        >>> ratings = Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5], [86400, 0, 172800])
+        >>> ratings = Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5], [14001, 14000, 14002])
         >>> Candidates.from_ratings(ratings).first_days
-        array([0, 2], dtype=int32)
+        array([14000, 14002], dtype=int32)
         """
         if self.days is None:
             return np.empty(0, np.int32)

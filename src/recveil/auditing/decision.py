@@ -174,7 +174,7 @@ def calibrate(
     >>> found = Candidates.from_ratings(ratings)
     >>> result = calibrate(ratings, found, Adversary(known=3), np.arange(50))
     >>> result.default.eccentricity, result.default.false_accept.trials
-    (1.5, 24)
+    (1.5, 22)
     """
     learning, judging = (
         _measure_leads(ratings, candidates, adversary, half, seed)

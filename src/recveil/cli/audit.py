@@ -44,7 +44,9 @@ def audit(
             metavar="FILE",
             help="A file of auxiliary information about targets "
             "(target, item[, rating][, date]): prints the records that fit "
-            "each of them best.",
+            "each of them best, also in the --release, and how they differ from the file; with "
+            "all of one's own ratings, what the publisher altered (Narayanan & Shmatikov, "
+            "section 5).",
         ),
     ] = None,
     item_catalog: Annotated[
@@ -72,6 +74,15 @@ def audit(
             "section 5).",
         ),
     ] = False,
+    sensitive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file of sensitive items (item[, category], such as politics or health): "
+            "measures for how many users the record that is found reveals one (Narayanan & "
+            "Shmatikov, section 5).",
+        ),
+    ] = None,
     risk: Annotated[
         Path | None,
         typer.Option(
@@ -126,6 +137,7 @@ def audit(
         "item_catalog": item_catalog,
         "shadows": shadows,
         "tune": tune,
+        "sensitive": sensitive,
     }
     risk = place_of_risk(risk, release) if curves else None
     result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 # Bytes per collected rating, about.
 _BYTES_OF_A_RATING = 32
 # Options that only an audit on one machine supports.
-_NOT_OFFERED = ("release", "second_release", "auxiliary", "item_catalog", "shadows", "tune")
+_NOT_OFFERED = (
+    "release",
+    "second_release",
+    "auxiliary",
+    "item_catalog",
+    "shadows",
+    "tune",
+    "sensitive",
+)
 
 
 def audit(

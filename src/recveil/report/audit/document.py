@@ -54,6 +54,8 @@ def _(audit: Audit) -> Mapping[str, object]:
         "risk": audit.risk,
         "release": audit.published,
         "suspects": audit.suspects,
+        "suspects_in_release": audit.suspects_in_release,
+        "sensitive": audit.sensitive,
         "theory": [
             {**fields_of(each), "text": text.describe_theorem(each.epsilon, each.delta)}
             for each in guarantees(ratings.n_users)

@@ -12,7 +12,7 @@ from recveil.ratings.ratings import in_likes
 from recveil.report.audit.charts import draw_adversaries, draw_release, draw_risk
 from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of
-from recveil.report.audit.text import describe_decision, match_of
+from recveil.report.audit.text import describe_decision, describe_sensitive, match_of
 from recveil.report.document import plain
 
 
@@ -43,6 +43,7 @@ def to_html(audit: Audit) -> str:
         "about": audit.published and audit.published.manifest.claim.about,
         "knowledge": [_describe_knowledge(each.adversary, what) for each in audit.attacks],
         "match": match_of(audit.attacks),
+        "revealed": describe_sensitive(audit),
     }
     return environment.get_template("audit/page.html.jinja").render(
         **sections, charts=charts, what=what, weak_test=MEMBERSHIP

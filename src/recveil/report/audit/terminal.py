@@ -19,8 +19,10 @@ from recveil.report.audit.disclosure import remarks_of
 from recveil.report.audit.text import (
     capped,
     columns_of,
+    describe_alteration,
     describe_check,
     describe_decisions,
+    describe_sensitive,
     headline_of,
     match_of,
     name_check,
@@ -168,8 +170,12 @@ def show_audit(audit: Audit) -> None:
     _show_notes(console, audit.attacks)
     for sentence in describe_decisions(audit):
         console.print(escape(sentence))
+    for sentence in describe_sensitive(audit):
+        console.print(escape(sentence))
     for suspects in audit.suspects:
         _show_suspects(console, suspects)
+    for suspects in audit.suspects_in_release:
+        _show_suspects(console, suspects, " in the release")
     _show_checks(console, audit.checks)
     for warning in warnings_of(audit, has_table=release is None):
         if warning not in audit.reading.notes:  # those were printed with the input
@@ -285,16 +291,18 @@ def _show_measures(console: Console, audit: Audit) -> None:
         console.print(f"Higher rates by the metrics of the papers: {'; '.join(more)}.")
 
 
-def _show_suspects(console: Console, suspects: Suspects) -> None:
+def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> None:
     """Print the best candidates for a target of an auxiliary file."""
     ranking = ", ".join(
         f"{user} ({score:.2f})" for user, score in zip(suspects.users, suspects.scores, strict=True)
     )
     console.print(
-        f"{escape(suspects.target)}: {escape(ranking)}; eccentricity "
+        f"{escape(suspects.target)}{where}: {escape(ranking)}; eccentricity "
         f"{suspects.eccentricity:.1f}, {suspects.bits:.1f} bits; "
         f"{suspects.matched} of {describe_count(suspects.known, 'item')} are in the table."
     )
+    if suspects.alteration is not None and suspects.alteration.is_match:
+        console.print(describe_alteration(suspects.alteration))
 
 
 def _show_release(console: Console, release: AttackedRelease) -> None:

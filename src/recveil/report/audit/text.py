@@ -7,6 +7,7 @@ from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.reidentification.clusters import ClusterAttack
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
+from recveil.auditing.auxiliary_file import Alteration
 from recveil.auditing.linkage import Linkage
 from recveil.auditing.release_attacks import (
     COVERAGE,
@@ -148,6 +149,50 @@ def describe_decisions(audit: Audit) -> list[str]:
         f"{percent(each.before)}."
         for each in audit.tunings
     ]
+    return sentences
+
+
+def describe_alteration(found: Alteration) -> str:
+    """Describe how the record of a match differs from what is known of the target.
+
+    Examples
+    --------
+    >>> describe_alteration(Alteration(True, 306, 0, 2, 1, 1.0, 1.0, None, None, None))[:60]
+    'Of 306 known items, the record lacks 0; 1 rating differs, by'
+    """
+    parts = [f"Of {describe_count(found.ratings, 'known item')}, the record lacks {found.missing}"]
+    for what, unit, number, mean, most in (
+        ("rating", "points", found.changed, found.mean_change, found.largest_change),
+        ("date", "days", found.shifted, found.mean_shift, found.largest_shift),
+    ):
+        if number is not None:
+            by = "" if mean is None else f", by {mean:.3g} {unit} on average (at most {most:.3g})"
+            parts.append(
+                f"{describe_count(number, what)} {'differs' if number == 1 else 'differ'}{by}"
+            )
+    return "; ".join([*parts, f"it has {describe_count(found.added, 'item')} more"]) + "."
+
+
+def describe_sensitive(audit: Audit) -> list[str]:
+    """Describe what found records reveal about sensitive items."""
+    sentences = []
+    for each in audit.sensitive:
+        where = "In the table" if each.where == "table" else f"In the release {each.where}"
+        first, *others = each.categories
+        by_category = "".join(
+            f"; {one.category}: {percent(one.revealed)}, by a random record {percent(one.control)}"
+            for one in others
+        )
+        sentences.append(
+            f"{where}, {_quoted(each.adversary)} finds records that reveal a sensitive item of "
+            f"{percent(first.revealed)} of the users; a random record reveals one of "
+            f"{percent(first.control)}{by_category}."
+        )
+    if audit.sensitive and (n_unknown := audit.sensitive[0].n_unknown):
+        sentences.append(
+            f"{describe_count(n_unknown, 'sensitive item')} of the file "
+            f"{'is' if n_unknown == 1 else 'are'} not in the table."
+        )
     return sentences
 
 
