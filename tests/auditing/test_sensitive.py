@@ -152,7 +152,7 @@ def test_an_audit_reports_both_sides(ratings, file, tmp_path):
 
 def test_nominal_labels_have_no_sensitive_items(tmp_path):
     scale = RatingScale.of_labels(("down", "up"), ordered=False)
-    words = Ratings.from_columns([1, 1, 2], [1, 2, 1], [1, 2, 2], scale=scale)
+    words = Ratings.from_columns([1, 1, 2], [1, 2, 1], ["down", "up", "up"], scale=scale)
     (tmp_path / "s.csv").write_text("item_id\n1\n")
     with raises("option.unsupported"):
         audit(words, sensitive=tmp_path / "s.csv", curves=False)

@@ -37,11 +37,15 @@ from recveil.attacks.reidentification.review_graph import (
 from recveil.attacks.reidentification.scoreboard import CandidateSets, Scoreboard, ScoreboardRH
 from recveil.attacks.reidentification.sparsity import (
     ItemInformation,
+    SampleItems,
+    SampleSparsity,
     information_by_rank,
     items_needed,
     items_needed_for_candidate_set,
+    items_needed_in_sample,
     nearest_similarity,
     share_at_least,
+    sparsity_of_sample,
 )
 from recveil.attacks.statistics import (
     Interval,
@@ -82,6 +86,8 @@ __all__ = [
     "ReleaseAttack",
     "ResidualAttack",
     "Residuals",
+    "SampleItems",
+    "SampleSparsity",
     "Scoreboard",
     "ScoreboardRH",
     "area_under_curve",
@@ -102,6 +108,7 @@ __all__ = [
     "intersect",
     "items_needed",
     "items_needed_for_candidate_set",
+    "items_needed_in_sample",
     "label_based",
     "match_known_ratings",
     "mean_interval",
@@ -109,6 +116,7 @@ __all__ = [
     "register_attack",
     "reidentify_in_both",
     "share_at_least",
+    "sparsity_of_sample",
     "structure_based",
     "wilson_interval",
 ]
