@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Candidates
+from recveil.attacks import Adversary, Candidates
 from recveil.auditing import audit, look_for
 from recveil.auditing.auxiliary_file import read_knowledge, reading_of
 from recveil.datasets import make_ratings
@@ -316,3 +316,22 @@ def test_no_record_is_compared_where_two_fit_equally_well():
     own = pa.table({"target": ["ann"], "item": ["a"], "rating": [3.0]})
     (found,) = look_for(twins, Candidates.from_ratings(twins), own)
     assert found.alteration is None
+
+
+def test_the_first_adversary_decides_what_is_a_match(ratings):
+    items, values = ratings.row(7)
+    own = pa.table(
+        {"target": ["me"] * items.size, "item": ratings.items[items], "rating": values - 0.5}
+    )
+    settings = {"auxiliary": own, "targets": 5, "curves": False}
+    lenient, strict = (
+        audit(ratings, adversaries=[adversary], **settings).suspects[0]
+        for adversary in (
+            Adversary(eccentricity=0.1),
+            Adversary(eccentricity=1e6, rating_width=0.2),
+        )
+    )
+    assert (lenient.alteration.is_match, strict.alteration.is_match) == (True, False)
+    assert strict.scores[0] < lenient.scores[0]
+    assert lenient.alteration.changed == items.size
+    assert lenient.alteration.mean_change == 0.5

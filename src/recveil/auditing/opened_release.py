@@ -175,16 +175,19 @@ def adversaries_of_labels(
     >>> adversary.rating_error, adversary.description
     (None, 'Labels are nominal: two are equal or not, and the adversary knows them exactly.')
     """
-    requested = None if adversaries is None else list(adversaries)
-    for each in requested or ():
-        if not _knows_words(each):
+    usual = list(presets)
+    requested = usual if adversaries is None else list(adversaries) or usual
+    # Of all presets, those that do not apply are left out; options may have changed decisions.
+    is_usual = [each.name for each in requested] == [each.name for each in usual]
+    for each in requested:
+        if not (is_usual or _knows_words(each)):
             raise RecveilError(
                 f"adversary {each.name or 'of your own'!r}: knows items alone, or what was liked, "
                 f"which does not apply to nominal labels; leave out the column of labels "
                 f"to use this adversary",
                 code="option.unsupported",
             )
-    chosen = requested or [each for each in presets if _knows_words(each)]
+    chosen = [each for each in requested if _knows_words(each)]
     return [replace(each, rating_error=None).noted(_NOTE) for each in chosen]
 
 
