@@ -11,23 +11,24 @@ READY := $(VENV)/.ready
 demo: $(INSTALLED)  ## The main job on generated users: recveil alone is installed for it
 	$(BIN)/recveil demo --force
 
-# The fast tier is all but these paths. A test that takes over a second of processor time belongs into a folder `slow`;
-# the limit is four times that, as a busy machine makes it more.
-SLOW := tests/golden tests/spark tests/torture tests/workbench/browser $(wildcard tests/slow tests/*/slow tests/*/*/slow)
+# The fast tier leaves out the folders `slow`, golden digests, Spark, kills and the browser, and runs every fourth case
+# of a test that has more than four, others each day. The slow tier is all that the fast one leaves out.
+ROTATION := $(shell date +%j | sed 's/^0*//')
 # Two workers share the cores: threads of linear algebra, which wait in circles, would only cost time.
 # What each of them would compile is compiled before, and programs that tests start find it, too.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
-test test-slow test-all: export PYTHONDONTWRITEBYTECODE =
-test test-slow test-all: export OPENBLAS_NUM_THREADS = 1
+TIER = $(PYTEST) --rotation $(ROTATION) --ignore=tests/form
+test test-slow: export PYTHONDONTWRITEBYTECODE =
+test test-slow: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)  ## The fast tests of behaviour, doctests included
-	@echo "About 8 minutes on two cores"
+	@echo "About 5 minutes on two cores"
 	$(BIN)/python tests/compile_kernels.py
-	$(PYTEST) --cpu-limit 4 --ignore=tests/form $(SLOW:%=--ignore=%)
+	$(TIER) --tier fast
 
-test-slow: $(READY)  ## The other tests of behaviour: golden digests, Spark, browser, kills, and all that takes over a second
+test-slow: $(READY)  ## The other tests of behaviour
 	@echo "About 25 minutes on two cores"
 	$(BIN)/python tests/compile_kernels.py
-	$(PYTEST) $(SLOW)
+	$(TIER) --tier slow
 
 test-all: test test-slow  ## All tests of behaviour
 

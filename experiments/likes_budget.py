@@ -15,11 +15,11 @@ import numpy as np
 
 from recveil.evaluation.recipient import fit_all, serve
 from recveil.evaluation.split import HeldOut, TrainingTable, UserRows, split_ratings
-from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import learn_likes
 from recveil.methods.synthetic.sum_queries import SHARES_OF_LIKES, Public, measure_likes
+from recveil.methods.synthetic.synthesizer import Budget
 from recveil.ratings import Ratings
 
 ITEM_SHARES = (0.03, 0.06, 0.1, 0.2, 0.35)

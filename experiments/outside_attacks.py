@@ -32,7 +32,7 @@ READING = (
     "nDCG@10 on the raw ratings stands above the shares, beside the outside one, and that on the "
     "release below each share. Below an attack stand what popularity, or an attack on people who "
     "are not in the release, gives. A figure of the membership attack is an area under the curve: "
-    "0.5 means that nothing is told."
+    "0.5 means that nothing is inferred."
 )
 BESIDE = "outside"
 AXES = None
@@ -200,7 +200,7 @@ def of_groups() -> Iterable[Line]:
 
 
 def of_fills() -> Iterable[Line]:
-    """Yield who is found in co-rated rows, once fills are told from ratings."""
+    """Yield who is re-identified in co-rated rows, once fills are distinguished from ratings."""
     outside = {"item-mean": 0.75, "similarity": 0.67, "random": 0.37}
     for fill, found in outside.items():
         release = f"k-coRating, k = 9, {fill}"
@@ -219,11 +219,11 @@ def of_labels() -> Iterable[Line]:
     )
     yield Line(release, "the same by the commonest rating", share("values", "whole_by_commonest"))
     yield Line(
-        *(release, "ratings told for sure to who knows the others of the group"),
+        *(release, "ratings inferred for certain by an adversary who knows the rest of the group"),
         *(share("companions", "inferred"), 0.84),
     )
     yield Line(release, "of these right", share("companions", "correct"), 0.996)
-    yield Line(release, "told so of a stranger", share("companions", "control"))
+    yield Line(release, "the same of a user outside the group", share("companions", "control"))
 
 
 def of_two_releases() -> Iterable[Line]:

@@ -29,11 +29,11 @@ READING = (
     "nobody is found more often than once in five. Members and strangers as in threats.md; AUC "
     "0.5 is a coin; shadows: by 32 releases of halves of the people, beside what exact counts of "
     "who gave which word would tell. *Compared* (`recveil compare --liked up`): a fifth of "
-    "everybody's words held out. *Told rightly*: by who learns from the release and knows the "
-    "person's other words; *kept*: the share of what raw words gain over each item's commonest "
-    "word. *Own row*: how many held-out words more stand in people's own row than commonest words "
-    "tell. Lists: what is kept of the nDCG@10 of the best lists of liked items on the raw words. "
-    "All as means over people."
+    "everybody's words held out. *Predicted correctly*: by a recipient who trains on "
+    "the release and knows the user's other words; *kept*: the share of what raw words gain over "
+    "each item's commonest word. *Own row*: how many more held-out words than commonest words are "
+    "in users' own rows. Lists: what is kept of the nDCG@10 of the best lists of liked items "
+    "on the raw words. All as means over people."
 )
 BESIDE = "with stars"
 AXES = None
@@ -88,10 +88,14 @@ def _of_everybody(words: Ratings, out: Path) -> Row:
 
 
 def _of_setting(row: Setting) -> list[Row]:
-    """Return what a comparison tells of one setting."""
+    """Return what a comparison reports of one setting."""
     of = f"compared, {row.title}"
     told = {
-        "words told rightly": ("nominal_accuracy", "nominal_accuracy_low", "nominal_accuracy_high"),
+        "words predicted correctly": (
+            "nominal_accuracy",
+            "nominal_accuracy_low",
+            "nominal_accuracy_high",
+        ),
         "words kept": ("gain_retained", "gain_retained_low", "gain_retained_high"),
         "own row over commonest words": tuple(f"row_accuracy_gain{end}" for end in _ENDS),
         "lists kept": ("ndcg_retained", "ndcg_retained_low", "ndcg_retained_high"),
@@ -104,10 +108,10 @@ def _of_setting(row: Setting) -> list[Row]:
     rows[-1] = rows[-1]._replace(form=".2f")
     if row.method != "raw":
         return rows
-    del rows[2]  # a raw row without a word is no worse told for that
+    del rows[2]  # a raw row without a word is no worse predicted for that
     counts = "compared, exact counts of items with words instead: shadows (AUC)"
     rows.append(Row(counts, row.shadow_auc_baseline, form=".2f"))
-    floor = "compared, each item's commonest word: told rightly"
+    floor = "compared, each item's commonest word: predicted correctly"
     return [*rows, Row(floor, row.baseline_nominal_accuracy, form=".1%")]
 
 

@@ -23,7 +23,7 @@ WATCHED = [
 COMPILED = (
     *("recveil.runtime.compiled", "recveil.ratings.sorted_rows", "recveil.io.columns.ids"),
     *(
-        "recveil.verification.clusters",
+        "recveil.verification.equivalence_classes",
         "recveil.verification.not_covered",
         "recveil.verification.diversity",
         "recveil.verification.parquet_bytes",

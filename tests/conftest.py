@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -43,24 +43,60 @@ from recveil.release.manifest import Manifest
 from recveil.release.records import Groups, Records, fresh_prefix
 from recveil.release.sides import Private, Published
 from recveil.release.specs.synthetic import SYNTHETIC
-from recveil.runtime.progress import Whole
+from recveil.runtime.progress import Whole, _Span
 
 ALL_CHANCES = bool(os.environ.get("RECVEIL_TORTURE"))
 """Whether chance is left alone: each run then tries something else."""
 
 
+TESTS = Path(__file__).parent
+SLOW_FOLDERS = {"slow", "golden", "spark", "torture", "browser"}
+CPU_SECONDS = 4
+"""A test of the fast tier should take one second; a busy machine makes it more."""
+SHARE = 4
+"""The fast tier runs every fourth case of a test that has more; the slow tier runs the others."""
+
+
 def pytest_addoption(parser):
-    parser.addoption("--cpu-limit", type=float, help="processor seconds that a test may take")
+    parser.addoption("--tier", choices=("fast", "slow"), help="run one tier; default: all tests")
+    parser.addoption("--rotation", type=int, default=0, help="which cases are in the fast tier")
+
+
+def is_in_slow_folder(path: Path) -> bool:
+    return path.is_relative_to(TESTS) and bool(SLOW_FOLDERS & {*path.relative_to(TESTS).parts})
+
+
+def pytest_ignore_collect(collection_path, config):
+    return (config.getoption("--tier") == "fast" and is_in_slow_folder(collection_path)) or None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep the tests of the tier; together the tiers are all tests, and none is in both."""
+    tier, cases = config.getoption("--tier"), defaultdict(list)
+    if tier is None:
+        return
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    fast = set()
+    for of_one_test in cases.values():
+        first = config.getoption("--rotation") % SHARE if len(of_one_test) > SHARE else 0
+        step = SHARE if len(of_one_test) > SHARE else 1
+        if not is_in_slow_folder(of_one_test[0].path):
+            fast.update(of_one_test[first::step])
+    dropped = [item for item in items if (item in fast) != (tier == "fast")]
+    items[:] = [item for item in items if (item in fast) == (tier == "fast")]
+    config.hook.pytest_deselected(items=dropped)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     """Fail a slow test of the fast tier; fixtures, doctests and compiling do not count."""
-    limit, before, compiling = item.config.getoption("--cpu-limit"), time.process_time(), []
+    is_limited, compiling = item.config.getoption("--tier") == "fast", []
+    before = time.process_time()
     with event.install_timer("numba:compile", compiling.append):
         result = yield
     spent = time.process_time() - before - sum(compiling)
-    if limit is not None and spent > limit and isinstance(item, pytest.Function):
+    if is_limited and spent > CPU_SECONDS and isinstance(item, pytest.Function):
         pytest.fail(f"took {spent:.1f} CPU seconds; move it to a folder `slow` next to its file")
     return result
 
@@ -188,13 +224,19 @@ def few_recommenders():
 @pytest.fixture
 def reports(monkeypatch):
     """Every report of progress: how much of the whole, which parts, and what the loop has done."""
-    found, reach = [], Whole.reach
+    found, reach, report = [], Whole.reach, _Span.report
 
-    def note(whole, fraction, until, path=(), count=None):
-        found.append((fraction, path, count))
-        reach(whole, fraction, until, path, count)
+    def note(whole, fraction, until, path=()):
+        found.append((fraction, path, None))
+        reach(whole, fraction, until, path)
+
+    def note_count(span, until, count):
+        loop = SimpleNamespace(loop=span, total=count.total, done=count.done)
+        found.append((span.at, span.path, loop))
+        report(span, until, count)
 
     monkeypatch.setattr(Whole, "reach", note)
+    monkeypatch.setattr(_Span, "report", note_count)
     return found
 
 

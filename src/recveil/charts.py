@@ -235,7 +235,6 @@ def _split(series: str) -> tuple[str, str]:
 
 
 def _dress(points: Iterable[RateRow | CurvePoint], looks: list[Style]) -> list[dict[str, object]]:
-    """Add the style to each point."""
     look_of = {look.series: look for look in looks}
     return [{**point, **look_of[point["series"]]._asdict()} for point in points]
 

@@ -20,8 +20,9 @@ from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
-from recveil.report.audit.disclosure import of_fit, percent, statements_of_content
+from recveil.report.audit.disclosure import in_short, of_fit, statements_of_content
 from recveil.report.release import describe_summary
+from recveil.runtime.number_format import percent
 from shared.auditing_release_attacks import BYSTANDER, audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -64,7 +65,7 @@ class TestLevels:
         alone = found.manifest.counts["singletons"]
         assert alone > 0
         assert f"{alone} users are in classes of one and are not protected" in text
-        assert "a probability of at most 1/4 = 25.0%" in text
+        assert "a probability of at most 1/4 = 25%" in text
         assert found.to_dict()["columns"]["bound"] == "mean of 1/k"
 
     def test_membership_is_not_left_out_silently(self, found):
@@ -118,7 +119,7 @@ def test_full_rows_have_no_clusters_to_infer(ratings, tmp_path):
 def test_identical_rows_speak_of_groups(ratings, tmp_path):
     found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
     assert found.to_dict()["columns"]["class_reidentified"] == "class re-identified"
-    assert "the guarantee is at most 20.0%" in found.to_dict()["verdict"][0]
+    assert "the guarantee is at most 20%" in found.to_dict()["verdict"][0]
     assert found.to_dict()["warnings"] == []
 
 
@@ -161,9 +162,9 @@ class TestLabels:
         assert f"({given.rating_share:.1%} because no other user of the class rated" in text
         assert given.label_share > 0.5
         behind = found.content.possible
-        sure = f"Of the values on the scale, {percent(behind.whole_exact)} are the"
+        sure = f"Of the values on the scale, {in_short(behind.whole_exact)} are the"
         assert sure in text
-        assert f"most frequent rating is right for {percent(behind.whole_by_commonest)}." in text
+        assert f"most frequent rating is right for {in_short(behind.whole_by_commonest)}." in text
         plain = found.to_dict()
         assert plain["ratings_exact"] == given.exact_share
         assert plain["values_exact"] == given.label_share
@@ -198,9 +199,7 @@ class TestLabels:
 
     def test_real_ratings_of_co_rated_rows_all_stand_there(self, co_rated):
         assert co_rated.to_dict()["ratings_exact"] == 1
-        assert "Of all ratings, 100.0% are in the release" in " ".join(
-            co_rated.to_dict()["verdict"]
-        )
+        assert "Of all ratings, 100% are in the release" in " ".join(co_rated.to_dict()["verdict"])
 
     def test_who_is_not_in_the_release_is_not_counted(self, ratings, release):
         table = AttackTarget.from_release(release, ratings)
@@ -221,8 +220,9 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     person = found.attacks[0][1].reidentified
     high = min(person.high, 0.2)
     assert found.to_dict()["headline"] == (
-        f"In the release, {person.rate:.1%} of the users are re-identified ({person.low:.1%} to "
-        f"{high:.1%}) by “bystander”, who knows 2 rated items; the guarantee is at most 20.0%."
+        f"In the release, {percent(person.rate)} of the users are re-identified "
+        f"({percent(person.low)} to {percent(high)}) by “bystander”, "
+        "who knows 2 rated items; the guarantee is at most 20%."
     )  # of so few users, membership is not measured
 
 
@@ -234,7 +234,7 @@ def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homoge
     """
     found = audited(PredictiveAnonymizer(150, homogenize, seed=1), ratings, tmp_path)
     first, *others = found.to_dict()["verdict"]
-    assert "than a random guess gives (0.7%), so that it reveals nothing new about the" in first
+    assert "than a random guess gives (0.67%), so that it reveals nothing new about the" in first
     assert "no more than by a random guess" in found.to_dict()["headline"]
     for sentence in others:
         assert "nan" not in sentence
@@ -253,10 +253,10 @@ def test_where_groups_are_found_a_low_rate_of_people_does_not_reassure(co_rated,
         found.append((adversary, attack._replace(**rates)))
     told = replace(co_rated, attacks=found)
     first = told.to_dict()["verdict"][0]
-    assert "not clearly more than a random guess gives (5.0%)" in first
+    assert "not clearly more than a random guess gives (5%)" in first
     for text in (first, told.to_dict()["headline"]):
         assert (
-            "class of 93.3% is inferred (33.0% by always naming the largest)" in text
+            "class of 93.3% is inferred (33% by always naming the largest)" in text
         ) != is_specified
     assert ("nothing new" in first) == is_specified
 
@@ -327,6 +327,6 @@ def test_an_attack_on_padded_rows_reports_the_rounds_of_its_fits(ratings, tmp_pa
             reached.setdefault(part, set()).add(round(fraction, 9))
     assert len(reached["Fitting all rows"]) >= 6
     assert len(reached["Making a release without some users"]) >= 6
-    last = {(count.since, count.total): count.done for _, _, count in reports if count is not None}
+    last = {(count.loop, count.total): count.done for _, _, count in reports if count is not None}
     for (_, total), done in last.items():
         assert total is None or done == pytest.approx(total)

@@ -133,7 +133,7 @@ def test_a_rate_that_is_not_above_its_baseline_stays_a_sentence_that_says_so():
 def test_rows_have_room_on_a_narrow_terminal():
     widths = [max(map(len, cells)) for cells in zip(*rows_of(TOLD["members"]()), strict=True)]
     assert sum(widths) + 6 <= 80
-    assert in_short(rate(0.5)) == "50.0% (48.7–51.3)"
+    assert in_short(rate(0.5)) == "50% (48.7–51.3)"
 
 
 def test_where_no_attack_guessed_no_rate_is_stated():

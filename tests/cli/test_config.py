@@ -7,9 +7,8 @@ import tomllib
 import pytest
 
 from error_assertions import raises
-from recveil.cli.entry import VERBS, known_options
+from recveil.cli.entry import VERBS, Verb, known_options
 from recveil.cli.settings_file import read_settings, settings_text
-from recveil.cli.verb import Verb
 from shared.cli_config import (
     put,
     run,  # noqa: F401 (fixtures)

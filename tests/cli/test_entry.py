@@ -3,7 +3,7 @@
 import pytest
 
 from recveil.cli import entry
-from recveil.cli.verb import Verb
+from recveil.cli.entry import Verb
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 

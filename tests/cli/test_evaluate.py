@@ -126,7 +126,7 @@ class TestHeadline:
         return headline(Evaluation(**fields | changes))
 
     def test_lists_are_compared_with_popularity(self):
-        assert "retains 50.0% of the gain above them (40.0% to 60.0%)" in self.headline()
+        assert "retains 50% of the gain above them (40% to 60%)" in self.headline()
         for value, high, words in ((-0.2, -0.1, "worse"), (-0.2, 0.1, "not significantly better")):
             share = Measured(value, -0.4, high, 99)
             text = self.headline(retained={"lists_gain": share})
@@ -136,7 +136,7 @@ class TestHeadline:
         share, wide = Measured(-0.037, -1.43, 0.62, 99), Measured(-0.001, -0.04, 0.02, 99)
         text = self.headline(retained={"ratings": share}, release_gain=wide)
         assert "not significantly better than averages" in text
-        assert "(-143.0% to 62.0%)" in text
+        assert "(-143% to 62%)" in text
         assert "-3.7%" not in text
         narrow = share._replace(low=-0.1, high=0.05)
         text = self.headline(retained={"ratings": narrow}, release_gain=wide)
@@ -154,6 +154,6 @@ class TestHeadline:
     def test_lists_that_cannot_be_evaluated_are_named(self):
         text = self.headline(ndcg=np.nan)
         assert text.startswith("Lists cannot be evaluated")
-        assert "The release retains 50.0% of the gain" in text
+        assert "The release retains 50% of the gain" in text
         few = self.headline(raw_lists=self.GAIN._replace(n_users=1))
         assert explain_unreliable("too-few-users", 1) in few

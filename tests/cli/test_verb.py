@@ -9,10 +9,9 @@ import typer
 from typer.testing import CliRunner
 
 from recveil.cli import main
-from recveil.cli.entry import VERBS, known_options
+from recveil.cli.entry import VERBS, Verb, known_options
 from recveil.cli.options import READING, RENAMED, OptionGroup, rename_options
 from recveil.cli.settings_file import read_settings
-from recveil.cli.verb import Verb
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.io.options import ReadingOptions

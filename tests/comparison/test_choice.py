@@ -99,7 +99,7 @@ def test_caveats_tell_what_else_is_given_away():
     row = made("simple", 5, "k-anonymity", 0.1, 0.92, lone_share=0.433, membership_auc=0.99)
     row = row._replace(published_share=0.63)
     told = " ".join(caveats_of(choose_setting([row._replace(membership_auc_low=0.98)], 0.5)))
-    published = "63% of all ratings are published exactly in the user's row; 43% because no other"
+    published = "63% of all ratings are published exactly in the user's row; 43.3% because no other"
     assert published in told
     assert "An adversary nearly always infers who is in the data (AUC 0.99" in told
     row = row._replace(published_share=0.0, lone_share=0.0)
@@ -537,7 +537,7 @@ class TestPassedOver:
 def test_lists_of_popular_items_are_no_sign_of_anything_kept():
     popular = made("simple", 10, "k-anonymity", 0.09, 0.92, raw_ranker="popularity")
     choice = choose_setting([popular], 0.1)
-    assert "lists retain 80% of raw, which popular items alone reach" in describe_answer(choice)
+    assert "lists retain 80.5% of raw, which popular items alone reach" in describe_answer(choice)
     assert "(which popular items alone reach)" in describe_advice(choice)
     told = " ".join(caveats_of(choice))
     assert "no lists were better than those of popular items alone" in told

@@ -140,4 +140,4 @@ class TestSaying:
 
 def test_of_likes_no_labels_are_spoken_of():
     expected = Expected(52_119, 12_000, 53_000, 60_000, 4.0, "co-rated", "like")
-    assert expected.sentence() == "about 52,119 likes (4.3 per like read), 53 kB, 4 seconds"
+    assert expected.sentence() == "about 52,119 likes (4.3 per like read), 53 kB, 4 s"

@@ -10,7 +10,8 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import Adversary, Interval
 from recveil.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
-from recveil.report.audit import charts as audit_charts
+from recveil.report.audit import page as audit_page
+from recveil.runtime.number_format import percent
 from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
 
 SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
@@ -57,14 +58,14 @@ CLAIMS = {"identical-rows": 0.1, "co-rated": 0.12}
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_no_interval_reaches_above_what_is_proven(audited, claim):
     page = replace(audited, published=with_rate(audited, claim, 0.12), figures=[]).to_html()
-    assert f"9.0% 7.0% – {CLAIMS[claim]:.1%}" in _text(page)
+    assert f"9% 7% – {percent(CLAIMS[claim])}" in _text(page)
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_the_chart_of_the_release_ends_at_what_is_proven_too(audited, monkeypatch, claim):
     drawn = []
-    monkeypatch.setattr(audit_charts, "draw_rates", lambda rows, _title: drawn.append(rows))
-    audit_charts.draw_release(with_rate(audited, claim, 0.12))
+    monkeypatch.setattr(audit_page, "draw_rates", lambda rows, _title: drawn.append(rows))
+    audit_page.draw_release(with_rate(audited, claim, 0.12))
     (found,) = (row for row in drawn[-1] if "user" in row["series"])
     assert found["high"] == CLAIMS[claim]
 
@@ -103,14 +104,18 @@ def test_numbers_are_those_of_the_audit(page, result):
     for attack in result["attacks"]:
         for name in ("reidentified", "success", "wrong_match", "no_match", "control"):
             rate, low, high = (attack[name][key] for key in ("rate", "low", "high"))
-            shown = f"{rate:.1%} {low:.1%} – {high:.1%}" if rate is not None else "not measured"
+            shown = (
+                f"{percent(rate)} {percent(low)} – {percent(high)}"
+                if rate is not None
+                else "not measured"
+            )
             assert shown in text
         assert attack["description"] in text
     for figure in result["figures"]:
         for point in figure["points"]:
             assert f"{point['series']} {_x(point)} {point['y']:.3f}" in text
     assert f" {result['theory'][0]['items']} " in text
-    release = "300 20 skipped 12.3% 10.1% – 14.6% 6.2% 3.0% – 9.5% 0.3% 31.4% – 0.93 – –"
+    release = "300 20 skipped 12.3% 10.1% – 14.6% 6.2% 3% – 9.5% 0.33% 31.4% – 0.93 – –"
     for found in (
         "users 300 ",
         "ratings 6,000 ",

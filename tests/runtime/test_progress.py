@@ -48,28 +48,26 @@ def test_what_takes_less_than_a_minute_is_silent_elsewhere(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_how_much_of_how_much(monkeypatch):
+def test_a_bar_reaches_the_end(monkeypatch):
     terminal = open_terminal(monkeypatch)
     assert list(track(iter([2_000, 3_000]), "Adding", 5_000, weigh=float)) == [2_000, 3_000]
     assert "Adding" in shown(terminal)
-    assert "5,000 of 5,000" in shown(terminal)
+    assert "100%" in shown(terminal)
 
 
 @pytest.mark.parametrize("columns", [80, 99, 100])
 def test_the_usual_width_has_room_for_it_too(monkeypatch, columns):
     terminal = open_terminal(monkeypatch, str(columns))
     assert list(track(iter([2_000, 3_000]), "Adding", 5_000, weigh=float)) == [2_000, 3_000]
-    assert "5,000 of 5,000" in shown(terminal)
     lines = [line for line in re.split(r"[\r\n]", shown(terminal)) if line.strip()]
     assert max(len(line) for line in lines) <= columns
-    assert any(line.startswith("Adding") and "100 %" in line for line in lines)
+    assert any(line.startswith("Adding") and "100%" in line for line in lines)
 
 
 def test_a_list_knows_its_length_and_loops_may_be_nested_in_one_bar(monkeypatch):
     terminal = open_terminal(monkeypatch)
     pairs = [(a, b) for a in track("ab", "Outer") for b in track([1, 2, 3], "Inner", share=1)]
     assert len(pairs) == 6
-    assert "2 of 2" in shown(terminal)
     assert all(line.count("%") <= 2 for line in shown(terminal).splitlines())
 
 
@@ -79,7 +77,7 @@ def test_parts_of_a_work_are_shown(monkeypatch):
         begin("Attacking")
         begin("Drawing")
     assert "Auditing: Drawing" in shown(terminal)
-    assert "100 %" in shown(terminal)
+    assert "100%" in shown(terminal)
 
 
 def test_busy_ends_with_the_work(monkeypatch):
@@ -87,7 +85,7 @@ def test_busy_ends_with_the_work(monkeypatch):
     with pytest.raises(ZeroDivisionError), busy("Dividing"):
         1 / 0  # noqa: B018
     assert "Dividing" in shown(terminal)
-    assert "100 %" not in shown(terminal)
+    assert "100%" not in shown(terminal)
 
 
 def test_forty_columns_hold_the_part_and_how_far_it_is(monkeypatch):
@@ -98,7 +96,7 @@ def test_forty_columns_hold_the_part_and_how_far_it_is(monkeypatch):
         time.sleep(0.15)
     lines = [line for line in re.split(r"[\r\n]", shown(terminal)) if line.strip()]
     assert max(len(line) for line in lines) <= 40
-    assert any(line.startswith("Drawing") and "50 %" in line for line in lines)
+    assert any(line.startswith("Drawing") and "50%" in line for line in lines)
 
 
 @pytest.mark.parametrize("kind", ["dumb", "unknown"])
@@ -108,7 +106,7 @@ def test_a_dumb_terminal_gets_lines(kind, monkeypatch, capsys):
     monkeypatch.setenv("TERM", kind)
     with busy("Reading"):
         time.sleep(0.15)
-    assert terminal.getvalue() == "Reading: less than a minute so far\n"
+    assert terminal.getvalue() == "Reading: 1 s so far\n"
 
 
 def test_no_colour_if_none_is_wanted(monkeypatch):
@@ -173,7 +171,7 @@ class TestOnATerminal:
 
     def test_one_bar_never_goes_back_and_ends_at_100(self, said):
         text = "".join(some for _, some in said[0])
-        percents = [int(number) for number in re.findall(r"(?<![\d.])(\d+) %(?! a )", text)]
+        percents = [int(number) for number in re.findall(r"(\d+)%", text)]
         assert percents == sorted(percents)
         assert percents[-1] == 100
         assert 100 not in percents[:-2]
@@ -210,13 +208,13 @@ class TestWithoutTerminal:
         for _ in track(range(4), "Comparing settings"):
             time.sleep(0.15)
         first, *_, last = capsys.readouterr().err.splitlines()
-        assert first.startswith("Comparing settings: less than a minute so far, nothing of 4")
-        assert last.startswith("Comparing settings: 3 of 4 in less than a minute, ")
+        assert first.startswith("Comparing settings: 1 s so far, nothing of 4")
+        assert last.startswith("Comparing settings: 3 of 4 in 1 s, ")
 
     def test_a_long_step_does_not_keep_it_silent(self, capsys):
         with busy("Reading"):
             time.sleep(0.35)
-        assert capsys.readouterr().err.splitlines() == ["Reading: less than a minute so far"] * 3
+        assert capsys.readouterr().err.splitlines() == ["Reading: 1 s so far"] * 3
 
     def test_parts_of_a_work_are_counted(self, capsys):
         with parts("Auditing", {"Attacking": 2, "Drawing": 2}) as begin:
@@ -226,14 +224,14 @@ class TestWithoutTerminal:
             begin("Drawing")
             time.sleep(0.15)
         told = capsys.readouterr().err
-        assert told.startswith("Auditing (Drawing): 50 % in less than a minute, ")
+        assert told.startswith("Auditing (Drawing): 50% in 1 s, ")
 
     def test_the_rest_of_unequal_parts_is_not_estimated_from_the_first(self, capsys):
         with parts("Auditing", {"Reading": 1, "Attacking": 29}) as begin:
             begin("Reading")
             begin("Attacking")
             time.sleep(0.15)
-        assert capsys.readouterr().err == "Auditing (Attacking): 3 % in less than a minute\n"
+        assert capsys.readouterr().err == "Auditing (Attacking): 3% in 1 s\n"
 
     def test_only_the_outermost_loop_speaks(self, capsys):
         for _ in track(range(2), "Outer"):

@@ -23,10 +23,10 @@ def test_lines_of_a_night_in_which_all_costs_are_right(clock):
         clock.now += 600
         told.append(whole.line())
     assert told == [
-        "Comparing settings (padded, k = 0): 0 % in 10 min",
-        "Comparing settings (padded, k = 1): 25 % in 20 min, about 20 min left",
-        "Comparing settings (padded, k = 2): 50 % in 30 min, about 10 min left",
-        "Comparing settings (padded, k = 3): 75 % in 40 min, less than a minute left",
+        "Comparing settings (padded, k = 0): 0% in 10 min",
+        "Comparing settings (padded, k = 1): 25% in 20 min, about 20 min left",
+        "Comparing settings (padded, k = 2): 50% in 30 min, about 10 min left",
+        "Comparing settings (padded, k = 3): 75% in 40 min, less than a minute left",
     ]
 
 

@@ -1,7 +1,6 @@
 """What the fast and the slow tests of `test_sum_queries.py` share."""
 
 from recveil.datasets import make_ratings
-from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.sum_queries import (
@@ -10,6 +9,7 @@ from recveil.methods.synthetic.sum_queries import (
     Public,
     measure,
 )
+from recveil.methods.synthetic.synthesizer import Budget
 from recveil.ratings import RatingScale
 
 STARS = RatingScale(1, 5, 1)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from recveil.datasets import make_ratings
 from recveil.methods import SparseRows
 from recveil.ratings import RatingScale
-from recveil.verification import clusters, verify
-from recveil.verification.clusters import DistinctRows
+from recveil.verification import equivalence_classes, verify
+from recveil.verification.equivalence_classes import DistinctRows
 
 ROWS = st.dictionaries(st.integers(0, 5), st.integers(1, 3), min_size=1)
 
@@ -92,7 +92,7 @@ def test_fewer_comparisons_prove_no_more(most, monkeypatch):
     rng = np.random.default_rng(1)
     rows = [dict(enumerate(row)) for row in rng.integers(1, 4, (60, 6)).tolist()]
     enough = fewest_clusters(rows)
-    monkeypatch.setattr(clusters, "MOST_COMPARISONS", most)
+    monkeypatch.setattr(equivalence_classes, "MOST_COMPARISONS", most)
     assert 3 <= fewest_clusters(rows) < enough
 
 

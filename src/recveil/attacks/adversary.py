@@ -52,7 +52,7 @@ class Adversary:
     outside_top : int
         They know only items outside this many most rated ones.
     activity_error : float or None
-        Relative error of the target's number of ratings (0.5 for ±50 %); None: unknown.
+        Relative error of the target's number of ratings (0.5 for ±50%); None: unknown.
     first_date_error : int or None
         Largest error of the date of the target's first rating in days, uniform; None: unknown.
     likes_only : bool
@@ -213,7 +213,7 @@ PRESETS = {
         right=6,
         date_error=14,
         name="paper",
-        description="The adversary who re-identified 99 % of the users in the Netflix Prize data: "
+        description="The adversary who re-identified 99% of the users in the Netflix Prize data: "
         "eight ratings with dates within 14 days, two of them wrong.",
     ),
     "film-buff": Adversary(

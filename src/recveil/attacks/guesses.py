@@ -210,7 +210,6 @@ def _eccentricity(top: float, second: float, sigma: float) -> float:
 
 @compiled()
 def _count_users(sizes: NDArray[Any], record: int) -> int:
-    """Return the number of users of a record."""
     return sizes[record] if sizes.size else 1
 
 
@@ -223,8 +222,6 @@ def _find_top(
     If several records share the highest score, it is also the second one, and the users of all of
     them count.
 
-    Examples
-    --------
     >>> _find_top(np.array([2.0, 3.0, 1.0]), np.array([0, 4, 7]), np.empty(0, np.int64))
     (3.0, 2.0, 4, 1)
     """
@@ -249,8 +246,6 @@ def _find_top(
 def _deviation(total: float, squares: float, n: int) -> float:
     """Return the population standard deviation; the rounding left of equal scores counts as 0.
 
-    Examples
-    --------
     >>> _deviation(4.0, 10.0, 2)  # of 1 and 3
     1.0
     """
@@ -283,8 +278,6 @@ def _sum_likelihoods(
 ) -> float:
     """Return the sum over users of exp((score - top) / σ), for scores up to the top one.
 
-    Examples
-    --------
     >>> scores, records = np.array([1.0, 3.0]), np.array([0, 1])
     >>> round(_sum_likelihoods(scores, records, np.array([5, 1]), 3.0, 2.0), 6)  # 5 / e + 1
     2.839397

@@ -9,12 +9,12 @@ from scipy import stats
 
 from recveil.runtime.errors import RecveilError
 
-# Fewest members and non-members for membership inference: of fewer, 5 % is not one user.
+# Fewest members and non-members for membership inference: of fewer, 5% is not one user.
 FEWEST = 20
 
 
 class Interval(NamedTuple):
-    """A share with its 95 % (or other) confidence interval.
+    """A share with its 95% (or other) confidence interval.
 
     Attributes
     ----------

@@ -250,10 +250,6 @@ def audit(
         read if the file has them, and otherwise those with the usual names. `duplicates` applies
         to all files.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     RecveilError

@@ -218,10 +218,10 @@ def draw_figures(
             outcomes["blurred pools"],
         ),
         _rates("10", f"Errors: {about}, and items never {chose}", outcomes["wrong items"]),
-        _bits("11", f"Remaining uncertainty in bits, {about}", outcomes["blurred pools"]),
+        _bits("11", f"Remaining uncertainty in bits, {exact}, no dates", outcomes["pools"]),
         _rates(
             "12",
-            f"Auxiliary information: the number of items that a user {chose}, within 50 %",
+            f"Auxiliary information: the number of items that a user {chose}, within 50%",
             outcomes["activity"],
         ),
     ]
@@ -258,7 +258,7 @@ def _families(ratings: Ratings) -> dict[str, _Family]:
         wrong = {"wrong value": blurred, **wrong}
     activity = {
         "unknown": blurred,
-        "known within 50 %": replace(blurred, activity_error=0.5),
+        "known within 50%": replace(blurred, activity_error=0.5),
     }
     return {
         "dates": _Family(exact, RIGHT_OF_KNOWN),

@@ -92,7 +92,6 @@ def open_release(
 def _read_second(
     ratings: Ratings, table: AttackTarget, other: str | PathLike[str]
 ) -> OpenedRelease:
-    """Read another release of the same users."""
     folder = Path(other).resolve()
     manifest = known_manifest(folder)
     if not manifest.contains_users:

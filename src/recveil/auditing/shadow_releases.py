@@ -110,7 +110,6 @@ def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer
 
 
 def _of_half(manifest: Manifest, n_users: int) -> Manifest:
-    """Keep the number of synthetic users per user."""
     half = n_users // 2
     if manifest.layout == "model":
         return of_model(manifest, half)

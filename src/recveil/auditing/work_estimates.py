@@ -130,8 +130,6 @@ def of_synthetic(ratings: Ratings) -> dict[str, float]:
 def _typical_size(support: NDArray[np.int64]) -> float:
     """Return the mean number of records with the item of a value.
 
-    Examples
-    --------
     >>> _typical_size(np.array([3, 1]))
     2.5
     """

@@ -74,7 +74,7 @@ def anonymize(
         bool,
         typer.Option(
             "--allow-sparse-coverage",
-            help="Allow a release that keeps fewer than 10 items, or fewer than 3 ratings for 90 % "
+            help="Allow a release that keeps fewer than 10 items, or fewer than 3 ratings for 90% "
             "of the users.",
         ),
     ] = False,

@@ -11,7 +11,7 @@ from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.comparison import Comparison
-    from recveil.comparison.estimate import Estimate
+    from recveil.comparison.settings import Estimate
     from recveil.io.options import ReadingOptions
 
 _LIMITS = "Question"

@@ -9,7 +9,8 @@ from typing import NoReturn
 
 from recveil.runtime.child_process import hold_on
 from recveil.runtime.errors import lacks_files, too_few_files
-from recveil.runtime.memory import address_space, data_size, in_words, lacks_memory, not_enough
+from recveil.runtime.memory import address_space, data_size, lacks_memory, not_enough
+from recveil.runtime.number_format import format_bytes
 
 # Address space of the smallest verbs, in bytes; the others need up to 1.1 GB. With less, libraries
 # abort or hang while they load.
@@ -74,8 +75,8 @@ def _fail_to_start(limit: int | None, least: int, what: str) -> None:
     """Exit with a message if the limit is too low to load libraries."""
     if limit is not None and limit < least:
         _report(
-            f"not enough memory: this process may use {in_words(limit)} of {what}, and needs "
-            f"{in_words(least)} to start; raise that limit"
+            f"not enough memory: this process may use {format_bytes(limit)} of {what}, and needs "
+            f"{format_bytes(least)} to start; raise that limit"
         )
         sys.exit(2)
 

@@ -467,7 +467,6 @@ def declare_method_options() -> Declared:
 
 
 def _declare(of_methods: list[tuple[Method, Option]]) -> tuple[Any, Any]:
-    """Return the annotation and the default of an option of one or several methods."""
     _, option = of_methods[0]
     choices = [*dict.fromkeys(choice for _, other in of_methods for choice in other.choices)]
     help = [option.help] + [f"for {method.name}, {other.help}" for method, other in of_methods[1:]]
@@ -552,7 +551,7 @@ ActivityError = Annotated[
     float | None,
     typer.Option(
         rich_help_panel=_ADVERSARY,
-        help="The number of the target's ratings is known up to this relative error (0.5: 50 %).",
+        help="The number of the target's ratings is known up to this relative error (0.5: 50%).",
     ),
 ]
 

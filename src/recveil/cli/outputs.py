@@ -155,7 +155,6 @@ def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[
 
 
 def _file_at(source: object) -> Path | None:
-    """Return the local file of a path or an address."""
     if isinstance(source, str) and "://" in source:
         from recveil.io import file_at
 

@@ -117,7 +117,6 @@ def _counts_unnamed(verb: str, parameter: str) -> bool:
 
 
 def _declared(info: OptionInfo) -> list[str]:
-    """Return the declared spellings of an option."""
     first = [info.default] if isinstance(info.default, str) else []
     return [name for name in (*first, *(info.param_decls or ())) if name.startswith("-")]
 
@@ -158,8 +157,6 @@ def as_toml(value: Any) -> str:
 def _text(text: str) -> str:
     r"""Format a text as TOML.
 
-    Examples
-    --------
     >>> print(_text('a "b" \\ \x1b'))
     "a \"b\" \\ \u001b"
     """

@@ -1,13 +1,14 @@
-"""The base class of all groupings, and kernels that several of them use."""
+"""The base class of all groupings, kernels that several of them use, and measures of a grouping."""
 
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from recveil.runtime.compiled import compiled
@@ -187,3 +188,189 @@ def lowest(values: NDArray[Any], k: int) -> NDArray[Any]:
             at -= 1
         places[at] = i
     return places
+
+
+class GroupSizes(NamedTuple):
+    """How large groups are.
+
+    Attributes
+    ----------
+    smallest, largest : int
+        Numbers of rows.
+    mean : float
+        Rows a group.
+    counts : dict of int to int
+        How many groups there are of each size, in ascending order of the size.
+    """
+
+    smallest: int
+    largest: int
+    mean: float
+    counts: dict[int, int]
+
+
+def armse(X: ArrayLike, labels: ArrayLike) -> float:
+    """Return the mean over groups of the RMS distance of the members to their centroid.
+
+    Source: Chen 2012 (thesis), section 4.2.1. Every group counts the same, whatever its size.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n, d)
+    labels : array-like, shape (n,)
+        The group of each row: numbers or anything else that can be sorted.
+
+    Returns
+    -------
+    float
+        In the unit of X; 0 if all members of each group are equal. Summed in float64.
+
+    Raises
+    ------
+    RecveilError
+        If there is not one label a row.
+    ValueError
+        If X is not a finite matrix of numbers.
+
+    Examples
+    --------
+    The first group has the centroid 1 and an RMS distance of 1, the second has 0.
+
+    >>> armse([[0.0], [2.0], [9.0], [9.0]], [0, 0, 1, 1])
+    0.5
+    """
+    errors, sizes = _squared_errors(X, labels)
+    return float(np.sqrt(errors / sizes).mean())
+
+
+def sse(X: ArrayLike, labels: ArrayLike) -> float:
+    """Return the sum of the squared distances of all rows to their group's centroid.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n, d)
+    labels : array-like, shape (n,)
+        The group of each row: numbers or anything else that can be sorted.
+
+    Returns
+    -------
+    float
+        In the squared unit of X. Summed in float64.
+
+    Raises
+    ------
+    RecveilError
+        If there is not one label a row.
+    ValueError
+        If X is not a finite matrix of numbers.
+
+    Examples
+    --------
+    >>> sse([[0.0], [2.0], [9.0], [9.0]], [0, 0, 1, 1])
+    2.0
+    """
+    errors, _ = _squared_errors(X, labels)
+    return float(errors.sum())
+
+
+def sse_ratio(X: ArrayLike, labels: ArrayLike) -> float:
+    """Return SSE / SST, the share of the sum of squares that is within groups.
+
+    This is what microaggregation calls the loss of information. SST is the SSE of all rows as one
+    group.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n, d)
+    labels : array-like, shape (n,)
+        The group of each row: numbers or anything else that can be sorted.
+
+    Returns
+    -------
+    float
+        0 if the members of each group are equal, also if all rows are; 1 if all centroids are.
+
+    Raises
+    ------
+    RecveilError
+        If there is not one label a row.
+    ValueError
+        If X is not a finite matrix of numbers.
+
+    Examples
+    --------
+    All four have the centroid 5, so that SST is 25 + 9 + 16 + 16 = 66.
+
+    >>> sse_ratio([[0.0], [2.0], [9.0], [9.0]], [0, 0, 1, 1]) == 2 / 66
+    True
+    """
+    within = sse(X, labels)
+    total = sse(X, np.zeros(len(np.asarray(labels)), dtype=np.int64))
+    # Rounding may leave a little more within the groups than there is in all.
+    return min(within / total, 1.0) if total > 0 else 0.0
+
+
+def group_sizes(labels: ArrayLike) -> GroupSizes:
+    """Return the smallest, largest and mean size of the groups, and how many have each size.
+
+    Parameters
+    ----------
+    labels : array-like, shape (n,)
+        The group of each row: numbers or anything else that can be sorted.
+
+    Raises
+    ------
+    RecveilError
+        If there is no label, or if labels are not one-dimensional.
+
+    Examples
+    --------
+    >>> group_sizes([0, 0, 1, 1, 2, 2, 2])
+    GroupSizes(smallest=2, largest=3, mean=2.3333333333333335, counts={2: 2, 3: 1})
+    """
+    groups = np.asarray(labels)
+    if groups.ndim != 1 or groups.size == 0:
+        raise RecveilError(
+            f"labels: expected one for each row, at least one, got shape {groups.shape}",
+            code="argument.shape",
+        )
+    sizes = np.unique(groups, return_counts=True)[1]
+    size, count = np.unique(sizes, return_counts=True)
+    counts = dict(zip(size.tolist(), count.tolist(), strict=True))
+    return GroupSizes(int(size[0]), int(size[-1]), groups.size / sizes.size, counts)
+
+
+def _squared_errors(
+    X: ArrayLike, labels: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return each group's sum of squared distances to its centroid, and its size."""
+    rows: NDArray[Any] = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+    groups = np.asarray(labels)
+    if groups.shape != (len(rows),):
+        raise RecveilError(
+            f"labels: expected one for each of the "
+            f"{describe_count(len(rows), 'row')} of X, got an array of shape {groups.shape}",
+            code="argument.shape",
+        )
+    _, first, group, sizes = np.unique(
+        groups, return_index=True, return_inverse=True, return_counts=True
+    )
+    return _sum_squared_errors(rows, group, first, sizes), sizes
+
+
+@compiled()
+def _sum_squared_errors(
+    X: NDArray[Any], group: NDArray[Any], first: NDArray[Any], sizes: NDArray[Any]
+) -> NDArray[Any]:
+    """Add up per group; everything is measured from its first row, so that equal rows give 0."""
+    offset = np.zeros((len(sizes), X.shape[1]))  # of the centroid from the first row
+    for i in range(len(X)):
+        g = group[i]
+        for j in range(X.shape[1]):
+            offset[g, j] += (np.float64(X[i, j]) - X[first[g], j]) / sizes[g]
+    errors = np.zeros(len(sizes))
+    for i in range(len(X)):
+        g = group[i]
+        for j in range(X.shape[1]):
+            errors[g] += (np.float64(X[i, j]) - X[first[g], j] - offset[g, j]) ** 2
+    return errors

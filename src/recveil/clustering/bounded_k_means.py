@@ -347,7 +347,6 @@ class PredictiveGrouping(Grouping):
 
 
 def _bins(X: NDArray[np.float32], centres: NDArray[np.float32], min_size: int) -> NDArray[np.int64]:
-    """Give each row the number of its nearest centre among those that get `min_size` rows."""
     bins, _ = nearest_centre(X, centres)
     sizes = np.bincount(bins, minlength=len(centres))
     remaining = np.arange(len(centres))

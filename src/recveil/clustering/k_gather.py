@@ -112,8 +112,6 @@ def _chain(centres: NDArray[Any]) -> NDArray[np.intp]:
 def _cuts(sizes: NDArray[np.intp], most: int) -> list[int]:
     """Return where to cut the chain: after as many cells as fit into a leaf, or one that does not.
 
-    Examples
-    --------
     >>> _cuts(np.array([2, 1, 1, 9, 2, 3]), 4)
     [4, 13, 15]
     """
@@ -491,13 +489,6 @@ class KGather(Grouping):
         exchanges. 0 takes improvements only.
     random_state : int, RandomState, Generator or None
         Draws neighbourhoods and noise. The same seed gives the same groups.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
 
     Examples
     --------

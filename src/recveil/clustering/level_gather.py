@@ -278,13 +278,6 @@ class LevelGather(LevelGrouping):
     random_state : int, RandomState, Generator or None
         Draws the bisections. The same seed gives the same groups.
 
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
-
     Examples
     --------
     >>> X = [[0.0], [9.0], [1.0], [10.0], [5.0], [9.5], [8.8]]

@@ -38,13 +38,6 @@ class KMember(Grouping):
     random_state : int, RandomState, Generator or None
         Draws the first seed and the order of those left over. The same seed gives the same groups.
 
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
-
     Examples
     --------
     >>> X = [[0.0], [9.0], [1.0], [10.0], [2.0]]
@@ -128,13 +121,6 @@ class MDAV(Grouping):
         The k of k-anonymity: the least number of rows in a group.
     random_state : int, RandomState, Generator or None
         Not used, as nothing is drawn; here because every grouping takes one.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
 
     Examples
     --------

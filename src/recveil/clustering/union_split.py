@@ -45,13 +45,6 @@ class UnionSplit(Grouping):
     random_state : int, RandomState, Generator or None
         Not used, as nothing is drawn; here because every grouping takes one.
 
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
-
     Examples
     --------
     >>> X = [[0.0], [9.0], [1.0], [10.0], [2.0]]

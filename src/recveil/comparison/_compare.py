@@ -26,10 +26,16 @@ from recveil.comparison.choice import (
     choose_setting,
     usual_axis,
 )
-from recveil.comparison.estimate import Estimate, estimate_settings
 from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import Purpose, to_row
-from recveil.comparison.settings import check_ks, kind_of, list_settings, reject_unknown
+from recveil.comparison.settings import (
+    Estimate,
+    check_ks,
+    estimate_settings,
+    kind_of,
+    list_settings,
+    reject_unknown,
+)
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.nominal import liked_values
 from recveil.evaluation.split import Split, split_ratings
@@ -120,10 +126,6 @@ def compare(
     **reading
         Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or positions of
         columns.
-
-    Returns
-    -------
-    Comparison
 
     Raises
     ------

@@ -80,7 +80,7 @@ class VerifiedK(NamedTuple):
 
 
 class Rate(TypedDict):
-    """A rate with its 95 % interval, in an evaluation's JSON; None if it was not measured."""
+    """A rate with its 95% interval, in an evaluation's JSON; None if it was not measured."""
 
     rate: float | None
     low: float | None

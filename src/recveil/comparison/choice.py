@@ -27,7 +27,7 @@ class Axis(NamedTuple):
     name : str
         Its name for `compare` and ``--risk``.
     value : str
-        The measure of the risk. The ends of its 95 % interval, its adversary and its baseline are
+        The measure of the risk. The ends of its 95% interval, its adversary and its baseline are
         the measures of the same name with ``_low``, ``_high``, ``_by`` and ``_baseline``.
     label : str
         What is counted, as in "at most 10% of users re-identified".
@@ -352,7 +352,7 @@ def choose_setting(
     ----------
     rows : iterable of Row
     max_risk : float, optional
-        Limit of the upper end of the measured risk's 95 % interval, or of its proven bound.
+        Limit of the upper end of the measured risk's 95% interval, or of its proven bound.
     min_k : int, optional
         Minimum number of users on each row. A shared set of items is not enough.
     utility : {"both", "ratings", "lists"}

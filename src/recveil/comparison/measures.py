@@ -174,9 +174,9 @@ def _figure(
     panel: Panel | None = None,
     key: str = "value",
 ) -> tuple[Measure, ...]:
-    """Return the measures of a figure and of the ends of its 95 % interval."""
-    low = f"The lower end of the 95 % interval of {name}"
-    high = f"The upper end of the 95 % interval of {name}"
+    """Return the measures of a figure and of the ends of its 95% interval."""
+    low = f"The lower end of the 95% interval of {name}"
+    high = f"The upper end of the 95% interval of {name}"
     return (
         Measure(name, description, float, _key(take, key), form, better, panel),
         Measure(f"{name}_low", low, float, _key(take, "low"), form),
@@ -206,7 +206,7 @@ def _auc(
     return _figure(name, description, take, ".2f", "down", panel, "rate")
 
 
-# TPR of a random guess at 5 % FPR.
+# TPR of a random guess at 5% FPR.
 _RANDOM_TPR = 0.05
 
 
@@ -223,8 +223,6 @@ def _disclosure(cell: Cell, name: str) -> Any:
 def _highest(figures: Iterable[Mapping[str, Any]]) -> Figure:
     """Return the figure with the highest rate; None if none was measured.
 
-    Examples
-    --------
     >>> _highest([{"by": "a", "rate": 0.1}, {"by": "b", "rate": 0.4}, {"by": "c", "rate": None}])
     {'by': 'b', 'rate': 0.4}
     >>> _highest([])
@@ -260,9 +258,9 @@ def _class_reidentified(cell: Cell) -> Figure:
 
 
 def _membership(cell: Cell) -> Figure:
-    """Return the best TPR at 5 % FPR, which need not be that of the best AUC.
+    """Return the best TPR at 5% FPR, which need not be that of the best AUC.
 
-    Omitted with too few users: 5 % of fewer than 20 nonmembers is less than one.
+    Omitted with too few users: 5% of fewer than 20 nonmembers is less than one.
     """
     by_known = _disclosure(cell, "membership") or {}
     return _highest(
@@ -479,13 +477,13 @@ _PRIVACY = (
     ),
     *_risk(
         "membership_tpr",
-        "Membership inference: the TPR at 5 % FPR of the strongest adversary",
+        "Membership inference: the TPR at 5% FPR of the strongest adversary",
         _membership,
         "The same by a random guess",
     ),
     *_risk(
         "shadow_tpr",
-        "Membership inference with shadow releases of halves of the users: the TPR at 5 % FPR",
+        "Membership inference with shadow releases of halves of the users: the TPR at 5% FPR",
         _shadow_tpr,
         "The same by a random guess",
     ),
@@ -507,7 +505,7 @@ _PRIVACY = (
         "Who rated what: the share of the best row's other items that the target rated, by the "
         "adversary with the highest share; or, where rows have all items, the share of the pairs "
         "of a row and an item that a user of the row rated which a fit of all rows marks, with "
-        "95 % precision. The higher of both",
+        "95% precision. The higher of both",
         _links,
         "The same by popularity alone",
     ),

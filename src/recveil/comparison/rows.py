@@ -122,7 +122,7 @@ class Row:
         return self.lists_gain_retained is None and self.raw_ranker == POPULARITY
 
     def is_unbeaten(self, utility: Utility) -> bool:
-        """Return whether the raw data do not beat a baseline by more than their 95 % interval.
+        """Return whether the raw data do not beat a baseline by more than their 95% interval.
 
         The baseline is popularity for lists, and averages for ratings. The retained share of the
         gain above popularity has no interval where the gain itself may be 0.
@@ -146,7 +146,6 @@ class Row:
         return {name: vars(self).get(name) for name in self._fields}
 
     def _replace(self, **changes: Any) -> Self:
-        """Return a row with other values."""
         return type(self)(**(self._asdict() | changes))
 
     def _facts(self) -> dict[str, object]:
@@ -179,7 +178,7 @@ class Share(NamedTuple):
         If its interval is too wide to report it, it is never as good as raw: a value measured above
         raw is replaced by the lower end of its interval.
     low, high : float or None
-        Its 95 % interval over the evaluated users; None if there is none.
+        Its 95% interval over the evaluated users; None if there is none.
     is_reliable : bool
         Whether its interval, before it is cut off at raw, is narrow enough to report it; see
         `recveil.evaluation.is_share_reliable`.

@@ -67,7 +67,7 @@ def make_ratings(
     Examples
     --------
     >>> make_ratings(n_users=10, n_items=20, n_ratings=50, seed=1)
-    Ratings(10 users × 20 items, 50 ratings, 25 % filled, scale 1:5:1, with times)
+    Ratings(10 users × 20 items, 50 ratings, 25% filled, scale 1:5:1, with times)
     """
     _check_sizes(n_users, n_items, n_ratings)
     if seed < 0:
@@ -242,7 +242,7 @@ def generate(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     generate(Path(folder, "ratings.csv"), users=10, items=20, ratings=50)
-    Ratings(10 users × 20 items, 50 ratings, 25 % filled, scale 1:5:1, with times)
+    Ratings(10 users × 20 items, 50 ratings, 25% filled, scale 1:5:1, with times)
     """
     resolve_target(output, format)
     reject_replacing(output, force=force)

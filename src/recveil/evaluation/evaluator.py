@@ -189,10 +189,6 @@ class Evaluator(_SplitEvaluator):
             Makes such releases for membership inference. By default, one is made from the public
             settings of the release, if they name a method of `PredictiveAnonymizer` or `KCoRater`.
 
-        Returns
-        -------
-        Evaluation
-
         Raises
         ------
         RecveilError

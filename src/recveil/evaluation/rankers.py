@@ -147,7 +147,6 @@ def _largest_first(products: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _products(matrix: sparse.csr_array) -> Numbers:
-    """Return ``matrixᵀ matrix`` as a dense array."""
     n_rows, n = matrix.shape
     if matrix.nnz <= _SPARSE * n_rows * n:
         return np.asarray((matrix.T @ matrix).toarray(), np.float64)
@@ -373,8 +372,6 @@ def serve_ease(learnt: Spectrum, user_rows: UserRows, strength: float) -> Number
 def _spread_alike(scores: Numbers) -> Numbers:
     """Scale each user's scores to a standard deviation of 1; 0 if they differ by rounding only.
 
-    Examples
-    --------
     >>> _spread_alike(np.array([[3.0, 5.0], [0.5, 0.5 + 1e-15]]))
     array([[3., 5.],
            [0., 0.]])
@@ -413,8 +410,8 @@ class EaseOnLikely(Ranker):
     users of a row were chosen in advance, since a full table does not distinguish good lists from
     bad ones (see `Ranker`): by the nDCG@10 of padded releases with k = 5, 10, 20 and 50 of folds
     u1, u2, u4 and u5 of MovieLens 100K, of ml-latest-small and of FilmTrust. On fold u3, which was
-    held out, it keeps 75 % of the best lists on the raw ratings with k = 5, EASE on values 51 %;
-    with k = 10, 20 and 50 it is 62, 50 and 39 % against 50, 45 and 36 %.
+    held out, it keeps 75% of the best lists on the raw ratings with k = 5, EASE on values 51%;
+    with k = 10, 20 and 50 it is 62, 50 and 39% against 50, 45 and 36%.
 
     Examples
     --------

@@ -531,7 +531,6 @@ def _on_items(
 def _spread(
     scores: NDArray[np.float64], compared: NDArray[np.int64], n_items: int
 ) -> NDArray[np.float64]:
-    """Return the scores of all items: 0 for those that were not compared."""
     everything = np.zeros((len(scores), n_items))
     everything[:, compared] = scores
     return everything

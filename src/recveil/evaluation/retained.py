@@ -20,7 +20,7 @@ _NOISE = 1e-9
 
 
 class Measured(NamedTuple):
-    """A figure with its 95 % interval over users.
+    """A figure with its 95% interval over users.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ def lists_gain_retained(raw: Served, release: Served, *, best: bool = False) -> 
 def gain_interval(
     raw: Served, release: Served, *, best: bool = False, seed: int = 0, draws: int = 1_000
 ) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of `gain_retained` over users.
+    """Return the 95% bootstrap interval of `gain_retained` over users.
 
     Users are resampled with replacement; each draw takes the errors of the raw data, the release
     and the averages for the same users, since these are correlated.
@@ -372,7 +372,7 @@ def lists_interval(
     draws: int = 1_000,
     above_popularity: bool = False,
 ) -> tuple[float, float]:
-    """Return the 95 % interval of `lists_retained`, with the parameters of `gain_interval`.
+    """Return the 95% interval of `lists_retained`, with the parameters of `gain_interval`.
 
     With `above_popularity`, it is that of `lists_gain_retained`.
     """

@@ -513,8 +513,6 @@ def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
 
     Of fewer sets than parts, every row is one of its own.
 
-    Examples
-    --------
     >>> items = np.array([3, 3, 4, 5, 6, 7], np.int32)
     >>> _alike(UserRows(np.arange(7), items, np.arange(6.0)))
     (array([0, 0, 1, 2, 3, 4]), 5)
@@ -556,7 +554,6 @@ def _draw_ratings(
 
 
 def _digests(rows: UserRows) -> list[bytes]:
-    """Return 16 bytes for each row that depend on its items and values."""
     items, values = np.ascontiguousarray(rows.indices), np.ascontiguousarray(rows.values)
     result = []
     for row in range(rows.n_users):

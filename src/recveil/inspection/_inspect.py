@@ -46,10 +46,6 @@ def inspect(
         Passed to `understand`: format, scale, duplicates, drop_off_scale, names or places of
         columns, and how a text is written.
 
-    Returns
-    -------
-    Inspection
-
     Raises
     ------
     RecveilError

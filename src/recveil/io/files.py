@@ -377,8 +377,6 @@ class _Squeeze:
 def _count_lines(piece: bytes) -> int:
     r"""Count line ends: \n, \r and \r\n.
 
-    Examples
-    --------
     >>> _count_lines(b"1\n2\r3\r\n4")
     3
     """

@@ -260,10 +260,6 @@ def understand(
     user_files : iterable of (str, path)
         Files that may help to distinguish users from items: ("levels", path) or ("trust", path).
 
-    Returns
-    -------
-    Reading
-
     Raises
     ------
     UnknownOrderError
@@ -458,7 +454,7 @@ def read(
     ...     path = Path(folder, "ratings.dat")
     ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
     ...     read(path)
-    Ratings(1 user × 2 items, 2 ratings, 100 % filled, scale 3:5:2, with times)
+    Ratings(1 user × 2 items, 2 ratings, 100% filled, scale 3:5:2, with times)
     """
     reject_unknown_keywords("read", reading, "k", "user_files", "times")
     found = _understand(source, times=times, **reading)

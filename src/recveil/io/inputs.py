@@ -130,7 +130,6 @@ def path_of(source: str | PathLike[str]) -> Path:
 
 
 def _database_file(address: Address) -> Path:
-    """Return the path of a file database."""
     path = Path(address.place)
     if is_device(path):  # may block forever, and databases need random access
         raise RecveilError(
@@ -213,8 +212,6 @@ def would_be_read(output: Path, path: Path) -> bool:
 def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
     """Return whether the parts of a path match those of a pattern, of which ** matches any number.
 
-    Examples
-    --------
     >>> _matches(["a", "b", "0.csv"], ["**", "*.csv"]), _matches(["a", "0.csv"], ["*.csv"])
     (True, False)
     """

@@ -354,7 +354,6 @@ def _with_keys(source: Source, part: Part, keys: Mapping[str, str], time: str | 
 
 
 def _constant(value: str | None, n_rows: int, what: str) -> pa.Array:
-    """Return a column of text with the same value in each row."""
     reject_beyond_limit(what, (len((value or "").encode()) + _A_ROW) * n_rows)
     return pa.repeat(pa.scalar(value, pa.string()), n_rows)
 

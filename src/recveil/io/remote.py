@@ -20,7 +20,7 @@ from recveil.io.databases.address import unquoted
 from recveil.io.part_files import is_ignored
 from recveil.io.pipes import temporary_folder
 from recveil.runtime.errors import MachineError, RecveilError, shortened
-from recveil.runtime.memory import in_words
+from recveil.runtime.number_format import format_bytes
 
 SERVICES = {"s3": "S3", "gs": "Google Cloud Storage"}
 _PIECE = 1 << 20
@@ -134,9 +134,9 @@ def _require_room(name: str, sizes: list[int], folder: Path) -> None:
     room = shutil.disk_usage(folder).free
     if sum(sizes) > room:
         raise MachineError(
-            f"{name}: its {in_words(sum(sizes))} are copied while they are read, but "
-            f"{shortened(str(folder.parent.parent), 60)} has room for {in_words(room)}; make room, "
-            f"or name another folder with TMPDIR",
+            f"{name}: its {format_bytes(sum(sizes))} are copied while they are read, but "
+            f"{shortened(str(folder.parent.parent), 60)} has room for {format_bytes(room)}; make "
+            f"room, or name another folder with TMPDIR",
             code="machine.disk",
         )
 

@@ -155,7 +155,6 @@ def _any(values: pa.Array, pattern: str) -> bool:
 
 
 def _first(column: pa.ChunkedArray, pattern: str) -> int:
-    """Return the first row whose value matches."""
     row = 0
     for chunk in column.chunks:
         fits = pc.match_substring_regex(chunk.dictionary, pattern).to_pylist()
@@ -300,7 +299,6 @@ def _reject_word_as_name(where: str, source: Source, scale: RatingScale | None) 
 
 
 def _read_files(path: Path, format: str | None, selection: Selection, layout: Layout) -> Source:
-    """Read a table from one or several files."""
     parts = parts_of(path)
     if layout.wide:
         source = _read_wide(path, format, selection.given, layout, parts)
@@ -317,7 +315,6 @@ def _read_files(path: Path, format: str | None, selection: Selection, layout: La
 def _read_server(
     address: Address, format: str | None, selection: Selection, layout: Layout
 ) -> Source:
-    """Read a table from a database server."""
     given = {"format": format, "delimiter": layout.delimiter, "wide": layout.wide or None}
     given |= {"sheet": layout.sheet}
     for name, value in given.items():
@@ -356,7 +353,6 @@ def _search_times(path: Path, found: Recognized, selection: Selection) -> tuple[
 def _read_parts(
     path: Path, parts: list[Part], format: str | None, selection: Selection, layout: Layout
 ) -> Source:
-    """Read all parts in the way of the first."""
     # Times may look like numbers in some parts only.
     selection = replace(selection, time_is_text=True)
     time = time_key(parts) if selection.times else None
@@ -406,7 +402,6 @@ def _read_wide(
     *,
     is_published: bool = False,
 ) -> Source:
-    """Read a wide matrix."""
     if named := [role for role in ("item", "rating", "time") if given.get(role) is not None]:
         raise RecveilError(
             f"{named[0]} (--{named[0]}): given for a wide table, whose columns are the items; "

@@ -12,7 +12,7 @@ from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random
+from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random, with_private
 from recveil.methods.earlier_releases import Earlier, find_earlier, others
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
@@ -187,7 +187,6 @@ def _guarantees() -> str:
 
 
 def _is_default(name: str, value: Any) -> bool:
-    """Return whether a value is the default of an option of some method."""
     options = (known.option(name) for known in all_methods())
     return any(
         option is not None and type(option.default) is type(value) and option.default == value
@@ -388,7 +387,7 @@ def anonymize(
         Fixes every random choice; drawn from the system by default.
     allow_sparse_coverage : bool
         Allow a release that is nearly empty: with fewer than 10 of at least 20 items, or with fewer
-        than 3 ratings for 90 % of the users. With epsilon it is always made, since the queries are
+        than 3 ratings for 90% of the users. With epsilon it is always made, since the queries are
         spent by then.
     hide_items : bool
         Publish a pseudonym instead of each item's id, in random order; only the private folder has
@@ -458,6 +457,7 @@ def anonymize(
         summary = summarize(release, ready.ratings)
         if not allow_sparse_coverage:
             _reject_nearly_empty(summary)
+        release = with_private(release, coverage=summary.coverage)
         if output is None:
             return release
         with naming_cost(release.published.claim):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from recveil.io.pipes import require_path
 from recveil.methods.base import check_seed, seed_or_random
 from recveil.methods.registry import sampler_of
-from recveil.methods.synthetic.options import MAX_USERS
+from recveil.methods.synthetic.options import require_n_users
 from recveil.publish.folder import check_form, write_synthetic
 from recveil.publish.size_estimate import FEWER_USERS, expect_synthetic, reject_beyond_disk
 from recveil.publish.staging import check_target
@@ -19,7 +19,7 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import read_model
 from recveil.release.records import fresh_prefix
 from recveil.release.sides import FileFormat, Published
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts
 from recveil.verification import Verification, verify
 
@@ -69,7 +69,7 @@ def sample(
     require_path("a release folder", release=release)
     require_path("a release", is_output=True, output=output)
     check_seed(seed)
-    _check_users(n_users)
+    require_n_users(n_users)
     check_form("users", file_format)
     folder = Path(release).resolve()
     manifest = known_manifest(folder)
@@ -133,12 +133,3 @@ def _reject_beyond_disk(
     each = float(np.mean(activity))
     size = expect_synthetic(items, manifest.scale, n_users, each, n_users * each, file_format, step)
     reject_beyond_disk(size, output.absolute().parent, FEWER_USERS)
-
-
-def _check_users(n_users: Any) -> None:
-    if type(n_users) is not int or not 1 <= n_users <= MAX_USERS:
-        raise RecveilError(
-            f"n_users (--n-users) is {quoted(n_users)}; expected a number of users from 1 to "
-            f"{MAX_USERS:,}",
-            code="option.value",
-        )

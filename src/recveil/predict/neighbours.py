@@ -526,7 +526,6 @@ def _rank(codes: NDArray[Any], cell_space: _Board) -> int:
 def _ask_raters(
     weighing: Weighing, answers: Answers, first: int, end: int, n_neighbours: int
 ) -> None:
-    """Answer for the runs from `first` to before `end`."""
     n_users, n_items = weighing.indptr.size - 1, weighing.starts.size - 1
     space, cell_space = new_workspace(n_users), _new_cell_workspace(n_users, n_items, n_neighbours)
     for run in range(first, end):
@@ -599,7 +598,6 @@ def _search(weighing: Weighing, item: int, space: Desk, cell_space: _Board) -> N
 
 @compiled()
 def _ask_listed(weighing: Weighing, answers: Answers, listed: Links, first: int, end: int) -> None:
-    """Answer for the runs from `first` to before `end`."""
     cell_space = _new_cell_workspace(0, weighing.starts.size - 1, 0)
     for run in range(first, end):
         user = answers.users[answers.runs[run]]

@@ -217,7 +217,7 @@ class PredictedRows:
         """Place each user so that distances equal those between predicted rows, or nearly.
 
         Up to 256 items, these are the rows. Beyond, they are 256 random sums of each row, between
-        which distances are kept to about 4 % (one standard deviation, 1 / √512; Johnson and
+        which distances are kept to about 4% (one standard deviation, 1 / √512; Johnson and
         Lindenstrauss 1984).
 
         Returns

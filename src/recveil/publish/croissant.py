@@ -72,8 +72,6 @@ def _section(title: str, sentences: Iterable[str]) -> str:
 def _plain(text: str) -> str:
     r"""Return untrusted text in one line, escaped for Markdown.
 
-    Examples
-    --------
     >>> print(_plain("# a <b>\n[c](d)"))
     \# a \<b\> \[c\](d)
     """
@@ -263,7 +261,6 @@ def _by_publisher(sentences: tuple[str, ...]) -> list[str]:
 
 
 def _words_of(card: PublisherCard) -> dict[str, object]:
-    """Return the statements that the publisher's card makes."""
     words: dict[str, object] = {
         "license": card.licence,
         "datePublished": card.date,

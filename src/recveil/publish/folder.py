@@ -529,6 +529,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by
         "settings": private.settings,
         "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
         "diversity_cost": private.diversity_cost and private.diversity_cost._asdict(),
+        "coverage": private.coverage and private.coverage._asdict(),
         **assignment,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

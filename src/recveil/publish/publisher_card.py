@@ -26,6 +26,7 @@ from recveil.runtime.errors import (
     reason_of,
     suggest_name,
 )
+from recveil.runtime.number_format import percent
 
 _MOST_BYTES = 1 << 16
 _MOST_LETTERS = {"title": 200, "description": 5_000, "collection": 5_000}
@@ -149,7 +150,7 @@ _COMMANDS = {
     "an evaluation": "recveil evaluate --train FILE --test FILE --release {name} --json FILE",
 }
 _MADE_ANEW = (
-    "Evaluated by another release: {share:.0%} of each user's {what} were held out, and it was "
+    "Evaluated by another release: {share} of each user's {what} were held out, and it was "
     "made from the rest in the same way."
 )
 # The ledger lists all queries on the data, which is true of the release.
@@ -254,7 +255,7 @@ def _ground(content: Mapping[str, Any], manifest: Manifest) -> str:
     """Describe the data that a release was evaluated with."""
     what = "likes" if manifest.scale.unary else "ratings"
     if content["is_remade"]:
-        return _MADE_ANEW.format(share=content["split"], what=what)
+        return _MADE_ANEW.format(share=percent(content["split"]), what=what)
     return _JUDGED.format(cells=content["test_cells"], what=what)
 
 

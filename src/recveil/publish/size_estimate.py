@@ -11,49 +11,7 @@ from numpy.typing import NDArray
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.specs.sparse import MOST_COMMON
 from recveil.runtime.errors import MachineError, RecveilError
-
-
-def format_count(number: float) -> str:
-    """Format a number in full, or with three digits from a million on.
-
-    Examples
-    --------
-    >>> format_count(1_313_444_000), format_count(10_100)
-    ('1.31 billion', '10,100')
-    """
-    for size, name in ((1e9, "billion"), (1e6, "million")):
-        if number >= size:
-            return f"{number / size:.3g} {name}"
-    return f"{number:,.0f}"
-
-
-def format_bytes(number: float) -> str:
-    """Format a number of bytes with at most three digits.
-
-    Examples
-    --------
-    >>> format_bytes(811_000_000), format_bytes(12)
-    ('811 MB', '12 B')
-    """
-    for size, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if number >= size:
-            return f"{float(f'{number / size:.3g}'):,.12g} {name}"
-    return f"{number:,.0f} B"
-
-
-def format_time(seconds: float) -> str:
-    """Format a time in seconds, minutes or hours.
-
-    Examples
-    --------
-    >>> format_time(4.2), format_time(130.0)
-    ('4 seconds', '2 minutes')
-    """
-    for size, name in ((3600, "hour"), (60, "minute")):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:,.0f} {name}s"
-    return f"{max(1, round(seconds)):,} second{'s' if round(seconds) > 1 else ''}"
-
+from recveil.runtime.number_format import format_bytes, format_duration, format_large
 
 Kind = Literal["padded", "simple", "co-rated", "sparse", "synthetic"]
 # Maximum number of values per rating, unless `allow_large`.
@@ -110,13 +68,13 @@ class Expected(NamedTuple):
         Examples
         --------
         >>> Expected(1_300_000_000, 922_267, 811_000_000, 1_500_000_000, 110.0, "padded").sentence()
-        'about 1.3 billion values (1,410 per rating), 811 MB, 2 minutes'
+        'about 1.3 billion values (1,410 per rating), 811 MB, 2 min'
         """
         each = self.n_values / max(1, self.ratings)
         noun, of = ("likes", "like read") if self.what == "like" else ("values", "rating")
         noun = noun[:-1] if self.n_values == 1 else noun
-        values = f"about {format_count(self.n_values)} {noun} ({each:,.{each < 10:d}f} per {of})"
-        time = f", {format_time(self.seconds)}" if timed else ""
+        values = f"about {format_large(self.n_values)} {noun} ({each:,.{each < 10:d}f} per {of})"
+        time = f", {format_duration(self.seconds)}" if timed else ""
         return f"{values}, {format_bytes(self.bytes)}{time}"
 
 
@@ -216,7 +174,7 @@ def expect_synthetic(
     --------
     >>> scale = RatingScale(1, 5, 1)
     >>> expect_synthetic(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
-    'about 80,000 values (200 per rating), 1.97 MB, 4 seconds'
+    'about 80,000 values (200 per rating), 1.97 MB, 4 s'
     """
     values = round(n_users * activity)
     if file_format == "csv":
@@ -322,7 +280,6 @@ def _n_distinct_values(
 
 
 def _bytes_of_item(items: NDArray[Any], width: float) -> float:
-    """Return the bytes that encode the next item in a row of a width."""
     if items.dtype == object:
         of_text = _mean_length(items) + 4
         if items.size * of_text > _LARGEST_DICTIONARY:

@@ -356,7 +356,6 @@ def _is_copy(folder: Path, of: Path) -> bool:
 
 
 def _belongs_to_another(staging: Path, private: Path) -> bool:
-    """Return whether the private folder in place is known to belong to another release."""
     if not (staging / OLD).exists() or (staging / OLD_PRIVATE).exists():
         return False
     digest = _stated_digest(private)
@@ -436,7 +435,6 @@ def staged_drawn(folder: Path, *, force: bool) -> Iterator[Path]:
 
 @contextmanager
 def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Yield a staging folder and the lock of the target."""
     staging: Path | None = None
     try:
         with ExitStack() as stack:

@@ -138,7 +138,6 @@ def written_out(column: pa.DictionaryArray, what: str) -> pa.Array:
 
 
 def _has_lengths(kind: pa.DataType) -> bool:
-    """Return whether values of a type vary in length."""
     types = pa.types
     return bool(
         types.is_string(kind)

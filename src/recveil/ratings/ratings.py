@@ -62,7 +62,7 @@ class Ratings:
     --------
     >>> ratings = Ratings.from_columns(["ann", "ben", "ann"], [7, 7, 9], [4, 2, 5])
     >>> ratings
-    Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 2:5:1, times unknown)
+    Ratings(2 users × 2 items, 3 ratings, 75% filled, scale 2:5:1, times unknown)
     >>> ratings.row(0)
     (array([0, 1], dtype=int32), array([4., 5.], dtype=float32))
     """
@@ -206,7 +206,7 @@ class Ratings:
         --------
         >>> table = pa.table({"userId": [1, 1, 2], "movieId": [5, 6, 5], "rating": [3.5, 4, 1]})
         >>> Ratings.from_frame(table)
-        Ratings(2 users × 2 items, 3 ratings, 75 % filled, scale 1:4:0.5, times unknown)
+        Ratings(2 users × 2 items, 3 ratings, 75% filled, scale 1:4:0.5, times unknown)
         """
         # The one import of a higher layer: a constructor belongs to its class.
         from recveil.io.columns.build import build, describe_dropped
@@ -279,7 +279,7 @@ class Ratings:
         Examples
         --------
         >>> Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2]).as_likes()
-        Ratings(2 users × 2 items, 3 likes, 75 % filled, times unknown)
+        Ratings(2 users × 2 items, 3 likes, 75% filled, times unknown)
         """
         rows = self.users, self.items, self.indptr, self.indices, np.ones_like(self.values)
         return type(self)(*rows, self.days, LIKES)
@@ -439,7 +439,7 @@ class Ratings:
         return (
             f"Ratings({describe_count(self.n_users, 'user')} × "
             f"{describe_count(self.n_items, 'item')}, {describe_count(self.n_ratings, what)}, "
-            f"{100 * self.density:.3g} % filled,{scale} {times})"
+            f"{100 * self.density:.3g}% filled,{scale} {times})"
         )
 
     _repr_html_ = html_line

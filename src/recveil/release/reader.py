@@ -250,7 +250,6 @@ def _whole_table(file: Path) -> pa.Table:
 
 
 def _whole_records(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Regroup the rows so that each record is in one batch."""
     carried = None
     for batch in batches:
         table = batch if carried is None else pa.concat_tables([carried, batch])

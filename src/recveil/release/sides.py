@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
+from recveil.release.coverage import Coverage
 from recveil.release.exact_ratings import ExactRatings
 from recveil.release.method import Settings
 from recveil.release.records import Groups, Records, pseudonyms
@@ -130,6 +131,9 @@ class Private(_Unpicklable):
         The original id of each published item, if items have pseudonyms.
     ratings_sha256 : str or None
         Digest of the original ratings; see `recveil.release.private_folder`.
+    coverage : Coverage or None
+        The items and ratings of the table that the release has; private, since recipients do not
+        know the size of the table.
     search_items : callable, optional
         Takes the ids of the published items, and reports that they contain ids of users who rated
         them; "" if not. Only if the ratings are in memory and items have no pseudonyms.
@@ -144,6 +148,7 @@ class Private(_Unpicklable):
     diversity_cost: Any = None
     items: NDArray[Any] | None = None
     ratings_sha256: str | None = None
+    coverage: Coverage | None = None
     search_items: Callable[[NDArray[Any]], str] | None = None
 
     def _facts(self) -> dict[str, object]:

@@ -274,7 +274,6 @@ def _problems_of_share(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _problems_of_levels(settings: Mapping[str, Any], scale: "RatingScale") -> Iterator[str]:
-    """Report invalid numbers in the distribution of ratings."""
     cuts, spreads = (_numbers_of(settings, name) for name in ("cutpoints", "spreads"))
     if cuts is None or spreads is None:
         yield _no_numbers("cutpoints" if cuts is None else "spreads")
@@ -407,7 +406,6 @@ def _n_directions(settings: Mapping[str, Any]) -> int:
 
 
 def _side_of_moments(ledger: Ledger, most_items: float) -> int:
-    """Return the number of items in the moments."""
     n_values = next(query.values for query in ledger.queries if query.name == "moments")
     most = int(min(most_items, MOST_CHOSEN))
     return min(max((math.isqrt(8 * n_values + 1) - 1) // 2, FEWEST_CHOSEN), most)

@@ -8,6 +8,7 @@ from recveil.demo import KNOWN, Demo, release_synthetic
 from recveil.release.claim import of_large_epsilon
 from recveil.report import data_to_dict
 from recveil.report.document import parts_of
+from recveil.runtime.number_format import percent
 
 
 @parts_of.register
@@ -48,8 +49,13 @@ def show_demo(result: Demo) -> None:
         ("users", f"{ratings.n_users:,}", f"{shared.users:,}", f"{synthetic.users:,}"),
         ("distinct rows", f"{sizes.size:,}", f"{shared.classes:,}", "-"),
         ("smallest class", f"{sizes.min():,}", f"{k:,}", "-"),
-        (f"unique by {KNOWN} ratings", f"{result.matches.unique_share:.1%}", "none", "-"),
-        ("re-identified", "up to 100 %", f"at most 1 in {k:,}", "no user's row"),
+        (
+            f"unique by {KNOWN} ratings",
+            percent(result.matches.unique_share),
+            "none",
+            "-",
+        ),
+        ("re-identified", "up to 100%", f"at most 1 in {k:,}", "no user's row"),
         (
             "member inferred",
             "certain",

@@ -66,13 +66,13 @@ MEANINGS = {
     "rating",
     "possible": "how many ratings a value could come from, by the value alone",
     "inferred rated cells": "the share of the rated pairs of row and item that a fit of all rows "
-    "marks, with 95 % of its marks right",
+    "marks, with 95% of its marks right",
     "inferred lone ratings": "of the ratings of a single rater in the class, the share that is "
     "marked as such and inferred exactly",
     "popularity": "the baseline: what the public item counts alone reveal",
     "membership": "membership inference about so many members + so many nonmembers, by scores of "
     "one release: by the strongest adversary, and by 8, 16 or all ratings of a user",
-    "TPR at 5 % FPR": "the share of the members that is recognized while 5 % of the nonmembers are "
+    "TPR at 5% FPR": "the share of the members that is recognized while 5% of the nonmembers are "
     "taken for members",
     "attributes": "how often an adversary is right about whether a user liked an item "
     "more than most did, of so many members + so many nonmembers",
@@ -117,7 +117,7 @@ MEANINGS = {
     "lists retained": "the nDCG of the release's lists as a share of the best that the raw "
     "ratings give",
     "ratings retained": "the gain over averages in predicted ratings from the release, as a share "
-    "of the gain from the raw ratings: 100 % is as good as raw, 0 % as averages",
+    "of the gain from the raw ratings: 100% is as good as raw, 0% as averages",
     "labels retained": "the gain over most frequent labels in predicted labels from the release, "
     "as a share of the gain from the raw labels",
     "★": "no other setting with a guarantee is both safer and better",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from recveil.runtime.errors import MachineError, RecveilError, chain_of, shortened
+from recveil.runtime.number_format import format_bytes
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*([kmgt]?)b?\s*", re.IGNORECASE)
@@ -132,21 +133,11 @@ def reject_for_memory(what: str, needed: int, *, at_least: bool = False) -> NoRe
     more = "at least " if at_least else ""
     enough = max(1, -(-needed * 4 // (3 * 10**9)))
     raise MemoryLimitError(
-        f"{what} take {more}{in_words(needed)} of memory, but {in_words(memory_limit())} may be "
-        f"taken; allow more with max_memory (--max-memory {enough}GB), or read a part of them",
+        f"{what} take {more}{format_bytes(needed)} of memory, but {format_bytes(memory_limit())} "
+        f"may be taken; allow more with max_memory (--max-memory {enough}GB), or read a part of "
+        f"them",
         code="machine.memory",
     )
-
-
-def in_words(n_bytes: int) -> str:
-    """Format an amount of memory.
-
-    Examples
-    --------
-    >>> in_words(1_536_000_000), in_words(20_000_000)
-    ('1.5 GB', '20 MB')
-    """
-    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 95e7 else f"{n_bytes / 1e6:,.0f} MB"
 
 
 def lacks_memory(error: BaseException) -> bool:
@@ -172,7 +163,9 @@ def _mentions_memory(error: BaseException) -> bool:
 def not_enough() -> str:
     """Return the message for too little memory, with its remedy."""
     limits = {"addresses (ulimit -v)": address_space(), "data (ulimit -d)": data_size()}
-    caps = [f"{in_words(limit)} of {what}" for what, limit in limits.items() if limit is not None]
+    caps = [
+        f"{format_bytes(limit)} of {what}" for what, limit in limits.items() if limit is not None
+    ]
     if caps:
         return (
             f"not enough memory: this process may use {' and '.join(caps)}; raise that limit, or "

@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from operator import length_hint
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from recveil.runtime.number_format import format_clock, format_duration
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -51,15 +53,13 @@ class Count(NamedTuple):
     done: float
     # None if unknown
     total: float | None
-    # Start time, by the clock of the whole
-    since: float
 
     def words(self) -> str:
         """Format the count.
 
         Examples
         --------
-        >>> Count(3, 12, 0.0).words(), Count(3, None, 0.0).words()
+        >>> Count(3, 12).words(), Count(3, None).words()
         ('3 of 12', '3')
         """
         return f"{self.done:,.0f}" + ("" if self.total is None else f" of {self.total:,.0f}")
@@ -79,7 +79,6 @@ class Whole:
         self.start = clock()
         self.fraction = 0.0
         self.path: tuple[str, ...] = ()
-        self.count: Count | None = None
         # The loop that is the whole task, if there is one.
         self.loop_count: Count | None = None
         self.ended = False
@@ -116,7 +115,6 @@ class Whole:
         fraction: float,
         until: float,
         path: tuple[str, ...] = (),
-        count: Count | None = None,
     ) -> None:
         """Record how much is done."""
         with self._lock:
@@ -125,7 +123,7 @@ class Whole:
                 self.fraction, self._reached = fraction, self.clock()
             self._until = max(until, self.fraction)
             is_new = path[:_LEVELS] != self.path[:_LEVELS]
-            self.path, self.count = path, count
+            self.path = path
         self._notify(is_new=is_new)
 
     def end(self) -> None:
@@ -150,20 +148,20 @@ class Whole:
     def line(self) -> str:
         """Format the progress as one line, for a log."""
         part, count = (f" ({self.part})" if self.part else ""), self.loop_count
-        title, spent = f"{self.title}{part}", _in_words(self.seconds)
+        title, spent = f"{self.title}{part}", format_duration(self.seconds)
         if count is not None and count.done:
             status = f"{count.words()} in {spent}"
         elif count is not None and count.total is not None:
             status = f"{spent} so far, nothing of {count.total:,.0f} done yet"
         elif self.is_measured:
-            status = f"{self.percent} % in {spent}"
+            status = f"{self.percent}% in {spent}"
         else:
             status = f"{spent} so far"
         left = self.seconds_left()
         if left is None:
             return f"{title}: {status}"
-        about = "about " if round(left / 60) else ""
-        return f"{title}: {status}, {about}{_in_words(left)} left"
+        time_left = "less than a minute" if left < 59.5 else f"about {format_duration(left)}"
+        return f"{title}: {status}, {time_left} left"
 
     def _notify(self, *, is_new: bool) -> None:
         now = self.clock()
@@ -172,21 +170,6 @@ class Whole:
         ):
             self._last_report = now
             self._listener(HowFar(self.fraction, self.part, self.seconds_left()))
-
-
-def _in_words(seconds: float) -> str:
-    """Format a duration.
-
-    Examples
-    --------
-    >>> [_in_words(seconds) for seconds in (20, 61, 5_400)]
-    ['less than a minute', '1 min', '1 h 30 min']
-    """
-    minutes = round(seconds / 60)
-    if not minutes:
-        return "less than a minute"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 T = TypeVar("T")
@@ -209,7 +192,7 @@ class _Span:
         """Report the progress of a loop whose step ends at `until`."""
         if self.is_whole:
             self.whole.loop_count = count
-        self.whole.reach(self.at, until, self.path, count)
+        self.whole.reach(self.at, until, self.path)
 
 
 # A thread started by a task belongs to no task unless it takes over this context.
@@ -225,9 +208,9 @@ def track(
 ) -> Iterator[T]:
     """Yield each step, and report progress.
 
-    The outermost loop or task draws a bar on standard error, if that is a terminal, with the share
-    done, the rate, and the elapsed and remaining time. Otherwise, such as in a scheduled job, it
-    writes the same once a minute as a line. See `listening` for pages and other processes.
+    The outermost loop or task draws a bar on standard error, if that is a terminal: the current
+    part, the bar, percent, and the time left. Otherwise, such as in a scheduled job, it writes a
+    line once a minute. See `listening` for pages and other processes.
 
     Examples
     --------
@@ -236,16 +219,16 @@ def track(
     """
     total = total or length_hint(steps) or None
     with _span(title, share) as span:
-        whole, low, done, since = span.whole, span.at, 0.0, span.whole.clock()
+        low, done = span.at, 0.0
         unit = 0.0 if total is None else (span.high - low) / total
         for step in steps:
             counted = 1.0 if weigh is None else float(weigh(step))
             until = min(low + unit * (done + counted), span.high)
-            span.report(until, Count(done, total, since))
-            _HERE.set(_Span(whole, span.at, until, span.path))
+            span.report(until, Count(done, total))
+            _HERE.set(_Span(span.whole, span.at, until, span.path))
             yield step
             done, span.at = done + counted, until
-            span.report(until, Count(done, total, since))
+            span.report(until, Count(done, total))
 
 
 @contextmanager
@@ -376,9 +359,8 @@ def _is_terminal() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
-# Terminal widths: from the first, there is room for a bar and the rate; from the usual one, for the
-# count in place of the elapsed time; from the last, for both.
-_WIDE, _USUAL, _WIDER = 60, 80, 100
+# Below the first width the title is the current part alone; from the second one the bar is long.
+_USUAL, _WIDE = 80, 100
 _BAR, _LONG_BAR = 12, 24
 
 
@@ -405,70 +387,35 @@ def bar(whole: Whole) -> Iterator[None]:
 
 
 def _row(whole: Whole, width: int) -> "Table":
-    """Lay out the line; a narrow terminal shows only the most important parts."""
+    """Lay out the line: description, bar, percent, and time left."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
-    fields = [Text(f"{whole.percent} %" if whole.is_measured else "", "progress.percentage")]
-    count = whole.count if width >= _USUAL and whole.count and whole.count.done else None
-    if count is not None:
-        fields.append(Text(count.words(), "progress.download"))
-    if width >= _WIDE:
-        fields.append(Text(_rate(whole), "progress.data.speed"))
-    if width >= (_WIDE if count is None else _WIDER):
-        fields.append(Text(_clock(whole.seconds), "progress.elapsed"))
-    left = whole.seconds_left()
-    fields.append(Text("" if left is None else f"{_clock(left)} left", "progress.remaining"))
+    left, is_measured = whole.seconds_left(), whole.is_measured
     row = Table.grid(padding=(0, 1), expand=True)
     row.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
-    cells: list[Text | ProgressBar] = [Text(_title(whole, width))]
-    if width >= _WIDE:
-        row.add_column(no_wrap=True)
-        cells.append(
-            ProgressBar(
-                total=1.0 if whole.is_measured else None,
-                completed=whole.fraction,
-                width=_LONG_BAR if width >= _WIDER else _BAR,
-            )
-        )
-    for _ in fields:
+    for _ in range(3):
         row.add_column(no_wrap=True, justify="right")
-    row.add_row(*cells, *fields)
+    row.add_row(
+        Text(_title(whole, width)),
+        ProgressBar(
+            total=1.0 if is_measured else None,
+            completed=whole.fraction,
+            width=_LONG_BAR if width >= _WIDE else _BAR,
+        ),
+        Text(f"{whole.percent}%" if is_measured else "", "progress.percentage"),
+        Text("" if left is None else f"{format_clock(left)} left", "progress.remaining"),
+    )
     return row
 
 
 def _title(whole: Whole, width: int) -> str:
     """Return the title; on a narrow terminal, the current part alone."""
-    if width >= _WIDER or not whole.part:
+    if width >= _WIDE or not whole.part:
         return whole.title + (f": {whole.part}" if whole.part else "")
     smallest = whole.part.rpartition(": ")[2]
-    return smallest if width < _WIDE else f"{whole.title}: {smallest}"
-
-
-def _rate(whole: Whole) -> str:
-    """Format the steps of the current loop, or percent of the whole, per second."""
-    count = whole.count
-    if count is not None and count.done and (spent := whole.clock() - count.since) > 0:
-        speed = count.done / spent
-        return f"{speed:,.{0 if speed >= 10 else 1}f} a second"
-    if whole.is_measured and whole.fraction and (spent := whole.seconds) > 0:
-        speed = 100 * whole.fraction / spent
-        return f"{speed:.1f} % a second" if speed >= 1 else f"{60 * speed:.0f} % a minute"
-    return ""
-
-
-def _clock(seconds: float) -> str:
-    """Format a duration like a clock.
-
-    Examples
-    --------
-    >>> _clock(3_725.4)
-    '1:02:05'
-    """
-    minutes, seconds = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}"
+    return smallest if width < _USUAL else f"{whole.title}: {smallest}"
 
 
 @contextmanager

@@ -10,6 +10,8 @@ import math
 from html import escape
 from typing import Any, NamedTuple, TypeVar
 
+from recveil.runtime.number_format import format_bounds, percent
+
 T = TypeVar("T")
 
 # Maximum number of rows shown of a grid.
@@ -115,11 +117,11 @@ def share_in_words(share: Any) -> str:
     --------
     >>> from types import SimpleNamespace
     >>> share_in_words(SimpleNamespace(rate=0.5, low=0.401, high=0.599))
-    '50.0% (40.1–59.9)'
+    '50% (40.1–59.9)'
     """
     if share.rate is None or math.isnan(share.rate):
         return "–"
-    return f"{share.rate:.1%} ({100 * share.low:.1f}–{100 * share.high:.1f})"
+    return f"{percent(share.rate)} ({format_bounds(share.low, share.high)})"
 
 
 def html_line(shown: object) -> str:

@@ -71,10 +71,6 @@ def anonymize(
         Keywords of `recveil.anonymize`; unsupported ones are rejected. For tables that Spark reads,
         of the options of reading only user, item, rating, likes and scale.
 
-    Returns
-    -------
-    Released
-
     Raises
     ------
     RecveilError

@@ -60,10 +60,6 @@ def audit(
     **reading
         Passed to `understand`.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     RecveilError

@@ -282,7 +282,6 @@ class _SortedUsers(NamedTuple):
 
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch]) -> "_SortedUsers":
-        """Combine all batches."""
         nonempty = [batch for batch in batches if batch.num_rows]
         if not nonempty:
             empty = np.zeros(0, np.int64)

@@ -163,7 +163,6 @@ def unit_of(scale: RatingScale) -> float:
 
 
 def _without_biases(ratings: Ratings, offset: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the residuals of ratings after item offsets and user biases."""
     residuals = ratings.values.astype(np.float64) - offset[ratings.indices]
     biases = np.add.reduceat(residuals, ratings.indptr[:-1]) / (ratings.activity + _USER_SHRINKAGE)
     return np.asarray(residuals - np.repeat(biases, ratings.activity))
@@ -329,8 +328,6 @@ def _directions(
 
     It leads to the item's minimum if its raters were like those of all other items.
 
-    Examples
-    --------
     >>> _directions(np.array([[3.0, 4.0], [0.0, 0.0]]), 2 * np.eye(2), np.array([1, 1])).round(1)
     array([[0.6, 0.8],
            [0. , 0. ]], dtype=float32)
@@ -476,8 +473,6 @@ def _centres(
 ) -> NDArray[np.float32]:
     """Return the means of groups of a sample, at most `n_bins` of them.
 
-    Examples
-    --------
     >>> _centres(np.array([[1], [3]], np.float32), 1, np.random.default_rng(0))
     array([[2.]], dtype=float32)
     """

@@ -181,8 +181,6 @@ def _rename_columns(frame: "DataFrame") -> "DataFrame":
 def _encode_name(name: str) -> str:
     """Return the name that `_rename_columns` gives a column.
 
-    Examples
-    --------
     >>> _encode_name("user.ID")
     'c757365722e4944'
     """
@@ -510,8 +508,6 @@ def _skipped_error(name: str, why: str) -> RecveilError:
 def _name_of(where: str) -> str:
     """Return the last name of an address.
 
-    Examples
-    --------
     >>> _name_of("file:///shop/my%20ratings/")
     'my ratings'
     """

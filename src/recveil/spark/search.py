@@ -530,7 +530,6 @@ def cut_by_entries(query: Query, support: NDArray[np.int64]) -> list[tuple[int, 
 
 
 def _tasks_by_item(query: Query, cuts: list[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the tasks that need each item."""
     known, tasks_by_item = query.knowledge, dict[int, list[int]]()
     for task, (first, end) in enumerate(cuts):
         for item in np.unique(known.items[known.indptr[first] : known.indptr[end]]).tolist():

@@ -181,8 +181,6 @@ def _start_java(output: IO[bytes]) -> "subprocess.Popen[bytes]":
 def _explain_end(text: str) -> str:
     """Explain from its output why Java ended.
 
-    Examples
-    --------
     >>> _explain_end("ERROR Executor: java.lang.OutOfMemoryError: Java heap space")[:71]
     'Spark: its Java process ended in the middle of the work, as it had no m'
     """
@@ -203,8 +201,6 @@ def _read(output: IO[bytes]) -> str:
 def _first_problem(text: str) -> str:
     r"""Return the first line of Java's output that reports a problem.
 
-    Examples
-    --------
     >>> _first_problem("WARNING: Using modules\nUnrecognized VM option 'X'\nError: no Java")
     "Unrecognized VM option 'X'"
     """

@@ -541,8 +541,6 @@ def _add_clusters(
 def _stretch(item_factors: ItemFactors, spread: NDArray[np.float64]) -> float:
     """Return the mean squared distance between predicted rows and their mean.
 
-    Examples
-    --------
     >>> factors = ItemFactors(np.zeros(1), np.ones((1, 2)), np.array([[2.0, 0.0], [0.0, 1.0]]))
     >>> _stretch(factors, np.eye(2))
     5.0
@@ -787,7 +785,6 @@ class _Learned:
 
     @cached_property
     def clusters(self) -> DistributedClusters:
-        """The clusters and classes."""
         return gather_clusters(
             self._users,
             self._numbered,

@@ -18,7 +18,6 @@ from recveil.release.manifest import (
     MANIFEST,
     PRIVATE_MANIFEST,
     RATINGS,
-    FileEntry,
     Manifest,
 )
 from recveil.release.manifest_reader import read_manifest
@@ -29,7 +28,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.spark.input import address_of
 from recveil.spark.session import spark_session
 from recveil.verification import Verification
-from recveil.verification.clusters import DistinctRows
+from recveil.verification.equivalence_classes import DistinctRows
 from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
 from recveil.verification.means import MOST_USERS, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
@@ -48,6 +47,7 @@ from recveil.verification.private_data import (
     PublishedNames,
     find_values,
     limits_of_search,
+    require_same_release,
 )
 from recveil.verification.published_file import Block, Pseudonyms, PublishedFile
 from recveil.verification.release_folder import check_published
@@ -602,12 +602,7 @@ def _read_private_info(folder: Path, private: Path) -> Mapping[str, Any]:
             f"recveil wrote with it",
             code="private.damaged",
         ) from error
-    if digest != FileEntry.of(folder / MANIFEST).sha256:
-        raise RecveilError(
-            f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
-            f"name the one that was written with {folder.name}",
-            code="private.mismatch",
-        )
+    require_same_release(folder, private, digest)
     return private_info
 
 

@@ -225,7 +225,6 @@ def _checked(support: Any, n_groups: ArrayLike | None) -> tuple[ItemRows, NDArra
 
 
 def _count_sets(table: _Table, b: int, least: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    """Return the counts and the items of the rarest set."""
     # Nothing is counted yet; every number of groups is below this initial minimum.
     state = np.array([0, 0, np.iinfo(np.int64).max // 4, 0, 0])
     if not table.items.size:

@@ -119,7 +119,7 @@ _SHORTEST_WORD = 3
 # An id of more words is matched as an address or not at all.
 _MOST_WORDS = 6
 # Limits on the share of items that hold user ids, and of users whose ids occur in item ids that are
-# otherwise the same. Of 9,743 film titles, 2 % hold one of a country's hundred most common first
+# otherwise the same. Of 9,743 film titles, 2% hold one of a country's hundred most common first
 # names, and 63 of these names occur; three of them occur in titles that are otherwise the same.
 _ENOUGH_ITEMS = 0.2
 _ENDLESS = 10**40
@@ -157,15 +157,14 @@ def ids_in_items(
     # Any number may occur among numbers; an address may not.
     clear = distinctive_values(users, len(text) if texts else _ENDLESS)
     met = match_words(users, map(str, item_ids)).difference(clear)
+    n_undecided = len(users) - len(clear) if item_ids else 0
     remedy = advise(can_hide)
     rows = find_rows_within(texts, users, texts, is_unrated=is_unrated)
     repeated = find_repeated_rows(texts, users, texts, LIKES if is_unrated else None)
-    if n_rows := len({*rows, *repeated}):
-        problem = (
-            f"{n_rows:,} item ids contain rows of the original table; read that table "
-            f"again: a stray quote may have swallowed them"
-        )
-    elif found := find_within(clear, text) or find_in_other_notation(users, texts):
+    problem = describe_rows_within(len({*rows, *repeated}))
+    if problem:
+        return IdsInItems(problem, n_undecided, len(met))
+    if found := find_within(clear, text) or find_in_other_notation(users, texts):
         which = "a user id" if len(found) == 1 else f"{len(found):,} user ids"
         problem = f"item ids contain {which}; {remedy}"
     else:
@@ -175,7 +174,17 @@ def ids_in_items(
             or _as_numbers(users, met, item_ids)
         )
         problem = problem and f"{problem}; {remedy}"
-    return IdsInItems(problem, len(users) - len(clear) if item_ids else 0, len(met))
+    return IdsInItems(problem, n_undecided, len(met))
+
+
+def describe_rows_within(n_items: int) -> str:
+    """Report how many item ids contain rows; "" if none does."""
+    if not n_items:
+        return ""
+    return (
+        f"{n_items:,} item ids contain rows of the original table; read that table again: a stray "
+        f"quote may have swallowed them"
+    )
 
 
 def advise(can_hide: bool) -> str:
@@ -242,7 +251,6 @@ def _runs(
 
 
 def _whole(users: Sequence[Any], item_ids: list[str]) -> str:
-    """Report that many non-numeric user ids are ids of items."""
     words = {user for user in users if isinstance(user, str) and not user.isdigit()}
     both = words.intersection(item_ids)
     if len(both) < max(_MANY, _MOST * len(words)):
@@ -254,7 +262,6 @@ def _whole(users: Sequence[Any], item_ids: list[str]) -> str:
 
 
 def _as_words(users: Sequence[Any], met: set[str], item_ids: list[str]) -> str:
-    """Report that many non-numeric user ids are words of ids of items."""
     words = {str(user) for user in users if not str(user).isdigit()}
     both = {word for word in met.intersection(words) if len(word) >= _SHORTEST_WORD}
     if not (_are_many(len(both), len(words)) and _are_systematic(both, item_ids, len(words))):

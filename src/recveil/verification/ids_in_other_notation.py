@@ -138,7 +138,6 @@ class _Search:
             self._lengths[value[:_START]].add(len(value))
 
     def within(self, text: str) -> set[str]:
-        """Return the values that occur in a text."""
         return {
             part
             for at in range(len(text) - _START + 1)

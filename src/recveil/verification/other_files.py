@@ -85,7 +85,6 @@ def wrong_card(folder: Path, manifest: Manifest, ratings_name: str) -> Iterator[
 
 
 def _holds_just(file: Path, content: bytes) -> bool:
-    """Return whether a file of any size has exactly this content."""
     with file.open("rb") as stream:
         return stream.read(len(content) + 1) == content
 

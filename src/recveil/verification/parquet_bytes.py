@@ -171,7 +171,6 @@ def holds_nothing_else(page: bytes, encoding: int, n: int, plain_size: int) -> b
 
 
 def _all_present(n: int) -> bytes:
-    """Return the levels of n present values: one run of ones."""
     number, head = n << 1, bytearray()
     while number >= 0x80:
         head.append(number & 0x7F | 0x80)
@@ -473,11 +472,9 @@ class _Numbers(NamedTuple):
     kind: int
 
     def part(self, first: int, n: int) -> "_Numbers":
-        """Return n values from `first` on."""
         return self._replace(numbers=self.numbers[first : first + n])
 
     def plain_size(self) -> int:
-        """Return the size of all values in plain encoding."""
         return int(self.numbers.nbytes)
 
     def ends(self) -> tuple[bytes, bytes]:
@@ -556,7 +553,6 @@ def _values_of(column: pa.Array) -> _Values:
 
 
 def _check_statistics(found: dict[int, Any] | None, values: _Values, what: str) -> None:
-    """Raise unless the statistics are those of the values."""
     if found is None:
         return
     _only(found, {3}, {1, 2, 5, 6, 7, 8}, what)

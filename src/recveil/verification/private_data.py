@@ -140,7 +140,6 @@ def _mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _centred(
     values: NDArray[np.float64], unit_of: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the values minus the mean of their unit."""
     centred: NDArray[np.float64] = values - (np.bincount(unit_of, values) / sizes)[unit_of]
     return centred
 
@@ -183,13 +182,18 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
             f"expected {folder.name}.private, as recveil wrote it",
             code="private.not-found" if isinstance(error, FileNotFoundError) else "private.damaged",
         ) from None
+    require_same_release(folder, private, digest)
+    return side
+
+
+def require_same_release(folder: Path, private: Path, digest: object) -> None:
+    """Raise unless the private folder has the digest of the release's manifest."""
     if digest != FileEntry.of(folder / MANIFEST).sha256:
         raise RecveilError(
             f"{private}: the private folder belongs to another release (SHA-256 of {MANIFEST}); "
             f"name the one that was written with {folder.name}",
             code="private.mismatch",
         )
-    return side
 
 
 _CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?(?:people|users)\"?\n")

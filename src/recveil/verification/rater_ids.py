@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io.columns.repeated_rows import decode_escapes
+from recveil.io.columns.rows_above_chance import find_rows_above_chance
 from recveil.ratings import Ratings
+from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.safe_repr import brief
-from recveil.verification.ids_in_items import advise
+from recveil.verification.ids_in_items import advise, describe_rows_within
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -90,10 +92,14 @@ def search_ratings(
 
     kept = set(published.tolist() if isinstance(published, np.ndarray) else published)
     items = [item if item in kept else "" for item in ratings.items.tolist()]
+    users = ratings.users.tolist()
+    rows = Rows(ratings.indptr, ratings.indices, ratings.values, None)
+    if found := find_rows_above_chance(users, items, lambda: rows):
+        return describe_rows_within(len(found))
     ones = np.ones(ratings.n_ratings, np.int8)
     shape = (ratings.n_users, ratings.n_items)
     rated = sparse.csr_array((ones, ratings.indices, ratings.indptr), shape=shape)
-    problem = rater_ids_in_items(ratings.users.tolist(), items, rated)
+    problem = rater_ids_in_items(users, items, rated)
     return problem and f"{problem}; {advise(can_hide)}"
 
 
@@ -169,8 +175,6 @@ class _Matches(NamedTuple):
 def _parts_of(text: str) -> _Parts:
     """Return the runs of letters and of digits, in lower case and without zeros in front.
 
-    Examples
-    --------
     >>> _parts_of("U007/list_of Ann_B")
     ('u', '7', 'list', 'of', 'ann', 'b')
     """

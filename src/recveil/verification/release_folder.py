@@ -1,24 +1,25 @@
 """Block-wise verification of a release folder from its published files alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from recveil.io.columns.rows_above_chance import find_rows_above_chance
 from recveil.ratings.ratings import in_likes
+from recveil.ratings.sorted_rows import Rows
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import MANIFEST, RATINGS, Manifest
 from recveil.release.manifest_reader import read_manifest
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.memory import MemoryLimitError, reject_beyond_limit
-from recveil.verification.clusters import DistinctRows
 from recveil.verification.diversity import Diversity, check_diversity, describe_rare_sets
-from recveil.verification.equivalence_classes import Classes, Supports
-from recveil.verification.ids_in_items import line_breaks_in_items
-from recveil.verification.imputed_values import ImputedValues
+from recveil.verification.equivalence_classes import Classes, DistinctRows, Supports
+from recveil.verification.ids_in_items import describe_rows_within, line_breaks_in_items
 from recveil.verification.link_posterior import LinkPosterior, links_of_rows
-from recveil.verification.means import MeansOfLevels
+from recveil.verification.means import ImputedValues, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     counts_of_ratings,
@@ -58,7 +59,41 @@ def check_release(
     result = check_published(folder, names, k, b, l, claim, links=links)
     if private is None:
         return result
-    return result.with_private(*private_values(folder, names, private))
+    found, limits = private_values(folder, names, private)
+    if names.user_ids and not found:
+        found = [*_rows_within_items(folder, names, private)]
+    return result.with_private(found, limits)
+
+
+def _rows_within_items(
+    folder: Path, names: PublishedNames, private: PrivateSide
+) -> Iterator[Violation]:
+    """Report ids of items that contain rows of the users more often than by chance."""
+    class_of = dict(zip(names.user_ids, names.shared, strict=True))
+    sides = zip(private.users, private.records, strict=True)
+    users, records = zip(*(each for each in sides if each[1] in class_of), strict=True)
+    read = partial(_read_rows, folder, records)
+    classes = [class_of[record] for record in records]
+    if items := find_rows_above_chance(users, names.items, read, classes):
+        yield Violation.of_file("item_id", describe_rows_within(len(items)))
+
+
+def _read_rows(folder: Path, records: Sequence[str]) -> Rows:
+    """Read the published rows again, one for the record of each user."""
+    manifest, _ = read_manifest(folder / MANIFEST)
+    paths = [folder / name for name in _ratings_files(manifest, folder)]
+    blocks = [*PublishedFile(paths, manifest, manifest.claim.about).blocks(Violations())]
+    lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
+    ids = [user_id for block in blocks for user_id in block.user_ids]
+    place_of = {user_id: at for at, user_id in enumerate(ids)}
+    places = np.array([place_of[record] for record in records])
+    starts = (np.cumsum(lengths) - lengths)[places]
+    indptr = np.concatenate([[0], np.cumsum(lengths[places])])
+    cells = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths[places])
+    items, values = (
+        np.concatenate([getattr(block, name) for block in blocks]) for name in ("items", "values")
+    )
+    return Rows(indptr, items[cells], values[cells].astype(np.float32), None)
 
 
 def check_published(

@@ -36,11 +36,11 @@ from recveil.report.comparison.text import (
     format_ratings,
     format_share,
     headline_of,
-    percent,
     risk_warnings,
     shorten_headline,
 )
 from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 
 _ANY_RISK = 100
@@ -446,8 +446,8 @@ def draw(
     drawn = {dot.row.title for dot in dots}
     return Drawing(
         *(WIDTH, HEIGHT, _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM),
-        across=[Tick(_x(risk), _percent(risk)) for risk in _RISKS],
-        up=[Tick(_y(share, lowest), f"{share:.0%}") for share in _SHARES if share >= lowest],
+        across=[Tick(_x(risk), percent(risk)) for risk in _RISKS],
+        up=[Tick(_y(share, lowest), percent(share)) for share in _SHARES if share >= lowest],
         across_title=f"← safer: share of {axis.label} (log scale)",
         up_title=f"{utility.title.lower()}: share of {utility.whole} →",
         dots=dots,
@@ -486,7 +486,3 @@ def _x(risk: float) -> float:
 def _y(share: float, lowest: float) -> float:
     along = (max(lowest, min(share, 1.0)) - lowest) / (1 - lowest)
     return round(HEIGHT - _BOTTOM - along * (HEIGHT - _BOTTOM - _TOP), 1)
-
-
-def _percent(risk: float) -> str:
-    return f"{risk:.1%}" if risk < 0.01 else f"{risk:.0%}"

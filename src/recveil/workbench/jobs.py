@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from recveil.runtime.errors import RecveilError, reason_of
+from recveil.runtime.number_format import percent
 from recveil.runtime.progress import HowFar
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.project import Job, Project, Settings
@@ -29,7 +30,7 @@ class Running:
         self.has_ended = threading.Event()
 
     def _facts(self) -> dict[str, object]:
-        return {"task": self.job.task, "done": f"{self.progress.fraction:.0%}"}
+        return {"task": self.job.task, "done": percent(self.progress.fraction)}
 
 
 class Jobs:
@@ -282,7 +283,6 @@ def _send(process: "subprocess.Popen[bytes]", request: Mapping[str, Any]) -> Non
 
 
 def _close(stream: IO[bytes] | None) -> None:
-    """Close a stream to a worker."""
     if stream is not None:
         try:
             stream.close()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypedDict
 from recveil.runtime.atomic_writes import make_folder
 from recveil.runtime.errors import RecveilError, reason_of, shortened
 from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED, is_ours, lock
-from recveil.runtime.memory import in_words
+from recveil.runtime.number_format import format_bytes
 from recveil.runtime.safe_repr import brief
 
 DATABASE, _LOCK = "project.sqlite", "lock"
@@ -432,13 +432,13 @@ def file_name(name: str) -> str:
 def _reject_too_much(name: str, size: int, most: int, folder: Path) -> None:
     if size > most:
         raise RecveilError(
-            f"{shortened(name)}: is larger than {in_words(most)}, the limit for uploads; name the "
-            f"file instead, which copies nothing",
+            f"{shortened(name)}: is larger than {format_bytes(most)}, the limit for uploads; name "
+            f"the file instead, which copies nothing",
             code="input.too-large",
         )
     if size % _AT_ONCE < _AT_ONCE // 8 and shutil.disk_usage(folder).free < _FREE:
         raise RecveilError(
-            f"{shortened(name)}: the project's disk has less than {in_words(_FREE)} left; make "
+            f"{shortened(name)}: the project's disk has less than {format_bytes(_FREE)} left; make "
             f"room, or name the file instead, which copies nothing",
             code="machine.disk",
         )
@@ -685,7 +685,6 @@ class Project:
         return value if is_whole and is_of_its_kind else default
 
     def _entry(self, what: str, query: str, number: int) -> tuple[Any, ...]:
-        """Return the row of an input or a job by its number."""
         rows = self._store.rows(f"{query} WHERE id = ?", (number,))
         if not rows:
             raise RecveilError(

@@ -22,7 +22,7 @@ from recveil.runtime.atomic_writes import make_folder, write_atomically
 from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, printable, quoted, reason_of, shortened
 from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED
-from recveil.runtime.memory import in_words
+from recveil.runtime.number_format import format_bytes
 from recveil.runtime.progress import parts
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.project import Reading, Result, Settings
@@ -388,8 +388,8 @@ def _write(packed: IO[bytes], place: Path, room: int, name: str) -> int:
             size += len(piece)
             if size > room:
                 raise RecveilError(
-                    f"{name}: becomes more than {in_words(max(room, 0))} when it is unpacked, and "
-                    f"may be a bomb; {_REMEDY}",
+                    f"{name}: becomes more than {format_bytes(max(room, 0))} when it is unpacked, "
+                    f"and may be a bomb; {_REMEDY}",
                     code="release.too-large",
                 )
             file.write(piece)

@@ -14,8 +14,8 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from recveil.report.audit.page import as_count, as_percent
 from recveil.runtime.errors import RecveilError, printable
+from recveil.runtime.number_format import format_number, percent
 from recveil.workbench.guard import FILE_NAME, FORM, Keys
 from recveil.workbench.jobs import Jobs, Running
 from recveil.workbench.project import (
@@ -79,8 +79,8 @@ class Workspace:
             finalize=_as_printable,
         )
         self._templates.filters |= {
-            "percent": as_percent,
-            "count": as_count,
+            "percent": percent,
+            "count": format_number,
             "page_words": page_words,
         }
 

@@ -6,7 +6,7 @@ import pytest
 from recveil.comparison import compare
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
-from recveil.report.comparison.text import percent
+from recveil.runtime.number_format import percent
 from shared.cli_compare import (
     SMALL,
     run,  # noqa: F401 (fixtures)

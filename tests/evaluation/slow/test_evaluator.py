@@ -148,7 +148,7 @@ class TestProgress:
 
     def test_every_loop_does_the_steps_that_it_announced(self, evaluated):
         last = {
-            (count.since, count.total): count.done for _, _, count in evaluated if count is not None
+            (count.loop, count.total): count.done for _, _, count in evaluated if count is not None
         }
         announced = {total for _, total in last if total is not None}
         assert len(announced) > 5

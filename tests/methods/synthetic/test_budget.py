@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil.methods.synthetic.budget import Budget
+from recveil.methods.synthetic.synthesizer import Budget
 from recveil.release.ledger import Ledger, Query
 
 NAMES = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6)

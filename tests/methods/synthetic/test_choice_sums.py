@@ -15,7 +15,6 @@ from recveil.methods.synthetic.bounded_sums import (
     moments,
     users_by_activity,
 )
-from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.sum_queries import (
@@ -27,6 +26,7 @@ from recveil.methods.synthetic.sum_queries import (
     measure,
     measure_likes,
 )
+from recveil.methods.synthetic.synthesizer import Budget
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.synthetic_form import activity_edges, queries_of

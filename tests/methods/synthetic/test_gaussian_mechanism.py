@@ -9,9 +9,9 @@ import pytest
 
 from error_assertions import raises
 from recveil.methods.synthetic import gaussian_mechanism as mechanism_module
-from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, threshold
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
+from recveil.methods.synthetic.synthesizer import Budget
 from recveil.release.ledger import Query
 
 GRID = 2.0**-10

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from scipy.special import ndtr, ndtri
 
-from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.sum_queries import SHARES, SHARES_OF_LIKES
+from recveil.methods.synthetic.synthesizer import Budget
 from recveil.release.claim import Claim, bounds_of
 from recveil.release.ledger import Ledger, Query, epsilon_of
 

@@ -13,8 +13,8 @@ from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.methods import Synthesizer, anonymize
 from recveil.methods.synthetic import gaussian_mechanism as mechanism
-from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.sum_queries import SHARES
+from recveil.methods.synthetic.synthesizer import Budget
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.ledger import epsilon_of
 from recveil.runtime.errors import RecveilError

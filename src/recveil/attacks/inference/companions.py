@@ -156,7 +156,6 @@ def _share(
 
 
 def _mean(numbers: NDArray[Any], rows: NDArray[np.int64]) -> Mean:
-    """Return the mean over records of the means of their values."""
     values = np.bincount(rows)
     totals = np.bincount(rows, numbers)
     return mean_interval(totals[values > 0] / values[values > 0])

@@ -96,7 +96,6 @@ def off_scale(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
 
 
 def _read(levels: NDArray[np.float64], scale: RatingScale) -> NDArray[np.float64]:
-    """Return levels with rounding errors of the scale's values removed."""
     if not levels.size:
         return levels
     nearest = scale.round(levels)

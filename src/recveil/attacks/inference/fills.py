@@ -18,10 +18,10 @@ from recveil.attacks.inference.fill_detection import effort_of_prediction, predi
 from recveil.attacks.knowledge import Knowledge, draw_knowledge
 from recveil.attacks.reidentification.likelihood import LikelyRated
 from recveil.attacks.statistics import Interval, ratio_interval
-from recveil.predict.weighted_fit import fit_weighted
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError
+from recveil.runtime.number_format import percent
 from recveil.runtime.progress import parts, track
 from recveil.runtime.safe_repr import brief
 
@@ -238,8 +238,6 @@ def _mean(line: NDArray[Any], numbers: Numbers, weights: Numbers | None = None) 
 def _count(*keys: NDArray[Any], weights: Numbers | None = None) -> Numbers:
     """Return, for each value, the number or weight of the values with the same keys.
 
-    Examples
-    --------
     >>> _count(np.array([0, 0, 1]), np.array([7, 7, 7]))
     array([2., 2., 1.])
     """
@@ -384,7 +382,10 @@ class InferredFills(NamedTuple):
     reidentified_by_items: Interval
 
     def _facts(self) -> dict[str, object]:
-        return {"users known": self.users_known, "re-identified": f"{self.reidentified.rate:.1%}"}
+        return {
+            "users known": self.users_known,
+            "re-identified": percent(self.reidentified.rate),
+        }
 
 
 def measure_fills(
@@ -531,3 +532,63 @@ def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -
         queries = cells.first_look
         begin(_JUDGING)
         return judge(examples, is_real[training], queries)
+
+
+_RIDGE, _ROUNDS = 4.0, 6
+
+
+def fit_weighted(
+    table: NDArray[np.float64], weights: NDArray[np.float64], rank: int = 8
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit a table by weighted alternating least squares.
+
+    Parameters
+    ----------
+    table : ndarray of float64, shape (n_rows, n_columns)
+    weights : ndarray of float64, shape (n_rows, n_columns)
+        Weight of each cell; 0 for a cell without a value.
+    rank : int
+        Number of factors in addition to the biases.
+
+    Returns
+    -------
+    base, fitted : ndarray of float64, shape (n_rows, n_columns)
+        Mean plus biases of row and column; the same plus the factors.
+
+    Notes
+    -----
+    Every row of factors solves a ridge regression (Hu, Koren, Volinsky 2008, without their trick
+    for sparse tables). The start is the same for any table.
+
+    Examples
+    --------
+    The unknown cell of a table of rank one is recovered.
+
+    >>> table = np.outer([1.0, 2.0, -1.0, -2.0] * 9, [1.0, -1.0, 2.0, -2.0] * 9)
+    >>> weights = np.ones_like(table)
+    >>> weights[0, 0] = 0
+    >>> _, fitted = fit_weighted(table, weights, rank=1)
+    >>> bool(abs(fitted[0, 0] - 1) < 0.2)
+    True
+    """
+    mean = float((table * weights).sum() / max(weights.sum(), 1e-12))
+    of_columns = ((table - mean) * weights).sum(axis=0) / (weights.sum(axis=0) + 3)
+    off = (table - mean - of_columns) * weights
+    of_rows = off.sum(axis=1) / (weights.sum(axis=1) + 5)
+    base = mean + of_columns + of_rows[:, None]
+    left_over = (table - base) * weights
+    rows = np.random.default_rng(0).normal(scale=0.1, size=(len(table), rank))
+    for _ in track(range(_ROUNDS), "Fitting values", share=1):
+        columns = _regress(weights.T, left_over.T, rows)
+        rows = _regress(weights, left_over, columns)
+    return base, base + rows @ columns.T
+
+
+def _regress(
+    weights: NDArray[np.float64], weighted: NDArray[np.float64], factors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Solve a ridge regression for each row; the targets come multiplied by their weights."""
+    rank = factors.shape[1]
+    squares = (factors[:, :, None] * factors[:, None, :]).reshape(len(factors), -1)
+    normal = (weights @ squares).reshape(-1, rank, rank) + _RIDGE * np.eye(rank)
+    return np.asarray(np.linalg.solve(normal, (weighted @ factors)[:, :, None])[:, :, 0])

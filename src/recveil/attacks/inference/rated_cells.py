@@ -32,7 +32,7 @@ class InferredCells(NamedTuple):
     auc : Interval
         How often a cell that a user of the group rated scores above an unrated one.
     recall_at_95 : Interval
-        Share of the rated cells among the highest scores at 95 % precision.
+        Share of the rated cells among the highest scores at 95% precision.
     lone_exact : Interval
         Of the ratings that only one member gave, the share that is marked so and recovered exactly.
     lone_known : Interval
@@ -76,7 +76,7 @@ def infer_cells(ratings: Ratings, table: AttackTarget) -> InferredCells | None:
     `Residuals.scores_with` has several weightings. The best is selected on a random half of the
     records and used on the other half, so that selection does not inflate the figures.
 
-    The number of marks at 95 % precision is set by the truth, for the attack and the popularity
+    The number of marks at 95% precision is set by the truth, for the attack and the popularity
     baseline alike; an adversary without the truth marks slightly more or fewer.
 
     Examples
@@ -200,8 +200,6 @@ def _usual_ratings(ratings: Ratings) -> NDArray[np.float64]:
 def _mark(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Mark as many of the highest scores as keep the required precision.
 
-    Examples
-    --------
     >>> _mark(np.array([[3.0, 2.0, 1.0]]), np.array([[True, True, False]]))
     array([[ True,  True, False]])
     """
@@ -242,6 +240,5 @@ def _area(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> Interval:
 
 
 def _around(rate: float, off: NDArray[np.float64], trials: int, n_clusters: int) -> Interval:
-    """Return a rate with the interval from each row's contribution to its error."""
     half = 1.96 * math.sqrt(off.size / max(off.size - 1, 1) * float((off**2).sum()))
     return wide_at_ends(rate, half, trials, n_clusters)

@@ -153,7 +153,7 @@ class Membership(NamedTuple):
     scorer : str
         The best of `SCORERS` or `JOINT`; "" if no user could be scored.
     tpr_at_5 : Interval
-        True positive rate at 5 % false positives; random guessing has 0.05.
+        True positive rate at 5% false positives; random guessing has 0.05.
     null_auc : Interval
         The control: AUC of the same attack where membership is assigned at random, among the same
         users with the same scores.
@@ -265,7 +265,6 @@ def infer_memberships(
 def _infer_membership(
     ratings: Ratings, held_out: MembershipTargets, adversary: Adversary | None, seed: int
 ) -> Membership:
-    """Measure membership inference by one adversary."""
     blunted = without_unpublished(ratings, adversary or Adversary())
     known = [
         know_everything(ratings, users)
@@ -292,10 +291,8 @@ def _infer_membership(
 
 
 def _count_members(members: NDArray[np.float64], nonmembers: NDArray[np.float64]) -> Interval:
-    """Return the share of the members above all but 5 % of the non-members.
+    """Return the share of the members above all but 5% of the non-members.
 
-    Examples
-    --------
     >>> _count_members(np.array([1.0, 30.0]), np.arange(20.0)).rate  # one of 20 is above 18
     0.5
     """

@@ -49,7 +49,7 @@ class InferredMembers(NamedTuple):
 
     # How often a member scores above a non-member; 0.5 is chance. Clustered by user and by release.
     auc: Interval
-    # True positive rate at 1 % and 5 % false positives
+    # True positive rate at 1% and 5% false positives
     tpr_at_1: Interval
     tpr_at_5: Interval
 

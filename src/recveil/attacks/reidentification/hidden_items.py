@@ -19,6 +19,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 
@@ -401,7 +402,6 @@ def _apart(
 def _fix(
     cost: NDArray[np.float64], hidden: ItemSide, public: ItemSide, known: dict[int, int]
 ) -> None:
-    """Force known items to be matched with their public items."""
     place_here = {item: place for place, item in enumerate(hidden.items.tolist())}
     place_there = {item: place for place, item in enumerate(public.items.tolist())}
     for item, name in known.items():
@@ -515,7 +515,7 @@ class HiddenItems:
     sampled: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def _facts(self) -> dict[str, object]:
-        return {"items": self.items, "named": f"{self.named['all'].rate:.1%}"}
+        return {"items": self.items, "named": percent(self.named["all"].rate)}
 
 
 def attack_hidden_items(
@@ -683,7 +683,6 @@ def _reidentify(
     guesses: Sequence[NDArray[np.int64]],
     seed: int,
 ) -> list[HiddenItemRates]:
-    """Attack the release with each naming of its items."""
     matched, by_rank, _ = guesses
     shuffled = np.random.default_rng([seed, 10]).permutation(matched)
     rates: list[list[Interval]] = []

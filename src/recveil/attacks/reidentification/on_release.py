@@ -26,6 +26,7 @@ from recveil.attacks.statistics import (
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief, share_in_words
 
 
@@ -211,7 +212,7 @@ class ReleaseAttack(NamedTuple):
             "skipped": self.skipped,
             "class re-identified": share_in_words(self.class_reidentified),
             "re-identified": share_in_words(self.reidentified),
-            "baseline": f"{self.baseline:.1%}",
+            "baseline": percent(self.baseline),
         }
 
 
@@ -338,7 +339,6 @@ def _try_attacks(
     strikes: Mapping[str, NDArray[np.bool_]] | None,
     known: Knowledge | None = None,
 ) -> tuple[Knowledge, list["_Way"]]:
-    """Return the adversary's knowledge and the guesses in each way."""
     _check(ratings, table)
     adversary = without_unpublished(ratings, adversary)
     known = draw_knowledge(ratings, adversary, targets, seed) if known is None else known
@@ -352,7 +352,6 @@ def _try_attacks(
 
 
 def _most_informative(ways: list["_Way"]) -> "_Way":
-    """Return the way with the most expected hits."""
     return max(ways, key=lambda way: way.hits)
 
 
@@ -382,7 +381,6 @@ def _by_attack(ways: list[_Way], known: Knowledge) -> dict[str, Interval]:
 
 
 def _not_run(ways: list[_Way], n_users: int) -> tuple[str, ...]:
-    """Return the attacks that do not apply: they do not distinguish any users."""
     names = dict.fromkeys(way.attack for way in ways)
     ran = {way.attack for way in ways if not _is_blind(way.guesses, n_users)}
     return tuple(name for name in names if name not in ran)

@@ -130,8 +130,6 @@ def refit(fit: LowRank, weights: Matrix, targets: Matrix, ridge: float) -> LowRa
 def _regress(weights: Matrix, targets: Matrix, factors: Matrix, ridge: float) -> Matrix:
     """Solve a weighted ridge regression for each row of the targets.
 
-    Examples
-    --------
     >>> _regress(np.ones((1, 2)), np.array([[2.0, 4.0]]), np.array([[1.0], [2.0]]), 0.0)
     array([[2.]])
     """
@@ -332,7 +330,6 @@ def _density_by_raters(cell: Any, half: float, levels: NDArray[Any], chances: An
 
 @compiled()
 def _many_spread(cell: Any, n: float, variance: float) -> float:
-    """Return the variance of a value with n raters."""
     return float(cell.misfit + n * (cell.member + variance * cell.gap * cell.gap))
 
 
@@ -760,8 +757,6 @@ def _find(candidates: Candidates, scale: RatingScale) -> Residuals:
 def _in_stars(levels: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the levels on the scale of the fit, equally spaced.
 
-    Examples
-    --------
     >>> _in_stars(np.array([0.0, 50.0, 100.0]))
     array([1., 3., 5.])
     """
@@ -812,8 +807,6 @@ def levels_of(scale: RatingScale) -> NDArray[np.float64]:
 def _grid_of(values: NDArray[np.float64]) -> float:
     """Return the spacing of rounded values; 0 if they are on no grid.
 
-    Examples
-    --------
     >>> round(_grid_of(np.array([1.0, 1.1, 1.3])), 6), _grid_of(np.array([1.0, 1.1, 1.2503]))
     (0.1, 0.0)
     """
@@ -979,7 +972,6 @@ def _score_rows(
     by_value: NDArray[Any],
     sums: NDArray[Any],
 ) -> None:
-    """Sum the evidence of the known entries for each row."""
     for entry in range(columns.size):
         fits, values = by_fit[columns[entry]], by_value[columns[entry]]
         for row in range(fits.shape[0]):

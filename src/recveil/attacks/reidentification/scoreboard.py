@@ -570,7 +570,6 @@ class _Board(NamedTuple):
 def _score_targets(
     search: _ScoreInputs, record: NDArray[Any], sheet: Sheet, first: int, end: int
 ) -> None:
-    """Attack the targets from `first` to before `end`."""
     board = _empty_board(search)
     for target in range(first, end):
         n_listed, score = _list_scores(search, target, record[target], board)
@@ -582,7 +581,6 @@ def _score_targets(
 def _find_leads_of(
     search: _ScoreInputs, record: NDArray[Any], leads: NDArray[Any], first: int, end: int
 ) -> None:
-    """Write the lead among other records for the targets from `first` to before `end`."""
     board = _empty_board(search)
     for target in range(first, end):
         n_listed, _ = _list_scores(search, target, record[target], board)

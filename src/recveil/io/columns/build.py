@@ -39,6 +39,7 @@ from recveil.ratings.rating_scale import (
 )
 from recveil.ratings.sorted_rows import Duplicates, Order, Rows, find_order, settle_duplicates
 from recveil.runtime.errors import RecveilError, describe_count, first_line_of, quoted
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 
 # A larger share of rows is seldom dropped on purpose.
@@ -166,7 +167,7 @@ def _describe_values(column: pa.ChunkedArray, share: float) -> str:
     counts = Counter(quoted(value, _LONGEST) for value in in_turn(column.slice(0, _LOOKED_AT)))
     most = ", ".join(value for value, _ in counts.most_common(_NAMED))
     note = f" Their values: {most}{' and others' if len(counts) > _NAMED else ''}."
-    return note + f" These are {share:.0%} of all rows: check the scale." * (share > _MANY)
+    return note + f" These are {percent(share)} of all rows: check the scale." * (share > _MANY)
 
 
 def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:

@@ -345,8 +345,6 @@ def _with_glued(words: Iterable[str]) -> set[str]:
 def _common_prefix(ids: Sequence[Any]) -> str:
     """Return the letters in front of the number of most ids, or "".
 
-    Examples
-    --------
     >>> _common_prefix(["user:1", "user:20", "ann"]), _common_prefix(["Apollo 13", "Heat"])
     ('user:', '')
     """
@@ -527,8 +525,6 @@ def _are_all(text: Text, places: dict[str, list[_Place]]) -> bool:
 def _is_clear(words: Sequence[str]) -> bool:
     """Return whether an id is none that occurs in titles: no word or short number.
 
-    Examples
-    --------
     >>> [_is_clear([word]) for word in ("user20", "1003", "heat", "h20", "13", "1995")]
     [True, True, False, False, False, False]
     """

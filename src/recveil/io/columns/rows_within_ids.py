@@ -29,6 +29,7 @@ from recveil.io.columns.repeated_rows import (
     with_plain_numbers,
     words_of_id,
 )
+from recveil.io.columns.rows_above_chance import find_rows_above_chance
 from recveil.io.columns.rows_of_numbers import MARKUP, NAME, QUOTES, NumberSearch, are_fields
 from recveil.ratings.rating_scale import Locate, RatingScale
 from recveil.ratings.sorted_rows import Rows
@@ -555,6 +556,8 @@ def require_no_original_rows(
             f"rating that the table has for them; correct it, or drop the row",
             code="id.row-within",
         )
+    if ids[1].dtype == object and (found := find_rows_above_chance(*ids, lambda: rows)):
+        raise _contains_row(locate[1](found[0]), "item")
     for labels, role, locate_id in zip(ids, ("user", "item"), locate, strict=True):
         if labels.dtype == object and (found := find_repeated_rows(labels, *ids, scale)):
             raise _contains_row(locate_id(found[0]), role)

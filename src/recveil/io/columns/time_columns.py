@@ -113,8 +113,6 @@ def _certain(sample: pa.Table) -> tuple[str, ...]:
 def _parts_of_dates(names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of year, month and day, if there is one of each.
 
-    Examples
-    --------
     >>> _parts_of_dates(["user", "rating_year", "rating_month", "rating_day"])
     ('rating_year', 'rating_month', 'rating_day')
     """

@@ -16,6 +16,7 @@ from recveil.io.columns.columns import casts, is_text, numbers_of, pieces, rejec
 from recveil.ratings.arrow_columns import cast_each, in_turn
 from recveil.ratings.rating_scale import Locate
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 
 SECONDS_A_DAY, _A_YEAR = 86_400, 31_536_000
@@ -446,8 +447,6 @@ def _cast_times(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 def _in_extended_format(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Write ISO dates of the basic format, such as 20051231T235958, in the extended one.
 
-    Examples
-    --------
     >>> _in_extended_format(pa.chunked_array([["20051231T235958Z"]]))[0].as_py()
     '2005-12-31T23:59:58Z'
     """
@@ -808,7 +807,7 @@ def describe_repeated(days: NDArray[np.integer]) -> str:
         step = _find_step(distinct)
         return _describe_rounded(days.size, *step) if step else ""
     return (
-        f"{most:,} of {days.size:,} times ({most / days.size:.0%}) are on one day, {day}, and "
+        f"{most:,} of {days.size:,} times ({percent(most / days.size)}) are on one day, {day}, and "
         f"{usual:,g} on a usual day; if that is the date of an import, and not of the ratings, the "
         f"audit understates the risk"
     )
@@ -821,8 +820,6 @@ def _describe_rounded(n_times: int, part: str, unit: str) -> str:
 def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
     """Return the common part of several different days, and the unit that they represent.
 
-    Examples
-    --------
     >>> _find_shared_part(np.array(["2019-01-01", "2020-03-01", "2020-05-01"], "M8[D]").astype(int))
     ('the first day of a month', 'month')
     """
@@ -839,8 +836,6 @@ def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
 def _find_step(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
     """Return what days of one step are on, and the unit that they represent.
 
-    Examples
-    --------
     >>> _find_step(np.arange(18_001, 18_071, 7))
     ('a Monday', 'week')
     """

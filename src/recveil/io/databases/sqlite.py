@@ -97,7 +97,6 @@ class SQLite(Database):
 
 
 def _without_first(batches: Iterator[pa.RecordBatch], names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield all rows but the first."""
     start = 1
     for batch in batches:
         yield pa.RecordBatch.from_arrays(batch.slice(start).columns, names)

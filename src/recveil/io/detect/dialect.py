@@ -341,8 +341,6 @@ def _named_below(lines: Sequence[str]) -> int:
 def _begins_below(lines: Sequence[str]) -> int:
     """Return the line from which all have the same width, if those above have at most half of it.
 
-    Examples
-    --------
     >>> _begins_below(["Export of 3, 4 and 5 May", "a;b;c", "1;2;3,5", "1;3;4,0", "2;2;5,0"])
     1
     """

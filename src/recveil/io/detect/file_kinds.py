@@ -339,8 +339,6 @@ def _without_comments(text: bytes) -> bytes:
 def _is_dbase(head: bytes) -> bool:
     r"""Return whether a file is a dBASE or FoxPro table, whose header states its own size.
 
-    Examples
-    --------
     >>> header = b"\x03\x7d\x01\x1f" + bytes(4) + b"\x41\0\x0b\0" + bytes(20)
     >>> _is_dbase(header + b"USER".ljust(32, b"\0") + b"\r")
     True
@@ -427,7 +425,6 @@ def _first_lines(text: str) -> list[str]:
 
 
 def _no_table(lines: list[str]) -> Kind | None:
-    """Return the kind of a text that is not a table."""
     if not lines:
         return None
     if _MARKUP.match(lines[0]):

@@ -272,8 +272,6 @@ def _escape_remedy(path: Path, dialect: Dialect, line: int, n_columns: int) -> s
 def _is_open(line: str, dialect: Dialect) -> bool:
     """Return whether a quote is not closed at the end of a line.
 
-    Examples
-    --------
     >>> _is_open('7,"Alien', DIALECTS["csv"]), _is_open('7,"Alien"', DIALECTS["csv"])
     (True, False)
     """

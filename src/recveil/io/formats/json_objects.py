@@ -124,8 +124,6 @@ def read_json(path: Path, selection: Selection) -> Source:
 def _form_of(each: dict[str, Any], user: str) -> str:
     """Return the names of an object in order, with the types of all values but the user.
 
-    Examples
-    --------
     >>> _form_of({"user": "7", "item": "Heat", "rating": None, "note": ""}, "user")
     'user item:str rating:NoneType note:empty'
     """
@@ -260,8 +258,6 @@ def _refuse_whole_table(path: Path, remedy: tuple[str, str]) -> NoReturn:
 def _whole_table(found: dict[str, Any]) -> tuple[str, str] | None:
     """Return how one object holds a whole table, and a command that writes its rows; or None.
 
-    Examples
-    --------
     >>> _whole_table({"user": ["1", "2"], "item": ["7", "7"]})[0]
     'with a list for each column'
     >>> _whole_table({"user": "1", "item": "7", "tags": ["a", "b"]})
@@ -487,7 +483,6 @@ def _is_text(value: str) -> bool:
 
 
 def _no_json(place: Place, text: str, error: Exception) -> RecveilError:
-    """Return the error for invalid JSON."""
     why = "it is nested too deeply" if isinstance(error, RecursionError) else first_line_of(error)
     if _OF_PYTHON.search(text[:_PIECE]):
         why = "None, True and False are Python's; JSON has null, true and false"

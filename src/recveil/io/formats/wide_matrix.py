@@ -165,7 +165,6 @@ def _is_text(cell: str, nulls: _Nulls) -> bool:
 
 
 def _is_header(name: str, first: Sequence[Record], user: str | None, nulls: _Nulls) -> bool:
-    """Return whether the first line names the items."""
     names = first[0][1]
     if len(names) < 2:
         raise RecveilError(
@@ -331,7 +330,6 @@ class _Cells:
         return f"{Place(self.name, self.lines[at])} column {self.items[row] + 1}"
 
     def table(self) -> pa.Table:
-        """Return a row for each rating."""
         ends = np.frombuffer(self.ends, np.int64)
         counts = ends - np.concatenate(([0], ends[:-1]))
         rows = np.repeat(np.arange(len(self.users), dtype=np.int32), counts)

@@ -73,7 +73,6 @@ class Held:
 
 
 def _bits(kind: pa.DataType) -> int:
-    """Return the minimum number of bits of a value."""
     if pa.types.is_dictionary(kind):
         return _bits(kind.index_type)
     try:
@@ -264,7 +263,7 @@ class _Parquet:
             first = _first(batches, request.rows, schema)
             return head, _flat(schema), each_small(first, request.limit)
         self.parquet = pq.ParquetFile(self.file, read_dictionary=request.dictionary)
-        schema = _chosen(self.parquet.schema_arrow, request.columns)
+        schema = pa.schema([self.parquet.schema_arrow.field(name) for name in request.columns])
         if request.wanted == "batches":
             batches = self._by_group(request.rows, schema)
             return head, schema, each_small(batches, request.limit)
@@ -374,10 +373,6 @@ def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
     return iter(reader)
 
 
-def _chosen(schema: pa.Schema, columns: list[str]) -> pa.Schema:
-    return pa.schema([schema.field(name) for name in columns])
-
-
 def _flat(schema: pa.Schema) -> pa.Schema:
     """Return the schema with null columns in place of nested ones."""
     fields = [field.with_type(pa.null()) if _is_nested(field) else field for field in schema]
@@ -408,7 +403,6 @@ def _is_nested(field: pa.Field) -> bool:
 def _first(
     batches: Iterator[pa.RecordBatch], n_rows: int, schema: pa.Schema
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield the first rows."""
     taken = 0
     while taken < n_rows and (batch := next(batches, None)) is not None:
         rows = batch.slice(0, n_rows - taken)

@@ -22,7 +22,8 @@ from recveil.io.worker.messages import Failure, Head, Request
 from recveil.io.worker.packing import packing_of
 from recveil.runtime.child_process import HAS_LIFELINES, lifeline_pipe
 from recveil.runtime.errors import MachineError, RecveilError, describe_count
-from recveil.runtime.memory import in_words, memory_limit, not_enough, reject_for_memory
+from recveil.runtime.memory import memory_limit, not_enough, reject_for_memory
+from recveil.runtime.number_format import format_bytes
 from recveil.runtime.safe_repr import brief
 
 # Seconds between two checks of a process that does not answer, and checks before giving up.
@@ -361,8 +362,9 @@ class _Child:
         ):  # the two causes cannot be distinguished
             raise MachineError(
                 f"{name}: it is damaged, or takes more memory than the "
-                f"{in_words(memory_limit())} it may, so that decoding it crashed ({number.name}); "
-                f"give more with max_memory (--max-memory), or fetch or write the file again",
+                f"{format_bytes(memory_limit())} it may, so that decoding it crashed "
+                f"({number.name}); give more with max_memory (--max-memory), or fetch or write the "
+                f"file again",
                 code="machine.killed",
             )
         raise RecveilError(

@@ -149,8 +149,6 @@ def _is_inexact(cell: Any) -> bool:
 def _text(cell: Any) -> str | None:
     """Return the text of a cell as a CSV would have it; None for an empty one.
 
-    Examples
-    --------
     >>> [_text(cell) for cell in (7.0, 3.5, "007", date(2020, 1, 15), True, "")]
     ['7', '3.5', '007', '2020-01-15', 'TRUE', None]
     """

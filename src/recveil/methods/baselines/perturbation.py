@@ -71,7 +71,6 @@ class Baseline(BaseAnonymizer, ABC):
         """Return the users and the contents of the records."""
 
     def _settings(self, _scale: RatingScale) -> Settings:
-        """Return the settings that are published."""
         return {name: value for name, value in vars(self).items() if name != "seed"}
 
     def _check(self, ratings: Ratings) -> None:

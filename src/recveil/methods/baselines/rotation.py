@@ -114,7 +114,6 @@ class RotationPerturbation(Baseline):
         return np.zeros(n_items)
 
     def _noise(self, _scale: RatingScale) -> LabelNoise | None:
-        """Return the noise that is added to every label."""
         return None
 
     def _predictor(self, seed: int) -> Padder:

@@ -95,7 +95,7 @@ class KCoRater(BaseAnonymizer):
     `co-rated`. It hides whose a value is, not which values were given: if all members gave the same
     rating, it is known; and if fills can be recomputed, as item means can, any other value is the
     rating of the member who rated. At k = 9, with item means, an adversary who knows the group and
-    who rated what learns 57 % of the ratings of MovieLens 100K.
+    who rated what learns 57% of the ratings of MovieLens 100K.
 
     With implicit feedback, users with the same items have the same row, so the claim is
     `identical-rows`.
@@ -186,7 +186,7 @@ class KCoRater(BaseAnonymizer):
             rng,
             claim=Claim(K_CORATING.claim_of(public), int(self.k)),
             settings=public,
-            groups=_alone(groups),
+            groups=Groups(groups.members, np.arange(groups.members.size + 1, dtype=np.int64)),
             blocks=lambda: self._blocks(rows),
             default_layout="users",
             seed=seed,
@@ -293,11 +293,6 @@ def _shuffled(groups: Groups, rng: np.random.Generator) -> Groups:
     order = np.lexsort((rng.random(group_of.size), group_of))
     sizes = np.bincount(group_of)
     return Groups(groups.members[order], np.concatenate([[0], np.cumsum(sizes)]))
-
-
-def _alone(groups: Groups) -> Groups:
-    """Return the same users with a record each."""
-    return Groups(groups.members, np.arange(groups.members.size + 1, dtype=np.int64))
 
 
 def _support_points(ratings: Ratings, seed: int) -> NDArray[Any]:

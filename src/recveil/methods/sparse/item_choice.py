@@ -178,7 +178,6 @@ def log_activity(activity: NDArray[Any]) -> Numbers:
 
 
 def _covariance(apart: Numbers) -> Numbers:
-    """Return the covariance of rows whose mean is 0."""
     return np.asarray(apart.T @ apart / len(apart))
 
 
@@ -307,7 +306,6 @@ def expected_raters(regressors: Numbers, sizes: Numbers, weights: Numbers) -> Nu
 
 
 def _pairs(regressors: Numbers) -> NDArray[np.float32]:
-    """Return the products of all pairs of regressors."""
     first, second = np.triu_indices(regressors.shape[1])
     # Single precision suffices for the curvature, which only sets the step.
     return (regressors[:, first] * regressors[:, second]).astype(np.float32)

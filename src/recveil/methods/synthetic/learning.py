@@ -314,8 +314,6 @@ def item_means(measured: NoisySums) -> Numbers:
 def _usual(off: Numbers, unsure: Numbers, popularity: Numbers) -> tuple[Numbers, float]:
     """Return the prior mean by popularity and the variance about it, by the method of moments.
 
-    Examples
-    --------
     >>> usual, between = _usual(np.array([0.1, 0.2, 0.3]), np.zeros(3), np.exp([1.0, 2.0, 3.0]))
     >>> usual.round(6).tolist(), between
     ([0.1, 0.2, 0.3], 0.01)

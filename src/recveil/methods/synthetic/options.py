@@ -192,7 +192,13 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
             f"1e-6",
             code="option.value",
         )
-    if n_users is not None and not (type(n_users) is int and 1 <= n_users <= MAX_USERS):
+    if n_users is not None:
+        require_n_users(n_users)
+
+
+def require_n_users(n_users: Any) -> None:
+    """Raise unless a number of synthetic users is valid."""
+    if type(n_users) is not int or not 1 <= n_users <= MAX_USERS:
         raise RecveilError(
             f"n_users (--n-users) is {quoted(n_users)}; expected a number of users from 1 to "
             f"{MAX_USERS:,}",

@@ -283,8 +283,6 @@ def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
     single bin far above all others may be noise, and would make some users choose everything. If no
     bin qualifies, the fullest one is the highest.
 
-    Examples
-    --------
     >>> _are_sums_of_users(np.array([30.0, 80.0, 1.0, 0.0, 25.0]), 10.0).tolist()
     [True, True, False, False, False]
     """

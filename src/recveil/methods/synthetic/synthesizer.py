@@ -1,9 +1,12 @@
 """Release synthetic users, sampled from a model that is fitted to noisy sums."""
 
+import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +14,6 @@ from numpy.typing import NDArray
 
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.methods.base import BaseAnonymizer, check_every_user_rated, check_seed
-from recveil.methods.synthetic.budget import Budget, failed_attempt_cost, spent_so_far
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
@@ -52,6 +54,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
+from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import Private, Published
@@ -66,6 +69,94 @@ from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import ids_in_items
 from recveil.verification.rater_ids import search_ratings
+
+# A larger epsilon guarantees nothing, and a smaller one leaves only noise.
+_LEAST_EPSILON, _MOST_EPSILON = 1e-4, 1_000.0
+# Part of epsilon that is not spent, so that rounding never exceeds the budget.
+_KEPT_BACK, _KEPT_BACK_AT_LEAST = 1e-9, 1e-11
+
+
+@brief
+@dataclass(frozen=True)
+class Budget:
+    """The privacy budget of all queries of a release."""
+
+    epsilon: float
+    delta: float
+    threshold_delta: float
+    mu: float
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float, *, threshold_delta: float = 0.0) -> Self:
+        """Return the largest budget that meets a guarantee.
+
+        Examples
+        --------
+        >>> budget = Budget.of(1.0, 1e-6)
+        >>> round(budget.mu, 4)
+        0.2367
+        """
+        if type(epsilon) not in (float, int) or not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
+            raise RecveilError(
+                f"epsilon is {quoted(epsilon)}, but a promise needs a number from "
+                f"{_LEAST_EPSILON:g} to {_MOST_EPSILON:,g}; 1 is strong, and 10 weak",
+                code="option.value",
+            )
+        left = delta_left(delta, threshold_delta)
+        most = epsilon * (1 - _KEPT_BACK) - _KEPT_BACK_AT_LEAST
+        low, high = 0.0, 1.0
+        while epsilon_of(high, left) <= most:
+            low, high = high, 2 * high
+        while (middle := (low + high) / 2) not in (low, high):
+            low, high = (middle, high) if epsilon_of(middle, left) <= most else (low, middle)
+        return cls(float(epsilon), delta, threshold_delta, low)
+
+    def sigmas(self, shares: Mapping[str, float]) -> dict[str, float]:
+        """Return the noise of each query, for a contribution bound of 1.
+
+        Examples
+        --------
+        >>> sigmas = Budget.of(1.0, 1e-6).sigmas({"item sums": 1, "moments": 3})
+        >>> {name: round(sigma, 2) for name, sigma in sigmas.items()}
+        {'item sums': 8.45, 'moments': 4.88}
+        """
+        for name, share in shares.items():
+            if type(share) not in (float, int) or not 0 < share < math.inf:
+                raise RecveilError(
+                    f"query {quoted(name)}: its share is {quoted(share)}, expected a positive "
+                    f"number; leave the query out if it is not to be asked",
+                    code="argument.value",
+                )
+        whole = math.fsum(shares.values())
+        if not shares or not 0 < whole < math.inf:
+            raise RecveilError(
+                f"shares: {len(shares)} of them sum to {whole:g}, but a budget is split between "
+                f"queries; give each a share such as 0.5",
+                code="argument.value",
+            )
+        return {name: math.sqrt(whole / share) / self.mu for name, share in shares.items()}
+
+    def _facts(self) -> dict[str, object]:
+        return {"epsilon": self.epsilon, "delta": self.delta, "mu": self.mu}
+
+
+def spent_so_far(mechanism: Mechanism, budget: Budget) -> str:
+    """Describe what answered queries spent, alone and with another run; "" before the first."""
+    if not mechanism.has_queried:
+        return ""
+    return cost_of_rerun(mechanism.ledger(), budget.delta, budget.mu, budget.threshold_delta)
+
+
+@contextmanager
+def failed_attempt_cost(mechanism: Mechanism, budget: Budget) -> Iterator[None]:
+    """Add the budget spent so far to an error's message, also if noise follows from a seed."""
+    try:
+        yield
+    except BaseException as error:
+        cost = spent_so_far(mechanism, budget)
+        if not (cost and isinstance(error, RecveilError)):
+            raise
+        raise RecveilError(f"{error}; {cost}", code=error.code) from None
 
 
 class Synthesizer(BaseAnonymizer):
@@ -139,10 +230,6 @@ class Synthesizer(BaseAnonymizer):
         ratings : path, data frame, matrix or Ratings
             Any table that `recveil.read` reads. The scale must be public: the ends of an inferred
             scale may be one user's ratings.
-
-        Returns
-        -------
-        Release
 
         Raises
         ------

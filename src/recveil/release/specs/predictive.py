@@ -40,17 +40,17 @@ LEVEL_GROUPING_NAMES = ("level-gather", "one-k-gather")
 # the release at hand.
 PADDED_UNDONE = (
     "Padded rows do not hide who rated what. On MovieLens 100K with k = 5, an attack on the "
-    "residuals of a fit of all rows marked 63 % of the cells that a member of the group had "
-    "rated, with a precision of 95 %; it computed exactly 52 % of the ratings that one "
-    "member alone gave; and it found the right group of 24 % of the users from eight items "
+    "residuals of a fit of all rows marked 63% of the cells that a member of the group had "
+    "rated, with a precision of 95%; it computed exactly 52% of the ratings that one "
+    "member alone gave; and it found the right group of 24% of the users from eight items "
     "without ratings. An audit of a release runs this attack and states its results."
 )
 # The same for values of predictions alone: by `recveil audit` (seed 1), and with forty releases of
 # 471 of the 943 users, where for each user releases with them were compared with those without.
 MODEL_UNDONE = (
     "Padded rows of predictions alone leave no residuals that show who rated what, but still "
-    "reveal their users: on MovieLens 100K, k = 5, the right group of 12 % of the users was "
-    "found from eight exact ratings and of 30 % from sixteen (one of 188 groups). On half of "
+    "reveal their users: on MovieLens 100K, k = 5, the right group of 12% of the users was "
+    "found from eight exact ratings and of 30% from sixteen (one of 188 groups). On half of "
     "the users, an adversary with forty shadow releases inferred membership with an AUC of "
     "0.98 from all ratings of a user, where exact item counts give 0.76, and 0.70 from eight "
     "(0.5 is a random guess)."
@@ -60,8 +60,8 @@ MODEL_UNDONE = (
 # docs/explanation/threats.md).
 SPARSE_KEEPS_MORE = (
     "Sparse rows (method sparse, --method sparse) make the same claim and publish no rating. "
-    "On MovieLens 100K, k = 5, their lists keep 79 % of what raw ratings give; those of "
-    "padded rows 51 %, or 72 to 79 % if values are weighted by the probability of a rating. "
+    "On MovieLens 100K, k = 5, their lists keep 79% of what raw ratings give; those of "
+    "padded rows 51%, or 72 to 79% if values are weighted by the probability of a rating. "
     "Predicted ratings are slightly worse than with padded rows (RMSE 0.006 above raw's, and "
     "0.005 below). recveil compare measures both on yours."
 )

@@ -48,8 +48,8 @@ SPARSE_RARE_UNDONE = (
 )
 SPARSE_LONE_UNDONE = (
     "Values of such items reveal ratings: on MovieLens latest-small, for items with one "
-    "rater, whether the rater liked them more than most was inferred correctly in 88 % of "
-    "cases (53 % by a guess)."
+    "rater, whether the rater liked them more than most was inferred correctly in 88% of "
+    "cases (53% by a guess)."
 )
 
 

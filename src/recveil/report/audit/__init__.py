@@ -11,7 +11,7 @@ __all__ = ["chart", "facts", "summary", "tables", "to_html"]
 
 def chart(audit: Audit, name: str | None = None) -> Any:
     """Return an Altair chart of an audit: by default, of its adversaries."""
-    from recveil.report.audit.charts import draw_part  # altair takes a second to load
+    from recveil.report.audit.page import draw_part  # altair takes a second to load
 
     return draw_part(audit, name or "adversaries").with_key()
 

@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
-
 from recveil.attacks import Interval, Mean, Membership, ReleaseAttack
 from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.inference.companions import Companions, PossibleRatings
@@ -19,6 +17,7 @@ from recveil.auditing.release_attacks import AttackedRelease, Content
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.release.exact_ratings import ExactRatings
 from recveil.runtime.errors import describe_count
+from recveil.runtime.number_format import format_bounds, percent
 
 NO_EVIDENCE = "which is no evidence that the release reveals nothing"
 NO_ATTACK = "no attack applied"
@@ -78,52 +77,28 @@ def no_better(
 ) -> str:
     """Describe an attack as no better than its baseline, unless its interval is above it.
 
-    A rate of 10 % is high where no baseline reaches it, and reveals nothing where popularity alone
-    reaches 66 %.
+    A rate of 10% is high where no baseline reaches it, and reveals nothing where popularity alone
+    reaches 66%.
     """
     if not measured.trials or not measured.low <= baseline:  # a nan baseline is none
         return ""
     how = "less" if measured.high < baseline else "not clearly more"
     nothing_new = f", so that it reveals nothing new about {about}" if about else ""
-    return f", which is {how} than {source} ({format_share(baseline)}){nothing_new}"
+    return f", which is {how} than {source} ({percent(baseline)}){nothing_new}"
 
 
-def format_share(share: float) -> str:
-    """Format a share as a percentage; small shares keep one significant digit.
-
-    Examples
-    --------
-    >>> format_share(0.66), format_share(0.0004), format_share(0.0)
-    ('66.0%', '0.04%', '0.0%')
-    """
-    if not 0 < share < 0.001:
-        return f"{share:.1%}"
-    return f"{np.format_float_positional(100 * share, precision=1, fractional=False)}%"
-
-
-def percent(interval: Interval) -> str:
-    """Format a share with its interval.
+def in_short(figure: Interval | Mean, digits: int | None = None) -> str:
+    """Format a figure with its interval: a share, or a number with `digits` decimals.
 
     Examples
     --------
-    >>> percent(Interval(0.1, 0.08, 0.12, 900))
-    '10.0% (8.0% to 12.0%)'
+    >>> in_short(Interval(0.546, 0.471, 0.62, 900)), in_short(Mean(1.3, 1.2, 1.4, 90), 1)
+    ('54.6% (47.1–62)', '1.3 (1.2–1.4)')
     """
-    return f"{interval.rate:.1%} ({interval.low:.1%} to {interval.high:.1%})"
-
-
-def in_short(figure: Interval | Mean, digits: int = 1, scale: float = 100) -> str:
-    """Format a figure with its interval compactly.
-
-    Examples
-    --------
-    >>> in_short(Interval(0.546, 0.471, 0.619, 900)), in_short(Mean(1.3, 1.2, 1.4, 90), scale=1)
-    ('54.6% (47.1–61.9)', '1.3 (1.2–1.4)')
-    """
-    rate = figure.rate if isinstance(figure, Interval) else figure.mean
-    sign = "%" if scale == 100 else ""
-    low, high = (f"{scale * end:.{digits}f}" for end in (figure.low, figure.high))
-    return f"{scale * rate:.{digits}f}{sign} ({low}–{high})"
+    value = figure.rate if isinstance(figure, Interval) else figure.mean
+    if digits is None:
+        return f"{percent(value)} ({format_bounds(figure.low, figure.high)})"
+    return f"{value:.{digits}f} ({figure.low:.{digits}f}–{figure.high:.{digits}f})"
 
 
 def _auc(auc: Interval) -> str:
@@ -151,7 +126,7 @@ def _of_unknown_ratings(release: AttackedRelease, attack: ReleaseAttack) -> Stat
     more = "" if method is None or is_unary else method.about_exact
     sentence = (
         f"Of the unknown {'likes' if is_unary else 'ratings'} of targets whose {target} was "
-        f"inferred, {percent(attack.exact)} are in {row}{'' if is_unary else ' exactly'}.{more}"
+        f"inferred, {in_short(attack.exact)} are in {row}{'' if is_unary else ' exactly'}.{more}"
     )
     rows = (FigureRow("unknown ratings in the row", in_short(attack.exact)),)
     return Statement(sentence, () if more else rows, None if more else "")
@@ -166,28 +141,30 @@ def describe_exact_ratings(
     why = ""
     if lone_share:
         why = (
-            f" ({lone_share:.1%} because no other user of the class rated the item, the others "
-            f"because all raters in the class agree, or their rounded mean is the rating)"
+            f" ({percent(lone_share)} because no other user of the class rated the item, the "
+            f"others because all raters in the class agree, or their rounded mean is the rating)"
         )
     whose = "of all users of the class who rated the item"
     if exact.is_rounded_off:
         sentence = (
-            f"Of all ratings, {exact.near_share:.1%} are in the release to within the rounding "
-            f"({exact.within:g}), {exact.exact_share:.1%} exactly{why}. Of its values, "
-            f"{exact.near_label_share:.1%} are within that of the rating {whose}. {_ALL_COUNTED}"
+            f"Of all ratings, {percent(exact.near_share)} are in the release to within the "
+            f"rounding ({exact.within:g}), {percent(exact.exact_share)} exactly{why}. Of its "
+            f"values, {percent(exact.near_label_share)} are within that of the rating {whose}. "
+            f"{_ALL_COUNTED}"
         )
         return [Statement(sentence)]
     sentence = (
-        f"Of all ratings, {exact.exact_share:.1%} are in the release exactly{why}. {_ALL_COUNTED}"
+        f"Of all ratings, {percent(exact.exact_share)} are in the release exactly{why}. "
+        f"{_ALL_COUNTED}"
     )
-    rows = [FigureRow("ratings published exactly", f"{exact.exact_share:.1%} (all counted)")]
+    rows = [FigureRow("ratings published exactly", f"{percent(exact.exact_share)} (all counted)")]
     if lone_share:
-        rows.append(FigureRow("- by a single rater", f"{lone_share:.1%} (all counted)"))
+        rows.append(FigureRow("- by a single rater", f"{percent(lone_share)} (all counted)"))
     if possible is not None and possible.whole_exact.trials:
         right, commonest = possible.whole_exact, possible.whole_by_commonest
         sentence += (
-            f" Of the values on the scale, {percent(right)} are the exact rating {whose}; the "
-            f"item's most frequent rating is right for {percent(commonest)}."
+            f" Of the values on the scale, {in_short(right)} are the exact rating {whose}; the "
+            f"item's most frequent rating is right for {in_short(commonest)}."
         )
         baseline = f"mode {in_short(commonest)}"
         rows.append(FigureRow("values that are exact ratings", in_short(right), baseline))
@@ -195,8 +172,8 @@ def describe_exact_ratings(
     share = exact.near_label_share if exact.label_share is None else exact.label_share
     if share is not None:
         which = "values" if exact.label_share is None else "values on the scale"
-        sentence += f" Of the {which}, {share:.1%} are the exact rating {whose}."
-        rows.append(FigureRow("values that are exact ratings", f"{share:.1%} (all counted)"))
+        sentence += f" Of the {which}, {percent(share)} are the exact rating {whose}."
+        rows.append(FigureRow("values that are exact ratings", f"{percent(share)} (all counted)"))
     return [Statement(sentence, tuple(rows), "")]
 
 
@@ -234,25 +211,27 @@ def _of_fills(fills: InferredFills) -> str:
         fills.reidentified_by_items,
         fills.precision.get(0.5),
     )
-    who = f"An adversary who knows {fills.users_known:,} of the users ({fills.known_share:.0%})"
+    who = (
+        f"An adversary who knows {fills.users_known:,} of the users ({percent(fills.known_share)})"
+    )
     if not fills.users_known:
         who = "An adversary who knows no user, and makes such a release of the published values,"
     if marked is None or not rate.trials:
         return f"{who} could not be tried: no values are left to score."
-    alone = f"; by the items alone, {by_items.rate:.1%}"
-    baseline = format_share(fills.base_rate)
+    alone = f"; by the items alone, {percent(by_items.rate)}"
+    baseline = percent(fills.base_rate)
     precision = (
-        f"half of the other users' ratings are marked with {marked.rate:.1%} of the marks right "
-        f"({marked.low:.1%} to {marked.high:.1%}; a random guess: {baseline})"
+        f"half of the other users' ratings are marked with {percent(marked.rate)} of the marks "
+        f"right ({percent(marked.low)} to {percent(marked.high)}; a random guess: {baseline})"
     )
     if marked.low <= fills.base_rate:
         precision = (
-            f"this attack does not distinguish ratings from fills ({marked.rate:.1%} of the marks "
-            f"right, a random guess {baseline}); better ones may"
+            f"this attack does not distinguish ratings from fills ({percent(marked.rate)} of the "
+            f"marks right, a random guess {baseline}); better ones may"
         )
     return (
         f"{who} learns to recognize fills: {precision}. By eight items without ratings, the "
-        f"adversary re-identifies {percent(rate)} of the other users"
+        f"adversary re-identifies {in_short(rate)} of the other users"
         f"{no_better(rate, by_items.rate, 'the items alone give') or alone}."
     )
 
@@ -260,15 +239,15 @@ def _of_fills(fills: InferredFills) -> str:
 def _of_companions(companions: Companions) -> Statement:
     inferred, right, control = companions.inferred, companions.correct, companions.control
     near = f" to within {companions.within:g}" if companions.within else ""
-    correct = f", and {percent(right)} of these are right" if right.trials else ""
+    correct = f", and {in_short(right)} of these are right" if right.trials else ""
     chance = ""
     if control.trials:
-        chance = f", and {percent(control)} of another user's ratings follow by chance"
+        chance = f", and {in_short(control)} of another user's ratings follow by chance"
     sentence = (
         f"An adversary who knows the ratings of all other users of a class infers "
-        f"{percent(inferred)} of the target's ratings with certainty{near}{correct}"
+        f"{in_short(inferred)} of the target's ratings with certainty{near}{correct}"
         f"{no_better(inferred, control.rate, 'follows for another user')}; to take the row's "
-        f"values for the ratings is right for {percent(companions.by_row)}{chance}."
+        f"values for the ratings is right for {in_short(companions.by_row)}{chance}."
     )
     baseline = f"control {in_short(control)}" if control.trials else ""
     rows = [FigureRow(f"ratings inferred by others{near}", in_short(inferred), baseline)]
@@ -292,10 +271,10 @@ def _of_possible_ratings(possible: PossibleRatings) -> Statement:
     sentence = (
         f"A value comes from the ratings of the users of the class who rated the item: on average "
         f"{distinct.mean:.1f} different ones ({distinct.low:.1f} to {distinct.high:.1f}), and only "
-        f"one for {percent(one)} of the values{can}.{sample and f' This was measured on {sample}'}"
+        f"one for {in_short(one)} of the values{can}.{sample and f' This was measured on {sample}'}"
     )
     rows = (
-        FigureRow("different ratings of a value", in_short(distinct, 1, 1), could),
+        FigureRow("different ratings of a value", in_short(distinct, 1), could),
         FigureRow("- values of one rating", in_short(one)),
     )
     return Statement(sentence, rows, sample and f"Ratings of values were measured on {sample}")
@@ -344,12 +323,16 @@ def of_fit(cells: InferredCells) -> Statement:
     if not cells.recall_at_95.trials or no_better(cells.recall_at_95, popular, ""):
         return Statement(sentence)
     rows = [
-        FigureRow("inferred rated cells", in_short(cells.recall_at_95), f"popularity {popular:.1%}")
+        FigureRow(
+            "inferred rated cells",
+            in_short(cells.recall_at_95),
+            f"popularity {percent(popular)}",
+        )
     ]
     if lone.trials:
-        baseline = f"popularity {cells.popularity_lone_exact:.1%}"
+        baseline = f"popularity {percent(cells.popularity_lone_exact)}"
         rows.append(FigureRow("- inferred lone ratings", in_short(lone), baseline))
-        rows.append(FigureRow("- if known to be lone", f"{cells.lone_known.rate:.1%}"))
+        rows.append(FigureRow("- if known to be lone", percent(cells.lone_known.rate)))
     remark = (
         f"A smooth fit of all rows reveals who rated what.{_sample_of(cells)} Better fits may "
         f"reveal more."
@@ -366,24 +349,24 @@ def _describe_cells(cells: InferredCells) -> str:
     is_informative = bool(cells.auc.trials) and cells.auc.low > cells.popularity_auc
     about = "" if is_informative else "the release"
     chance = no_better(recall, cells.popularity_recall_at_95, "popularity alone gives", about)
-    alone = f" (popularity alone: {cells.popularity_recall_at_95:.1%})"
+    alone = f" (popularity alone: {percent(cells.popularity_recall_at_95)})"
     sentence = (
         f"Who rated what is not hidden: the residuals of a smooth fit of all rows and the items' "
-        f"popularity, which is public, mark {percent(recall)} of the pairs of record and item that "
-        f"a user of the class rated, with 95 % of the marks right{chance or alone}"
+        f"popularity, which is public, mark {in_short(recall)} of the pairs of record and item "
+        f"that a user of the class rated, with 95% of the marks right{chance or alone}"
     )
     if chance and is_informative:
         sentence += (
-            f"; still, they rank a rated pair above an unrated one in {percent(cells.auc)} of the "
-            f"cases, popularity alone in {cells.popularity_auc:.1%}"
+            f"; still, they rank a rated pair above an unrated one in {in_short(cells.auc)} of the "
+            f"cases, popularity alone in {percent(cells.popularity_auc)}"
         )
     if lone.trials:
         usual = "popularity and the most frequent rating give"
         sentence += (
-            f"{';' if chance else ', and'} they recover exactly {percent(lone)} of the ratings "
+            f"{';' if chance else ', and'} they recover exactly {in_short(lone)} of the ratings "
             f"that only one user of the class gave"
             f"{no_better(lone, cells.popularity_lone_exact, usual, about)}; "
-            f"{cells.lone_known.rate:.1%} where it is known that only one did"
+            f"{percent(cells.lone_known.rate)} where it is known that only one did"
         )
     return f"{sentence}.{_sample_of(cells)} Better fits may reveal more."
 
@@ -532,7 +515,7 @@ def _row_of_auc(name: str, membership: Membership) -> FigureRow:
     name = f"{name}, {membership.members:,} + {membership.nonmembers:,}"
     if not membership.is_measured:
         return FigureRow(name, "not measured")
-    auc, control = (in_short(each, 2, 1) for each in (membership.auc, membership.null_auc))
+    auc, control = (in_short(each, 2) for each in (membership.auc, membership.null_auc))
     return FigureRow(name, f"AUC {auc}", f"control {control}")
 
 
@@ -541,7 +524,7 @@ def _rows_of(known: str, membership: Membership) -> list[FigureRow]:
     auc = _row_of_auc(f"- by {known}", membership)
     if not membership.is_measured:
         return [auc]
-    return [auc, FigureRow("- TPR at 5 % FPR", in_short(membership.tpr_at_5, 0), "random guess 5%")]
+    return [auc, FigureRow("- TPR at 5% FPR", in_short(membership.tpr_at_5), "random guess 5%")]
 
 
 def _area(membership: Membership) -> str:
@@ -554,9 +537,10 @@ def _area(membership: Membership) -> str:
     # Stated once: an AUC not above 0.5 implies that few users are recognized, too.
     coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
     return (
-        f"AUC {_auc(auc)}{coin} (control {_auc(membership.null_auc)}), with {tpr.rate:.0%} "
-        f"({tpr.low:.0%} to {tpr.high:.0%}) of {members} recognized at a false positive rate of "
-        f"5 % among {nonmembers}{'' if coin else no_better(tpr, 0.05, 'a random guess gives', '')}"
+        f"AUC {_auc(auc)}{coin} (control {_auc(membership.null_auc)}), with {percent(tpr.rate)} "
+        f"({percent(tpr.low)} to {percent(tpr.high)}) of {members} recognized at a false positive "
+        f"rate of 5% among "
+        f"{nonmembers}{'' if coin else no_better(tpr, 0.05, 'a random guess gives', '')}"
     )
 
 
@@ -579,13 +563,13 @@ def _of_attributes(attributes: Attributes, shortage: str) -> Statement:
         )
         return Statement(sentence, (FigureRow(name, NO_ATTACK),), sentence)
     sentence = (
-        f"{question} is inferred correctly in {members.mean:.1%} of cases for {of_members}, and in "
-        f"{control.mean:.1%} for {of_control}: being in the data adds {100 * excess.mean:.1f} "
-        f"points ({100 * excess.low:.1f} to {100 * excess.high:.1f})"
-        f"{'' if excess.low > 0 else f', {NO_EVIDENCE}'}."
+        f"{question} is inferred correctly in {percent(members.mean)} of cases for {of_members}, "
+        f"and in {percent(control.mean)} for {of_control}: being in the data adds "
+        f"{100 * excess.mean:.1f} points ({100 * excess.low:.1f} to "
+        f"{100 * excess.high:.1f}){'' if excess.low > 0 else f', {NO_EVIDENCE}'}."
     )
     rows = (
-        FigureRow(name, f"{members.mean:.1%}", f"nonmembers {control.mean:.1%}"),
+        FigureRow(name, percent(members.mean), f"nonmembers {percent(control.mean)}"),
         FigureRow("- points by membership", in_short(excess).replace("%", "")),
     )
     remark = f"Attribute inference is hardly better for members than for nonmembers, {NO_EVIDENCE}."
@@ -650,9 +634,9 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
         sentences.append(
             f"An adversary who knows {known} {what} of a user infers membership in such a release "
             f"with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is a coin){coin}, and "
-            f"recognizes {measured.inferred.tpr_at_1.rate:.1%} of the members at a false positive "
-            f"rate of 1 %, {measured.inferred.tpr_at_5.rate:.1%} at 5 %. Exact counts of who "
-            f"{chose} each item, if nothing else were published, would reach AUC "
+            f"recognizes {percent(measured.inferred.tpr_at_1.rate)} of the members at a false "
+            f"positive rate of 1%, {percent(measured.inferred.tpr_at_5.rate)} at 5%. Exact "
+            f"counts of who {chose} each item, if nothing else were published, would reach AUC "
             f"{measured.counts_auc.rate:.2f}; the control, with members drawn at random, reaches "
             f"{measured.null_auc.rate:.2f}."
         )
@@ -668,12 +652,12 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
             "not tried: give one as item_catalog, --item-catalog)"
         )
     top, all_, by_rank = found.named["100"], found.named["all"], found.by_rank["100"]
-    alone = f" (by rank of popularity alone {by_rank.rate:.1%})"
+    alone = f" (by rank of popularity alone {percent(by_rank.rate)})"
     sentences = [
         f"The rates above are those of an adversary who knows which item is which. Hidden items "
-        f"are re-identified, {source}: {percent(top)} of the {top.trials} that most users rated"
-        f"{no_better(top, by_rank.rate, 'their rank alone gives') or alone}, and {percent(all_)} "
-        f"of all {found.items:,}; {percent(found.with_known['all'])} if {KNOWN_ITEMS} are known."
+        f"are re-identified, {source}: {in_short(top)} of the {top.trials} that most users rated"
+        f"{no_better(top, by_rank.rate, 'their rank alone gives') or alone}, and {in_short(all_)} "
+        f"of all {found.items:,}; {in_short(found.with_known['all'])} if {KNOWN_ITEMS} are known."
     ]
     if found.left_out:
         sentences.append(
@@ -697,10 +681,10 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
         ]
     return [
         *sentences,
-        f"Through these items “{worst.adversary}” re-identifies {percent(rate)} of "
+        f"Through these items “{worst.adversary}” re-identifies {in_short(rate)} of "
         f"{describe_count(rate.trials, 'user')}"
         f"{no_better(rate, control, 'the same guesses shuffled over the items give')}; "
-        f"{control:.1%} if the guesses are shuffled over the items, and "
-        f"{worst.names_known.rate:.1%} if items were not hidden. Better matchings may re-identify "
-        f"more: do not count on hidden items.",
+        f"{percent(control)} if the guesses are shuffled over the items, and "
+        f"{percent(worst.names_known.rate)} if items were not hidden. Better matchings may "
+        f"re-identify more: do not count on hidden items.",
     ]

@@ -15,14 +15,14 @@ from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
 from recveil.auditing import Audit, Check, Figure, Outcome, Point, Risk, Suspects
 from recveil.auditing.curves import guarantees
-from recveil.auditing.linkage import Linkage
-from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content
+from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
 from recveil.report import data_to_dict
 from recveil.report.audit import disclosure, text
 from recveil.report.document import fields_of, parts_of, plain
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import Grid, share_in_words
 
 if TYPE_CHECKING:
@@ -384,7 +384,7 @@ def _(audit: Audit) -> dict[str, object]:
         "users": audit.ratings.n_users,
         "ratings": audit.ratings.n_ratings,
         "adversaries": len(audit.attacks),
-        "re-identified by the strongest": f"{max(rates):.1%}" if rates else None,
+        "re-identified by the strongest": percent(max(rates)) if rates else None,
         "release attacked": None if audit.published is None else True,
     }
 
@@ -439,8 +439,8 @@ def _(linkage: Linkage) -> dict[str, object]:
     return {
         "": linkage.name,
         "users": linkage.shared.n_users,
-        "unique": f"{linkage.shared.unique.rate:.1%}",
-        "below k": f"{linkage.shared.below_k.rate:.1%}",
+        "unique": percent(linkage.shared.unique.rate),
+        "below k": percent(linkage.shared.below_k.rate),
     }
 
 
@@ -452,7 +452,7 @@ def _(release: AttackedRelease) -> dict[str, object]:
         "claim": release.manifest.claim.kind,
         "k": release.manifest.claim.k,
         "adversaries": len(release.attacks),
-        "re-identified by the strongest": f"{max(rates):.1%}" if rates else None,
+        "re-identified by the strongest": percent(max(rates)) if rates else None,
     }
 
 
@@ -488,4 +488,4 @@ def tables(result: object) -> list[Grid]:
             for row in rows
         ]
     chance = 1 / max(1, result.ratings.n_users)
-    return [Grid(f"re-identified users; a random guess gives {chance:.2%}", header, rows)]
+    return [Grid(f"re-identified users; a random guess gives {percent(chance)}", header, rows)]

@@ -1,24 +1,103 @@
-"""HTML report of an audit, in one self-contained file."""
+"""HTML report of an audit, in one self-contained file, and its charts."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from recveil.attacks import Adversary, AttackEntry, find_attack
-from recveil.auditing import Audit
-from recveil.charts import draw_curves
+from recveil.attacks import Adversary, AttackEntry, Interval, find_attack
+from recveil.auditing import Audit, Outcome, Risk
+from recveil.auditing.release_attacks import AttackedRelease
+from recveil.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
 from recveil.ratings.ratings import in_likes
-from recveil.report.audit.charts import draw_adversaries, draw_release, draw_risk
 from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of
-from recveil.report.audit.text import describe_decision, describe_sensitive, match_of
+from recveil.report.audit.text import capped, describe_decision, describe_sensitive, match_of
 from recveil.report.document import plain
+from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.number_format import format_number, percent
 
 
-def to_html(audit: Audit) -> str:
-    """Return an audit as one self-contained HTML page: no script, font or network."""
-    # Names and labels come from users' data, so escape everything.
+def draw_part(audit: Audit, name: str) -> Chart:
+    """Draw one part of an audit."""
+    drawn: dict[str, Callable[[], Chart | None]] = {
+        "adversaries": lambda: draw_adversaries(audit.attacks),
+        "release": lambda: draw_release(audit.published),
+        "risk": lambda: draw_risk(audit.risk),
+    }
+    for figure in figures_of(audit):
+        if figure["points"]:
+            drawn[figure["number"]] = partial(draw_curves, figure)
+    if name not in drawn:
+        raise RecveilError(
+            f"chart {quoted(name)}: expected one of {', '.join(drawn)}", code="argument.value"
+        )
+    chart = drawn[name]()
+    if chart is None:
+        raise RecveilError(
+            f"chart {quoted(name)}: this audit has no data for it; choose another one",
+            code="argument.value",
+        )
+    return chart
+
+
+def draw_adversaries(attacks: list[Outcome]) -> Chart | None:
+    """Draw each adversary's re-identification rate; return None without attacks."""
+    match = match_of(attacks)
+    rates = [
+        (outcome.adversary.name, series, rate)
+        for outcome in attacks
+        for series, rate in (
+            ("re-identified: the best guess is right", outcome.reidentified),
+            (f"{match}, and the paper's guess is right", outcome.success),
+            (f"control: {match} although the target is not in the data", outcome.control),
+        )
+    ]
+    return _draw_rates(rates)
+
+
+def draw_release(release: AttackedRelease | None) -> Chart | None:
+    """Draw the rates on a release, with intervals cut at the proven bound; None without one."""
+    if release is None:
+        return None
+    rates = [
+        (adversary.name, series, rate)
+        for adversary, attack in release.attacks
+        for series, rate in (
+            ("equivalence class re-identified", attack.class_reidentified),
+            ("user re-identified", capped(release, attack.reidentified, attack.bound)),
+        )
+    ]
+    return _draw_rates(rates)
+
+
+def draw_risk(risk: Risk | None) -> Chart | None:
+    """Draw a histogram of the users' risk; return None if it was not measured."""
+    if risk is None:
+        return None
+    x = f"re-identification rate ({risk.draws} draws of knowledge)"
+    return draw_histogram(plain(risk)["bins"], x, "users")
+
+
+def _draw_rates(rates: list[tuple[str, str, Interval]]) -> Chart | None:
+    """Draw rates by adversary and series; None if no target was attacked."""
+    rows = [
+        RateRow(
+            name=name or "this adversary",
+            series=series,
+            rate=interval.rate,
+            low=interval.low,
+            high=interval.high,
+        )
+        for name, series, interval in rates
+        if not math.isnan(interval.rate)
+    ]
+    return draw_rates(rows, "share of the targets") if rows else None
+
+
+def page_environment() -> Environment:
+    """Return the environment of pages, which escapes everything: names come from users' data."""
     environment = Environment(
         loader=PackageLoader("recveil.report", ""),
         autoescape=True,
@@ -26,7 +105,13 @@ def to_html(audit: Audit) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": as_percent, "count": as_count}
+    environment.filters |= {"percent": percent, "count": format_number}
+    return environment
+
+
+def to_html(audit: Audit) -> str:
+    """Return an audit as one self-contained HTML page: no script, font or network."""
+    environment = page_environment()
     what = "likes" if audit.ratings.is_unary else "ratings"
     charts = {
         "adversaries": draw_adversaries(audit.attacks),
@@ -67,32 +152,6 @@ def _by_adversary(audit: Audit) -> dict[str, dict[float, int | None]]:
     return rows
 
 
-def as_percent(share: float | None) -> str:
-    """Format a share without rounding it to 0 % or 100 %.
-
-    Examples
-    --------
-    >>> [as_percent(share) for share in (0, 0.0000021, 0.4349, 0.9999, 1, None)]
-    ['0.0%', '0.00021%', '43.5%', '>99.9%', '100.0%', '–']
-    """
-    if share is None or not math.isfinite(share):
-        return "–"
-    if 0 < share < 0.001:
-        return np.format_float_positional(100 * share, 2, fractional=False, trim="-") + "%"
-    return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
-
-
-def as_count(number: float | None, digits: int = 0) -> str:
-    """Format a number with thousands separators; a dash if there is none.
-
-    Examples
-    --------
-    >>> as_count(4096.4), as_count(2, 1), as_count(None)
-    ('4,096', '2.0', '–')
-    """
-    return "–" if number is None or not math.isfinite(number) else f"{number:,.{digits}f}"
-
-
 def _describe_knowledge(adversary: Adversary, what: str = "ratings") -> str:
     """Describe an adversary's knowledge in a few words.
 
@@ -121,7 +180,7 @@ def _describe_knowledge(adversary: Adversary, what: str = "ratings") -> str:
     ]
     parts += [f"outside the top {adversary.outside_top}"] if adversary.outside_top else []
     if activity is not None:
-        parts.append(f"number of ratings ±{activity:.0%}" if activity else "number of ratings")
+        parts.append(f"number of ratings ±{percent(activity)}" if activity else "number of ratings")
     parts += [decision] if (decision := describe_decision(adversary)) else []
     if adversary.first_date_error is not None:
         parts.append(f"date of the first rating ±{adversary.first_date_error} days")

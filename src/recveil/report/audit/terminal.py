@@ -12,8 +12,7 @@ from rich.table import Table
 
 from recveil.attacks import Interval, ReleaseAttack
 from recveil.auditing import Audit, Check, Outcome, Suspects
-from recveil.auditing.linkage import Linkage
-from recveil.auditing.release_attacks import AttackedRelease
+from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.disclosure import remarks_of
 from recveil.report.audit.text import (
@@ -34,6 +33,7 @@ from recveil.report.audit.text import (
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
+from recveil.runtime.number_format import format_bounds, percent
 
 # The rate among all targets would be 0, which would look like safety.
 NO_USER = "none attacked"
@@ -42,7 +42,7 @@ _HEAD_WIDTH = 17
 _ANY_WIDTH = 10_000
 _COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "control")
 # Columns that a narrow terminal does without, the first one first; the page has all.
-_DISPENSABLE = ("bits", "{match}", "wrong match")
+_DISPENSABLE = ("bits", "{match}", "wrong match", "re-identified\nof the others")
 _CONTROL = (
     "Control: the same attack on users who are not in the table, where a match can only be wrong."
 )
@@ -54,7 +54,7 @@ _FIGURES = (
     *("values that are exact ratings", "mode", "ratings inferred by others"),
     *("correct by the values", "different ratings of a value", "values of one rating"),
     *("possible", "inferred rated cells", "inferred lone ratings", "popularity", "membership"),
-    *("TPR at 5 % FPR", "attributes", "points by membership", "nonmembers"),
+    *("TPR at 5% FPR", "attributes", "points by membership", "nonmembers"),
     "control",
 )
 
@@ -102,12 +102,11 @@ def _share(interval: Interval, between: str) -> str:
     Examples
     --------
     >>> _share(Interval(0.09, 0.074, 0.109, 900), " ")
-    '9.0% [dim]7.4–10.9[/]'
+    '9% [dim]7.4–10.9[/]'
     """
     if math.isnan(interval.rate):
         return ""
-    low, high = 100 * interval.low, 100 * interval.high
-    return f"{interval.rate:.1%}{between}[dim]{low:.1f}–{high:.1f}[/]"
+    return f"{percent(interval.rate)}{between}[dim]{format_bounds(interval.low, interval.high)}[/]"
 
 
 def show_rates(console: Console, release: AttackedRelease, head: str = "adversary") -> None:
@@ -116,10 +115,10 @@ def show_rates(console: Console, release: AttackedRelease, head: str = "adversar
         return
     console.print(_fitting(console, lambda between: _adversary_rows(release, head, between)))
     attacks = [attack for _, attack in release.attacks]
-    baselines = f"a random guess gives {attacks[0].baseline:.2%}"
+    baselines = f"a random guess gives {percent(attacks[0].baseline)}"
     if largest := max(attack.class_baseline for attack in attacks):
-        baselines += f", and always naming the largest class {largest:.2%}"
-    console.print(f"Shares of the targets, with 95 % intervals; {baselines}.")
+        baselines += f", and always naming the largest class {percent(largest)}"
+    console.print(f"Shares of the targets, with 95% intervals; {baselines}.")
 
 
 def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
@@ -133,7 +132,7 @@ def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
             f"{attack.attacked:,}",
             _share(attack.class_reidentified, between),
             _share(capped(release, attack.reidentified, attack.bound), between),
-            f"{attack.bound:.1%}",
+            percent(attack.bound),
         )
 
     return _add_rows(table, ((one.name, cells(attack)) for one, attack in release.attacks))
@@ -165,7 +164,7 @@ def show_audit(audit: Audit) -> None:
     if release is None:
         _show_attacks(console, audit.attacks, is_unary=audit.ratings.is_unary)
     elif not release.attacks:
-        console.print(f"A random guess gives {audit.attacks[0].baseline:.2%}.")
+        console.print(f"A random guess gives {percent(audit.attacks[0].baseline)}.")
     _show_measures(console, audit)
     _show_notes(console, audit.attacks)
     for sentence in describe_decisions(audit):
@@ -190,8 +189,8 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     console.print(table)
     trials = attacks[0]
     console.print(
-        f"Shares of {describe_count(trials.requested, 'requested target')}, with 95 % intervals; "
-        f"a random guess gives {trials.baseline:.2%}. {_CONTROL} Attacks: "
+        f"Shares of {describe_count(trials.requested, 'requested target')}, with 95% intervals; "
+        f"a random guess gives {percent(trials.baseline)}. {_CONTROL} Attacks: "
         f"{', '.join(trials.by_attack)}."
     )
 
@@ -209,7 +208,7 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
         if not outcome.attacked:
             return (NO_USER,)
         bits = outcome.likelihood_bits.mean
-        share = f"{outcome.skipped / outcome.requested:.0%}"
+        share = percent(outcome.skipped / outcome.requested)
         return (
             *((share, _share(outcome.among_attacked, between)) if has_skipped else ()),
             _share(outcome.reidentified, between),

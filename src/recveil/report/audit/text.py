@@ -8,11 +8,11 @@ from recveil.attacks.reidentification.clusters import ClusterAttack
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
 from recveil.auditing.auxiliary_file import Alteration
-from recveil.auditing.linkage import Linkage
 from recveil.auditing.release_attacks import (
     COVERAGE,
     AttackedRelease,
     AttackedSynthetic,
+    Linkage,
 )
 from recveil.auditing.shadow_releases import USERS_PER_USER
 from recveil.io.columns.feedback import meaning_of_labels
@@ -31,15 +31,14 @@ from recveil.report.audit.disclosure import (
     content_warnings,
     describe_hidden_items,
     describe_shortage,
-    format_share,
     in_short,
     known_attacks,
     membership_in_short,
     membership_statements,
     no_better,
-    percent,
 )
 from recveil.runtime.errors import describe_count
+from recveil.runtime.number_format import percent
 
 # A user re-identified in at most this share of the attempts is hard to re-identify.
 _RARE = 0.05
@@ -62,10 +61,10 @@ def verdict_of(audit: Audit) -> list[str]:
     is_reliable = not attack_warnings(audit.attacks, audit.checks)
     sentences = [_headline_of_table(worst, may_reassure=is_reliable)]
     sentences += [
-        f"{_quoted(outcome.adversary.name)} re-identifies {percent(outcome.reidentified)} of "
+        f"{_quoted(outcome.adversary.name)} re-identifies {in_short(outcome.reidentified)} of "
         f"{describe_count(outcome.requested, 'user')}"
         f"{no_better(outcome.reidentified, outcome.baseline, 'a random guess gives', 'the table')};"
-        f" the paper's attack re-identifies {percent(outcome.success)} with "
+        f" the paper's attack re-identifies {in_short(outcome.success)} with "
         f"{_criterion(outcome.adversary)}."
         for outcome in attacked
     ]
@@ -137,16 +136,16 @@ def describe_decisions(audit: Audit) -> list[str]:
             sentences.append(
                 f"{_quoted(each.adversary.name)}: the eccentricity of equal error rates on half of "
                 f"the targets is {chosen.eccentricity:.3g}. On the other half it accepts a record "
-                f"for {percent(chosen.false_accept)} of the users who are not in the table, and "
-                f"misses {percent(chosen.false_reject)} of those in it; an eccentricity of "
-                f"{default.eccentricity:g} accepts {percent(default.false_accept)} and misses "
-                f"{percent(default.false_reject)}."
+                f"for {in_short(chosen.false_accept)} of the users who are not in the table, and "
+                f"misses {in_short(chosen.false_reject)} of those in it; an eccentricity of "
+                f"{default.eccentricity:g} accepts {in_short(default.false_accept)} and misses "
+                f"{in_short(default.false_reject)}."
             )
     sentences += [
         f"{_quoted(each.adversary)}: on half of the targets, a rating width of "
         f"{each.rating_width:.3g} points and a day width of {each.day_width:.3g} days re-identify "
-        f"most. On the other half the rate is {percent(each.after)}, instead of "
-        f"{percent(each.before)}."
+        f"most. On the other half the rate is {in_short(each.after)}, instead of "
+        f"{in_short(each.before)}."
         for each in audit.tunings
     ]
     return sentences
@@ -180,13 +179,14 @@ def describe_sensitive(audit: Audit) -> list[str]:
         where = "In the table" if each.where == "table" else f"In the release {each.where}"
         first, *others = each.categories
         by_category = "".join(
-            f"; {one.category}: {percent(one.revealed)}, by a random record {percent(one.control)}"
+            f"; {one.category}: {in_short(one.revealed)}, "
+            f"by a random record {in_short(one.control)}"
             for one in others
         )
         sentences.append(
             f"{where}, {_quoted(each.adversary)} finds records that reveal a sensitive item of "
-            f"{percent(first.revealed)} of the users; a random record reveals one of "
-            f"{percent(first.control)}{by_category}."
+            f"{in_short(first.revealed)} of the users; a random record reveals one of "
+            f"{in_short(first.control)}{by_category}."
         )
     if audit.sensitive and (n_unknown := audit.sensitive[0].n_unknown):
         sentences.append(
@@ -202,23 +202,23 @@ def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
     if worst.attacked >= FEWEST and among.rate >= 0.5:
         few = worst.skipped / worst.requested
         with_enough = f"with at least {describe_count(known, 'rating')}"
-        whom = f"{percent(among)} of the users {with_enough} are"
+        whom = f"{in_short(among)} of the users {with_enough} are"
         if among.rate > 1 - 1e-9:
             whom = f"Every user {with_enough} is"
         elif among.rate > _NEARLY_ALL:
             whom = f"Nearly every user {with_enough} is"
-            who += f": {percent(among)}"
-        too_few = f"; {few:.0%} of the users have too few" if worst.skipped else ""
+            who += f": {in_short(among)}"
+        too_few = f"; {percent(few)} of the users have too few" if worst.skipped else ""
         return f"{whom} re-identified by {who}{too_few}."
     if worst.attacked < FEWEST:
         return (
             f"Too few users could be attacked to measure the re-identification rate: "
-            f"{worst.attacked:,} of {worst.requested:,}; {who} re-identifies {percent(rate)}."
+            f"{worst.attacked:,} of {worst.requested:,}; {who} re-identifies {in_short(rate)}."
         )
     if rate.high > _RARE or not may_reassure:
-        return f"Users of this table are re-identified: {percent(rate)} by {who}."
+        return f"Users of this table are re-identified: {in_short(rate)} by {who}."
     return (
-        f"Few users are re-identified by these adversaries: at most {percent(rate)}, by {who}. An "
+        f"Few users are re-identified by these adversaries: at most {in_short(rate)}, by {who}. An "
         f"adversary with more auxiliary information, or a better attack, re-identifies more."
     )
 
@@ -288,7 +288,8 @@ def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]
         )
     rates = [
         f"{_quoted(one.name)} could attack {one.requested - one.skipped:,} of {one.requested:,} "
-        f"and re-identifies {one.rate * one.requested / (one.requested - one.skipped):.1%} of them"
+        f"and re-identifies {percent(one.rate * one.requested / (one.requested - one.skipped))} of "
+        f"them"
         for one in uncovered
         if one.skipped < one.requested
     ]
@@ -318,16 +319,21 @@ def describe_check(check: Check) -> str:
     Examples
     --------
     >>> describe_check(Check("random-knowledge", True, {"rate": 0.01, "baseline": 0.0125}))
-    'rate 1.00%; a random guess gives 1.25%'
+    'rate 1%; a random guess gives 1.2%'
     """
+    shares = {
+        name: percent(check.figures[name])
+        for name in ("rate", "baseline", "single", "shared")
+        if name in check.figures
+    }
     form = {
         "unique-users": "{unique:,} of {targets:,} targets are unique; {missed:,} were missed",
-        "random-knowledge": "rate {rate:.2%}; a random guess gives {baseline:.2%}",
+        "random-knowledge": "rate {rate}; a random guess gives {baseline}",
         "denominator": "{targets:,} requested, {skipped:,} skipped, {denominator:,} in the "
         "denominator",
-        "groups": "rate {single:.1%} of single records, {shared:.1%} in groups of {size:g}",
+        "groups": "rate {single} of single records, {shared} in groups of {size:g}",
     }[check.code]
-    return form.format(**check.figures)
+    return form.format(**check.figures | shares)
 
 
 def headline_of(release: AttackedRelease) -> str:
@@ -343,7 +349,7 @@ def headline_of(release: AttackedRelease) -> str:
     who = f"“{worst.name}”, who knows {knows}"
     if (strongest := strongest_by_all(release)) and strongest[0].rate > rate.rate:
         (rate, who), among = strongest, ""
-    guarantee = f"the guarantee is at most {attack.bound:.1%}"
+    guarantee = f"the guarantee is at most {percent(attack.bound)}"
     about = release.manifest.claim.about
     if not about.is_bound:
         guarantee = about.unpromised
@@ -352,10 +358,10 @@ def headline_of(release: AttackedRelease) -> str:
     chance = ""
     if rate.rate <= attack.baseline:
         chance = f", no more than by a random guess{_inferred_classes(release)}"
-    ends = f"{rate.low:.1%} to {capped(release, rate, attack.bound).high:.1%}"
+    ends = f"{percent(rate.low)} to {percent(capped(release, rate, attack.bound).high)}"
     sentences = (
-        f"In the release, {rate.rate:.1%} of the users are re-identified ({ends}{among}) by {who}"
-        f"{chance}; {guarantee}.",
+        f"In the release, {percent(rate.rate)} of the users are re-identified ({ends}{among}) by "
+        f"{who}{chance}; {guarantee}.",
         ""
         if release.membership is None
         else membership_in_short(
@@ -484,8 +490,8 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
         finding = f"re-identifies, of {users}{how},"
     else:
         finding = (
-            f"infers the equivalence class of {attack.class_reidentified.rate:.1%} of {users} and, "
-            f"by a random pick in the class, re-identifies"
+            f"infers the equivalence class of {percent(attack.class_reidentified.rate)} of {users} "
+            f"and, by a random pick in the class, re-identifies"
         )
     chance = no_better(
         rate,
@@ -499,13 +505,13 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
     elif release.unprotected is not None:
         guarantee = _guarantee_of_levels(release)
     else:
-        more = f"Better attacks may re-identify more, up to the guaranteed {attack.bound:.1%}."
-        guarantee = f"the guarantee is at most {attack.bound:.1%}. {more}"
+        more = f"Better attacks may re-identify more, up to the guaranteed {percent(attack.bound)}."
+        guarantee = f"the guarantee is at most {percent(attack.bound)}. {more}"
         # The other figures are in the headline and in the table of adversaries.
         remark = None if chance else more
-    ends = f"{rate.low:.1%} to {capped(release, rate, attack.bound).high:.1%}"
+    ends = f"{percent(rate.low)} to {percent(capped(release, rate, attack.bound).high)}"
     sentence = (
-        f"In the release, “{worst.name}” {finding} {rate.rate:.1%} ({ends}"
+        f"In the release, “{worst.name}” {finding} {percent(rate.rate)} ({ends}"
         f"{_among_attacked(release, attack)}){chance}; {guarantee}"
     )
     return Statement(sentence, (), remark)
@@ -525,7 +531,7 @@ def _among_attacked(release: AttackedRelease, attack: ReleaseAttack) -> str:
         return ""
     rate = attack.reidentified.rate * attack.requested / attacked
     what = "likes" if release.manifest.scale.unary else "ratings"
-    return f"; {rate:.1%} of the {attacked:,} with enough {what}"
+    return f"; {percent(rate)} of the {attacked:,} with enough {what}"
 
 
 def _inferred_classes(release: AttackedRelease) -> str:
@@ -539,8 +545,8 @@ def _inferred_classes(release: AttackedRelease) -> str:
     if best.class_reidentified.low <= best.class_baseline:
         return ""
     return (
-        f"; still, the equivalence class of {best.class_reidentified.rate:.1%} is inferred "
-        f"({format_share(best.class_baseline)} by always naming the largest), which reveals its row"
+        f"; still, the equivalence class of {percent(best.class_reidentified.rate)} is inferred "
+        f"({percent(best.class_baseline)} by always naming the largest), which reveals its row"
     )
 
 
@@ -557,8 +563,8 @@ def _guarantee_of_levels(release: AttackedRelease) -> str:
         return f"{unprotected}, and no other user has a guarantee."
     return (
         f"{unprotected}; each of the others is re-identified with a probability of at most "
-        f"1/{lowest} = {1 / lowest:.1%}. Better attacks may re-identify more, up to all users in "
-        f"classes of one."
+        f"1/{lowest} = {percent(1 / lowest)}. Better attacks may re-identify more, up to all users "
+        f"in classes of one."
     )
 
 
@@ -575,10 +581,10 @@ def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
     statements, direct, clusters = [], release.all_known, release.clusters
     what = "likes" if release.manifest.scale.unary else "ratings"
     if direct is not None and direct.requested > direct.skipped:
-        largest = f"{direct.class_baseline:.1%}"
+        largest = percent(direct.class_baseline)
         sentence = (
             f"An adversary who knows all {what} of a target exactly infers the target’s "
-            f"equivalence class for {percent(direct.class_reidentified)} of {direct.requested:,} "
+            f"equivalence class for {in_short(direct.class_reidentified)} of {direct.requested:,} "
             f"targets, by the attack “{direct.attack}”; always naming the largest class is right "
             f"for {largest}."
         )
@@ -600,7 +606,10 @@ def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
 
 def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
     """Describe how often a fit on half of the targets infers class and cluster of the rest."""
-    of_class, largest = percent(clusters.class_inferred), f"{clusters.class_baseline:.1%}"
+    of_class, largest = (
+        in_short(clusters.class_inferred),
+        percent(clusters.class_baseline),
+    )
     how = (
         "An adversary who knows the rows of other targets, and fits weights of items, values and "
         "lengths on them, infers the"
@@ -619,13 +628,13 @@ def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
     sentence = (
         f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
         f"clusters of {clusters.n_records:,} distinct rows. {how} cluster, {n_targets} "
-        f"{percent(clusters.cluster_inferred)} {trials} {clusters.cluster_baseline:.1%}), and the "
-        f"equivalence class for {of_class} (always naming the largest: {largest})."
+        f"{in_short(clusters.cluster_inferred)} {trials} {percent(clusters.cluster_baseline)}), "
+        f"and the equivalence class for {of_class} (always naming the largest: {largest})."
     )
     of_cluster = FigureRow(
         f"cluster by all {what}",
         in_short(clusters.cluster_inferred),
-        f"largest {clusters.cluster_baseline:.1%}",
+        f"largest {percent(clusters.cluster_baseline)}",
     )
     return Statement(sentence, (of_cluster, row), "Rows of one cluster share their values.")
 
@@ -677,7 +686,7 @@ def _of_synthetic_users(release: AttackedSynthetic) -> list[str]:
         sentences.append(
             f"For every adversary, if the noise was drawn as the ledger states: a test whether a "
             f"given user was in the data has an AUC of at most {bounds['most_auc']:.3f} and "
-            f"detects the user with at most {bounds['most_recognized']:.1%} at 5 % false "
+            f"detects the user with at most {percent(bounds['most_recognized'])} at 5% false "
             f"positives; of two users, it names the one in the data with a probability of at most "
             f"{bounds['most_accuracy_of_two']:.3f}."
         )
@@ -712,7 +721,7 @@ def describe_resemblance(resemblance: Attributes, who: str, form: str) -> str:
             f"{describe_count(nonmembers.trials, 'nonmember')}, {NO_EVIDENCE}."
         )
     excess = resemblance.excess
-    rates = form.format(members=f"{members.mean:.1%}", nonmembers=f"{nonmembers.mean:.1%}")
+    rates = form.format(members=percent(members.mean), nonmembers=percent(nonmembers.mean))
     return (
         f"{who} {rates} for nonmembers: membership adds {100 * excess.mean:.1f} points "
         f"({100 * excess.low:.1f} to {100 * excess.high:.1f})"
@@ -727,8 +736,8 @@ def warnings_of_linkage(linkage: Linkage) -> list[str]:
         return []
     return [
         f"With “{linkage.name}”, too, the guarantee of either release is exceeded: of "
-        f"{describe_count(shared.n_users, 'user')} in both releases, {percent(shared.unique)} are "
-        f"the only one in both their classes, and {percent(shared.below_k)} share both with fewer "
+        f"{describe_count(shared.n_users, 'user')} in both releases, {in_short(shared.unique)} are "
+        f"the only one in both their classes, and {in_short(shared.below_k)} share both with fewer "
         f"than k = {linkage.k} ({shared.mean_users.mean:.1f} users on average). Publish one of "
         f"the two."
     ]
@@ -740,7 +749,7 @@ def headline_of_linkage(linkage: Linkage) -> str:
     if both.reidentified_by_both.ranked <= both.reidentified_by_one.ranked:
         return ""
     return (
-        f"By both this release and “{linkage.name}”, {both.reidentified_by_both.rate:.1%} are "
+        f"By both this release and “{linkage.name}”, {percent(both.reidentified_by_both.rate)} are "
         f"re-identified (by “{name}”): the guarantee holds for one release alone."
     )
 
@@ -774,12 +783,12 @@ def _of_both_rows(linkage: Linkage) -> str:
     )
     return (
         f"To use both releases, an adversary must infer a user’s row in each: of "
-        f"{describe_count(both.requested, 'user')}, “{name}” infers {percent(both.both)} in both "
-        f"({both.first.rate:.1%} in this one, {both.second.rate:.1%} in “{linkage.name}”). If the "
-        f"adversary learns who shares each row, a random pick among the users of both rows is "
-        f"right for {percent(both.reidentified_by_both)}{nothing_new}; by one release alone for "
-        f"{single:.1%}, and with another user's row in the other one for "
-        f"{both.control.rate:.1%}. An attack on both at once may re-identify more."
+        f"{describe_count(both.requested, 'user')}, “{name}” infers {in_short(both.both)} in both "
+        f"({percent(both.first.rate)} in this one, {percent(both.second.rate)} in "
+        f"“{linkage.name}”). If the adversary learns who shares each row, a random pick among the "
+        f"users of both rows is right for {in_short(both.reidentified_by_both)}{nothing_new}; by "
+        f"one release alone for {percent(single)}, and with another user's row in the other one "
+        f"for {percent(both.control.rate)}. An attack on both at once may re-identify more."
     )
 
 
@@ -789,18 +798,19 @@ def _of_links(linkage: Linkage) -> str:
         return "The rows are too large to measure which items two of them reveal."
     if not links.both.trials:
         return "No items are distinctive in both rows of any user; better attacks may reveal some."
-    one = f"{links.one.mean:.1%} of those" if links.one.trials else "none"
-    control = f"{links.control.mean:.1%}" if links.control.trials else "none"
+    one = f"{percent(links.one.mean)} of those" if links.one.trials else "none"
+    control = percent(links.control.mean) if links.control.trials else "none"
     popular = "as many of the most rated items give"
     nothing_new = no_better(links.both, links.popularity.mean, popular) or no_better(
         links.both, links.control.mean, "another user’s second row gives"
     )
     sentence = (
         f"Of the items that are distinctive in both rows of a user, the user rated (the mean of "
-        f"{describe_count(links.both.trials, 'user')}) {links.both.mean:.1%} "
-        f"({links.both.low:.1%} to {links.both.high:.1%}){nothing_new}; {one} that are distinctive "
-        f"in one row, {control} with another user’s second row, and {links.popularity.mean:.1%} of "
-        f"as many of the most rated items. Better attacks reveal more."
+        f"{describe_count(links.both.trials, 'user')}) {percent(links.both.mean)} "
+        f"({percent(links.both.low)} to {percent(links.both.high)}){nothing_new}; {one} that are "
+        f"distinctive in one row, {control} with another user’s second row, and "
+        f"{percent(links.popularity.mean)} of as many of the most rated items. Better attacks "
+        f"reveal more."
     )
     return in_likes(sentence, linkage.is_unary)
 
@@ -809,8 +819,8 @@ def describe_theorem(epsilon: float, delta: float) -> str:
     """Describe Narayanan & Shmatikov's Theorem 1 for one pair of error rates."""
     return (
         f"this many random entries of a record, each known closely, identify a record that agrees "
-        f"with the target on {1 - delta:.0%} of its entries, with probability {1 - epsilon:.0%} "
-        f"(Narayanan & Shmatikov, Theorem 1)"
+        f"with the target on {percent(1 - delta)} of its entries, with probability "
+        f"{percent(1 - epsilon)} (Narayanan & Shmatikov, Theorem 1)"
     )
 
 

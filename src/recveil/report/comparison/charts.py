@@ -14,6 +14,7 @@ from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, shares_of
 from recveil.release.registry import all_variants, variant_of
 from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.number_format import percent
 
 _SOFT = "#8a93a0"
 _WIDTH, _HEIGHT = 370, 330
@@ -227,7 +228,7 @@ def _names(points: list[_Point], span: tuple[float, float]) -> list[_Name]:
         {
             **point,
             "text": point["method"]
-            + (f" ({point['share']:.0%})" if point["share"] < point["y"] else ""),
+            + (f" ({percent(point['share'])})" if point["share"] < point["y"] else ""),
             "name_y": place,
             "from_x": _beyond(8),
             "to_x": _beyond(26),
@@ -250,7 +251,7 @@ def _apart(heights: list[float], step: float, floor: float) -> list[float]:
 
 
 def _beyond(pixels: float) -> float:
-    """Return the risk at a distance in pixels right of 100 %."""
+    """Return the risk at a distance in pixels right of 100%."""
     return float(10 ** (pixels / _WIDTH * -math.log10(_LEAST_RISK)))
 
 

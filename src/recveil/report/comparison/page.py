@@ -3,8 +3,6 @@
 import math
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from recveil.charts import Chart
 from recveil.comparison.choice import REIDENTIFICATION, Choice
 from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
@@ -13,7 +11,7 @@ from recveil.comparison.rows import Row, Share, shares_of
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.audit.disclosure import MEMBERSHIP
-from recveil.report.audit.page import as_count, as_percent
+from recveil.report.audit.page import page_environment
 from recveil.report.comparison.charts import (
     colours_of,
     draw_frontier,
@@ -29,19 +27,13 @@ from recveil.report.comparison.text import (
     headline_of,
     warnings_of,
 )
+from recveil.runtime.number_format import percent
 
 
 def to_html(comparison: Comparison) -> str:
     """Return a comparison as one self-contained HTML page: no script, font or network."""
-    environment = Environment(  # names come from the data, so escape everything
-        loader=PackageLoader("recveil.report", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": as_percent, "count": as_count, "share": _format_share}
-    environment.filters |= {"figure": _format_figure, "retained": shares_of}
+    environment = page_environment()
+    environment.filters |= {"share": _format_share, "figure": _format_figure, "retained": shares_of}
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = _headline_choice(comparison)
     chosen = None if choice is None or choice.row is None else choice.row.title
@@ -110,7 +102,7 @@ def _format_share(share: Share | None) -> str:
         return "not reported" if share is None else "not reliable"
     if share.value <= -1:
         return "below -100%"
-    return "as raw" if share.value >= 1 else as_percent(share.value)
+    return "as raw" if share.value >= 1 else percent(share.value)
 
 
 def _format_figure(row: Row, name: str) -> str:
@@ -120,12 +112,12 @@ def _format_figure(row: Row, name: str) -> str:
     --------
     >>> row = Row("raw", None, "nothing", None, rmse=0.95, risk=0.1)
     >>> _format_figure(row, "rmse"), _format_figure(row, "risk"), _format_figure(row, "recall")
-    ('0.9500', '10.0%', '–')
+    ('0.9500', '10%', '–')
     """
     value, form = getattr(row, name), measure_named(name).format
     if value is None:
         return "–"
-    return as_percent(value) if form == "%" else format(value, form)
+    return percent(value) if form == "%" else format(value, form)
 
 
 def _panels(rows: list[Row], reference: Reference | None) -> list[tuple[Measure, Chart]]:

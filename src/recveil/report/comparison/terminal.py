@@ -16,11 +16,13 @@ from recveil.report.comparison.text import (
     format_ends,
     headline_of,
     keeps_little,
-    percent,
     warnings_of,
 )
 from recveil.report.terminal import table_of
+from recveil.runtime.number_format import percent
 
+# A narrower terminal does without the guarantees, which the page has.
+_USUAL_WIDTH = 80
 # The figure that each retained share is computed from.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
@@ -77,11 +79,13 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
         table.add_column(name, overflow="fold", min_width=widths.get(name))
     for row in rows:
         table.add_row(*_cells(row, axis, list(heads), is_best=row.title in best))
+    if console.width < _USUAL_WIDTH:
+        table.columns = [column for column in table.columns if column.header != "guarantee"]
     console.print(table)
     names = " and ".join(_FIGURES[name] for name in heads)
     recommenders = "recommenders" if len(heads) > 1 else "recommender"
     console.print(
-        f"Re-identified: by the strongest adversary. Intervals of 95 %; those of retained shares "
+        f"Re-identified: by the strongest adversary. Intervals of 95%; those of retained shares "
         f"are over the evaluated users, on this one split. {names}: of the {recommenders} that a "
         f"recipient would choose."
     )

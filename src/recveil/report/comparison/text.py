@@ -21,6 +21,7 @@ from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
 from recveil.report.document import parts_of
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import describe_count
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import Grid
 
 # Attacks that re-identify less than this share in the raw data show little.
@@ -40,7 +41,7 @@ _RULES: dict[Purpose, str] = {
 }
 _POPULAR = "Lists that are no better than popular items alone count as retaining nothing."
 _ALL_POPULAR = (
-    "On the raw data, no lists were better than those of popular items alone by more than the 95 % "
+    "On the raw data, no lists were better than those of popular items alone by more than the 95% "
     "interval. Popularity needs no release: how close lists come to these shows little."
 )
 _WIDE = (
@@ -67,18 +68,18 @@ AXIS_NOTES = {
     "class": "The share of the targets whose equivalence class is re-identified, by the adversary "
     "with the highest share. This adversary learns what the row of the class states. Large classes "
     "are few and easier to identify: if all users are one class, every adversary identifies it.",
-    "membership": "The share of members who are recognized (TPR) when 5 % of the nonmembers are "
-    "mistaken for members (FPR). A random guess recognizes 5 %, so no risk is lower. The strongest "
+    "membership": "The share of members who are recognized (TPR) when 5% of the nonmembers are "
+    "mistaken for members (FPR). A random guess recognizes 5%, so no risk is lower. The strongest "
     "of the adversaries counts who know 8, 16 or all ratings of a user. They use one release only; "
     "an adversary who makes other releases for comparison usually recognizes more, which "
     f"{SHADOWS_OF_ALL} measures.",
     "shadows": "The share of the members of a release of one half of the users who are recognized "
-    "(TPR) when 5 % of the other half are mistaken for members (FPR), by an adversary who learns "
+    "(TPR) when 5% of the other half are mistaken for members (FPR), by an adversary who learns "
     "from many such releases of other halves how one user changes a release. A random guess "
-    "recognizes 5 %. The stronger of the adversaries counts who know 8 or all ratings of a user.",
+    "recognizes 5%. The stronger of the adversaries counts who know 8 or all ratings of a user.",
     "links": "Who rated what: the share of the best row's other items that the target rated; or, "
     "where rows have all items, the share of the pairs of a row and an item rated by one of its "
-    "users that a fit of all rows marks, with 95 % precision. The higher of both; popularity alone "
+    "users that a fit of all rows marks, with 95% precision. The higher of both; popularity alone "
     "infers some of them, too.",
 }
 # Why a risk was not measured in any setting.
@@ -505,7 +506,7 @@ def _describe_missing(choice: Choice) -> list[str]:
     if choice.reason == "not-distinguishable":
         has_other = choice.utility == "both" and len(choice.unbeaten) == 1
         return [
-            "Where the raw data's gain over a baseline is not above its 95 % interval, no share of "
+            "Where the raw data's gain over a baseline is not above its 95% interval, no share of "
             "it is meaningful. Choose by the risk alone, or publish the baseline: item counts or "
             "averages.",
             *([_WIDE] if has_other else []),
@@ -665,7 +666,7 @@ def _describe_precision(choice: Choice, row: Row) -> list[str]:
         ends = _format_range(row.raw_gain_low, row.raw_gain_high)
         caveats.append(
             f"A share of a gain is reported only if at least {MIN_USERS} users are evaluated, and "
-            f"the gain's own 95 % interval is above 0 and not wider than the gain. In "
+            f"the gain's own 95% interval is above 0 and not wider than the gain. In "
             f"{'accuracy' if row.is_nominal else 'RMSE'}, the gain of the raw table is "
             f"{row.raw_gain:.4f}{ends}."
         )
@@ -687,7 +688,7 @@ def _describe_split(row: Row, shares: Shares) -> list[str]:
     if not intervals:
         return []
     return [
-        f"95 % intervals over the evaluated users, on one split: {', '.join(intervals)}; another "
+        f"95% intervals over the evaluated users, on one split: {', '.join(intervals)}; another "
         f"split or seed may differ by more."
     ]
 
@@ -817,25 +818,6 @@ def format_interval(share: Share) -> str:
     return low if share.low >= 1 else f"{low} to {high}"
 
 
-def percent(share: float | None) -> str:
-    """Format a share for a sentence, never rounded to 0 % or 100 %.
-
-    Examples
-    --------
-    >>> [percent(share) for share in (0.1, 0.0213, 0.0004, -0.5, 0.9999, None)]
-    ['10%', '2.1%', '0.04%', '-50%', '>99.9%', '–']
-    """
-    if share is None:
-        return "–"
-    if 0.9995 <= share < 1:
-        return ">99.9%"
-    size = abs(100 * share)
-    if 0 < size < 0.1:
-        return f"{100 * share:.1g}%"
-    digits = 1 if size < 9.95 or 99.5 <= size < 100 else 0
-    return f"{100 * share:.{digits}f}".removesuffix(".0") + "%"
-
-
 def _only(share: Share) -> str:
     return "only " if share.value < _LITTLE else ""
 
@@ -856,7 +838,7 @@ def tables(comparison: Comparison) -> list[Grid]:
     rows: list[tuple[str, ...]] = []
     for row in sorted(comparison.rows, key=lambda row: row.title not in best):
         retained, rate = shares_of(row), axis.of(row)
-        risk = "–" if rate is None else f"{rate:.1%} ({format_ends(row, axis)})"
+        risk = "–" if rate is None else f"{percent(rate)} ({format_ends(row, axis)})"
         rows.append((row.title, risk, _cell(retained.lists), _cell(retained.ratings)))
     title = f"risk: share of {axis.label}; retained: share of the raw data's utility"
     return [Grid(title, ("setting", "risk", "lists retained", "ratings retained"), rows)]
@@ -866,5 +848,5 @@ def _cell(share: Share | None) -> str:
     if share is None or not share.is_reliable:
         return "–"
     if share.low is None or share.high is None:
-        return f"{share.value:.0%}"
-    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
+        return percent(share.value)
+    return f"{percent(share.value)} ({percent(share.low)} to {percent(share.high)})"

@@ -27,6 +27,7 @@ from recveil.report.evaluation.text import (
 )
 from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
+from recveil.runtime.number_format import percent
 from recveil.verification.link_posterior import LinkPosterior
 
 # Each figure of `Fidelity` that is printed, and whether implicit feedback has it.
@@ -110,9 +111,9 @@ def _show_input(console: Console, evaluated: Evaluated) -> None:
     name, matched = escape(evaluated.release), evaluated.matched
     if evaluated.share is not None:
         console.print(
-            f"{evaluated.share:.0%} of every user's {feedback_of(evaluated.evaluation)} were held "
-            f"out. {name} may contain them, so this evaluates another release, made from the rest "
-            f"with the settings of {name}, not {name} itself."
+            f"{percent(evaluated.share)} of every user's {feedback_of(evaluated.evaluation)} were "
+            f"held out. {name} may contain them, so this evaluates another release, made from the "
+            f"rest with the settings of {name}, not {name} itself."
         )
     if matched and matched.left_out:
         console.print(
@@ -187,7 +188,7 @@ def _show_counts(
     console.print(
         f"{describe_count(result.n_served, 'user was', 'users were')} served from their own "
         f"training {feedback} and evaluated on {result.n_cells:,} held-out ones. In brackets: the "
-        f"side that would choose it {purpose}. 95 % intervals are over the evaluated users, on "
+        f"side that would choose it {purpose}. 95% intervals are over the evaluated users, on "
         f"this one split."
     )
 
@@ -201,16 +202,16 @@ def _show_deviations(console: Console, result: Evaluation) -> None:
     table.add_column(f"RMSE, absent by\nrule “{target.null_rule}”")
     table.add_column("MAE by\nthe rule")
     for name, deviation in (("the user's own row", target), ("the most similar row", similar)):
-        present, absent = number(deviation.rmse_present), _percent(deviation.null_share)
+        present, absent = number(deviation.rmse_present), percent(deviation.null_share)
         table.add_row(name, present, absent, number(deviation.rmse), number(deviation.mae))
     console.print(table)
     own, common = (
-        _percent(None if ranks is None else ranks.first_share)
+        percent(None if ranks is None else ranks.first_share)
         for ranks in (result.self_rank, result.self_rank_common)
     )
     console.print(
         f"If many values are absent, the figures by the rule “{target.null_rule}” depend on it "
-        f"more than on the values. {_percent(result.filled_share)} of the held-out cells were "
+        f"more than on the values. {percent(result.filled_share)} of the held-out cells were "
         f"filled in the release, or have other users' values; none of these counts as truth. For "
         f"{own} of the users, no row is more similar than their own if an absent item counts as "
         f"opposite; for {common} on common items alone."
@@ -267,13 +268,9 @@ def _show_lists(console: Console, lists: NominalLists) -> None:
     console.print(f"Items with {escape(', '.join(lists.liked))} count as liked.")
 
 
-def _percent(value: float | None) -> str:
-    return "–" if value is None or np.isnan(value) else f"{value:.1%}"
-
-
 def _mean(mean: Mean) -> str:
     if np.isnan(mean.mean):
         return "–"
     if np.isnan([mean.low, mean.high]).any():
-        return f"{mean.mean:.1%}"
-    return f"{mean.mean:.1%} [dim]({mean.low:.1%} to {mean.high:.1%})[/]"
+        return percent(mean.mean)
+    return f"{percent(mean.mean)} [dim]({percent(mean.low)} to {percent(mean.high)})[/]"

@@ -19,6 +19,7 @@ from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
 from recveil.report.audit.text import warnings_of_release
 from recveil.report.document import parts_of
 from recveil.report.release import describe_coverage
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import Grid
 from recveil.verification.link_posterior import LinkPosterior
 
@@ -367,10 +368,10 @@ def _describe_labels(result: NominalEvaluation) -> str:
     raw, release = result.raw, result.release
     gain, share, high = result.raw_gain, result.retained, result.release_gain.high
     figures = (
-        f"Accuracy: {raw.mean(raw.chosen).mean:.1%} from the raw labels ({raw.chosen}), "
-        f"{release.mean(release.chosen).mean:.1%} from the release ({release.chosen}), "
-        f"{raw.mean(MOST_FREQUENT).mean:.1%} from each item's most frequent label, which needs no "
-        f"release."
+        f"Accuracy: {percent(raw.mean(raw.chosen).mean)} from the raw labels ({raw.chosen}), "
+        f"{percent(release.mean(release.chosen).mean)} from the release ({release.chosen}), "
+        f"{percent(raw.mean(MOST_FREQUENT).mean)} from each item's most frequent label, which "
+        f"needs no release."
     )
     of_gain = "of the gain in accuracy"
     if high < 0:
@@ -435,7 +436,8 @@ def _describe_lists_gain(result: Evaluation | NominalLists) -> str:
         return f"{popular}; the release's lists are {how}."
     if share.value >= 1:
         return f"{popular}; the release retains all of the gain above them."
-    return f"{popular}; the release retains {share.value:.1%} of the gain above them{ends(share)}."
+    retained = f"{percent(share.value)} of the gain above them{ends(share)}"
+    return f"{popular}; the release retains {retained}."
 
 
 def _describe_ratings(result: Evaluation) -> str:
@@ -455,7 +457,7 @@ def _describe_ratings(result: Evaluation) -> str:
         how = worse if is_worse else f"{worse.replace('worse', 'not significantly better')}"
         if not is_reliable:
             return f"{how}. {_unreported_share(of_gain, share)}."
-        return f"{how}: it retains {share.value:.1%} {of_gain}{ends(share)}."
+        return f"{how}: it retains {percent(share.value)} {of_gain}{ends(share)}."
     if not is_reliable:
         return f"{_unreported_share(of_gain, share)}."
     return f"{_retained(of_gain, share)}."
@@ -466,22 +468,22 @@ def _unreported_share(of: str, share: Measured) -> str:
 
 
 def _retained(of: str, share: Measured) -> str:
-    """Describe a share with its interval, at most 100 % of raw."""
-    value = f"{share.value:.1%}" if share.value < 1 else "all"
+    """Describe a share with its interval, at most 100% of raw."""
+    value = percent(share.value) if share.value < 1 else "all"
     return f"The release retains {value} {of}{ends(share)}"
 
 
 def ends(share: Measured) -> str:
-    """Format the interval of a share, at most 100 % of raw; empty if there is none.
+    """Format the interval of a share, at most 100% of raw; empty if there is none.
 
     Examples
     --------
     >>> ends(Measured(0.9, 0.8, 1.2)), ends(Measured(1.1, 1.0, 1.2)), ends(Measured(1.0, 1.0, 1.0))
-    (' (80.0% to as good as raw)', ' (as good as raw)', '')
+    (' (80% to as good as raw)', ' (as good as raw)', '')
     """
     if np.isnan(share.low) or share.low == share.high:
         return ""
-    low, high = ("as good as raw" if end >= 1 else f"{end:.1%}" for end in share[1:3])
+    low, high = ("as good as raw" if end >= 1 else percent(end) for end in share[1:3])
     return f" ({low})" if low == high else f" ({low} to {high})"
 
 
@@ -516,7 +518,7 @@ def describe_best(result: Evaluation) -> str:
 def _format_share(share: Measured, whole: Measured) -> str:
     if not whole.has_share(share):
         return "–"
-    return "as good as raw" if share.value >= 1 else f"{share.value:.1%} retained"
+    return "as good as raw" if share.value >= 1 else f"{percent(share.value)} retained"
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -551,8 +553,8 @@ def _(result: Evaluation) -> dict[str, object]:
 def _(result: NominalEvaluation) -> dict[str, object]:
     return {
         "users": result.n_users,
-        "accuracy": f"{result.release.mean(result.release.chosen).mean:.1%}",
-        "of most frequent labels": f"{result.raw.mean(MOST_FREQUENT).mean:.1%}",
+        "accuracy": percent(result.release.mean(result.release.chosen).mean),
+        "of most frequent labels": percent(result.raw.mean(MOST_FREQUENT).mean),
     }
 
 
@@ -565,8 +567,8 @@ def _fact(share: Measured, whole: Measured) -> str:
     if not whole.has_share(share):
         return "not reliable"
     if share.value >= 1:
-        return f"as good as raw ({min(1, share.low):.1%} at least)"
-    return f"{share.value:.1%} ({share.low:.1%} to {min(1, share.high):.1%})"
+        return f"as good as raw ({percent(min(1, share.low))} at least)"
+    return f"{percent(share.value)} ({percent(share.low)} to {percent(min(1, share.high))})"
 
 
 @singledispatch
@@ -594,7 +596,10 @@ def _(result: Evaluation) -> list[Grid]:
 @tables.register
 def _(result: NominalEvaluation) -> list[Grid]:
     rows: list[tuple[str, ...]] = [
-        (name, *(f"{side.mean(name).mean:.1%}" for side in (result.raw, result.release)))
+        (
+            name,
+            *(percent(side.mean(name).mean) for side in (result.raw, result.release)),
+        )
         for name in result.raw.right
     ]
     header = ("accuracy of", "raw", "release")

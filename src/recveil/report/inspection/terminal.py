@@ -15,6 +15,7 @@ from recveil.ratings.ratings import in_likes
 from recveil.report.inspection.text import ADVICE, KINDS, describe_signs
 from recveil.report.terminal import bars, show_reading
 from recveil.runtime.errors import describe_count, printable
+from recveil.runtime.number_format import percent
 
 _ROWS, _MOST_COLUMNS = 3, 20
 _LEAST_CELL, _MOST_CELL, _GAP = 6, 24, 2
@@ -50,7 +51,7 @@ def show_inspection(result: Inspection, n_rows: int | None) -> None:
         _print_indented(console, sentence)
     _show_identifiers(console, result)
     density = result.ratings.density
-    share = f"{density:.3g}" if density < 0.001 else f"{density:.1%}"
+    share = f"{density:.3g}" if density < 0.001 else percent(density)
     console.print(f"\n{share} of all pairs of user and item are {rated}.")
 
 
@@ -144,13 +145,13 @@ def _show_dates(console: Console, result: Inspection) -> None:
     if dates.coarser:
         _print_indented(
             console,
-            f"but {dates.coarser_share:.1%} are whole {dates.coarser}s: two granularities in one "
-            f"column",
+            f"but {percent(dates.coarser_share)} are whole {dates.coarser}s: two granularities in "
+            f"one column",
         )
     counts = (
         f"{dates.distinct:,} different; the most frequent one has "
-        f"{describe_count(dates.most_frequent, 'rating')}; {dates.unique_share:.1%} of the ratings "
-        f"have a unique time"
+        f"{describe_count(dates.most_frequent, 'rating')}; {percent(dates.unique_share)} of the "
+        f"ratings have a unique time"
     )
     _print_indented(console, in_likes(counts, result.ratings.is_unary))
     _print_indented(console, "recveil keeps the day, and a release contains no times")
@@ -181,7 +182,7 @@ def _show_distribution(console: Console, what: str, of: str, counts: Distributio
         console,
         f"minimum {counts.minimum:,.0f}, quartiles {counts.first_quartile:,.4g}, "
         f"{counts.median:,.4g} and {counts.third_quartile:,.4g}, maximum {counts.maximum:,.0f}; "
-        f"the tenth with most has {counts.top_tenth_share:.0%} of the {what}",
+        f"the tenth with most has {percent(counts.top_tenth_share)} of the {what}",
     )
 
 

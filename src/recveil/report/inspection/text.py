@@ -5,6 +5,7 @@ from recveil.inspection.results import FEW, Inspection
 from recveil.inspection.statistics import Distribution
 from recveil.report import data_to_dict
 from recveil.report.document import parts_of
+from recveil.runtime.number_format import percent
 
 # What the values of each kind of identifier look like.
 KINDS = {
@@ -102,7 +103,7 @@ def _describe_sign(sign: Sign, result: Inspection) -> str:
             f"item from {10 * sign.of_items:.1f} (medians); users {rate} several items a day."
         )
     return (
-        f"A tenth of the users gave {result.user_counts.top_tenth_share:.0%} of the {what}, and a "
-        f"tenth of the items got {result.item_counts.top_tenth_share:.0%} (Gini "
+        f"A tenth of the users gave {percent(result.user_counts.top_tenth_share)} of the {what}, "
+        f"and a tenth of the items got {percent(result.item_counts.top_tenth_share)} (Gini "
         f"{sign.of_users:.2f} and {sign.of_items:.2f}); usually, {what} concentrate on items more."
     )

@@ -5,11 +5,11 @@ from recveil.report.release.document import (
     estimate_to_dict,
     folders_to_dict,
 )
-from recveil.report.release.linkage import linkage_warnings
 from recveil.report.release.text import (
     describe_coverage,
     describe_estimate,
     describe_summary,
+    linkage_warnings,
     sentences,
     warnings,
 )

@@ -10,8 +10,7 @@ from recveil.publish.size_estimate import Expected
 from recveil.release.coverage import Coverage
 from recveil.release.manifest import private_name
 from recveil.report.document import fields_of, parts_of
-from recveil.report.release.linkage import linkage_warnings
-from recveil.report.release.text import describe_basis
+from recveil.report.release.text import describe_basis, linkage_warnings
 
 
 @parts_of.register

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from pathlib import Path
+from typing import NamedTuple
 
 from recveil.methods import Anonymized, DryRun, Released
+from recveil.methods.earlier_releases import Earlier, compose_guarantees
 from recveil.methods.release_summary import (
     CoRatedSummary,
     PredictiveSummary,
@@ -13,26 +15,28 @@ from recveil.methods.release_summary import (
     SyntheticSummary,
 )
 from recveil.methods.size_estimates import Foreseen
-from recveil.publish.size_estimate import Expected, format_bytes
-from recveil.release.claim import LOUD_DELTA, of_large_delta, of_large_epsilon
+from recveil.publish.history import Promised, each_once
+from recveil.publish.size_estimate import Expected
+from recveil.release.claim import LOUD_DELTA, Claim, claim_kind, of_large_delta, of_large_epsilon
 from recveil.release.coverage import FEWEST_RATINGS, Coverage
 from recveil.release.exact_ratings import ExactRatings
 from recveil.release.manifest import private_name
 from recveil.release.registry import method_of
 from recveil.release.sides import Published
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
-from recveil.report.release.linkage import linkage_warnings
 from recveil.report.verification import describe_formulas, describe_singletons
-from recveil.runtime.errors import describe_count
+from recveil.runtime.errors import describe_count, quoted
 from recveil.runtime.memory import machine_memory
+from recveil.runtime.number_format import format_bytes, percent
+from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
 from recveil.verification.rater_ids import describe_handles
 
 # Threshold of delta times the number of users.
 _LARGE_DELTA = 0.1
-# At epsilon 1, MovieLens 100K has two directions, some 70 % of a user's ratings are dropped, and
-# recommendations retain 45 % of the utility of raw ratings, about as the popularity baseline; at
-# epsilon 3 it has four directions, 37 % are dropped, and 68 % is retained.
+# At epsilon 1, MovieLens 100K has two directions, some 70% of a user's ratings are dropped, and
+# recommendations retain 45% of the utility of raw ratings, about as the popularity baseline; at
+# epsilon 3 it has four directions, 37% are dropped, and 68% is retained.
 _FEW_FACTORS, _LARGE_OMITTED_SHARE = 3, 0.4
 _MOST_WARNINGS = 3
 
@@ -103,6 +107,8 @@ def describe_summary(summary: ReleaseSummary) -> list[str]:
     described = list(_describe(figures, published))
     if coverage is not None and published.n_users:
         described.insert(0, describe_coverage(coverage, likes=published.scale.unary))
+    elif omitted := _describe_omitted(figures, published):
+        described.append(omitted)
     described += [f"{each.partition('. ')[0].removesuffix('.')}." for each in undone]
     if undone:
         described.append("README.md in the release has the attacks that were measured.")
@@ -117,7 +123,7 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
     Examples
     --------
     >>> print(describe_coverage(Coverage(90, 44, 0.6, 60, 2)).partition(";")[0])
-    Warning: The release keeps 44 of 90 items (48.9%), which have 60.0% of the ratings
+    Warning: The release keeps 44 of 90 items (48.9%), which have 60% of the ratings
     >>> print(describe_coverage(Coverage(90, 90, 1.0, 60, 0), likes=True))
     The release keeps all 90 items.
     """
@@ -127,8 +133,8 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
     else:
         kept = (
             f"The release keeps {coverage.n_items_kept:,} of "
-            f"{describe_count(coverage.n_items, 'item')} ({coverage.item_share:.1%}), which have "
-            f"{coverage.rating_share:.1%} of the {noun}"
+            f"{describe_count(coverage.n_items, 'item')} ({percent(coverage.item_share)}), which "
+            f"have {percent(coverage.rating_share)} of the {noun}"
         )
     short = (
         f"; {coverage.n_short_users:,} of {describe_count(coverage.n_users, 'published user')} "
@@ -139,6 +145,21 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
     if coverage.is_nearly_empty:
         return f"Warning: The release is nearly empty. {kept}{short}."
     return f"{'Warning: ' if coverage.is_low else ''}{kept}{short}."
+
+
+def _describe_omitted(figures: object, published: Published) -> str:
+    """Describe what a release lacks whose coverage is not known; empty if nothing."""
+    noun = "likes" if published.scale.unary else "ratings"
+    if isinstance(figures, SparseSummary) and figures.n_omitted:
+        return (
+            f"Omitted {describe_count(figures.n_omitted, 'item')} with fewer than "
+            f"{published.claim.k} raters ({percent(figures.omitted_share)} of the {noun}): such an "
+            f"item would reveal its raters."
+        )
+    share = published.settings["omitted_share"] if isinstance(figures, SyntheticSummary) else 0
+    if not share:
+        return ""
+    return f"{percent(share)} of a user's {noun}, on average, are of omitted items."
 
 
 @singledispatch
@@ -156,24 +177,24 @@ def _(figures: PredictiveSummary, published: Published) -> Iterator[str]:
     if exact is None:
         return
     yield (
-        f"The rows reveal {_revealed(exact)}: {exact.rating_share:.1%}, of "
-        f"{exact.user_share:.1%} of the users, have no other rater in the group; for the others "
-        f"all raters agree, or their rounded mean is the rating. A larger k reveals fewer."
+        f"The rows reveal {_revealed(exact)}: {percent(exact.rating_share)}, of "
+        f"{percent(exact.user_share)} of the users, have no other rater in the group; for the "
+        f"others all raters agree, or their rounded mean is the rating. A larger k reveals fewer."
     )
     guess = "An adversary who takes a value for the rating of every rater in the group is right"
     if exact.is_rounded_off:
-        yield f"{guess}, to within {exact.within:g}, in {exact.near_label_share:.1%} of cases."
+        yield f"{guess}, to within {exact.within:g}, in {percent(exact.near_label_share)} of cases."
     elif exact.label_share is not None:
-        yield f"{guess} in {exact.label_share:.1%} of cases, for values on the scale."
+        yield f"{guess} in {percent(exact.label_share)} of cases, for values on the scale."
 
 
 def _revealed(exact: ExactRatings) -> str:
     if exact.is_rounded_off:
         return (
-            f"{exact.near_share:.1%} of the ratings to within the rounding ({exact.within:g}; "
-            f"{exact.exact_share:.1%} exactly)"
+            f"{percent(exact.near_share)} of the ratings to within the rounding ({exact.within:g}; "
+            f"{percent(exact.exact_share)} exactly)"
         )
-    return f"{exact.exact_share:.1%} of the ratings exactly"
+    return f"{percent(exact.exact_share)} of the ratings exactly"
 
 
 def _of_alternatives(figures: PredictiveSummary) -> Iterator[str]:
@@ -233,7 +254,6 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
 
 @_describe.register
 def _(figures: SparseSummary, published: Published) -> Iterator[str]:
-    noun = "likes" if published.scale.unary else "ratings"
     sampled = "No rating is published: items are sampled, and values are predictions"
     if published.scale.unary:
         sampled = "No user's likes are published: the items of a row are sampled"
@@ -241,12 +261,6 @@ def _(figures: SparseSummary, published: Published) -> Iterator[str]:
         f"{sampled}. Item counts of the rows differ from those of the table by "
         f"{figures.mean_error:.1f} users on average, and {figures.max_error:.0f} at most."
     )
-    if figures.n_omitted:
-        yield (
-            f"Omitted {describe_count(figures.n_omitted, 'item')} with fewer than "
-            f"{published.claim.k} raters ({figures.omitted_share:.1%} of the {noun}): such an item "
-            f"would reveal its raters."
-        )
 
 
 @_describe.register
@@ -267,15 +281,6 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             )
         if large := of_large_epsilon(claim.epsilon):
             yield f"Warning: {large}"
-    if omitted > 0:
-        noun = "likes" if published.scale.unary else "ratings"
-        yield (
-            f"{omitted:.1%} of a user's {noun}, on average, are of omitted items with too few "
-            f"raters."
-            if claim.epsilon is None
-            else f"About {omitted:.1%} of a user's {noun} (a noisy mean) are of omitted items, "
-            f"whose counts are below the noise threshold."
-        )
     above = "" if claim.epsilon is None else " above the noise"
     yield (
         f"The model has {describe_count(n_factors, 'factor')}{above}: directions in which users "
@@ -361,3 +366,126 @@ _BASIS = {
 def describe_basis(foreseen: Foreseen) -> list[str]:
     """Describe the basis of an estimate, one clause each."""
     return [_BASIS[each] for each in foreseen.basis]
+
+
+# Number of releases named in full.
+_MOST_NAMED = 3
+
+
+@brief
+class _New(NamedTuple):
+    """The release that was written."""
+
+    output: Path
+    claim: Claim
+    ratings_sha256: str | None
+
+    def is_of_same(self, earlier: Earlier) -> bool:
+        """Whether the users are known to be the same, since the ratings are."""
+        return self.ratings_sha256 is not None and earlier.ratings_sha256 == self.ratings_sha256
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.output.name, "claim": self.claim.kind}
+
+
+def linkage_warnings(
+    earlier: Sequence[Earlier], output: Path, claim: Claim, ratings_sha256: str | None = None
+) -> list[str]:
+    """Return a warning about a new release and each earlier one.
+
+    Parameters
+    ----------
+    earlier : sequence of Earlier
+        From `find_earlier`.
+    output : Path
+        The folder of the new release.
+    claim : Claim
+        The claim of the new release.
+    ratings_sha256 : str, optional
+        The digest of its ratings.
+    """
+    new = _New(output, claim, ratings_sha256)
+    composed = [each for each in earlier if each.has_ledgers] if claim.ledger else []
+    same = [each for each in composed if new.is_of_same(each)]
+    warned = {id(each): _describe_sum(composed, new) for each in composed if each not in same}
+    warned |= {id(each): _describe_sum(same, new) for each in same}
+    return [warned.get(id(each)) or _describe_pair(each, new) for each in earlier]
+
+
+def _describe_pair(earlier: Earlier, new: _New) -> str:
+    """Return the warning for two releases whose guarantees do not compose."""
+    if earlier.problem:
+        return (
+            f"the private folder of an earlier release, {quoted(earlier.folder.name)}, cannot be "
+            f"read ({earlier.problem}); if it is of the same users, publish one of the two only"
+        )
+    in_rows = claim_kind(new.claim.kind).contains_users
+    is_in_place = earlier.is_current and not _is_at(earlier, new.output)
+    measure = ""
+    if is_in_place and earlier.history[0].contains_users and in_rows:
+        command = f"recveil audit --release {new.output.name} --second-release {earlier.folder}"
+        measure = f"; {command} measures it"
+    return _describe_users(
+        [earlier], new, f"{_describe_loss(earlier.history, new.claim)}{measure}."
+    )
+
+
+def _describe_loss(history: Sequence[Promised], claim: Claim) -> str:
+    """Return what remains of guarantees that do not compose."""
+    if claim_kind(claim.kind).contains_users and any(old.contains_users for old in history):
+        return (
+            "An adversary with more than one can intersect their equivalence classes, and no claim "
+            "holds: publish one of them"
+        )
+    if claim.ledger or any(old.mu is not None for old in history):
+        return (
+            "An epsilon covers its own release only, so no epsilon holds for all together: publish "
+            "one of them"
+        )
+    return "No claim covers what the others reveal: publish one of them"
+
+
+def _describe_sum(earlier: list[Earlier], new: _New) -> str:
+    """Return the composed guarantee of synthetic releases."""
+    before = each_once(promised for release in earlier for promised in release.history)
+    epsilon, delta = compose_guarantees([Promised.of("", new.claim), *before])
+    large = of_large_epsilon(epsilon)
+    return _describe_users(
+        earlier,
+        new,
+        f"Privacy losses add up: all {1 + len(before):,} releases of synthetic users together keep "
+        f"epsilon {epsilon:.3g} with delta {delta:g}. {large}{' ' * bool(large)}Publish one of "
+        f"them, or account for the sum.",
+    )
+
+
+def _describe_users(earlier: list[Earlier], new: _New, warning: str) -> str:
+    """Format which releases contain the users (the first few by name), followed by the warning."""
+    are_same = all(map(new.is_of_same, earlier))
+    first, *more = [
+        (f"{each.n_users:,}" if each.is_current else "perhaps some", _place(each, new.output))
+        for each in earlier
+    ]
+    verb = "users are also" if are_same else "user ids also occur"
+    named = [f"{first[0].capitalize()} of these {verb} in {first[1]}"]
+    named += [f"{n_users} in {place}" for n_users, place in more[: _MOST_NAMED - 1]]
+    if left := len(earlier) - len(named):
+        named.append(f"some in {left:,} more")
+    if not are_same:
+        warning = f"If they are the same users, {warning[0].lower()}{warning[1:]}"
+    return f"{'; '.join(named)}. {warning}"
+
+
+def _place(earlier: Earlier, output: Path) -> str:
+    """Format a release's name and the number of releases it replaced."""
+    name, n = quoted(earlier.folder.name), len(earlier.history)
+    if not earlier.is_current:
+        return f"{f'{n:,} releases' if n > 1 else 'the release'} that {name} replaced"
+    more = f", and perhaps in {n - 1:,} more that it replaced" if n > 1 else ""
+    if _is_at(earlier, output):
+        return f"the previous release at {name}{more}"
+    return f"an earlier release, {name}{more}"
+
+
+def _is_at(earlier: Earlier, output: Path) -> bool:
+    return earlier.folder.resolve() == output.resolve()

@@ -7,6 +7,7 @@ from recveil.release.claim import claim_kind
 from recveil.report.terminal import echo, table_of
 from recveil.report.verification.text import describe_limit, describe_singletons
 from recveil.runtime.errors import describe_count
+from recveil.runtime.number_format import percent
 from recveil.verification.results import Verification
 
 _MOST_VIOLATIONS = 10
@@ -110,8 +111,8 @@ def show_links(result: Verification) -> None:
     echo(
         f"A member of a class rated an item of its row with probability {links.mean:.2f} on "
         f"average and {links.highest:.2f} at most, if users rate independently of each other. "
-        f"{links.uncovered_share:.1%} of the links are about items that more than one in k users "
-        f"rated; no bound is proven for those."
+        f"{percent(links.uncovered_share)} of the links are about items that more than one in k "
+        f"users rated; no bound is proven for those."
     )
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from recveil.methods.synthetic.bounded_sums import FINE, like_sums
-from recveil.methods.synthetic.budget import Budget
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY
@@ -19,7 +18,7 @@ from recveil.methods.synthetic.sum_queries import (
     measure,
     measure_likes,
 )
-from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.methods.synthetic.synthesizer import Budget, Synthesizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.ledger import Ledger, Query, epsilon_of

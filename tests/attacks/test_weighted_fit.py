@@ -1,6 +1,6 @@
 import numpy as np
 
-from recveil.predict.weighted_fit import _regress, fit_weighted
+from recveil.attacks.inference.fills import _regress, fit_weighted
 
 
 def test_a_regression_is_a_ridge_regression_of_each_row():

@@ -1,0 +1,111 @@
+"""The one format of shares, counts, times and sizes, on the terminal, on pages and in sentences.
+
+Counts in f-strings have thousands separators (``{number:,}``).
+"""
+
+import math
+from decimal import Decimal
+
+
+def percent(share: float | None) -> str:
+    """Format a share with at most one decimal, never rounded to 0% or 100%.
+
+    Below 1%, it has two significant digits; a dash means that there is none.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0, 0.1, 0.4349, -0.052, 1, None)]
+    ['0%', '10%', '43.5%', '-5.2%', '100%', '–']
+    >>> percent(0.0025), percent(0.0000021), percent(0.9999)
+    ('0.25%', '0.00021%', '>99.9%')
+    """
+    if share is None or not math.isfinite(share):
+        return "–"
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    if 0 < abs(share) < 0.01:
+        return f"{Decimal(f'{100 * share:.2g}'):f}%"
+    return f"{_one_decimal(share)}%"
+
+
+def format_bounds(low: float, high: float) -> str:
+    """Format the interval of a share that `percent` formats.
+
+    Examples
+    --------
+    >>> format_bounds(0.471, 0.62), format_bounds(-0.05, 0.021)
+    ('47.1–62', '-5 to 2.1')
+    """
+    between = "–" if low >= 0 else " to "
+    return f"{_one_decimal(low)}{between}{_one_decimal(high)}"
+
+
+def _one_decimal(share: float) -> str:
+    return f"{100 * share:,.1f}".removesuffix(".0")
+
+
+def format_number(number: float | None, digits: int = 0) -> str:
+    """Format a number with thousands separators; a dash if there is none.
+
+    Examples
+    --------
+    >>> format_number(4096.4), format_number(2, 1), format_number(None)
+    ('4,096', '2.0', '–')
+    """
+    return "–" if number is None or not math.isfinite(number) else f"{number:,.{digits}f}"
+
+
+def format_large(number: float) -> str:
+    """Format an estimated number in full, or with three digits from a million on.
+
+    Examples
+    --------
+    >>> format_large(1_313_444_000), format_large(10_100)
+    ('1.31 billion', '10,100')
+    """
+    for size, name in ((1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{number / size:.3g} {name}"
+    return f"{number:,.0f}"
+
+
+def format_bytes(number: float) -> str:
+    """Format a number of bytes with at most three digits.
+
+    Examples
+    --------
+    >>> format_bytes(811_000_000), format_bytes(1_536_000_000), format_bytes(12)
+    ('811 MB', '1.54 GB', '12 B')
+    """
+    for size, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):,.12g} {name}"
+    return f"{number:,.0f} B"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a duration in seconds, minutes, or hours and minutes.
+
+    Examples
+    --------
+    >>> [format_duration(seconds) for seconds in (0.2, 42.3, 130, 5_400, 7_200)]
+    ['1 s', '42 s', '2 min', '1 h 30 min', '2 h']
+    """
+    if seconds < 59.5:
+        return f"{max(1, round(seconds))} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    parts = [(hours, "h"), (minutes, "min")]
+    return " ".join(f"{number:,} {unit}" for number, unit in parts if number)
+
+
+def format_clock(seconds: float) -> str:
+    """Format the time that is left, as it counts down.
+
+    Examples
+    --------
+    >>> format_clock(3_725.4)
+    '1:02:05'
+    """
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}"
