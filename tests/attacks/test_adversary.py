@@ -13,8 +13,14 @@ from recveil.attacks import PRESETS, Adversary
         *(("wrong_kind", value) for value in ("values", None)),
         *(("rating_error", value) for value in (-1, float("nan"), float("inf"), "1")),
         *(("date_error", value) for value in (-1, 1.5, float("nan"))),
+        *(("first_date_error", value) for value in (-1, 0.5)),
         *(("outside_top", value) for value in (-1, None, 0.5)),
         *(("activity_error", value) for value in (-0.1, float("nan"))),
+        *(("algorithm", value) for value in ("scoreboard_rh", None)),
+        *(("eccentricity", value) for value in (-0.1, float("nan"), "automatic", None)),
+        *(("rating_width", value) for value in (0, float("nan"), "auto", None)),
+        *(("day_width", value) for value in (0, -1)),
+        *(("threshold", value) for value in (0, 1.1, float("nan"))),
         *((name, 2**63) for name in ("known", "date_error", "outside_top")),
     ],
 )
@@ -30,6 +36,14 @@ def test_what_no_number_of_a_machine_holds_is_refused_in_one_line(setting):
         Adversary(**{setting: 10**400})
     assert setting in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "settings", [{"threshold": 0.5}, {"algorithm": "scoreboard", "eccentricity": "auto"}]
+)
+def test_a_parameter_of_the_other_algorithm_is_refused(settings):
+    with raises("option.conflict"):
+        Adversary(**settings)
 
 
 def test_numpy_numbers_are_numbers():

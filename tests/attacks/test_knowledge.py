@@ -1,5 +1,7 @@
 """Knowledge: within the errors where it is right, beyond them where it is wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from error_assertions import raises
-from recveil.attacks import Adversary, choose_targets, draw_knowledge
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    Scoreboard,
+    ScoreboardRH,
+    choose_targets,
+    draw_knowledge,
+)
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
 
@@ -257,3 +266,63 @@ def test_choose_targets():
     with raises("option.value") as caught:
         choose_targets(4, -1, 0)
     assert "n_targets" in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [0, 30])
+def test_the_first_date_interval_contains_the_truth(error):
+    dated = make_ratings(n_users=40, n_items=30, n_ratings=500, seed=1)
+    knowledge = draw_knowledge(dated, Adversary(known=2, first_date_error=error), np.arange(40))
+    earliest, latest = knowledge.first_days.T
+    first = [dated.days[slice(*dated.indptr[user : user + 2])].min() for user in knowledge.targets]
+    assert (latest - earliest == 2 * error).all()
+    assert ((earliest <= first) & (first <= latest)).all()
+
+
+def test_the_first_date_leaves_only_records_that_began_then():
+    dated = make_ratings(n_users=40, n_items=30, n_ratings=500, seed=1)
+    found, everyone = Candidates.from_ratings(dated), np.arange(40)
+    known = draw_knowledge(dated, Adversary(known=2, first_date_error=200), everyone)
+    values = np.full((40, 30), np.nan)
+    values[np.repeat(everyone, np.diff(dated.indptr)), dated.indices] = dated.values
+    first = np.minimum.reduceat(dated.days, dated.indptr[:-1])
+    guesses = ScoreboardRH().attack(found, known, everyone)
+    sets = Scoreboard().attack(found, known, everyone)
+    weights = 1 / np.log(np.maximum(dated.support, 2))
+    for at, (earliest, latest) in enumerate(known.first_days):
+        items, ratings = known.items[2 * at : 2 * at + 2], known.values[2 * at : 2 * at + 2]
+        fits = (earliest <= first) & (first <= latest)
+        scores = np.nansum(np.exp(-abs(values[:, items] - ratings) / 1.5) * weights[items], axis=1)
+        scores[~fits] = 0
+        assert guesses.score[at] == pytest.approx(scores.max(), rel=1e-5)
+        assert guesses.tied_users[at] == np.isclose(scores, scores.max()).sum()
+        assert sets.records[at] == ((values[:, items] == ratings).all(axis=1) & fits).sum()
+    unbounded = ScoreboardRH().attack(found, replace(known, first_days=None), everyone)
+    assert guesses.chance.sum() > unbounded.chance.sum()
+
+
+def test_noise_of_the_publisher_and_of_the_adversary_acts_as_one_noise():
+    """Section 3: publishing with noise Z_S against knowledge with noise Z_A is as Z_S + Z_A.
+
+    Of dates it holds within the interval. The publisher's noise of ratings protects slightly more:
+    it is drawn for each record anew, while an error of the adversary is the same for all of them.
+    """
+    exact = make_ratings(n_users=400, n_items=40, n_ratings=6_000, seed=1)
+    rng, everyone = np.random.default_rng(5), np.arange(400)
+    low, high = np.maximum(exact.values - 1, 1), np.minimum(exact.values + 1, 5)
+    noisy = rng.integers(low.astype(int), high.astype(int) + 1).astype(np.float32)
+    shifted = exact.days + rng.integers(-14, 15, exact.n_ratings, dtype=np.int32)
+
+    def rate(rating_error, date_error, values=exact.values, days=exact.days):
+        published = Ratings(
+            *(exact.users, exact.items, exact.indptr, exact.indices, values, days, exact.scale)
+        )
+        adversary = Adversary(known=2, rating_error=rating_error, date_error=date_error)
+        known = draw_knowledge(exact, adversary, np.tile(everyone, 4), seed=7)
+        guesses = ScoreboardRH().attack(Candidates.from_ratings(published), known, everyone)
+        return known.rate(guesses.chance.sum())
+
+    by_adversary, without = rate(1, 14), rate(0, 0)
+    by_both, by_publisher = rate(1, 0, days=shifted), rate(0, 0, noisy, shifted)
+    assert without.low > 0.9
+    assert by_adversary.low <= by_both.rate <= by_adversary.high < 0.7
+    assert by_adversary.rate - 0.06 < by_publisher.rate < by_adversary.high

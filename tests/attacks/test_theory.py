@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -13,7 +14,9 @@ from recveil.attacks import (
     draw_knowledge,
     items_needed,
     items_needed_for_candidate_set,
+    items_needed_in_sample,
     nearest_similarity,
+    sparsity_of_sample,
 )
 from recveil.ratings import Ratings, RatingScale
 
@@ -107,3 +110,66 @@ def test_bad_numbers():
     with raises("argument.value") as caught:
         items_needed_for_candidate_set(10, 0.5, 1)
     assert "k is 1" in str(caught.value)
+
+
+def test_a_sample_needs_what_the_database_does_and_its_proof_less():
+    # 8 and 2 records: log2 of 32 and of 8.
+    assert items_needed_in_sample(8, 2, epsilon=0.25, delta=0.5) == (5, 3)
+    for n_records, n_released in ((8, 9), (8, 0)):
+        with raises("argument.value"):
+            items_needed_in_sample(n_records, n_released, 0.25, 0.5)
+
+
+def test_theorem_4_on_a_sample():
+    """The target's record is output if it was released, and no record if it was not."""
+    n_users, n_items, epsilon = 200, 300, 0.05
+    values = np.random.default_rng(0).integers(1, 3, (n_users, n_items))
+    users, items = np.divmod(np.arange(values.size), n_items)
+    ratings = Ratings.from_columns(users, items, values.ravel(), scale=RatingScale(1, 2, 1))
+    delta = 1 - epsilon - nearest_similarity(ratings, rating_error=0).max()
+    m = items_needed_in_sample(n_users, 50, epsilon, delta).proven
+    assert m < items_needed(n_users, epsilon, delta)
+    rows = slice(0, 50 * n_items)
+    sample = Ratings.from_columns(users[rows], items[rows], values.ravel()[rows], scale="1:2:1")
+    knowledge = draw_knowledge(ratings, Adversary(known=m), np.arange(n_users))
+    record_of = np.where(np.arange(n_users) < 50, np.arange(n_users), -1)
+    sets = Scoreboard().attack(Candidates.from_ratings(sample), knowledge, record_of)
+    assert np.mean(sets.records[:50] == 1) >= 1 - epsilon
+    assert np.mean(sets.records[50:] == 0) >= 1 - epsilon
+
+
+def neighbours_released(neighbour, n_released):
+    """The number of records whose neighbour is in the sample, too, for every sample."""
+    samples = itertools.combinations(range(len(neighbour)), n_released)
+    return np.array(
+        [sum(neighbour[record] in sample for record in sample) for sample in map(set, samples)]
+    )
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(
+    "neighbour",
+    [
+        [1, 0, 3, 2, 5, 4, 7, 6],  # pairs
+        [1, 0, 0, 0, 0, 0, 0, 0],  # all are near to one record
+        [1, 0, None, None, None, None, None, None],
+    ],
+)
+def test_what_is_proven_of_a_sample_holds_for_every_structure(neighbour, gamma):
+    n_records, delta = len(neighbour), np.mean([each is not None for each in neighbour])
+    for n_released in range(1, n_records):
+        bound = sparsity_of_sample(n_records, n_released, min(delta, 1 - 1e-9), gamma)
+        counts = neighbours_released(neighbour, n_released)
+        expected = delta * n_released * (n_released - 1) / (n_records - 1)
+        assert counts.mean() == pytest.approx(expected)
+        assert bound.share == pytest.approx(delta * gamma * n_released / n_records)
+        assert np.mean(counts > bound.share * n_released - 1e-6) >= bound.proven - 1e-6
+
+
+def test_the_stated_probability_does_not_hold_for_a_pair():
+    bound = sparsity_of_sample(2, 1, delta=0.999, gamma=0.5)
+    assert neighbours_released([1, 0], 1).max() == 0  # sparse, whichever is released
+    assert (bound.stated, bound.proven) == (0.5, 0)
+    for arguments in ((2, 3, 0.5, 0.5), (2, 1, 1, 0.5), (2, 1, 0.5, 0), (0, 0, 0.5, 0.5)):
+        with raises("argument.value"):
+            sparsity_of_sample(*arguments)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Candidates
+from recveil.attacks import Adversary, Candidates
 from recveil.auditing import audit, look_for
 from recveil.auditing.auxiliary_file import read_knowledge, reading_of
 from recveil.datasets import make_ratings
@@ -284,3 +284,54 @@ class TestItemsAlone:
         (tmp_path / "aux.csv").write_text("target,item,note\nann,7,x\n")
         reading = reading_of(tmp_path / "aux.csv", {"likes": True})
         assert read_knowledge(tmp_path / "aux.csv", **reading).ratings.is_unary
+
+
+def test_what_a_found_record_differs_in_by_hand():
+    # ann's record against her own ratings: c lacks, d is new, a is 2 points off, b a day late.
+    published = Ratings.from_columns(
+        ["x", "x", "x", "y", "y", "z"],
+        list("abdabd"),
+        [3, 4, 1, 1, 1, 5],
+        [14_000, 14_011, 14_020, 14_080, 14_080, 14_080],
+        scale=RatingScale(1, 5, 1),
+    )
+    own = pa.table(
+        {
+            "target": ["ann"] * 3,
+            "item": list("abc"),
+            "rating": [5.0, 4.0, 2.0],
+            "date": ["2008-05-01", "2008-05-11", "2008-05-21"],
+        }
+    )
+    (found,) = look_for(published, Candidates.from_ratings(published), own, eccentricity=0.5)
+    altered = found.alteration
+    assert (found.users[0], altered.is_match) == ("x", True)
+    assert (altered.ratings, altered.missing, altered.added) == (3, 1, 1)
+    assert (altered.changed, altered.mean_change, altered.largest_change) == (1, 2, 2)
+    assert (altered.shifted, altered.mean_shift, altered.largest_shift) == (1, 1, 1)
+
+
+def test_no_record_is_compared_where_two_fit_equally_well():
+    twins = Ratings.from_columns(["x", "y", "z"], list("aab"), [3, 3, 1])
+    own = pa.table({"target": ["ann"], "item": ["a"], "rating": [3.0]})
+    (found,) = look_for(twins, Candidates.from_ratings(twins), own)
+    assert found.alteration is None
+
+
+def test_the_first_adversary_decides_what_is_a_match(ratings):
+    items, values = ratings.row(7)
+    own = pa.table(
+        {"target": ["me"] * items.size, "item": ratings.items[items], "rating": values - 0.5}
+    )
+    settings = {"auxiliary": own, "targets": 5, "curves": False}
+    lenient, strict = (
+        audit(ratings, adversaries=[adversary], **settings).suspects[0]
+        for adversary in (
+            Adversary(eccentricity=0.1),
+            Adversary(eccentricity=1e6, rating_width=0.2),
+        )
+    )
+    assert (lenient.alteration.is_match, strict.alteration.is_match) == (True, False)
+    assert strict.scores[0] < lenient.scores[0]
+    assert lenient.alteration.changed == items.size
+    assert lenient.alteration.mean_change == 0.5

@@ -11,8 +11,8 @@ from recveil.attacks import (
     ScoreboardRH,
     draw_knowledge,
 )
+from recveil.attacks.adversary import ECCENTRICITY
 from recveil.auditing import run_attack
-from recveil.auditing.table_attacks import ECCENTRICITY
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
 

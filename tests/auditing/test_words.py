@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -92,6 +93,14 @@ class TestWithoutAnOrder:
             audit(unordered, adversaries=[PRESETS["bystander"]], targets=9)
         with raises("option.unsupported"):
             anonymize(unordered, tmp_path / "out", k=5, method="nominal", hide_items=True)
+
+    def test_another_decision_of_all_presets_leaves_out_the_same_ones(self, words):
+        unordered = words.with_scale(self.UNORDERED)
+        others = [replace(preset, eccentricity=2.0) for preset in PRESETS.values()]
+        settings = {"targets": 9, "curves": False}
+        audits = [audit(unordered, adversaries=each, **settings) for each in (None, others)]
+        names = [[one.adversary.name for one in each.attacks] for each in audits]
+        assert names[0] == names[1]
 
     @pytest.mark.parametrize(
         ("lines", "scores"),

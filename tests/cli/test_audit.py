@@ -305,3 +305,25 @@ class TestTwoReleases:
         code, _, err = run("audit", "ratings.csv", "--second-release", "march")
         assert code == 2
         assert "no release to link it with" in err
+
+
+def test_decision_options_apply_to_every_adversary(run):
+    decision = ("--eccentricity", "auto", "--day-width", "14", "--no-curves", "--targets", "30")
+    code, out, _ = run("audit", "ratings.csv", *decision, "--json", "-")
+    attacks = json.loads(out)["attacks"]
+    assert (code, len(attacks)) == (0, 8)
+    assert {attack["day_width"] for attack in attacks} == {14}
+    assert all(
+        attack["calibration"]["chosen"]["eccentricity"] == attack["eccentricity"]
+        for attack in attacks
+    )
+
+
+def test_the_plain_scoreboard_by_name(run, tmp_path):
+    plain = ("--preset", "colleague", "--algorithm", "scoreboard", "--threshold", "0.5")
+    html = ("--html", tmp_path / "page.html", "--no-curves", "--targets", "30")
+    code, out, _ = run("audit", "ratings.csv", *plain, *html)
+    assert (code, "plain Scoreboard, threshold 0.5" in out) == (0, True)
+    assert "similarity ≥&nbsp;0.5" in (tmp_path / "page.html").read_text()
+    code, _, err = run("audit", "ratings.csv", "--eccentricity", "high", "--no-curves")
+    assert (code, "--eccentricity" in err) == (2, True)

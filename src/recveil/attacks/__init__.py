@@ -42,11 +42,15 @@ from recveil.attacks.reidentification.review_graph import (
 from recveil.attacks.reidentification.scoreboard import CandidateSets, Scoreboard, ScoreboardRH
 from recveil.attacks.reidentification.sparsity import (
     ItemInformation,
+    SampleItems,
+    SampleSparsity,
     information_by_rank,
     items_needed,
     items_needed_for_candidate_set,
+    items_needed_in_sample,
     nearest_similarity,
     share_at_least,
+    sparsity_of_sample,
 )
 from recveil.attacks.statistics import (
     Interval,
@@ -87,6 +91,8 @@ __all__ = [
     "ReleaseAttack",
     "ResidualAttack",
     "Residuals",
+    "SampleItems",
+    "SampleSparsity",
     "Scoreboard",
     "ScoreboardRH",
     "area_under_curve",
@@ -107,6 +113,7 @@ __all__ = [
     "intersect",
     "items_needed",
     "items_needed_for_candidate_set",
+    "items_needed_in_sample",
     "label_based",
     "match_by_length",
     "match_known_ratings",
@@ -117,6 +124,7 @@ __all__ = [
     "register_attack",
     "reidentify_in_both",
     "share_at_least",
+    "sparsity_of_sample",
     "structure_based",
     "wilson_interval",
 ]

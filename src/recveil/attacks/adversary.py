@@ -7,6 +7,10 @@ from typing import Literal, get_args
 from recveil.runtime.errors import RecveilError, quoted
 
 WrongKind = Literal["value", "item"]
+Algorithm = Literal["scoreboard-rh", "scoreboard"]
+
+# Narayanan & Shmatikov's decision parameters: φ, ρ0 in points and d0 in days.
+ECCENTRICITY, RATING_WIDTH, DAY_WIDTH = 1.5, 1.5, 30.0
 
 # Lower and upper limit of each option, its description, and whether it must be whole. No table
 # exceeds these counts of ratings, items or days.
@@ -19,6 +23,11 @@ _LIMITS = {
     "date_error": (0, _MOST_DAYS, "a whole number of days, at least 0, or None", True),
     "outside_top": (0, _MOST, "a whole number of items, at least 0", True),
     "activity_error": (0, 1e30, "a share, at least 0, or None", False),
+    "first_date_error": (0, _MOST_DAYS, "a whole number of days, at least 0, or None", True),
+    "eccentricity": (0, 1e30, "a number, at least 0, or 'auto'", False),
+    "rating_width": (1e-9, 1e30, "a number of points above 0", False),
+    "day_width": (1e-9, 1e30, "a number of days above 0", False),
+    "threshold": (1e-9, 1, "a similarity above 0, at most 1", False),
 }
 
 
@@ -44,10 +53,23 @@ class Adversary:
         They know only items outside this many most rated ones.
     activity_error : float or None
         Relative error of the target's number of ratings (0.5 for ±50%); None: unknown.
+    first_date_error : int or None
+        Largest error of the date of the target's first rating in days, uniform; None: unknown.
     likes_only : bool
         They know only whether the target liked the item, which is any rating above the middle of
         the scale. `rating_error` is then half of the range that this leaves open: `with_likes` sets
         it for a scale.
+    algorithm : {"scoreboard-rh", "scoreboard"}
+        The paper's attack whose matches are reported next to the strongest attack: Scoreboard-RH
+        (`eccentricity`) or the plain Scoreboard (`threshold`).
+    eccentricity : float or "auto"
+        φ of Scoreboard-RH: a best guess whose score leads by fewer standard deviations is no match.
+        "auto": the value at which false accepts and false rejects are equally frequent.
+    rating_width, day_width : float
+        ρ0 in points and d0 in days, over which the similarity of an entry falls by a factor e.
+    threshold : float
+        Alpha of Scoreboard: the matching set are the records whose least similar known entry
+        reaches it; 1 requires agreement within the errors.
     name, description : str
         Display name, and one sentence about them.
     notes : tuple of str
@@ -60,7 +82,8 @@ class Adversary:
 
     Notes
     -----
-    Source: Narayanan & Shmatikov, section 5, where "n of m" means `right` of `known`.
+    Source: Narayanan & Shmatikov, section 5, where "n of m" means `right` of `known`, and section 4
+    for the parameters of the decision.
 
     Examples
     --------
@@ -81,21 +104,17 @@ class Adversary:
     name: str = ""
     description: str = ""
     notes: tuple[str, ...] = ()
+    algorithm: Algorithm = "scoreboard-rh"
+    eccentricity: float | Literal["auto"] = ECCENTRICITY
+    rating_width: float = RATING_WIDTH
+    day_width: float = DAY_WIDTH
+    threshold: float = 1.0
+    first_date_error: int | None = None
 
     def __post_init__(self) -> None:
         if self.right is None:
             object.__setattr__(self, "right", self.known)
-        for name, (least, most, expected, whole) in _LIMITS.items():
-            value = getattr(self, name)
-            if value is None and expected.endswith("or None"):
-                continue
-            is_number = isinstance(value, numbers.Integral if whole else numbers.Real)
-            # Written so that nan fails as well.
-            if not (is_number and least <= value <= most):
-                at_most = f", at most {most:,}" if is_number and whole and value > most else ""
-                raise RecveilError(
-                    f"{name} is {quoted(value)}; expected {expected}{at_most}", code="option.value"
-                )
+        self._check_limits()
         if self.n_right > self.known:
             raise RecveilError(
                 f"right is {self.right}; expected from 0 to known = {self.known}",
@@ -107,10 +126,37 @@ class Adversary:
                 "number of points, or an adversary who knows items alone",
                 code="option.conflict",
             )
-        if self.wrong_kind not in get_args(WrongKind):
+        for name, kind in (("wrong_kind", WrongKind), ("algorithm", Algorithm)):
+            if getattr(self, name) not in get_args(kind):
+                choices = " or ".join(map(repr, get_args(kind)))
+                raise RecveilError(
+                    f"{name} is {getattr(self, name)!r}; expected {choices}", code="option.value"
+                )
+        self._check_algorithm()
+
+    def _check_limits(self) -> None:
+        for name, (least, most, expected, whole) in _LIMITS.items():
+            value = getattr(self, name)
+            word = {None: "or None", "auto": "or 'auto'"}
+            if isinstance(value, str | None) and expected.endswith(word.get(value, "-")):
+                continue
+            is_number = isinstance(value, numbers.Integral if whole else numbers.Real)
+            # Written so that nan fails as well.
+            if not (is_number and least <= value <= most):
+                at_most = f", at most {most:,}" if is_number and whole and value > most else ""
+                raise RecveilError(
+                    f"{name} is {quoted(value)}; expected {expected}{at_most}", code="option.value"
+                )
+
+    def _check_algorithm(self) -> None:
+        """Raise for a parameter that the algorithm does not use."""
+        is_plain = self.algorithm == "scoreboard"
+        unused, default = ("eccentricity", ECCENTRICITY) if is_plain else ("threshold", 1.0)
+        if getattr(self, unused) != default:
             raise RecveilError(
-                f"wrong_kind is {self.wrong_kind!r}; expected 'value' or 'item'",
-                code="option.value",
+                f"{unused} is {getattr(self, unused)}, but the algorithm {self.algorithm} does not "
+                f"use it; leave it out, or choose the other algorithm (--algorithm)",
+                code="option.conflict",
             )
 
     @property
@@ -120,7 +166,7 @@ class Adversary:
 
     def without_dates(self) -> "Adversary":
         """Return the same adversary without dates."""
-        return replace(self, date_error=None)
+        return replace(self, date_error=None, first_date_error=None)
 
     def noted(self, note: str) -> "Adversary":
         """Return the same adversary with one more note, also at the end of the description."""
@@ -137,7 +183,13 @@ class Adversary:
             "date_error": self.date_error,
             "pool": "all" if not self.outside_top else f"outside the top {self.outside_top}",
             "activity_error": self.activity_error,
+            "first_date_error": self.first_date_error,
             "likes_only": self.likes_only,
+            "algorithm": self.algorithm,
+            "eccentricity": self.eccentricity,
+            "rating_width": self.rating_width,
+            "day_width": self.day_width,
+            "threshold": self.threshold,
         }
 
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -152,6 +153,22 @@ class Candidates:
             return np.diff(self.indptr)
         cumulated = np.concatenate([[0], np.cumsum(self.sizes[self.records])])
         return cumulated[self.indptr[1:]] - cumulated[self.indptr[:-1]]
+
+    @cached_property
+    def first_days(self) -> NDArray[np.int32]:
+        """Day of the first value of each record, shape (n_records,); empty without days.
+
+        Examples
+        --------
+        >>> ratings = Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5], [14001, 14000, 14002])
+        >>> Candidates.from_ratings(ratings).first_days
+        array([14000, 14002], dtype=int32)
+        """
+        if self.days is None:
+            return np.empty(0, np.int32)
+        first = np.full(self.n_records, np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(first, self.records, self.days)
+        return first
 
     @property
     def day_ends(self) -> tuple[int, int] | None:

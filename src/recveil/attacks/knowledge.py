@@ -76,6 +76,8 @@ class Knowledge:
         Days since 1970-01-01; None if they know none.
     activity : ndarray of float64, shape (n_targets, 2), or None
         Bounds on the target's number of ratings.
+    first_days : ndarray of int64, shape (n_targets, 2), or None
+        Bounds on the day of the target's first rating.
     skipped : int
         Requested targets with too few ratings in the pool. They count as not re-identified.
     world : World or None
@@ -90,6 +92,7 @@ class Knowledge:
     activity: NDArray[np.float64] | None
     skipped: int
     world: World | None = None
+    first_days: NDArray[np.int64] | None = None
 
     @property
     def requested(self) -> int:
@@ -195,6 +198,7 @@ def draw_knowledge(
         activity=_know_activity(rng, ratings, adversary, attacked),
         skipped=int(targets.size - attacked.size),
         world=World.of(ratings),
+        first_days=_know_first_days(rng, ratings, adversary, attacked),
     )
 
 
@@ -222,13 +226,14 @@ def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
 
 
 def _check(ratings: Ratings, adversary: Adversary) -> None:
-    if adversary.date_error is not None and ratings.days is None:
-        raise RecveilError(
-            f"the adversary knows dates (within "
-            f"{describe_count(adversary.date_error, 'day')}), but no times "
-            f"are known of the ratings; set date_error to None (--date-error none)",
-            code="time.missing",
-        )
+    for name in ("date_error", "first_date_error"):
+        error = getattr(adversary, name)
+        if error is not None and ratings.days is None:
+            raise RecveilError(
+                f"the adversary knows dates (within {describe_count(error, 'day')}), but no times "
+                f"are known of the ratings; set {name} to None (--{name.replace('_', '-')} none)",
+                code="time.missing",
+            )
     knows_values = adversary.rating_error is not None or adversary.date_error is not None
     if adversary.n_right < adversary.known and adversary.wrong_kind == "value" and not knows_values:
         raise RecveilError(
@@ -388,6 +393,21 @@ def _know_activity(
     return np.stack([low * (1 - 1e-9), high * (1 + 1e-9)], axis=1)
 
 
+def _know_first_days(
+    rng: np.random.Generator, ratings: Ratings, adversary: Adversary, targets: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Draw a first day within the error, and return the bounds on the true one."""
+    if adversary.first_date_error is None or ratings.days is None:
+        return None
+    rows = target_rows(ratings, targets)
+    first = np.full(targets.size, np.iinfo(np.int32).max, np.int64)
+    owner = np.repeat(np.arange(targets.size), np.diff(rows.indptr))
+    np.minimum.at(first, owner, ratings.days[rows.places])
+    error = adversary.first_date_error
+    reported = first + rng.integers(-error, error, size=first.shape, endpoint=True)
+    return np.stack([reported - error, reported + error], axis=1)
+
+
 @brief
 class Query(NamedTuple):
     """Inputs of one search for targets; it can be split by target.
@@ -414,6 +434,7 @@ class Query(NamedTuple):
             values=None if known.values is None else known.values[entries],
             days=None if known.days is None else known.days[entries],
             activity=None if known.activity is None else known.activity[targets],
+            first_days=None if known.first_days is None else known.first_days[targets],
             skipped=0,
             world=None,
         )
@@ -463,7 +484,7 @@ def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
 
 def without_dates(ratings: Ratings, adversary: Adversary, where: str) -> Adversary:
     """Return the adversary without dates, and without what only dates made possible."""
-    if adversary.date_error is None:
+    if adversary == adversary.without_dates():
         return adversary
     blunted = adversary.without_dates().noted(f"Here no dates are known: {where}.")
     return with_wrong_items(ratings, blunted)

@@ -18,7 +18,7 @@ from recveil.attacks.reidentification.likelihood import (
     likelihoods_for_means,
 )
 from recveil.attacks.reidentification.residuals import ResidualAttack
-from recveil.attacks.reidentification.scoreboard import ScoreboardRH
+from recveil.attacks.reidentification.scoreboard import Scoreboard, ScoreboardRH
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
 
@@ -83,14 +83,22 @@ class AttackEntry:
 
 # Attacks in the order in which they are tried. Of equally strong ones, the first is reported.
 ATTACKS: dict[str, AttackEntry] = {}
-# These need a classifier for the release; `attack_release` tries them where one is given.
-_LEARNED = {
+# The first is tried where `attack_release` is given a classifier for the release, the second for
+# adversaries who name it.
+_CONDITIONAL = {
     LikelyRated.name: AttackEntry(
         name=LikelyRated.name,
         description="In rows with fills, it picks the record in which the known items are most "
         "likely real ratings, by a classifier that the adversary trained on a shadow release.",
         on_release=lambda _adversary, _scale: [],
-    )
+    ),
+    Scoreboard.name: AttackEntry(
+        name=Scoreboard.name,
+        description="Narayanan & Shmatikov’s plain Scoreboard (2008): a random one of the records "
+        "whose least similar known item reaches the threshold.",
+        on_table=lambda adversary, _scale: Scoreboard.of(adversary),
+        on_release=lambda adversary, _scale: [Scoreboard.of(adversary)],
+    ),
 }
 
 
@@ -102,10 +110,10 @@ def register_attack(entry: AttackEntry) -> None:
     RecveilError
         If there is an attack of that name.
     """
-    if entry.name in (*ATTACKS, *_LEARNED):
+    if entry.name in (*ATTACKS, *_CONDITIONAL):
         raise RecveilError(
             f"attack {entry.name!r} is registered already; expected a name other than "
-            f"{', '.join((*ATTACKS, *_LEARNED))}",
+            f"{', '.join((*ATTACKS, *_CONDITIONAL))}",
             code="argument.value",
         )
     ATTACKS[entry.name] = entry
@@ -124,12 +132,18 @@ def find_attack(name: str) -> AttackEntry:
     >>> find_attack("nearest").on_table is None  # a table of ratings is too long for it
     True
     """
-    known = ATTACKS | _LEARNED
+    known = ATTACKS | _CONDITIONAL
     if name not in known:
         raise RecveilError(
             f"attack {name!r}: expected one of {', '.join(known)}", code="option.value"
         )
     return known[name]
+
+
+def _entries(adversary: Adversary) -> dict[str, AttackEntry]:
+    """Return the attacks that an adversary tries."""
+    chosen = (adversary.algorithm,) if adversary.algorithm in _CONDITIONAL else ()
+    return ATTACKS | {name: _CONDITIONAL[name] for name in chosen}
 
 
 def attacks_on_table(adversary: Adversary, scale: RatingScale) -> dict[str, Attack]:
@@ -142,7 +156,7 @@ def attacks_on_table(adversary: Adversary, scale: RatingScale) -> dict[str, Atta
     """
     return {
         name: entry.on_table(adversary, scale)
-        for name, entry in ATTACKS.items()
+        for name, entry in _entries(adversary).items()
         if entry.on_table is not None
     }
 
@@ -157,7 +171,7 @@ def attacks_on_release(adversary: Adversary, scale: RatingScale) -> list[tuple[s
     """
     return [
         (name, attack)
-        for name, entry in ATTACKS.items()
+        for name, entry in _entries(adversary).items()
         if entry.on_release is not None
         for attack in entry.on_release(adversary, scale)
     ]
@@ -168,8 +182,8 @@ register_attack(
         name=ScoreboardRH.name,
         description="Narayanan & Shmatikov’s attack (2008): each known item of a record "
         "counts more the rarer it is, and more the nearer rating and date are.",
-        on_table=lambda _adversary, _scale: ScoreboardRH(),
-        on_release=lambda _adversary, _scale: [ScoreboardRH()],
+        on_table=lambda adversary, _scale: ScoreboardRH.of(adversary),
+        on_release=lambda adversary, _scale: [ScoreboardRH.of(adversary)],
     )
 )
 register_attack(

@@ -2,21 +2,29 @@
 
 from recveil.auditing._audit import Audit, audit
 from recveil.auditing._selftest import Check, check_attack, selftest
-from recveil.auditing.auxiliary_file import Suspects, look_for
+from recveil.auditing.auxiliary_file import Alteration, Suspects, look_for
 from recveil.auditing.curves import Figure, Point, Sufficient, draw_figures
+from recveil.auditing.decision import Calibration, Tuning, calibrate, tune_widths
 from recveil.auditing.risk import Risk, measure_risk, read_risk, write_risk
+from recveil.auditing.sensitive import Revealed, SensitiveDisclosure
 from recveil.auditing.table_attacks import Outcome, run_attack
 
 __all__ = [
+    "Alteration",
     "Audit",
+    "Calibration",
     "Check",
     "Figure",
     "Outcome",
     "Point",
+    "Revealed",
     "Risk",
+    "SensitiveDisclosure",
     "Sufficient",
     "Suspects",
+    "Tuning",
     "audit",
+    "calibrate",
     "check_attack",
     "draw_figures",
     "look_for",
@@ -24,5 +32,6 @@ __all__ = [
     "read_risk",
     "run_attack",
     "selftest",
+    "tune_widths",
     "write_risk",
 ]

@@ -23,15 +23,18 @@ from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check, check_attack
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of
 from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
+from recveil.auditing.decision import Tuning, tune_adversaries
 from recveil.auditing.opened_release import (
     adversaries_of_labels,
     attack_auxiliary,
+    look_in_release,
     open_release,
     opened_pairs,
     reject_catalogue_of_words,
 )
 from recveil.auditing.release_attacks import AttackedRelease, attack_opened
 from recveil.auditing.risk import Risk, measure_risk
+from recveil.auditing.sensitive import SensitiveDisclosure, measure_sensitive
 from recveil.auditing.shadow_releases import shadow_published
 from recveil.auditing.table_attacks import (
     Deanonymized,
@@ -47,6 +50,7 @@ from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
+from recveil.io.side_tables import SensitiveItems, read_sensitive
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
 from recveil.runtime.errors import RecveilError, quoted
@@ -153,6 +157,12 @@ class Audit(Reportable):
         Chang et al.'s attacks.
     deanonymized : list of Deanonymized
         Narayanan & Shmatikov's Definition 3, measured for each adversary.
+    tunings : list of Tuning
+        How each adversary's widths were chosen, if `tune` asked for it.
+    suspects_in_release : list of Suspects
+        The same as `suspects`, among the rows of the release.
+    sensitive : list of SensitiveDisclosure
+        What found records reveal about sensitive items: in the table, and in the release.
     """
 
     ratings: Ratings
@@ -167,6 +177,9 @@ class Audit(Reportable):
     knowledge: Reading | None = None
     graphs: list[GraphAttack] = field(default_factory=list)
     deanonymized: list[Deanonymized] = field(default_factory=list)
+    tunings: list[Tuning] = field(default_factory=list)
+    suspects_in_release: list[Suspects] = field(default_factory=list)
+    sensitive: list[SensitiveDisclosure] = field(default_factory=list)
 
     def summary(self) -> str:
         """Return the verdict and the warnings, a sentence per line."""
@@ -193,6 +206,8 @@ def audit(
     auxiliary: str | PathLike[str] | Any | None = None,
     item_catalog: str | PathLike[str] | Any | None = None,
     shadows: int | None = None,
+    tune: bool = False,
+    sensitive: str | PathLike[str] | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Audit:
     """Attack a table as if it had been published without names.
@@ -224,6 +239,12 @@ def audit(
     shadows : int, optional
         Number of shadow releases for membership inference, made like `release` from halves of the
         users: even and at least 8, such as 32. Each takes as long as making one release.
+    tune : bool
+        Whether to replace each adversary's `rating_width` and `day_width` by those that re-identify
+        most users of a calibration half.
+    sensitive : path, optional
+        A file of sensitive items (item[, category]): for how many users does their record reveal
+        one?
     **reading
         Passed to `understand`. In `auxiliary` and `item_catalog`, columns with these names are
         read if the file has them, and otherwise those with the usual names. `duplicates` applies
@@ -258,10 +279,10 @@ def audit(
     reject_unknown_keywords("audit", reading, "k", "user_files")
     reject_releases(release, second_release)
     reject_shadows(shadows, release)
-    if auxiliary is not None and not is_frame(auxiliary):
-        require_path("a file of auxiliary information", auxiliary=auxiliary)
+    _require_paths(auxiliary, sensitive)
     reject_catalogue(item_catalog, release)
-    reject_two_standard_inputs(source=source, auxiliary=auxiliary, item_catalog=item_catalog)
+    files = {"auxiliary": auxiliary, "item_catalog": item_catalog, "sensitive": sensitive}
+    reject_two_standard_inputs(source=source, **files)
     with parts(
         "Auditing", {work_estimates.READING: 1, THE_REST: 8 if release is None else 20}
     ) as begin:
@@ -277,13 +298,13 @@ def audit(
             reading = {**reading, "scale": original.scale}
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.
-        known = None if auxiliary is None else _knowledge(auxiliary, reading)
-        suspects = [] if known is None else attack_auxiliary(original, ratings, candidates, known)
+        known, public, items = _read_files(original, reading, **files)
         chosen = [
             fit_adversary(ratings, adversary) for adversary in adversaries or PRESETS.values()
         ]
+        suspects = attack_auxiliary(original, ratings, candidates, known, chosen[0])
         users = choose_targets(ratings.n_users, targets, seed)
-        public = None if item_catalog is None else _catalogue(item_catalog, reading)
+        chosen, tunings = tune_adversaries(ratings, candidates, chosen, users, seed, is_wanted=tune)
         opened = None
         if release is not None:
             has_catalogue = public is not None
@@ -291,6 +312,7 @@ def audit(
                 original, release, second_release=second_release, has_catalogue=has_catalogue
             )
             opened = opened_pairs(opened, original) if is_paired else opened
+        in_release = look_in_release(ratings, opened, known, chosen[0])
         begin(THE_REST)
         of_release = 0.0
         if opened is not None:
@@ -321,12 +343,18 @@ def audit(
                 seed=seed,
                 curves=curves,
             )
+            disclosed = measure_sensitive(
+                ratings, candidates, items, attacked.attacks, opened, published, users, seed
+            )
     return Audit(
         ratings=original,
         reading=read,
         suspects=suspects,
         published=published,
         knowledge=known,
+        tunings=tunings,
+        suspects_in_release=in_release,
+        sensitive=disclosed,
         **attacked._asdict(),
     )
 
@@ -361,6 +389,7 @@ def attack_table(
         run_attack(ratings, candidates, adversary, targets, draws=draws, seed=seed)
         for adversary in track(adversaries, "Adversaries", share=1)
     ]
+    adversaries = [outcome.adversary for outcome in attacks]  # with their eccentricities
     begin(work_estimates.CURVES)
     figures = draw_figures(ratings, candidates, targets, seed) if curves else []
     begin(work_estimates.SUFFICIENT)
@@ -393,6 +422,43 @@ def fit_adversary(ratings: Ratings, adversary: Adversary) -> Adversary:
     if adversary.name not in PRESETS:
         return adversary
     return without_ratings(ratings, with_wrong_items(ratings, adversary))
+
+
+def _require_paths(auxiliary: Any, sensitive: Any) -> None:
+    if auxiliary is not None and not is_frame(auxiliary):
+        require_path("a file of auxiliary information", auxiliary=auxiliary)
+    if sensitive is not None:
+        require_path("a file of sensitive items", sensitive=sensitive)
+
+
+@brief
+class _OtherFiles(NamedTuple):
+    """Files next to the table; None for those that were not given."""
+
+    known: Reading | None
+    public: Catalogue | None
+    sensitive: SensitiveItems | None
+
+
+def _read_files(
+    ratings: Ratings,
+    reading: Mapping[str, Any],
+    *,
+    auxiliary: Any,
+    item_catalog: Any,
+    sensitive: str | PathLike[str] | None,
+) -> _OtherFiles:
+    """Read the other files with those reading options of the table that fit."""
+    if sensitive is not None and not ratings.scale.ordered:
+        raise RecveilError(
+            "sensitive (--sensitive): not with nominal labels; leave it out",
+            code="option.unsupported",
+        )
+    return _OtherFiles(
+        None if auxiliary is None else _knowledge(auxiliary, reading),
+        None if item_catalog is None else _catalogue(item_catalog, reading),
+        None if sensitive is None else read_sensitive(sensitive, ratings.items),
+    )
 
 
 def _knowledge(auxiliary: str | PathLike[str] | Any, reading: Mapping[str, Any]) -> Reading:

@@ -1,7 +1,7 @@
 """Attacks with auxiliary information from a file."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -12,6 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.attacks import Candidates
+from recveil.attacks.adversary import DAY_WIDTH, ECCENTRICITY, RATING_WIDTH
+from recveil.attacks.reidentification.scoreboard import rating_slack
 from recveil.io import Reading
 from recveil.io.columns.columns import LIKED, find_columns, is_counted
 from recveil.io.columns.frames import frame_of
@@ -33,6 +35,43 @@ from recveil.runtime.safe_repr import brief
 _SHOWN = 5
 
 
+@dataclass(frozen=True)
+class Alteration(Reportable):
+    """How the best record differs from what is known of a target.
+
+    It measures what the publisher altered if the file holds all of the target's ratings, and the
+    record is theirs.
+
+    Parameters
+    ----------
+    is_match : bool
+        Whether the record leads with the eccentricity of a match.
+    ratings : int
+        Number of known ratings.
+    missing, added : int
+        Known items that the record lacks, and its items that are not known.
+    changed : int or None
+        Ratings that differ; None if no ratings are compared.
+    mean_change, largest_change : float or None
+        Points by which those differ; None if none does.
+    shifted : int or None
+        Dates that differ; None if no dates are compared.
+    mean_shift, largest_shift : float or None
+        Days by which those differ.
+    """
+
+    is_match: bool
+    ratings: int
+    missing: int
+    added: int
+    changed: int | None
+    mean_change: float | None
+    largest_change: float | None
+    shifted: int | None
+    mean_shift: float | None
+    largest_shift: float | None
+
+
 @brief
 @dataclass(frozen=True)
 class Suspects(Reportable):
@@ -51,6 +90,8 @@ class Suspects(Reportable):
         (highest - second highest score) / σ; a match needs at least 1.5.
     bits : float
         Entropy of the adversary's distribution over all users, in bits: the remaining uncertainty.
+    alteration : Alteration or None
+        How the best record differs from the file; None if two records fit equally well.
     """
 
     target: str
@@ -60,6 +101,7 @@ class Suspects(Reportable):
     scores: list[float]
     eccentricity: float
     bits: float
+    alteration: Alteration | None = None
 
 
 def look_for(
@@ -67,8 +109,10 @@ def look_for(
     candidates: Candidates,
     path: str | PathLike[str] | Reading | Any,
     *,
-    rating_width: float = 1.5,
-    day_width: float = 30.0,
+    rating_width: float = RATING_WIDTH,
+    day_width: float = DAY_WIDTH,
+    eccentricity: float = ECCENTRICITY,
+    names: Sequence[str] | NDArray[Any] | None = None,
     **reading: Any,
 ) -> list[Suspects]:
     """Attack with auxiliary information from a file, by Scoreboard-RH.
@@ -78,13 +122,17 @@ def look_for(
     ratings : Ratings
         The table to search for the targets.
     candidates : Candidates
-        The same ratings, indexed by item.
+        The same ratings, or the rows of a release of them, indexed by item.
     path : path, data frame or Reading
         A file of (target, item[, rating][, date]), compressed or not, in any format that
         `read` reads; a data frame; or the result of `read_knowledge`. Items carry the
         table's ids. Without ratings, users are matched by items alone.
     rating_width, day_width : float
         See `ScoreboardRH`.
+    eccentricity : float
+        The lead of a match.
+    names : sequence of str, optional
+        Names of the candidates; the users of the ratings, if not given.
     **reading
         Passed to `read`, such as `user` for the name of the target column, which defaults
         to "target" or one of the usual names for users.
@@ -93,12 +141,19 @@ def look_for(
     ------
     RecveilError
         If the file cannot be read, or none of its items is in the table.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, section 5, who compared the records of two acquaintances with
+    their own ratings to check how Netflix had perturbed the data.
     """
+    names = ratings.users if names is None else names
     auxiliary = path if isinstance(path, Reading) else read_knowledge(path, **reading)
     known = auxiliary.ratings
     item_of = positions_in(ratings, auxiliary)
     weights = 1 / np.log(np.maximum(candidates.support, 2))
-    if known.is_unary or ratings.is_unary:  # no rating is known
+    has_ratings = not (known.is_unary or ratings.is_unary)
+    if not has_ratings:
         rating_width = math.inf
     suspects = []
     for target in range(known.n_users):
@@ -112,8 +167,55 @@ def look_for(
         ]
         scores = _scores(candidates, entries, weights, rating_width, day_width)
         name = str(known.users[target])
-        suspects.append(_suspects(name, items.size, len(entries), scores, ratings))
+        found = _suspects(name, items.size, len(entries), scores, names)
+        if found.eccentricity > 0:
+            record = int(scores.argmax())
+            is_match = found.eccentricity >= eccentricity
+            altered = _compare(
+                candidates, record, entries, items.size, is_match=is_match, has_ratings=has_ratings
+            )
+            found = replace(found, alteration=altered)
+        suspects.append(found)
     return suspects
+
+
+def _compare(
+    candidates: Candidates,
+    record: int,
+    entries: list[tuple[int, float, int | None]],
+    n_known: int,
+    *,
+    is_match: bool,
+    has_ratings: bool,
+) -> Alteration:
+    """Compare a record with the entries about a target whose items are in the table."""
+    places = np.flatnonzero(candidates.records == record)
+    place_of = dict(zip(candidates.items[places].tolist(), places.tolist(), strict=True))
+    pairs = [(place_of[entry[0]], *entry[1:]) for entry in entries if entry[0] in place_of]
+    changes, shifts = [], []
+    for place, rating, day in pairs:
+        if has_ratings:
+            changes.append(abs(float(candidates.values[place]) - rating))
+        if day is not None and candidates.days is not None:
+            shifts.append(abs(int(candidates.days[place]) - day))
+    slack = rating_slack(candidates.levels)
+    return Alteration(
+        is_match,
+        n_known,
+        n_known - len(pairs),
+        places.size - len(pairs),
+        *_differences([change for change in changes if change > slack], has_ratings),
+        *_differences([shift for shift in shifts if shift], bool(shifts)),
+    )
+
+
+def _differences(
+    apart: list[float], is_compared: bool
+) -> tuple[int | None, float | None, float | None]:
+    """Return the number of differences, their mean and the largest one."""
+    if not apart:
+        return (0 if is_compared else None), None, None
+    return len(apart), float(np.mean(apart)), float(max(apart))
 
 
 def positions_in(ratings: Ratings, auxiliary: Reading) -> NDArray[np.int64]:
@@ -258,7 +360,11 @@ def _scores(
 
 
 def _suspects(
-    name: str, known: int, matched: int, scores: NDArray[np.float64], ratings: Ratings
+    name: str,
+    known: int,
+    matched: int,
+    scores: NDArray[np.float64],
+    names: Sequence[str] | NDArray[Any],
 ) -> Suspects:
     order = np.argsort(-scores, kind="stable")[: max(2, _SHOWN)]
     sigma = float(scores.std())
@@ -270,7 +376,7 @@ def _suspects(
         target=name,
         known=known,
         matched=matched,
-        users=[str(ratings.users[user]) for user in order[:_SHOWN]],
+        users=[str(names[user]) for user in order[:_SHOWN]],
         scores=top[:_SHOWN].tolist(),
         eccentricity=float((top[0] - top[1]) / sigma) if is_defined else 0.0,
         bits=float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum()),

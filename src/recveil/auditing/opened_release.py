@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recveil.attacks import Adversary, AttackTarget, Candidates
+from recveil.attacks.adversary import ECCENTRICITY
 from recveil.attacks.attack_target import pairs_of, released_pairs
 from recveil.attacks.linkage import users_of_both
 from recveil.auditing.auxiliary_file import Suspects, look_for, positions_in
@@ -23,7 +24,7 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
 from recveil.release.reader import read_model, read_private_folder
 from recveil.release.records import hides_items
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.safe_repr import brief
 
 
@@ -173,16 +174,19 @@ def adversaries_of_labels(
     >>> adversary.rating_error, adversary.description
     (None, 'Labels are nominal: two are equal or not, and the adversary knows them exactly.')
     """
-    requested = None if adversaries is None else list(adversaries)
-    for each in requested or ():
-        if not _knows_words(each):
+    usual = list(presets)
+    requested = usual if adversaries is None else list(adversaries) or usual
+    # Of all presets, those that do not apply are left out; options may have changed decisions.
+    is_usual = [each.name for each in requested] == [each.name for each in usual]
+    for each in requested:
+        if not (is_usual or _knows_words(each)):
             raise RecveilError(
                 f"adversary {each.name or 'of your own'!r}: knows items alone, or what was liked, "
                 f"which does not apply to nominal labels; leave out the column of labels "
                 f"to use this adversary",
                 code="option.unsupported",
             )
-    chosen = requested or [each for each in presets if _knows_words(each)]
+    chosen = [each for each in requested if _knows_words(each)]
     return [replace(each, rating_error=None).noted(_NOTE) for each in chosen]
 
 
@@ -202,15 +206,46 @@ def reject_catalogue_of_words(catalogue: object) -> None:
 
 
 def attack_auxiliary(
-    table: Ratings, attacked: Ratings, candidates: Candidates, known: Reading
+    table: Ratings,
+    attacked: Ratings,
+    candidates: Candidates,
+    known: Reading | None,
+    adversary: Adversary,
 ) -> list[Suspects]:
     """Attack the targets of an auxiliary file, by pairs of item and word for nominal labels."""
+    if known is None:
+        return []
+    decision = _decision(adversary)
     if attacked is table:
-        return look_for(table, candidates, known)
+        return look_for(table, candidates, known, **decision)
     if known.ratings.is_unary:
-        return look_for(table, Candidates.from_ratings(table), known)
+        return look_for(table, Candidates.from_ratings(table), known, **decision)
     positions_in(table, known)  # rejects unknown items by their names, which pairs do not have
-    return look_for(attacked, candidates, replace(known, ratings=pairs_of(known.ratings)))
+    pairs = replace(known, ratings=pairs_of(known.ratings))
+    return look_for(attacked, candidates, pairs, **decision)
+
+
+def look_in_release(
+    ratings: Ratings, opened: OpenedRelease | None, known: Reading | None, adversary: Adversary
+) -> list[Suspects]:
+    """Look for the targets of an auxiliary file in the rows of a release of ratings."""
+    if known is None or opened is None or opened.words is not None:
+        return []
+    table = opened.table
+    if table is None or not table.contains_users:
+        return []
+    sizes = table.candidates.sizes.tolist()
+    names = [f"row {row + 1} of {describe_count(n, 'user')}" for row, n in enumerate(sizes)]
+    return look_for(ratings, table.candidates, known, names=names, **_decision(adversary))
+
+
+def _decision(adversary: Adversary) -> dict[str, Any]:
+    auto = adversary.eccentricity == "auto"
+    return {
+        "rating_width": adversary.rating_width,
+        "day_width": adversary.day_width,
+        "eccentricity": ECCENTRICITY if auto else adversary.eccentricity,
+    }
 
 
 def _knows_words(adversary: Adversary) -> bool:

@@ -1,6 +1,6 @@
 """Attacks on a table without names, each with its baseline and control."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,13 +25,10 @@ from recveil.attacks import (
 from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import target_rows
 from recveil.attacks.registry import attacks_on_table
+from recveil.auditing.decision import Calibration, MatchCounts, calibrate, count_matches
 from recveil.ratings import Ratings
-from recveil.runtime.errors import RecveilError
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
-
-# Narayanan & Shmatikov's threshold for the eccentricity of a match.
-ECCENTRICITY = 1.5
 
 
 @brief
@@ -48,9 +45,11 @@ class Outcome(Reportable):
     requested, skipped : int
         Number of targets, and of those with too few ratings, which count as no match.
     success : Interval
-        Scoreboard-RH: the best guess is right, with eccentricity at least 1.5.
+        Scoreboard-RH: the best guess is right, with the adversary's eccentricity or more (1.5). If
+        the adversary's algorithm is Scoreboard, for this and the next two: a random record of the
+        matching set is right, wrong, or there is none.
     wrong_match : Interval
-        Scoreboard-RH: the best guess is wrong, with eccentricity at least 1.5.
+        Scoreboard-RH: the best guess is wrong, with that eccentricity or more.
     no_match : Interval
         Scoreboard-RH: no guess reaches the eccentricity.
     by_attack : dict of str to Interval
@@ -65,6 +64,8 @@ class Outcome(Reportable):
         counts that weigh the items exclude it): how often some record reaches the eccentricity,
         which is then a wrong match. A share of the attacked targets, since a target with too few
         ratings cannot be matched wrongly. nan if none was attacked.
+    calibration : Calibration or None
+        How the eccentricity was chosen, if the adversary left it to the audit.
     """
 
     adversary: Adversary
@@ -77,6 +78,7 @@ class Outcome(Reportable):
     bits_by_attack: dict[str, Mean]
     baseline: float
     control: Interval
+    calibration: Calibration | None = None
 
     @property
     def attacked(self) -> int:
@@ -153,6 +155,10 @@ def run_attack(
     >>> outcome.requested, outcome.skipped, outcome.top1.rate, outcome.reidentified.rate
     (5, 1, 0.7, 0.8)
     """
+    calibration = None
+    if adversary.eccentricity == "auto":
+        calibration = calibrate(ratings, candidates, adversary, targets, seed)
+        adversary = replace(adversary, eccentricity=calibration.chosen.eccentricity)
     attacks = attacks_on_table(adversary, ratings.scale)
     record_of = np.arange(ratings.n_users)
     tallies = []
@@ -163,11 +169,11 @@ def run_attack(
             name: attack.attack(candidates, knowledge, record_of)
             for name, attack in attacks.items()
         }
-        leads = ScoreboardRH().control(candidates, knowledge, record_of)
-        tallies.append(_count(guesses, leads, knowledge.targets))
-    success = sum(tally.right for tally in tallies) / draws
-    wrong = sum(tally.wrong for tally in tallies) / draws
-    control = sum(tally.of_control for tally in tallies) / draws
+        matches = count_matches(adversary, guesses[adversary.algorithm], candidates, knowledge)
+        tallies.append(_count(guesses, matches))
+    success = sum(tally.matches.right for tally in tallies) / draws
+    wrong = sum(tally.matches.wrong for tally in tallies) / draws
+    control = sum(tally.matches.of_control for tally in tallies) / draws
     hits = {name: sum(tally.hits[name] for tally in tallies) / draws for name in attacks}
     bits = {name: np.mean([t.bits[name] for t in tallies], axis=0) for name in tallies[0].bits}
     n, rate = targets.size, knowledge.rate
@@ -184,6 +190,7 @@ def run_attack(
         bits_by_attack={name: mean_interval(needed) for name, needed in bits.items()},
         baseline=1 / candidates.n_users,
         control=wilson_interval(control, knowledge.targets.size),
+        calibration=calibration,
     )
 
 
@@ -191,29 +198,15 @@ def run_attack(
 class _Tally(NamedTuple):
     """Success counts of the attacks for one draw of knowledge."""
 
-    right: int  # Scoreboard-RH: eccentric enough, and the target
-    wrong: int  # Scoreboard-RH: eccentric enough, and another user
-    of_control: int  # Scoreboard-RH: eccentric enough although the target's record was removed
+    matches: MatchCounts  # of the adversary's algorithm
     hits: dict[str, float]  # by attack: expected number of re-identified targets
     bits: dict[str, NDArray[np.float64]]  # by attack that reports it: remaining bits of each target
 
 
-def _count(
-    guesses: dict[str, Guesses], leads: NDArray[np.float64], targets: NDArray[np.int64]
-) -> _Tally:
+def _count(guesses: dict[str, Guesses], matches: MatchCounts) -> _Tally:
     """Count the re-identified targets; a user's own record has the user's position."""
-    paper = guesses[ScoreboardRH.name]
-    if paper.eccentricity is None:
-        raise RecveilError(
-            f"attack {ScoreboardRH.name!r} returns no eccentricity, which the audit needs",
-            code="argument.result",
-        )
-    is_eccentric = (paper.eccentricity >= ECCENTRICITY) & (paper.best >= 0)
-    right = paper.best == targets
     return _Tally(
-        right=int((is_eccentric & right).sum()),
-        wrong=int((is_eccentric & ~right).sum()),
-        of_control=int((leads >= ECCENTRICITY).sum()),
+        matches=matches,
         hits={name: float(guess.chance.sum()) for name, guess in guesses.items()},
         bits={name: guess.bits for name, guess in guesses.items() if guess.bits is not None},
     )

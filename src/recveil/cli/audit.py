@@ -44,7 +44,9 @@ def audit(
             metavar="FILE",
             help="A file of auxiliary information about targets "
             "(target, item[, rating][, date]): prints the records that fit "
-            "each of them best.",
+            "each of them best, also in the --release, and how they differ from the file; with "
+            "all of one's own ratings, what the publisher altered (Narayanan & Shmatikov, "
+            "section 5).",
         ),
     ] = None,
     item_catalog: Annotated[
@@ -61,6 +63,24 @@ def audit(
             metavar="N",
             help="With --release: measure membership inference with N shadow releases of "
             "halves of the users (32, say). Takes as long as making N releases.",
+        ),
+    ] = None,
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="Choose --rating-width and --day-width of each adversary on half of the targets, "
+            "and report the rate on the other half before and after (Narayanan & Shmatikov, "
+            "section 5).",
+        ),
+    ] = False,
+    sensitive: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file of sensitive items (item[, category], such as politics or health): "
+            "measures for how many users the record that is found reveals one (Narayanan & "
+            "Shmatikov, section 5).",
         ),
     ] = None,
     risk: Annotated[
@@ -116,6 +136,8 @@ def audit(
         "auxiliary": auxiliary,
         "item_catalog": item_catalog,
         "shadows": shadows,
+        "tune": tune,
+        "sensitive": sensitive,
     }
     risk = place_of_risk(risk, release) if curves else None
     result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)

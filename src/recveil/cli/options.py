@@ -491,7 +491,9 @@ METHOD = OptionGroup(declare_method_options, after="k")
 
 _ADVERSARY = "Adversary (default: all presets)"
 # The word for no knowledge at all, by option.
-_NONE = {"rating_error": "any", "date_error": "none"}
+_NONE = {"rating_error": "any", "date_error": "none", "first_date_error": "none"}
+# How an adversary decides, which changes no knowledge: these apply to all presets.
+_DECISION = ("algorithm", "eccentricity", "rating_width", "day_width", "threshold")
 
 Preset = Annotated[
     list[str] | None,
@@ -554,6 +556,65 @@ ActivityError = Annotated[
 ]
 
 
+FirstDateError = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DAYS|none",
+        rich_help_panel=_ADVERSARY,
+        help="The date of the target's first rating is known up to this error, in days (Narayanan "
+        "& Shmatikov, section 5); none: unknown.",
+    ),
+]
+_DECISION_PANEL = "Decision of the adversary (Narayanan & Shmatikov, sections 4 and 5)"
+AlgorithmName = Annotated[
+    Literal["scoreboard-rh", "scoreboard"] | None,
+    typer.Option(
+        "--algorithm",
+        metavar="NAME",
+        rich_help_panel=_DECISION_PANEL,
+        help="The paper's attack whose matches are reported: scoreboard-rh (default), or "
+        "scoreboard, whose score is the least similarity of a known rating (section 4).",
+    ),
+]
+Eccentricity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PHI|auto",
+        rich_help_panel=_DECISION_PANEL,
+        help="Scoreboard-RH: the lead of the best score over the second, in standard deviations, "
+        "that a match needs (section 4; default 1.5). auto: the value of equal error rates on half "
+        "of the targets, with both error rates on the other half.",
+    ),
+]
+RatingWidth = Annotated[
+    float | None,
+    typer.Option(
+        metavar="POINTS",
+        rich_help_panel=_DECISION_PANEL,
+        help="The paper's rho0: the difference of ratings at which similarity falls to 1/e "
+        "(section 5; default 1.5).",
+    ),
+]
+DayWidth = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DAYS",
+        rich_help_panel=_DECISION_PANEL,
+        help="The paper's d0: the difference of dates at which similarity falls to 1/e (section 5; "
+        "default 30).",
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="ALPHA",
+        rich_help_panel=_DECISION_PANEL,
+        help="With --algorithm scoreboard: the similarity that every known rating must reach "
+        "(section 4; default 1, agreement within the errors).",
+    ),
+]
+
+
 def read_number(text: str, option: str, none: str) -> int | float | None:
     """Parse a number, or the word for none.
 
@@ -581,6 +642,8 @@ def number_error(text: str, option: str, none: str) -> typer.BadParameter:
 def _adversaries(options: dict[str, Any]) -> dict[str, Any]:
     """Return the adversaries that options describe, as `recveil.audit` takes them."""
     presets = options.pop("preset") or []
+    if options["eccentricity"] not in (None, "auto"):
+        options["eccentricity"] = read_number(options["eccentricity"], "--eccentricity", "auto")
     typed = {name: value for name, value in options.items() if value is not None}
     summary = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in typed.items())
     for name, none in _NONE.items():
@@ -598,6 +661,8 @@ def _choose(presets: list[str], typed: dict[str, Any], summary: str) -> "list[Ad
     for name in presets:
         if name not in PRESETS:
             raise typer.BadParameter(f"--preset {name!r}: expected one of {', '.join(PRESETS)}")
+    if not typed.keys() - set(_DECISION):
+        return [replace(PRESETS[name], **typed) for name in presets or PRESETS]
     if not presets:
         return [
             Adversary(
@@ -613,8 +678,6 @@ def _choose(presets: list[str], typed: dict[str, Any], summary: str) -> "list[Ad
     # The description of a preset does not hold for a changed one.
     return [
         replace(PRESETS[name], **typed, description=f"Like “{name}”, but for {summary}.")
-        if typed
-        else PRESETS[name]
         for name in presets
     ]
 
@@ -630,6 +693,12 @@ ADVERSARY = OptionGroup(
         "date_error": (DateError, None),
         "outside_top": (OutsideTop, None),
         "activity_error": (ActivityError, None),
+        "first_date_error": (FirstDateError, None),
+        "algorithm": (AlgorithmName, None),
+        "eccentricity": (Eccentricity, None),
+        "rating_width": (RatingWidth, None),
+        "day_width": (DayWidth, None),
+        "threshold": (Threshold, None),
     },
     _adversaries,
 )

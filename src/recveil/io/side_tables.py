@@ -1,4 +1,4 @@
-"""Files of privacy levels and of trust between users."""
+"""Files of privacy levels, of trust between users, and of sensitive items."""
 
 import codecs
 import io
@@ -63,9 +63,14 @@ class NamedColumns:
         return {name: len(column) for name, column in self.columns.items()}
 
 
-def read_named(path: Path, usual: Mapping[str, Sequence[str]], expected: str) -> NamedColumns:
+def read_named(
+    path: Path,
+    usual: Mapping[str, Sequence[str]],
+    expected: str,
+    optional: Collection[str] = (),
+) -> NamedColumns:
     r"""Read the columns of a file with certain names, and ignore others."""
-    choose = partial(_choose, usual=usual, where=path.name, expected=expected)
+    choose = partial(_choose, usual=usual, where=path.name, expected=expected, optional=optional)
     with naming(path):
         head = head_of(path)
         if (columnar := columnar_format(head)) is not None:
@@ -188,12 +193,19 @@ def _whole_records(
 
 
 def _choose(
-    names: Sequence[str], *, usual: Mapping[str, Sequence[str]], where: str, expected: str
+    names: Sequence[str],
+    *,
+    usual: Mapping[str, Sequence[str]],
+    where: str,
+    expected: str,
+    optional: Collection[str],
 ) -> dict[str, str]:
     """Return the file's name for each needed column."""
     chosen: dict[str, str] = {}
     for role, wished in usual.items():
         fitting = _fitting(names, wished, chosen.values())
+        if not fitting and role in optional:
+            continue
         if not fitting:
             raise RecveilError(
                 f"{where}: no {role} column among {listed(names)}; {expected}",
@@ -520,3 +532,72 @@ def users_in_trust(source: str | PathLike[str]) -> set[str]:
     """Return all users in a trust file, with or without ratings."""
     with file_next_to_table("trust", source) as path:
         return {name for pair, _ in _stated(path) for name in pair}
+
+
+# The category of all sensitive items.
+ANY = "any"
+
+
+@brief
+class SensitiveItems(NamedTuple):
+    """Sensitive items of a table.
+
+    Attributes
+    ----------
+    masks : dict of str to ndarray of bool, shape (n_items,)
+        The items of each category, after those of any.
+    n_unknown : int
+        Number of items of the file that are not in the table.
+    """
+
+    masks: dict[str, NDArray[np.bool_]]
+    n_unknown: int
+
+
+def read_sensitive(source: str | PathLike[str], items: NDArray[Any]) -> SensitiveItems:
+    r"""Read sensitive items from a file with the columns item_id and, optionally, category.
+
+    Parameters
+    ----------
+    source : str or path
+        As for `read_levels`.
+    items : ndarray of int64 or of str objects, shape (n_items,)
+        The items' ids, as in `Ratings.items`. Ids are compared as written.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, lacks a column or names no item of the table.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sensitive.csv")
+    ...     _ = path.write_text("item_id,category\nbent,sexuality\nfahrenheit,politics\n")
+    ...     read_sensitive(path, np.array(["bent", "up"], dtype=object)).masks["sexuality"]
+    array([ True, False])
+    """
+    usual = {"item": USUAL_NAMES["item"], "category": ("category", "kind", "topic")}
+    expected = "expected a header such as item_id,category"
+    with file_next_to_table("sensitive", source) as path:
+        table = read_named(path, usual, expected, optional=("category",))
+        with naming(path):
+            ids, id_of = encode_ids(table["item"], "item", table.locate)
+    place = {str(item): position for position, item in enumerate(items.tolist())}
+    position = [place.get(str(each), -1) for each in ids.tolist()]
+    if max(position, default=-1) < 0:
+        raise RecveilError(
+            f"{path.name}: none of its {describe_count(len(ids), 'item')} is in the table; it must "
+            f"use the table's own item ids",
+            code="id.unknown",
+        )
+    masks = {ANY: np.zeros(len(items), bool)}
+    named = table.columns.get("category")
+    categories = [None] * len(id_of) if named is None else python_values(named)
+    for number, category in zip(id_of.tolist(), categories, strict=True):
+        if (at := position[number]) >= 0:
+            for name in (ANY, category):
+                if name is not None:
+                    masks.setdefault(str(name), np.zeros(len(items), bool))[at] = True
+    return SensitiveItems(masks, position.count(-1))

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 # Bytes per collected rating, about.
 _BYTES_OF_A_RATING = 32
 # Options that only an audit on one machine supports.
-_NOT_OFFERED = ("release", "second_release", "auxiliary", "item_catalog", "shadows")
+_NOT_OFFERED = (
+    "release",
+    "second_release",
+    "auxiliary",
+    "item_catalog",
+    "shadows",
+    "tune",
+    "sensitive",
+)
 
 
 def audit(
@@ -102,7 +110,7 @@ def audit(
 def reject_not_offered(options: MutableMapping[str, Any]) -> None:
     """Raise for options that only an audit on one machine supports."""
     for name in _NOT_OFFERED:
-        if options.pop(name, None) is not None:
+        if options.pop(name, None) not in (None, False):
             raise RecveilError(
                 f"{name} (--{name}): not by Spark; leave it out, or leave engine (--engine) out",
                 code="option.unsupported",

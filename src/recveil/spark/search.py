@@ -460,6 +460,12 @@ class RemoteCandidates(Candidates):
     def search(self, work: Work, query: Query, threads: int) -> Arrays:
         """Search by executors, one thread per task."""
         del threads
+        if query.knowledge.first_days is not None:
+            raise RecveilError(
+                "first_date_error (--first-date-error): not by Spark for a table that does not fit "
+                "on this machine; leave it out",
+                code="option.unsupported",
+            )
         return self.lists.search(self, work, query)
 
     def lengths_outside(self, top: int) -> NDArray[np.int64]:

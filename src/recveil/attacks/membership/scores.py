@@ -199,12 +199,12 @@ def _sum_and_mean(known: Knowledge, by_entry: NDArray[np.float64]) -> list[NDArr
 
 
 def score_by_scoreboard_rh(
-    candidates: Candidates, _adversary: Adversary, known: Knowledge, _scale: RatingScale
+    candidates: Candidates, adversary: Adversary, known: Knowledge, _scale: RatingScale
 ) -> list[NDArray[np.float64]]:
     """Return the highest score of a record, as a share of the largest possible score."""
     support = np.maximum(candidates.support, 1)
     most = _sum_by_target(known, 1 / np.log(np.maximum(support, 2))[known.items])
-    return [ScoreboardRH().attack(candidates, known, _no_records(known)).score / most]
+    return [ScoreboardRH.of(adversary).attack(candidates, known, _no_records(known)).score / most]
 
 
 def score_by_likelihood(

@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.attacks.adversary import DAY_WIDTH, RATING_WIDTH, Adversary
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.guesses import Guesses, ScoredGuesses, Sheet, guess, lead_of_others
 from recveil.attacks.knowledge import Knowledge, Query
@@ -49,8 +50,10 @@ class CandidateSets(Guesses):
 class Scoreboard:
     """Matches the records that agree with every known entry.
 
-    A record's score is its worst agreement with an entry: 1 if it has the item with a rating and a
-    date within the errors, else 0. Records that score 1 match.
+    A record's score is its least similarity to a known entry, 0 if it lacks an item. Records whose
+    score reaches the threshold match. The similarity is 1 for a rating and a date within the
+    errors. Beyond them it is the mean of ``exp(-points / rating_width)`` and ``exp(-days /
+    day_width)`` of the excess, over what is compared.
 
     Parameters
     ----------
@@ -60,16 +63,21 @@ class Scoreboard:
         Largest difference of agreeing dates, in days; None: dates are not compared.
     threads : int
         Does not change the result.
+    threshold : float
+        Alpha, above 0. At 1, a record matches if all entries are within the errors.
+    rating_width, day_width : float
+        ρ0 in points, and d0 in days.
 
     Raises
     ------
     RecveilError
-        If an error is negative.
+        If an error is negative, or the threshold is not above 0 and at most 1.
 
     Notes
     -----
-    Source: Narayanan & Shmatikov, section 4, Algorithm Scoreboard with the threshold similarity of
-    section 5. One wrong entry loses the target, so the errors must be those of the knowledge.
+    Source: Narayanan & Shmatikov, section 4, Algorithm Scoreboard; by default with the threshold
+    similarity of section 5. One wrong entry loses the target, so the errors must be those of the
+    knowledge. The score must reach alpha rather than exceed it, as Theorem 1 takes alpha = 1 - ε.
     Ratings or dates that the adversary or the release lacks are not compared. Without any entry,
     all users match. If bounds on the number of ratings are known, only records within them match.
     """
@@ -79,9 +87,28 @@ class Scoreboard:
     rating_error: float | None = 0
     date_error: int | None = None
     threads: int = 2
+    threshold: float = 1.0
+    rating_width: float = RATING_WIDTH
+    day_width: float = DAY_WIDTH
 
     def __post_init__(self) -> None:
         check_errors(rating_error=self.rating_error, date_error=self.date_error)
+        if not 0 < self.threshold <= 1:
+            raise RecveilError(
+                f"threshold is {self.threshold}; expected a similarity above 0, at most 1",
+                code="argument.value",
+            )
+
+    @classmethod
+    def of(cls, adversary: Adversary) -> Self:
+        """Return the attack with an adversary's errors and decision parameters."""
+        return cls(
+            rating_error=adversary.rating_error,
+            date_error=adversary.date_error,
+            threshold=adversary.threshold,
+            rating_width=adversary.rating_width,
+            day_width=adversary.day_width,
+        )
 
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]
@@ -111,6 +138,8 @@ class Scoreboard:
         >>> Scoreboard().attack(found, known, np.arange(3)).tied_users
         array([1, 1])
         >>> Scoreboard(rating_error=1).attack(found, known, np.arange(3)).tied_users
+        array([2, 2])
+        >>> Scoreboard(threshold=0.5).attack(found, known, np.arange(3)).tied_users  # e^(-1 / 1.5)
         array([2, 2])
         """
         _check_positions("an item", knowledge.items, 0, candidates.n_items)
@@ -150,15 +179,12 @@ class Scoreboard:
         # Rarest item first: its list is short, and the others only shorten it.
         target = np.repeat(np.arange(known.targets.size), np.diff(known.indptr))
         order = np.lexsort((np.diff(found.indptr)[known.items], target))
-        activity = known.activity
-        if activity is None:
-            activity = np.tile([0.0, np.inf], (known.targets.size, 1))
         return _MatchInputs(
             known_indptr=known.indptr,
             known_items=known.items[order],
             known_values=values[order] if values.size else values,
             known_days=days[order] if days.size else days,
-            known_activity=activity,
+            **_bounds(found, known),
             target_records=query.target_records,
             indptr=found.indptr,
             records=found.records,
@@ -166,9 +192,11 @@ class Scoreboard:
             levels=found.levels,
             days=found_days,
             sizes=found.sizes,
-            activity=found.activity,
             rating_error=(self.rating_error or 0) + rating_slack(found.levels),
             date_error=self.date_error or 0,
+            threshold=self.threshold,
+            rating_width=self.rating_width,
+            day_width=self.day_width,
         )
 
 
@@ -230,6 +258,7 @@ class _MatchInputs(NamedTuple):
     known_values: NDArray[np.float32]
     known_days: NDArray[np.int32]
     known_activity: NDArray[np.float64]
+    known_first_days: NDArray[np.int64]
     target_records: NDArray[np.int64]
     indptr: NDArray[np.int64]
     records: NDArray[np.int32]
@@ -238,8 +267,12 @@ class _MatchInputs(NamedTuple):
     days: NDArray[np.int32]
     sizes: NDArray[np.int64]
     activity: NDArray[np.int64]
+    first_days: NDArray[np.int32]
     rating_error: float
     date_error: float
+    threshold: float
+    rating_width: float
+    day_width: float
 
 
 @brief
@@ -298,22 +331,24 @@ def _keep_agreeing(inputs: _MatchInputs, start: int, end: int, matching: NDArray
 
 @compiled()
 def _agrees(inputs: _MatchInputs, entry: int, at: int) -> bool:
-    """Return whether a value agrees with the known rating and date, within the errors."""
+    """Return whether a value's similarity to the known rating and date reaches the threshold."""
+    similarity, n_compared = 0.0, 0
     if inputs.known_values.size:
         apart = abs(inputs.known_values[entry] - inputs.levels[inputs.codes[at]])
-        if apart > inputs.rating_error:
-            return False
+        similarity += math.exp(-max(0.0, apart - inputs.rating_error) / inputs.rating_width)
+        n_compared += 1
     if inputs.known_days.size:
-        return abs(inputs.known_days[entry] - inputs.days[at]) <= inputs.date_error
-    return True
+        n_days = abs(inputs.known_days[entry] - inputs.days[at])
+        similarity += math.exp(-max(0.0, n_days - inputs.date_error) / inputs.day_width)
+        n_compared += 1
+    return similarity >= inputs.threshold * n_compared
 
 
 @compiled()
 def _count(inputs: _MatchInputs, target: int, matching: NDArray[Any], tally: _Tally) -> None:
-    """Count the matching records with a plausible number of ratings, and their users."""
-    fewest, most = inputs.known_activity[target]
+    """Count the matching records within the known bounds, and their users."""
     for record in matching:
-        if fewest <= inputs.activity[record] <= most:
+        if _fits(inputs, target, record):
             tally.records[target] += 1
             tally.n_users[target] += inputs.sizes[record]
             tally.includes_target[target] |= record == inputs.target_records[target]
@@ -460,6 +495,7 @@ class _ScoreInputs(NamedTuple):
     days: NDArray[np.int32]
     sizes: NDArray[np.int64]  # empty if each record has one user
     activity: NDArray[np.int64]
+    first_days: NDArray[np.int32]
     n_records: int
     n_users: int
     known_indptr: NDArray[np.int64]
@@ -467,6 +503,7 @@ class _ScoreInputs(NamedTuple):
     known_values: NDArray[np.float32]
     known_days: NDArray[np.int32]
     known_activity: NDArray[np.float64]
+    known_first_days: NDArray[np.int64]
     # The fields of `Points`; a nested tuple would add reference counting to the threads.
     rule: int
     weights: NDArray[np.float32]
@@ -478,6 +515,21 @@ class _ScoreInputs(NamedTuple):
     sigma: float
 
 
+def _bounds(found: Candidates, known: Knowledge) -> dict[str, NDArray[Any]]:
+    """Return the known bounds on a target's record, and these figures of each record."""
+    bounds, first_days = known.first_days, np.empty(0, np.int32)
+    if bounds is None or found.days is None:
+        bounds = np.empty((0, 2), np.int64)
+    else:
+        first_days = found.first_days
+    return {
+        "activity": found.activity,
+        "first_days": first_days,
+        "known_activity": np.empty((0, 2)) if known.activity is None else known.activity,
+        "known_first_days": bounds,
+    }
+
+
 def _gather(found: Candidates, query: Query, points: Points) -> _ScoreInputs:
     known, weights = query.knowledge, query.weights
     return _ScoreInputs(
@@ -487,14 +539,13 @@ def _gather(found: Candidates, query: Query, points: Points) -> _ScoreInputs:
         levels=found.levels,
         days=np.empty(0, np.int32) if found.days is None else found.days,
         sizes=np.empty(0, np.int64) if (found.sizes == 1).all() else found.sizes,
-        activity=found.activity,
         n_records=found.n_records,
         n_users=found.n_users,
         known_indptr=known.indptr,
         known_items=known.items,
         known_values=np.empty(0, np.float32) if known.values is None else known.values,
         known_days=np.empty(0, np.int32) if known.days is None else known.days,
-        known_activity=np.empty((0, 2)) if known.activity is None else known.activity,
+        **_bounds(found, known),
         rule=points.rule,
         weights=_EMPTY if weights is None else weights,
         width=points.width,
@@ -673,12 +724,16 @@ def _list_block(
 
 
 @compiled()
-def _fits(search: _ScoreInputs, target: int, record: int) -> bool:
-    """Return whether a record's number of ratings is within the known bounds, if any."""
-    if search.known_activity.size == 0:
-        return True
-    low, high = search.known_activity[target]
-    return low <= search.activity[record] <= high
+def _fits(search: Any, target: int, record: int) -> bool:
+    """Return whether a record's number of ratings and first day are within the known bounds."""
+    if search.known_activity.size:
+        fewest, most = search.known_activity[target]
+        if not fewest <= search.activity[record] <= most:
+            return False
+    if search.known_first_days.size:
+        earliest, latest = search.known_first_days[target]
+        return earliest <= search.first_days[record] <= latest
+    return True
 
 
 @dataclass(frozen=True)
@@ -708,9 +763,14 @@ class ScoreboardRH:
 
     name: ClassVar[str] = "scoreboard-rh"
 
-    rating_width: float = 1.5
-    day_width: float = 30.0
+    rating_width: float = RATING_WIDTH
+    day_width: float = DAY_WIDTH
     threads: int = 2
+
+    @classmethod
+    def of(cls, adversary: Adversary) -> Self:
+        """Return the attack with an adversary's decision parameters."""
+        return cls(rating_width=adversary.rating_width, day_width=adversary.day_width)
 
     def attack(
         self, candidates: Candidates, knowledge: Knowledge, record_of: NDArray[np.int64]

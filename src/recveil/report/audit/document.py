@@ -46,12 +46,16 @@ def _(audit: Audit) -> Mapping[str, object]:
         "attacks": audit.attacks,
         "graph_attacks": audit.graphs,
         "deanonymized": audit.deanonymized,
+        "tunings": audit.tunings,
+        "decisions": text.describe_decisions(audit),
         "figures": figures_of(audit),
         "checks": audit.checks,
         "sufficient": audit.sufficient,
         "risk": audit.risk,
         "release": audit.published,
         "suspects": audit.suspects,
+        "suspects_in_release": audit.suspects_in_release,
+        "sensitive": audit.sensitive,
         "theory": [
             {**fields_of(each), "text": text.describe_theorem(each.epsilon, each.delta)}
             for each in guarantees(ratings.n_users)
@@ -64,7 +68,7 @@ def _(outcome: Outcome) -> Mapping[str, object]:
     rates = ("success", "top1", "wrong_match", "no_match", "control", "likeliest", "reidentified")
     entropy, is_attacked = outcome.entropy_bits, outcome.attacked > 0
     return {
-        "attack": "scoreboard-rh",
+        "attack": outcome.adversary.algorithm,
         "name": outcome.adversary.name,
         "description": outcome.adversary.description,
         "notes": outcome.adversary.notes,
@@ -79,6 +83,7 @@ def _(outcome: Outcome) -> Mapping[str, object]:
         "likelihood_bits": outcome.likelihood_bits.mean if is_attacked else None,
         "baseline": outcome.baseline,
         "by_attack": outcome.by_attack,
+        "calibration": outcome.calibration,
     }
 
 
@@ -391,7 +396,7 @@ def _(outcome: Outcome) -> dict[str, object]:
         "targets": outcome.requested,
         "skipped": outcome.skipped,
         "re-identified": share_in_words(outcome.reidentified),
-        "with eccentricity ≥ 1.5": share_in_words(outcome.success),
+        f"with {text.match_of([outcome])}": share_in_words(outcome.success),
         "control": share_in_words(outcome.control),
     }
 

@@ -13,7 +13,7 @@ from recveil.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rat
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of
-from recveil.report.audit.text import capped
+from recveil.report.audit.text import capped, describe_decision, describe_sensitive, match_of
 from recveil.report.document import plain
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.number_format import format_number, percent
@@ -44,16 +44,14 @@ def draw_part(audit: Audit, name: str) -> Chart:
 
 def draw_adversaries(attacks: list[Outcome]) -> Chart | None:
     """Draw each adversary's re-identification rate; return None without attacks."""
+    match = match_of(attacks)
     rates = [
         (outcome.adversary.name, series, rate)
         for outcome in attacks
         for series, rate in (
             ("re-identified: the best guess is right", outcome.reidentified),
-            ("eccentricity ≥ 1.5, and the paper's guess is right", outcome.success),
-            (
-                "control: eccentricity ≥ 1.5 although the target is not in the data",
-                outcome.control,
-            ),
+            (f"{match}, and the paper's guess is right", outcome.success),
+            (f"control: {match} although the target is not in the data", outcome.control),
         )
     ]
     return _draw_rates(rates)
@@ -129,6 +127,8 @@ def to_html(audit: Audit) -> str:
         "tried": _attacks_tried(audit),
         "about": audit.published and audit.published.manifest.claim.about,
         "knowledge": [_describe_knowledge(each.adversary, what) for each in audit.attacks],
+        "match": match_of(audit.attacks),
+        "revealed": describe_sensitive(audit),
     }
     return environment.get_template("audit/page.html.jinja").render(
         **sections, charts=charts, what=what, weak_test=MEMBERSHIP
@@ -181,6 +181,9 @@ def _describe_knowledge(adversary: Adversary, what: str = "ratings") -> str:
     parts += [f"outside the top {adversary.outside_top}"] if adversary.outside_top else []
     if activity is not None:
         parts.append(f"number of ratings ±{percent(activity)}" if activity else "number of ratings")
+    parts += [decision] if (decision := describe_decision(adversary)) else []
+    if adversary.first_date_error is not None:
+        parts.append(f"date of the first rating ±{adversary.first_date_error} days")
     if what == "likes":  # likes never have ratings
         parts.remove("items without ratings")
     return in_likes("; ".join(parts), what == "likes")

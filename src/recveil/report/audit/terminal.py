@@ -18,14 +18,19 @@ from recveil.report.audit.disclosure import remarks_of
 from recveil.report.audit.text import (
     capped,
     columns_of,
+    describe_alteration,
     describe_check,
+    describe_decisions,
+    describe_sensitive,
     headline_of,
+    match_of,
     name_check,
     statements_of,
     verdict_of,
     warnings_of,
     warnings_of_release,
 )
+from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import format_bounds, percent
@@ -35,9 +40,9 @@ NO_USER = "none attacked"
 # Longer heads of figures are broken: a column is as wide as its figures.
 _HEAD_WIDTH = 17
 _ANY_WIDTH = 10_000
-_COLUMNS = ("re-identified", "eccentricity ≥ 1.5", "wrong match", "bits", "control")
+_COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "control")
 # Columns that a narrow terminal does without, the first one first; the page has all.
-_DISPENSABLE = ("bits", "eccentricity ≥ 1.5", "wrong match", "re-identified\nof the others")
+_DISPENSABLE = ("bits", "{match}", "wrong match", "re-identified\nof the others")
 _CONTROL = (
     "Control: the same attack on users who are not in the table, where a match can only be wrong."
 )
@@ -162,8 +167,14 @@ def show_audit(audit: Audit) -> None:
         console.print(f"A random guess gives {percent(audit.attacks[0].baseline)}.")
     _show_measures(console, audit)
     _show_notes(console, audit.attacks)
+    for sentence in describe_decisions(audit):
+        console.print(escape(sentence))
+    for sentence in describe_sensitive(audit):
+        console.print(escape(sentence))
     for suspects in audit.suspects:
         _show_suspects(console, suspects)
+    for suspects in audit.suspects_in_release:
+        _show_suspects(console, suspects, " in the release")
     _show_checks(console, audit.checks)
     for warning in warnings_of(audit, has_table=release is None):
         if warning not in audit.reading.notes:  # those were printed with the input
@@ -173,7 +184,8 @@ def show_audit(audit: Audit) -> None:
 def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -> None:
     """Print the rates of each adversary on the table without names."""
     few = in_likes("too few\nratings", is_unary)
-    table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), _DISPENSABLE)
+    dispensable = _heads(_DISPENSABLE, attacks)
+    table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
     trials = attacks[0]
     console.print(
@@ -183,10 +195,14 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     )
 
 
+def _heads(columns: Sequence[str], attacks: list[Outcome]) -> list[str]:
+    return [column.format(match=match_of(attacks)) for column in columns]
+
+
 def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
     has_skipped = any(outcome.skipped for outcome in attacks)
     skipped = (few, "re-identified\nof the others") if has_skipped else ()
-    table = table_of("adversary", *skipped, *_COLUMNS)
+    table = table_of("adversary", *skipped, *_heads(_COLUMNS, attacks))
 
     def cells(outcome: Outcome) -> tuple[str, ...]:
         if not outcome.attacked:
@@ -246,7 +262,8 @@ def terms_of(audit: Audit) -> Iterator[str]:
             yield from (*_OF_BOTH, "control")
         yield from ("re-identified", "random guess")
     else:
-        yield from (*_COLUMNS, "random guess")
+        heads = _heads(_COLUMNS, audit.attacks)
+        yield from (*(head for head in heads if head in MEANINGS), "random guess")
     if audit.suspects:
         yield "eccentricity"
 
@@ -273,16 +290,18 @@ def _show_measures(console: Console, audit: Audit) -> None:
         console.print(f"Higher rates by the metrics of the papers: {'; '.join(more)}.")
 
 
-def _show_suspects(console: Console, suspects: Suspects) -> None:
+def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> None:
     """Print the best candidates for a target of an auxiliary file."""
     ranking = ", ".join(
         f"{user} ({score:.2f})" for user, score in zip(suspects.users, suspects.scores, strict=True)
     )
     console.print(
-        f"{escape(suspects.target)}: {escape(ranking)}; eccentricity "
+        f"{escape(suspects.target)}{where}: {escape(ranking)}; eccentricity "
         f"{suspects.eccentricity:.1f}, {suspects.bits:.1f} bits; "
         f"{suspects.matched} of {describe_count(suspects.known, 'item')} are in the table."
     )
+    if suspects.alteration is not None and suspects.alteration.is_match:
+        console.print(describe_alteration(suspects.alteration))
 
 
 def _show_release(console: Console, release: AttackedRelease) -> None:

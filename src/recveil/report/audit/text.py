@@ -7,6 +7,7 @@ from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.reidentification.clusters import ClusterAttack
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
+from recveil.auditing.auxiliary_file import Alteration
 from recveil.auditing.release_attacks import (
     COVERAGE,
     AttackedRelease,
@@ -63,8 +64,8 @@ def verdict_of(audit: Audit) -> list[str]:
         f"{_quoted(outcome.adversary.name)} re-identifies {in_short(outcome.reidentified)} of "
         f"{describe_count(outcome.requested, 'user')}"
         f"{no_better(outcome.reidentified, outcome.baseline, 'a random guess gives', 'the table')};"
-        f" the paper's attack re-identifies {in_short(outcome.success)} with an eccentricity of at "
-        f"least 1.5."
+        f" the paper's attack re-identifies {in_short(outcome.success)} with "
+        f"{_criterion(outcome.adversary)}."
         for outcome in attacked
     ]
     half = [(s.known, s.adversary) for s in audit.sufficient if s.share == 0.5 and s.known]
@@ -73,6 +74,126 @@ def verdict_of(audit: Audit) -> list[str]:
         suffice = "1 known rating suffices" if fewest == 1 else f"{fewest} known ratings suffice"
         sentences.append(f"{suffice} to re-identify half of the users (“{adversary}”).")
     return [in_likes(sentence, audit.ratings.is_unary) for sentence in sentences]
+
+
+def _criterion(adversary: Adversary) -> str:
+    if adversary.algorithm == "scoreboard":
+        return f"a similarity of every known rating of at least {adversary.threshold:g}"
+    return f"an eccentricity of at least {adversary.eccentricity:.3g}"
+
+
+def match_of(attacks: list[Outcome]) -> str:
+    """Return the name of a match, for the head of a column.
+
+    Examples
+    --------
+    >>> match_of([])
+    'match'
+    """
+    adversaries = [outcome.adversary for outcome in attacks]
+    levels = {
+        f"similarity ≥ {each.threshold:g}"
+        if each.algorithm == "scoreboard"
+        else f"eccentricity ≥ {each.eccentricity:.3g}"
+        for each in adversaries
+    }
+    return levels.pop() if len(levels) == 1 else "match"
+
+
+def describe_decision(adversary: Adversary) -> str:
+    """Describe the decision parameters that differ from the paper's; empty if none does.
+
+    Examples
+    --------
+    >>> describe_decision(Adversary(eccentricity=1.4, day_width=14))
+    'eccentricity 1.4, day width 14 days'
+    """
+    parts = ["plain Scoreboard"] if adversary.algorithm == "scoreboard" else []
+    default = Adversary()
+    for name, unit in (
+        ("eccentricity", ""),
+        ("threshold", ""),
+        ("rating_width", " points"),
+        ("day_width", " days"),
+    ):
+        value = getattr(adversary, name)
+        if value != getattr(default, name):
+            level = value if isinstance(value, str) else f"{value:.3g}"
+            parts.append(f"{name.replace('_', ' ')} {level}{unit}")
+    return ", ".join(parts)
+
+
+def describe_decisions(audit: Audit) -> list[str]:
+    """Describe each adversary's decision parameters, and how the audit chose them."""
+    sentences = [
+        f"{_quoted(each.adversary.name)} decides with {decision}."
+        for each in audit.attacks
+        if (decision := describe_decision(each.adversary))
+    ]
+    for each in audit.attacks:
+        if (found := each.calibration) is not None:
+            chosen, default = found.chosen, found.default
+            sentences.append(
+                f"{_quoted(each.adversary.name)}: the eccentricity of equal error rates on half of "
+                f"the targets is {chosen.eccentricity:.3g}. On the other half it accepts a record "
+                f"for {in_short(chosen.false_accept)} of the users who are not in the table, and "
+                f"misses {in_short(chosen.false_reject)} of those in it; an eccentricity of "
+                f"{default.eccentricity:g} accepts {in_short(default.false_accept)} and misses "
+                f"{in_short(default.false_reject)}."
+            )
+    sentences += [
+        f"{_quoted(each.adversary)}: on half of the targets, a rating width of "
+        f"{each.rating_width:.3g} points and a day width of {each.day_width:.3g} days re-identify "
+        f"most. On the other half the rate is {in_short(each.after)}, instead of "
+        f"{in_short(each.before)}."
+        for each in audit.tunings
+    ]
+    return sentences
+
+
+def describe_alteration(found: Alteration) -> str:
+    """Describe how the record of a match differs from what is known of the target.
+
+    Examples
+    --------
+    >>> describe_alteration(Alteration(True, 306, 0, 2, 1, 1.0, 1.0, None, None, None))[:60]
+    'Of 306 known items, the record lacks 0; 1 rating differs, by'
+    """
+    parts = [f"Of {describe_count(found.ratings, 'known item')}, the record lacks {found.missing}"]
+    for what, unit, number, mean, most in (
+        ("rating", "points", found.changed, found.mean_change, found.largest_change),
+        ("date", "days", found.shifted, found.mean_shift, found.largest_shift),
+    ):
+        if number is not None:
+            by = "" if mean is None else f", by {mean:.3g} {unit} on average (at most {most:.3g})"
+            parts.append(
+                f"{describe_count(number, what)} {'differs' if number == 1 else 'differ'}{by}"
+            )
+    return "; ".join([*parts, f"it has {describe_count(found.added, 'item')} more"]) + "."
+
+
+def describe_sensitive(audit: Audit) -> list[str]:
+    """Describe what found records reveal about sensitive items."""
+    sentences = []
+    for each in audit.sensitive:
+        where = "In the table" if each.where == "table" else f"In the release {each.where}"
+        first, *others = each.categories
+        by_category = "".join(
+            f"; {one.category}: {in_short(one.revealed)}, "
+            f"by a random record {in_short(one.control)}"
+            for one in others
+        )
+        sentences.append(
+            f"{where}, {_quoted(each.adversary)} finds records that reveal a sensitive item of "
+            f"{in_short(first.revealed)} of the users; a random record reveals one of "
+            f"{in_short(first.control)}{by_category}."
+        )
+    if audit.sensitive and (n_unknown := audit.sensitive[0].n_unknown):
+        sentences.append(
+            f"{describe_count(n_unknown, 'sensitive item')} of the file "
+            f"{'is' if n_unknown == 1 else 'are'} not in the table."
+        )
+    return sentences
 
 
 def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:

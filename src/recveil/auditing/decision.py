@@ -1,0 +1,290 @@
+"""Decisions of Narayanan & Shmatikov's attacks: matches, equal error rates and widths.
+
+The paper leaves the parameters to trial and error for each data set. They are chosen here on one
+half of the targets, and judged on the other.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    CandidateSets,
+    Guesses,
+    Interval,
+    Knowledge,
+    ScoreboardRH,
+    draw_knowledge,
+    wilson_interval,
+)
+from recveil.attacks.adversary import ECCENTRICITY
+from recveil.attacks.registry import attacks_on_table
+from recveil.ratings import Ratings
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.reportable import Reportable
+from recveil.runtime.safe_repr import brief
+
+# Widths that are tried, as shares of the scale's range and in days.
+_RATING_WIDTHS = (1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 1, 2)
+_DAY_WIDTHS = (1, 3, 7, 14, 30, 60, 120, 365)
+
+
+class MatchCounts(NamedTuple):
+    """Matches of the paper's attack on the targets."""
+
+    right: float
+    wrong: float
+    # Matches although the target's record was removed
+    of_control: int
+
+
+class ErrorRates(NamedTuple):
+    """Error rates of Scoreboard-RH at an eccentricity."""
+
+    eccentricity: float
+    # Share of users not in the table for whom some record is a match
+    false_accept: Interval
+    # Share of users in the table whose record is not the match
+    false_reject: Interval
+
+
+@dataclass(frozen=True)
+class Calibration(Reportable):
+    """Equal error rate of an adversary: chosen on half of the targets, judged on the other.
+
+    Parameters
+    ----------
+    chosen, default : ErrorRates
+        At the chosen eccentricity, and at the paper's 1.5; both on the other half.
+    """
+
+    chosen: ErrorRates
+    default: ErrorRates
+
+
+@dataclass(frozen=True)
+class Tuning(Reportable):
+    """Widths that re-identify most targets of one half, judged on the other.
+
+    Parameters
+    ----------
+    adversary : str
+    rating_width, day_width : float
+        ρ0 in points, and d0 in days; unchanged if the adversary knows no ratings, or no dates.
+    before, after : Interval
+        Re-identification rate of the adversary's attack (without an eccentricity threshold) with
+        the adversary's own widths, and with these.
+    """
+
+    adversary: str
+    rating_width: float
+    day_width: float
+    before: Interval
+    after: Interval
+
+
+@brief
+class _Leads(NamedTuple):
+    """Eccentricities with and without the target's record, shape (n_targets,) each."""
+
+    # -1 where the best guess is wrong, or there is none
+    inside: NDArray[np.float64]
+    outside: NDArray[np.float64]
+
+
+def count_matches(
+    adversary: Adversary, guesses: Guesses, candidates: Candidates, knowledge: Knowledge
+) -> MatchCounts:
+    """Count the matches of the adversary's algorithm among its guesses on a raw table."""
+    if isinstance(guesses, CandidateSets):
+        right = float(guesses.chance.sum())
+        return MatchCounts(
+            right=right,
+            wrong=float((guesses.records > 0).sum()) - right,
+            of_control=int((guesses.records > guesses.target_is_top).sum()),
+        )
+    if guesses.eccentricity is None:
+        raise RecveilError(
+            f"attack {ScoreboardRH.name!r} returns no eccentricity, which the audit needs",
+            code="argument.result",
+        )
+    least = float(adversary.eccentricity)
+    is_match = (guesses.eccentricity >= least) & (guesses.best >= 0)
+    is_right = guesses.best == knowledge.targets
+    everyone = np.arange(candidates.n_users)
+    leads = ScoreboardRH.of(adversary).control(candidates, knowledge, everyone)
+    return MatchCounts(
+        right=int((is_match & is_right).sum()),
+        wrong=int((is_match & ~is_right).sum()),
+        of_control=int((leads >= least).sum()),
+    )
+
+
+def equal_error_rate(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
+    """Return the eccentricity at which false rejects and false accepts are most nearly equal.
+
+    Parameters
+    ----------
+    inside : ndarray of float64
+        Eccentricity of each right guess; -1 for a wrong one.
+    outside : ndarray of float64
+        Eccentricity of the best guess for users who are not in the table.
+
+    Returns
+    -------
+    float
+        The lowest such eccentricity among those given; the paper's 1.5 if none is above 0.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, Definition 3 ("equal error rate") and footnote 4.
+
+    Examples
+    --------
+    >>> equal_error_rate(np.array([3.0, 2.0, 1.0, -1.0]), np.array([2.5, 0.5, 0.5, 0.1]))
+    1.0
+    """
+    levels = np.unique(np.concatenate([inside, outside]))
+    levels = levels[levels > 0]
+    if not levels.size:
+        return ECCENTRICITY
+    rejects = np.searchsorted(np.sort(inside), levels) / max(inside.size, 1)
+    accepts = 1 - np.searchsorted(np.sort(outside), levels) / max(outside.size, 1)
+    return float(levels[np.argmin(np.abs(rejects - accepts))])
+
+
+def calibrate(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversary: Adversary,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> Calibration:
+    """Choose the eccentricity of equal error rates on half of the targets.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> found = Candidates.from_ratings(ratings)
+    >>> result = calibrate(ratings, found, Adversary(known=3), np.arange(50))
+    >>> result.default.eccentricity, result.default.false_accept.trials
+    (1.5, 22)
+    """
+    learning, judging = (
+        _measure_leads(ratings, candidates, adversary, half, seed)
+        for half in _halves(targets, seed)
+    )
+    chosen = equal_error_rate(learning.inside, learning.outside)
+    return Calibration(_errors_at(chosen, judging), _errors_at(ECCENTRICITY, judging))
+
+
+def tune_widths(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversary: Adversary,
+    targets: NDArray[np.int64],
+    seed: int = 0,
+) -> Tuning:
+    """Choose the widths that re-identify most targets of one half; ties by the remaining bits.
+
+    Notes
+    -----
+    Source: Narayanan & Shmatikov, footnote 6: the widths "must be derived by trial and error for
+    each target dataset". One width is varied at a time, until neither improves.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(n_users=50, n_items=30, n_ratings=400, seed=1)
+    >>> found = Candidates.from_ratings(ratings)
+    >>> tuned = tune_widths(ratings, found, Adversary(known=4, rating_error=1), np.arange(50))
+    >>> tuned.rating_width in (0.25, 0.5, 1, 1.5, 2, 4, 8), tuned.day_width
+    (True, 30.0)
+    """
+    learning, judging = (
+        draw_knowledge(ratings, adversary, half, seed) for half in _halves(targets, seed)
+    )
+    everyone = np.arange(ratings.n_users)
+
+    def guess(tried: Adversary, knowledge: Knowledge) -> Guesses:
+        attack = attacks_on_table(tried, ratings.scale)[tried.algorithm]
+        return attack.attack(candidates, knowledge, everyone)
+
+    def merit(tried: Adversary) -> tuple[float, float]:
+        guesses = guess(tried, learning)
+        bits = 0.0 if guesses.bits is None else float(guesses.bits.sum())
+        return float(guesses.chance.sum()), -bits
+
+    tried: dict[str, Iterable[float]] = {}
+    if adversary.rating_error is not None and ratings.scale.range:
+        tried["rating_width"] = [ratings.scale.range * share for share in _RATING_WIDTHS]
+    if adversary.date_error is not None:
+        tried["day_width"] = _DAY_WIDTHS
+    best, most, is_better = adversary, merit(adversary), True
+    while is_better:
+        is_better = False
+        for name, widths in tried.items():
+            for width in widths:
+                change: dict[str, Any] = {name: float(width)}
+                other = replace(best, **change)
+                if (reached := merit(other)) > most:
+                    best, most, is_better = other, reached, True
+    before, after = (judging.rate(float(guess(a, judging).chance.sum())) for a in (adversary, best))
+    return Tuning(adversary.name, best.rating_width, best.day_width, before, after)
+
+
+def tune_adversaries(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversaries: list[Adversary],
+    targets: NDArray[np.int64],
+    seed: int,
+    *,
+    is_wanted: bool,
+) -> tuple[list[Adversary], list[Tuning]]:
+    """Return the adversaries with their tuned widths, and how these were chosen."""
+    if not is_wanted:
+        return adversaries, []
+    tunings = [tune_widths(ratings, candidates, each, targets, seed) for each in adversaries]
+    return [
+        replace(each, rating_width=found.rating_width, day_width=found.day_width)
+        for each, found in zip(adversaries, tunings, strict=True)
+    ], tunings
+
+
+def _halves(targets: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split the targets at random into two halves, of which the first is no smaller."""
+    shuffled = np.random.default_rng([seed, 39]).permutation(targets)
+    middle = (targets.size + 1) // 2
+    return np.sort(shuffled[:middle]), np.sort(shuffled[middle:])
+
+
+def _measure_leads(
+    ratings: Ratings,
+    candidates: Candidates,
+    adversary: Adversary,
+    targets: NDArray[np.int64],
+    seed: int,
+) -> _Leads:
+    knowledge = draw_knowledge(ratings, adversary, targets, seed)
+    attack, everyone = ScoreboardRH.of(adversary), np.arange(ratings.n_users)
+    guesses = attack.attack(candidates, knowledge, everyone)
+    is_right = guesses.best == knowledge.targets
+    return _Leads(
+        np.where(is_right, guesses.eccentricity, -1.0),
+        attack.control(candidates, knowledge, everyone),
+    )
+
+
+def _errors_at(eccentricity: float, leads: _Leads) -> ErrorRates:
+    return ErrorRates(
+        eccentricity,
+        wilson_interval(int((leads.outside >= eccentricity).sum()), leads.outside.size),
+        wilson_interval(int((leads.inside < eccentricity).sum()), leads.inside.size),
+    )
