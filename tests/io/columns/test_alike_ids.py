@@ -150,7 +150,7 @@ def test_words_that_look_like_one_or_none():
     assert not understand(pa.table(rows), scale=named).notes
 
 
-@pytest.mark.parametrize("total", ["Total", "total:", "Grand total", "SUM", "Average"])
+@pytest.mark.parametrize("total", ["Total", "total:", "Grand total", "SUM", "Average", "rows"])
 def test_a_line_of_totals_is_reported_for_users_and_items(tmp_path, total):
     path = tmp_path / "ratings.csv"
     rows = "user,item,rating\nann,7,4\nben,8,2\n"

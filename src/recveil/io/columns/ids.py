@@ -273,7 +273,9 @@ _FEWEST_ROUNDED, _MOST_ROUNDED, _OTHERS_COST, _CHANCE = 5, 0.95, 0.2, 1e-6
 # More ids that begin with # are no comments.
 _FEW_COMMENTS, _COMMENT_SHARE = 3, 0.01
 # Names of the line of totals below a table.
-_TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
+_TOTAL = (
+    r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|(total )?rows|summe|gesamt)\s*:?\s*$"
+)
 # What programs write for missing values.
 _NOTHING = (
     *("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "undefined", "(null)", "[null]"),
