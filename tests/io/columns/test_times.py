@@ -251,6 +251,12 @@ def test_digits_down_to_millionths_ask_for_their_format():
     assert parse_days(read, str).days.tolist() == DAYS
 
 
+def test_microseconds_of_one_day_are_no_digits_of_dates():
+    """With fewer digits each, and more for the fraction, they would be."""
+    numbers = [1_170_474_412_826_905 + 7_000_003 * n for n in range(50)]
+    assert set(parse_days(column(numbers), str).days.tolist()) == {13_547}
+
+
 def test_rounded_unix_times_are_no_times():
     numbers = [float(f"{instant.timestamp():.3g}") for instant in INSTANTS]
     found = parse_days(column(numbers), str)

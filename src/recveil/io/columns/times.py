@@ -226,9 +226,10 @@ def find_formats(times: NDArray[Any], least: int = 1) -> list[str]:
 def _fits(times: NDArray[Any], format: str, least: int) -> bool:
     """Check whether some numbers, as digits, are dates in a format, from 1990 to now."""
     width, last = len(EXAMPLE.strftime(format)), datetime.fromtimestamp(latest_second(), UTC)
+    if format.endswith("%f"):  # of three or six digits, of which `strptime` may take fewer
+        times = times // (10**3 if times.max() < 10 ** (width - 3) else 10**6)
+        format, width = format.removesuffix("%f"), width - 6
     low, high = float(times.min()), float(times.max())
-    if format.endswith("%f") and high < 10 ** (width - 3):
-        width -= 3  # thousandths
     if low < 10 ** (width - 2) or high >= 10**width or (times[:_TIMES_TRIED] % 1).any():
         return False
     different = np.unique(times[:_TIMES_TRIED])
