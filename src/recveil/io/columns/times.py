@@ -258,11 +258,11 @@ _LEAST_REPEATED = 50
 # A day is noted, too, if it has a fifth of the times, and ten times the median of the other days,
 # of which there are at least 20: fewer do not show how many ratings a day usually has.
 _LEAST_SHARE, _TIMES_A_DAY, _LEAST_OTHERS = 0.2, 10, 20
-# So many different firsts of a month are no chance.
+# So many different firsts of a month, or days 15, are no chance.
 _LEAST_MONTHS = 3
 # Days that are all a multiple of a step apart are no chance, if powers of the step are as large: 10
-# days of one weekday, 22 of every second day. Nor are six days that are all the 15th of a month, or
-# 18 of five such numbers: the 15th and the last.
+# days of one weekday, 22 of every second day. Nor are eight days on two numbers of each
+# month, or 18 on five: the 15th and the last.
 _LEAST_CHANCES, _MOST_IN_MONTH = 10**6, 5
 # Different days are too few if so many times share each on average, and they are these, or this
 # share of the days between the first and the last.
@@ -867,7 +867,8 @@ def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
     in_month = distinct.astype("M8[D]")
     in_month = np.unique((in_month - in_month.astype("M8[M]")).astype(np.int64)) + 1
     chance = 31.0**in_month.size * (in_month.size / 30) ** distinct.size
-    if in_month.size > _MOST_IN_MONTH or chance > 1 / _LEAST_CHANCES:
+    may_be_chance = in_month.size > 1 and chance > 1 / _LEAST_CHANCES
+    if in_month.size > _MOST_IN_MONTH or may_be_chance:
         return None
     days = " and ".join(", ".join(map(str, in_month)).rsplit(", ", 1))
     return f"day {days} of a month", "month" if in_month.size == 1 else "part of a month"
