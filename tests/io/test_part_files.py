@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import socket
 
 import pytest
@@ -133,6 +134,19 @@ def test_what_is_no_table_in_parts(tmp_path, files, asked, code, said):
         read_ratings(tmp_path / asked)
     assert said in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("named", [".", "../my ratings", "{0}/my ratings", "my ratings"])
+def test_the_pattern_that_is_advised_reads_the_parts(tmp_path, monkeypatch, named):
+    """Within the folder, '/*' was advised, and elsewhere a pattern without its place."""
+    folder = tmp_path / "my ratings"
+    for name in ("1.csv", "train/2.csv"):
+        write(folder / name, ROWS)
+    monkeypatch.chdir(tmp_path if named == "my ratings" else folder)
+    with raises("input.parts") as caught:
+        read_ratings(named.format(tmp_path))
+    (pattern,) = shlex.split(str(caught.value).partition("name a pattern: ")[2])
+    assert read_ratings(pattern).values.size == len(ROWS)
 
 
 class TestWhatIsNoPart:

@@ -2,12 +2,16 @@
 
 import json
 import os
+import re
+import shlex
 
 import numpy as np
 import pytest
+from pyarrow import csv
 
 from error_assertions import raises
 from recveil.attacks.membership.inference import only
+from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, Synthesizer, anonymize
 from recveil.methods.earlier_releases import find_earlier, others
@@ -52,7 +56,11 @@ def test_one_beside_the_output_is_seen(ratings, tmp_path):
     (earlier,) = made.earlier
     assert (earlier.folder.name, earlier.n_users) == ("march", 60)
     (warning,) = made.warnings()
-    assert "publish one of them; recveil audit --release april --second-release" in warning
+    command = re.search("publish one of them; recveil (audit .*) measures it", warning)[1]
+    csv.write_csv(ratings.to_arrow(), tmp_path / "ratings.csv")
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(command.replace("RATINGS", str(tmp_path / "ratings.csv"))))
+    assert ended.value.code == 0
 
 
 def test_its_published_folder_may_be_gone(ratings, tmp_path):

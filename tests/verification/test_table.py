@@ -230,6 +230,10 @@ class TestAnyFile:
     def test_folders_and_missing_files(self, tmp_path):
         with raises("release.not-found"):
             verify(tmp_path, k=2)
+        parts = parts_in(tmp_path)
+        (parts / "more").mkdir()
+        with raises("release.not-found", "recveil convert PARTS"):
+            verify(parts, k=2)
         with raises("input.not-found") as error:
             verify(tmp_path / "nowhere.csv", k=2)
         assert "nowhere" in str(error.value)

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shlex
 import stat
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -251,7 +252,7 @@ def _files_in(folder: Path, depth: int = 0) -> Iterator[Path]:
     if found and others:
         raise RecveilError(
             f"{folder.resolve().name}: holds files and the folder {quoted(min(others), 40)}, and "
-            f"either may be the table; name a pattern: '{folder.name}/*'",
+            f"either may be the table; name a pattern: {shlex.quote(str(folder / '*'))}",
             code="input.parts",
         )
 

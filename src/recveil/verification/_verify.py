@@ -188,7 +188,7 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
             f"{path}: links (--links) need a release; name a release folder",
             code="option.unsupported",
         )
-    if parts_of(path):
+    if _holds_parts(path):
         raise RecveilError(
             f"{path}: no release (it has no release.json); name one, or, if these are parts of a "
             f"table, write them to a file, and verify that: recveil convert PARTS TABLE.parquet",
@@ -211,3 +211,12 @@ def _check_file(path: Path, k: int | None, links: bool) -> int:
             code="option.required",
         )
     return k
+
+
+def _holds_parts(path: Path) -> bool:
+    try:
+        return bool(parts_of(path))
+    except RecveilError as error:
+        if error.code != "input.parts":
+            raise
+        return True  # next to other folders, or of several tables

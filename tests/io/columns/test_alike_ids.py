@@ -44,7 +44,12 @@ def test_items_and_letters_of_two_codes():
 
 
 @pytest.mark.parametrize(
-    "labels", [[7, 12], ["101", "1010", "1.5", "1.50"], ["-7", "7"], ["a01", "a1"]]
+    "labels",
+    [
+        *([7, 12], ["101", "1010", "1.5", "1.50"], ["-7", "7"], ["a01", "a1"]),
+        *(["1,5", "15", "1 50", "150", "1,0001", "10001"], ["a-b", "ab", "a b", "a_b", "a'b"]),
+        *(["R&D", "R&B", "100%", "100"], ["A+", "A"], ["=1", "1"], ["{7}", "7"]),
+    ],
 )
 def test_what_differs_is_no_note(labels):
     given = np.array(labels, None if isinstance(labels[0], int) else object)
@@ -89,6 +94,29 @@ def test_ids_that_look_alike_in_letters_of_two_scripts_are_reported(tmp_path, on
     assert describe_alike_ids(np.array([other, "ben"], object), "user") == []
 
 
+UUID = "e3e70682-c209-4cac-a29f-6fbed82c07cd"
+NOTATIONS = [
+    *((UUID, UUID.replace("-", "")), (UUID, f"{{{UUID}}}"), (UUID, f"urn:uuid:{UUID}")),
+    *((UUID, UUID.upper()), (UUID, f"{{{UUID.replace('-', '').upper()}}}")),
+    *(("1001", other) for other in ('="1001"', "'1001", '"1001"', "b'1001'", 'b"1001"', "+1001")),
+    *(("1001", f"1{sign}001") for sign in (*",. '_", "\u00a0", "\u202f", "\u2019")),
+    *(("1001", other) for other in ("\u0661\u0660\u0660\u0661", '1001"', '"1001')),
+    *(("a&b", "a&amp;b"), ("a@b.org", "a%40b.org"), ("a@b.org", "mailto:a@b.org")),
+    *(("ann b", "ann  b"), ("ann b", "ann\u00a0b"), ("i2", '"i2'), ("o'neil", "o\u2019neil")),
+    *(("ann-1", f"ann{dash}1") for dash in ("\u2010", "\u2013", "\u2212")),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), NOTATIONS)
+@pytest.mark.parametrize("role", ["user", "item"])
+def test_ids_in_two_notations_are_reported(tmp_path, one, other, role):
+    ids = {"user": "ann", "item": "i1"} | {role: one}
+    rows = [ids, ids | {role: other}, {"user": "ben", "item": "i7"}]
+    table = pa.Table.from_pylist([{**row, "rating": at + 1} for at, row in enumerate(rows)])
+    notes = understand(table).notes
+    assert len([note for note in notes if f"3 {role}s may be 2: " in note]) == 1
+
+
 def test_blanks_are_kept_in_ids_and_reported(tmp_path):
     path = tmp_path / "plays.csv"
     path.write_text("user, item, rating\n1, a, 4\n1, b, 2\n2, a, 3\n")
@@ -122,7 +150,7 @@ def test_words_that_look_like_one_or_none():
     assert not understand(pa.table(rows), scale=named).notes
 
 
-@pytest.mark.parametrize("total", ["Total", "total:", "Grand total", "SUM", "Average"])
+@pytest.mark.parametrize("total", ["Total", "total:", "Grand total", "SUM", "Average", "rows"])
 def test_a_line_of_totals_is_reported_for_users_and_items(tmp_path, total):
     path = tmp_path / "ratings.csv"
     rows = "user,item,rating\nann,7,4\nben,8,2\n"

@@ -101,6 +101,10 @@ def test_ratings_that_no_arithmetic_keeps_apart():
         ("$ {},50", "has '$' before its number; remove it from each rating (3.50)"),
         ("{}*", "has '*' after its number; remove it from each rating (3)"),
         ("\N{MINUS SIGN}{}", "has another minus than - (U+2212); write -3"),
+        ("\uff11{}", "is a number in another notation; write 13"),
+        ("\u0661{}", "is a number in another notation; write 13"),
+        *((f"1{sign}00{{}}", "notation; write 1003") for sign in " '\u2019\u00a0"),
+        ("1_{}", "is a number in another notation; write 13"),
     ],
 )
 @pytest.mark.parametrize("has_numbers", [False, True])

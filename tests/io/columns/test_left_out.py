@@ -38,11 +38,22 @@ def test_text_that_is_no_number_is_not_on_the_scale(ratings):
     assert off_scale.note.startswith(" Their values: 'n/a', '7'. These are 50% of all")
 
 
-def test_a_decimal_comma_is_refused_by_its_line():
-    """It is meant as a number: to leave such rows out would be to lose half a table."""
+@pytest.mark.parametrize("number", ["4,5", "\uff14", "\u0664", "1'001"])
+def test_a_number_in_another_notation_is_refused_by_its_line(number):
+    """To leave such rows out would be to lose half a table."""
     with raises("rating.not-a-number") as error:
-        drop_rows(columns(["4", None, "n/a", "4,5"]), SCALE, NOT_SAID, line)
+        drop_rows(columns(["4", None, "n/a", number]), SCALE, NOT_SAID, line)
     assert "line 4" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "ratings",
+    [*(["4", text] for text in ("nan", "NaN", "-nan", " inf", "Infinity")), [4.0, float("inf")]],
+)
+def test_no_finite_number_is_not_on_the_scale(ratings):
+    left = columns(ratings)
+    _, off_scale = drop_rows(left, SCALE, NOT_SAID, line)
+    assert off_scale.rows.tolist() == [1]
 
 
 def test_without_a_scale_rows_without_a_rating_are_left_out():

@@ -307,6 +307,21 @@ def test_days_of_one_step_that_may_be_chance_are_not_noted():
     assert not describe_repeated(np.append(np.repeat(on_mondays, 10), on_mondays[3] + 1))
 
 
+def monthly(*days, n):
+    """Some days of each of n months."""
+    return [f"2020-{month:02}-{day:02}" for month in range(1, n + 1) for day in days]
+
+
+def test_the_same_days_of_a_few_months_may_be_chance():
+    for days in (
+        monthly(15, n=2),
+        monthly(1, 16, n=3),
+        monthly(4, 5, 6, n=3),
+        monthly(*range(1, 7), n=12),
+    ):
+        assert not describe_repeated(np.repeat(np.array(days, "M8[D]").astype(int), 50))
+
+
 @pytest.mark.parametrize("form", ["text", "typed", "digits"])
 @pytest.mark.parametrize(
     ("days", "told"),
@@ -315,6 +330,9 @@ def test_days_of_one_step_that_may_be_chance_are_not_noted():
         ([f"2020-{month:02}-01" for month in range(1, 13)], "on the first day of a month, as if"),
         (["2020-02-29", "2020-03-31", "2019-12-31"], "on the last day of a month, as if only the"),
         ([f"{year}-01-01" for year in range(2015, 2021)], "first day of a year, as if only the ye"),
+        (monthly(15, n=3), "are on day 15 of a month, as if only the month were known; if users"),
+        (monthly(1, 16, n=4), "are on day 1 and 16 of a month, as if only the part of a month we"),
+        (monthly(1, 11, 21, n=4), "on day 1, 11 and 21 of a month, as if only the part of a mont"),
         (every(7, 10), "all 240 times are on a Monday, as if only the week were known; if users"),
         (every(14, 10), "all 240 times are on a Monday, as if only the week were known; if users"),
         (every(2, 22), "on days that are 2 days, or a multiple, apart, as if only the period of 2"),

@@ -263,7 +263,18 @@ def test_unknown_times_that_are_written_as_numbers_are_counted():
         assert "row 9" in str(error.value)
 
 
-@pytest.mark.parametrize("names", [("year", "month", "day"), ("r_year", "r_month", "r_day")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        *(("year", "month", "day"), ("r_year", "r_month", "r_day"), ("jahr", "monat", "tag")),
+        *(
+            ("Ann\u00e9e", "Mois", "Jour"),
+            ("a\u00f1o", "mes", "d\u00eda"),
+            ("anno", "mese", "giorno"),
+        ),
+        *(("ano", "m\u00eas", "dia"), ("jaar", "maand", "dag")),
+    ],
+)
 def test_dates_in_columns_of_year_month_and_day_are_reported(tmp_path, names):
     path = tmp_path / "ratings.csv"
     path.write_text(f"user,item,rating,{','.join(names)}\n1,7,4,2020,5,3\n1,8,2,2020,6,9\n")

@@ -224,6 +224,10 @@ def test_times_of_other_units_are_not_taken_for_unix_times(name, kind):
     [
         *[("%y%m%d%H%M", "%y%m%d%H%M"), ("%y%m%d%H%M%S", "%y%m%d%H%M%S"), ("%y%m%d", "%y%m%d")],
         *[("%d%m%Y", "%d%m%Y"), ("%d%m%Y%H%M%S", "%d%m%Y%H%M%S")],
+        *[(f"%Y%j{clock}", f"%Y%j{clock}") for clock in ("%H", "%H%M", "%H%M%S")],
+        *[(f"1%y%m%d{clock}", f"1%y%m%d{clock}") for clock in ("", "%H", "%H%M", "%H%M%S")],
+        *[("1%y%j%H%M", "1%y%j%H%M"), ("1%y%j%H%M%S", "1%y%j%H%M%S")],
+        ("1%y%m%d%H%M%S789", "1%y%m%d%H%M%S%f"),
     ],
 )
 def test_other_digits_of_dates_ask_for_their_format(format, remedy):
@@ -231,10 +235,26 @@ def test_other_digits_of_dates_ask_for_their_format(format, remedy):
     found = parse_days(numbers, str)
     assert found.days is None
     assert f"time_format (--time-format), such as {remedy}" in found.problem
+    assert "--time-format %s" not in found.problem
     read = times_from_format(numbers, format, str)
     assert parse_days(read, str).days.tolist() == DAYS
     read = times_from_format(numbers.cast(pa.float64()), format, str)
     assert parse_days(read, str).days.tolist() == DAYS
+
+
+def test_digits_down_to_millionths_ask_for_their_format():
+    texts = column([instant.strftime("1%y%m%d%H%M%S789012") for instant in INSTANTS])
+    found = parse_days(texts, str)
+    assert found.days is None
+    assert "such as 1%y%m%d%H%M%S%f;" in found.problem
+    read = times_from_format(texts, "1%y%m%d%H%M%S%f", str)
+    assert parse_days(read, str).days.tolist() == DAYS
+
+
+def test_microseconds_of_one_day_are_no_digits_of_dates():
+    """With fewer digits each, and more for the fraction, they would be."""
+    numbers = [1_170_474_412_826_905 + 7_000_003 * n for n in range(50)]
+    assert set(parse_days(column(numbers), str).days.tolist()) == {13_547}
 
 
 def test_rounded_unix_times_are_no_times():
@@ -302,12 +322,21 @@ def test_dates_with_and_without_a_time_of_day_are_read():
 
 
 @pytest.mark.parametrize(
-    ("numbers", "formats"),
-    [
-        ([706_201_419, 1_231_201_523], ["%m%d%Y%H", "%m%d%y%H%M"]),
-        ([607_201_419, 3_112_201_523], ["%d%m%Y%H", "%d%m%y%H%M"]),
-    ],
+    ("numbers", "format"),
+    [([706_201_419, 1_231_201_523], "%m%d%Y%H"), ([607_201_419, 3_112_201_523], "%d%m%Y%H")],
 )
-def test_dates_with_hours_may_have_years_of_four_digits(numbers, formats):
+def test_dates_with_hours_have_years_of_four_digits(numbers, format):
     """Read with years of two digits, all years merge into one."""
-    assert find_formats(np.array(numbers))[:2] == formats
+    assert find_formats(np.array(numbers)) == [format]
+
+
+@pytest.mark.parametrize("format", ["%Y%m", "%m%Y"])
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string()])
+def test_months_are_not_taken_for_dates_with_years_of_two_digits(format, kind):
+    """Read as %y%m%d, the months 2010-03 to 2012-11 became consecutive days of 2020."""
+    days = [date(year, month, 1) for year in (2010, 2011, 2012) for month in range(3, 12)]
+    months = pa.array([int(day.strftime(format)) for day in days]).cast(kind)
+    found = parse_days(column(months), str)
+    assert found.days is None
+    assert "months" in found.problem
+    assert "time_format" not in found.problem

@@ -1,5 +1,6 @@
 """Conversion of a table's columns to compressed rows, and reports on dropped rows."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,7 @@ from recveil.io.columns.columns import (
     has_decimal_comma,
     holds_text,
     parse_ratings,
+    plain_number,
 )
 from recveil.io.columns.feedback import are_labels, are_likes, option_of, take_feedback
 from recveil.io.columns.ids import encode_ids
@@ -45,6 +47,7 @@ from recveil.runtime.safe_repr import brief
 # A larger share of rows is seldom dropped on purpose.
 _MANY = 0.05
 _NAMED, _LOOKED_AT, _LONGEST = 3, 100_000, 20
+_NOT_FINITE = re.compile(r"\s*[-+]?(nan|inf)", re.IGNORECASE)
 
 
 @brief
@@ -152,14 +155,21 @@ def _are_on(scale: RatingScale, column: pa.ChunkedArray, locate: Locate) -> NDAr
 
 
 def _are_numbers(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Return which rows hold numbers; those with a decimal comma are rejected later."""
+    """Return which rows hold finite numbers; those in other notations are rejected later."""
+    if pa.types.is_floating(column.type):
+        return np.asarray(pc.is_finite(column.cast(pa.float64())).to_numpy(), bool)
     if not holds_text(column):
         return np.ones(len(column), bool)
     is_dictionary = pa.types.is_dictionary(column.type)
     column = tidied(column if is_dictionary else column.dictionary_encode())
     texts = in_turn(pa.chunked_array([column.chunk(0).dictionary]))
-    good = np.array([casts(text, pa.float64()) or has_decimal_comma(text) for text in texts])
+    good = np.array([_is_number(text) for text in texts])
     return np.concatenate([good[chunk.indices.to_numpy()] for chunk in column.chunks])
+
+
+def _is_number(text: object) -> bool:
+    is_number = casts(text, pa.float64()) or has_decimal_comma(text) or plain_number(text)
+    return bool(is_number) and not _NOT_FINITE.match(str(text))
 
 
 def _describe_values(column: pa.ChunkedArray, share: float) -> str:

@@ -72,6 +72,7 @@ _WITH_SIGN = re.compile(
     r"([^\w\s.,]|(?:/|out of|of|von|sur|de)\s*\d+|[^\W\d]{1,8}\.?|)",
     re.IGNORECASE,
 )
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[\s'\u2019]\d{3})+")
 _FILLED = "★⭐*"
 _STARS = re.compile(r"(?:[★⭐☆✩]\ufe0f?)+|\*+")
 _MINUS = ("\N{MINUS SIGN}", "\N{EN DASH}", "\N{EM DASH}")
@@ -386,8 +387,8 @@ def _parse_ratings(column: pa.ChunkedArray, locate: Locate) -> ParsedRatings:
         if too_large.any():
             row = int(np.argmax(too_large))
             raise RecveilError(
-                f"{locate(first + row)}: rating {numbers[row]:g} is not a finite number; "
-                f"drop the row",
+                f"{locate(first + row)}: rating {numbers[row]:g} is not a finite number; fix it, "
+                f"or drop such rows with drop_off_scale (--drop-off-scale)",
                 code="rating.not-a-number",
             )
         ratings[first : first + numbers.size] = numbers + 0.0  # turns -0.0 into 0
@@ -588,7 +589,26 @@ def _why(text: object) -> str:
     """Return why a text is not a number."""
     if has_decimal_comma(text):
         return f"has a decimal comma; write {str(text).strip().replace(',', '.')}"
+    if number := plain_number(text):
+        return f"is a number in another notation; write {number}"
     return _NO_NUMBER
+
+
+def plain_number(text: object) -> str:
+    """Return a number in other digits, or with signs between thousands, as any program reads it.
+
+    Examples
+    --------
+    >>> plain_number("\uff14.5"), plain_number("1'001"), plain_number("four")
+    ('4.5', '1001', '')
+    """
+    plain = str(text).strip()
+    if _THOUSANDS.fullmatch(plain):
+        plain = re.sub(r"[\s'\u2019]", "", plain)
+    try:
+        return f"{float(plain):.15g}"
+    except ValueError:
+        return ""
 
 
 def _have_signs(column: pa.ChunkedArray) -> bool:

@@ -4,7 +4,9 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from html import unescape
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -229,8 +231,28 @@ def _whole_numbers(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chu
     return column.cast(pa.int64())
 
 
-# A whole number, however a program wrote it: 101, 101.0, 0101.
-_NUMBER = r"^(-?)0*([0-9]+)([.]0+)?$"
+# What programs write around an id, or instead of its signs, as patterns that replace it in turn.
+_NOTATIONS = (
+    (r"[\s\p{Z}]+", " "),
+    ("[\u2010-\u2015\u2212]", "-"),
+    ("[`\u00b4\u2018\u2019\u201b\u02bc\u2032]", "'"),
+    ("[\u201c-\u201f\u2033]", '"'),
+    # b'101', ="101" as spreadsheets keep digits, '101 and a stray quote.
+    (r"""^b(['"].*['"])$""", r"\1"),
+    (r"""^(=?["']|')+|["']+$""", ""),
+    (r"^ +| +$|^(?i:mailto|tel|urn:uuid):", ""),
+    (
+        r"^\{?([0-9a-fA-F]{8})-?([0-9a-fA-F]{4})-?([0-9a-fA-F]{4})-?([0-9a-fA-F]{4})-?"
+        r"([0-9a-fA-F]{12})\}?$",
+        r"\1\2\3\4\5",
+    ),
+    # A whole number, however a program wrote it: 101, +101, 101.0, 0101.
+    (r"^[+]?(-?)0*([0-9]+)([.]0+)?$", r"\1\2"),
+)
+# A number with signs between thousands.
+_THOUSANDS = r"^-?[0-9]{1,3}([., '_][0-9]{3})+$"
+# Signs that HTML and addresses write as a code: &amp;, %40.
+_CODED_SIGN = r"&#?[0-9A-Za-z]+;|%[0-9A-Fa-f]{2}"
 # Cyrillic and Greek letters that look like Latin ones.
 _LOOK_ALIKE = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d"
@@ -251,7 +273,9 @@ _FEWEST_ROUNDED, _MOST_ROUNDED, _OTHERS_COST, _CHANCE = 5, 0.95, 0.2, 1e-6
 # More ids that begin with # are no comments.
 _FEW_COMMENTS, _COMMENT_SHARE = 3, 0.01
 # Names of the line of totals below a table.
-_TOTAL = r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|total rows|summe|gesamt)\s*:?\s*$"
+_TOTAL = (
+    r"(?i)^\s*((grand|sub)[ -]?)?(totals?|sum|average|mean|(total )?rows|summe|gesamt)\s*:?\s*$"
+)
 # What programs write for missing values.
 _NOTHING = (
     *("na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "undefined", "(null)", "[null]"),
@@ -263,28 +287,51 @@ def describe_alike_ids(ids: NDArray[Any], role: str) -> list[str]:
     """Report how many ids may be fewer, as some differ only in notation; none are merged."""
     if ids.dtype != object:
         return []
-    texts = pa.array(ids, pa.large_string())
-    visible = pc.replace_substring_regex(texts, r"\p{Cf}+", "")
-    usual = pc.utf8_normalize(pc.utf8_trim_whitespace(visible), form="NFC")
-    usual = pc.replace_substring_regex(usual, _NUMBER, r"\1\2")
-    notation = "zeros, blanks, invisible characters or the code of a letter"
+    usual = _usual_notation(pa.array(ids, pa.large_string()))
+    notation = "zeros, blanks, quotes, other signs, invisible characters or the code of a letter"
+    found = _describe_equal(ids, usual, role, notation)
+    coded = usual.dictionary_encode()
+    first = np.unique(coded.indices.to_numpy(), return_index=True)[1]
+    ids, usual = ids[first], coded.dictionary
     return [
-        *_describe_equal(ids, usual, role, notation),
+        *found,
         *_describe_look_alikes(ids, usual, role),
-        *_describe_equal(ids, pc.utf8_lower(texts), role, "capital letters"),
+        *_describe_equal(ids, pc.utf8_lower(usual), role, "capital letters or notation"),
     ]
 
 
+def _usual_notation(texts: pa.Array) -> pa.Array:
+    """Return ids as most programs write them.
+
+    Examples
+    --------
+    >>> _usual_notation(pa.array(['="007"', "1,001", "{0E-0", "a%40b"])).to_pylist()
+    ['7', '1001', '{0E-0', 'a@b']
+    """
+    coded = pc.match_substring_regex(texts, _CODED_SIGN)
+    if pc.any(coded).as_py():
+        decoded = [unquote(unescape(text)) for text in texts.filter(coded).to_pylist()]
+        texts = pc.replace_with_mask(texts, coded, pa.array(decoded, texts.type))
+    usual = pc.utf8_normalize(pc.replace_substring_regex(texts, r"\p{Cf}+", ""), form="NFC")
+    for pattern, plain in _NOTATIONS:
+        usual = pc.replace_substring_regex(usual, pattern, plain)
+    digits = pc.replace_substring_regex(usual, "[., '_]", "")
+    return pc.if_else(pc.match_substring_regex(usual, _THOUSANDS), digits, usual)
+
+
 def _describe_look_alikes(ids: NDArray[Any], usual: pa.Array, role: str) -> list[str]:
-    """Report how many ids look like another one in letters of another script or width."""
+    """Report how many ids look like another one in letters or digits of another script or width."""
     others = pc.invert(pc.string_is_ascii(usual))
     if not pc.any(others).as_py():
         return []
     folded = pc.utf8_normalize(usual.filter(others), form="NFKD").to_pylist()
-    alike = pa.array([text.translate(_LOOK_ALIKE) for text in folded], usual.type)
-    _, first = np.unique(usual.dictionary_encode().indices.to_numpy(), return_index=True)
-    plain = pc.replace_with_mask(usual, others, alike).take(pa.array(first))
-    return _describe_equal(ids[first], plain, role, "the script or width of letters", ascii)
+    alike = [re.sub(r"\d", _digit, text.translate(_LOOK_ALIKE)) for text in folded]
+    plain = pc.replace_with_mask(usual, others, pa.array(alike, usual.type))
+    return _describe_equal(ids, plain, role, "the script or width of letters and digits", ascii)
+
+
+def _digit(digit: re.Match[str]) -> str:
+    return str(int(digit[0]))
 
 
 def _describe_equal(

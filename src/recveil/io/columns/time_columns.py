@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,11 @@ _NOT_OF_RATINGS = re.compile(
     r"birth|releas|publish|publicat|regist|expir|premier|founded"
     r"|\b(date|dateof)?(born|dob|pub|join|joined|sign|signed|signup|member|members|membership"
     r"|start|started|starts|end|ended|ends)(date|day|time|at|on|since)?\b"
+)
+# In English, German, French, Spanish and Portuguese, Italian and Dutch, without accents.
+_DATE_PARTS = (
+    *(("year", "month", "day"), ("jahr", "monat", "tag"), ("annee", "mois", "jour")),
+    *(("ano", "mes", "dia"), ("anno", "mese", "giorno"), ("jaar", "maand", "dag")),
 )
 _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_\d]+")
 
@@ -111,20 +117,23 @@ def _certain(sample: pa.Table) -> tuple[str, ...]:
 
 
 def _parts_of_dates(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of year, month and day, if there is one of each.
+    """Return the columns of year, month and day, if there is one of each in one language.
 
     >>> _parts_of_dates(["user", "rating_year", "rating_month", "rating_day"])
     ('rating_year', 'rating_month', 'rating_day')
+    >>> _parts_of_dates(["user", "Año", "Mes", "Día"])
+    ('Año', 'Mes', 'Día')
     """
-    found = [
-        [
-            name
-            for name in names
-            if plain_name(name).endswith(part) and not _is_of_something_else(name)
-        ]
-        for part in ("year", "month", "day")
-    ]
-    return tuple(each[0] for each in found) if all(len(each) == 1 for each in found) else ()
+    plain = {
+        name: re.sub("[\u0300-\u036f]", "", normalize("NFD", plain_name(name)))
+        for name in names
+        if not _is_of_something_else(name)
+    }
+    for words in _DATE_PARTS:
+        found = [[name for name in plain if plain[name].endswith(part)] for part in words]
+        if all(len(each) == 1 for each in found):
+            return tuple(each[0] for each in found)
+    return ()
 
 
 def describe_time_columns(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:

@@ -89,9 +89,12 @@ _FEW_MACHINES = 0.25
 _FORMATS = (
     *("%d%m%Y", "%m%d%Y", "%y%m%d", "%y%m%d%H", "%y%m%d%H%M", "%y%m%d%H%M%S"),
     *("%d%m%Y%H%M", "%m%d%Y%H%M", "%d%m%Y%H%M%S", "%m%d%Y%H%M%S"),
-    *("%d%m%Y%H", "%m%d%Y%H"),  # before years of two digits, which fit most of them, too
+    *("%d%m%Y%H", "%m%d%Y%H"),
     *("%d%m%y", "%m%d%y", "%d%m%y%H%M", "%m%d%y%H%M", "%d%m%y%H%M%S", "%m%d%y%H%M%S"),
-    "%Y%j",
+    *("%Y%j", "%Y%j%H", "%Y%j%H%M", "%Y%j%H%M%S"),
+    # IBM i counts centuries since 1900: 1 is 2000.
+    *("1%y%m%d", "1%y%m%d%H", "1%y%m%d%H%M", "1%y%m%d%H%M%S", "1%y%m%d%H%M%S%f"),
+    *("1%y%j%H%M", "1%y%j%H%M%S"),
 )
 # So many different numbers do not form such dates by chance. A few may have a wrong hour or day.
 LEAST_BY_CHANCE, _TIMES_TRIED, LEAST_FITTING = 5, 1_000, 0.9
@@ -190,6 +193,24 @@ def are_months_and_days(times: NDArray[Any]) -> bool:
     return bool(ends.mean() >= LEAST_FITTING)
 
 
+def _are_months(times: NDArray[Any]) -> bool:
+    """Check whether numbers are years and months, as YYYYMM or MMYYYY.
+
+    As YYMMDD, they would be consecutive days: 201203 is 2020-12-03.
+
+    Examples
+    --------
+    >>> _are_months(np.array([201_104, 201_112])), _are_months(np.array([42_011, 122_011]))
+    (True, True)
+    """
+    different = np.unique(times)
+    years = range(_year(EARLIEST), _year(latest_second()) + 1)
+    return any(
+        (np.isin(year, years) & np.isin(month, range(1, 13))).mean() >= LEAST_FITTING
+        for year, month in (np.divmod(different, 100), np.divmod(different, 10_000)[::-1])
+    )
+
+
 def find_formats(times: NDArray[Any], least: int = 1) -> list[str]:
     """Return the formats in which at least so many different numbers are dates.
 
@@ -198,12 +219,17 @@ def find_formats(times: NDArray[Any], least: int = 1) -> list[str]:
     >>> find_formats(np.array([31_122_005, 14_012_006]))
     ['%d%m%Y']
     """
-    return [format for format in _FORMATS if _fits(times, format, least)]
+    fitting = [format for format in _FORMATS if _fits(times, format, least)]
+    # Years of two digits would make one year of 2012 and 2013.
+    return [format for format in fitting if "%Y" in format] or fitting
 
 
 def _fits(times: NDArray[Any], format: str, least: int) -> bool:
     """Check whether some numbers, as digits, are dates in a format, from 1990 to now."""
     width, last = len(EXAMPLE.strftime(format)), datetime.fromtimestamp(latest_second(), UTC)
+    if format.endswith("%f"):  # of three or six digits, of which `strptime` may take fewer
+        times = times // (10**3 if times.max() < 10 ** (width - 3) else 10**6)
+        format, width = format.removesuffix("%f"), width - 6
     low, high = float(times.min()), float(times.max())
     if low < 10 ** (width - 2) or high >= 10**width or (times[:_TIMES_TRIED] % 1).any():
         return False
@@ -233,11 +259,12 @@ _LEAST_REPEATED = 50
 # A day is noted, too, if it has a fifth of the times, and ten times the median of the other days,
 # of which there are at least 20: fewer do not show how many ratings a day usually has.
 _LEAST_SHARE, _TIMES_A_DAY, _LEAST_OTHERS = 0.2, 10, 20
-# So many different firsts of a month are no chance.
+# So many different firsts of a month, or days 15, are no chance.
 _LEAST_MONTHS = 3
 # Days that are all a multiple of a step apart are no chance, if powers of the step are as large: 10
-# days of one weekday, 22 of every second day.
-_LEAST_CHANCES = 10**6
+# days of one weekday, 22 of every second day. Nor are eight days on two numbers of each
+# month, or 18 on five: the 15th and the last.
+_LEAST_CHANCES, _MOST_IN_MONTH = 10**6, 5
 # Different days are too few if so many times share each on average, and they are these, or this
 # share of the days between the first and the last.
 _FEW_DISTINCT, _FEW_OF_SPAN, _TIMES_EACH = 5, 0.1, 100
@@ -633,7 +660,7 @@ def _find_plain_unit(column: pa.ChunkedArray) -> int | None:
             doubtful = (
                 _are_rounded(both, a_second)
                 or may_be_ids
-                or bool(find_formats(both))
+                or any(find_formats(end) for end in (both[:1], both[1:]))
                 or bool(_describe_minutes(both))
             )
             return a_second if plain and not doubtful else None
@@ -670,7 +697,8 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
         )
     largest = sizes.max()
     if largest < LEAST_SECONDS:
-        if (unit := guess_unit(times)) or find_formats(times) or are_months_and_days(times):
+        may_be_dates = find_formats(times) or are_months_and_days(times) or _are_months(times)
+        if (unit := guess_unit(times)) or may_be_dates:
             return _implausible(times, unit, "seconds before March 1973")
         return Days(
             None,
@@ -748,7 +776,9 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
 
 def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
     formats = find_formats(times)
-    if formats:
+    if months := _are_months(times):
+        remedy = "and form months, so that the days are unknown; write ISO dates"
+    elif formats:
         remedy = f"and form dates; set time_format (--time-format), such as {' or '.join(formats)}"
     elif unit:
         remedy = unit
@@ -758,8 +788,9 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
             "(--time-format)"
         )
     first = np.format_float_positional(times[0], trim="-")
-    joint = " " if formats else "; "
-    if would_be.startswith("Unix seconds") and times.max() < LEAST_LATEST:
+    joint = " " if months or formats else "; "
+    are_dates = bool(find_formats(times, LEAST_BY_CHANCE))
+    if would_be.startswith("Unix seconds") and times.max() < LEAST_LATEST and not are_dates:
         remedy += f"; if they are Unix seconds, set time_format (--time-format {UNIX_SECONDS})"
     return Days(
         None,
@@ -830,7 +861,14 @@ def _find_shared_part(distinct: NDArray[np.integer]) -> tuple[str, str] | None:
         for unit, code in (("year", "M8[Y]"), ("month", "M8[M]")):
             if (moved.astype(code).astype("M8[D]") == moved).all():
                 return f"the {end} day of a {unit}", unit
-    return None
+    in_month = distinct.astype("M8[D]")
+    in_month = np.unique((in_month - in_month.astype("M8[M]")).astype(np.int64)) + 1
+    chance = 31.0**in_month.size * (in_month.size / 30) ** distinct.size
+    may_be_chance = in_month.size > 1 and chance > 1 / _LEAST_CHANCES
+    if in_month.size > _MOST_IN_MONTH or may_be_chance:
+        return None
+    days = " and ".join(", ".join(map(str, in_month)).rsplit(", ", 1))
+    return f"day {days} of a month", "month" if in_month.size == 1 else "part of a month"
 
 
 def _find_step(distinct: NDArray[np.integer]) -> tuple[str, str] | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from recveil.methods import Anonymized, DryRun, Released
@@ -423,7 +424,10 @@ def _describe_pair(earlier: Earlier, new: _New) -> str:
     is_in_place = earlier.is_current and not _is_at(earlier, new.output)
     measure = ""
     if is_in_place and earlier.history[0].contains_users and in_rows:
-        command = f"recveil audit --release {new.output.name} --second-release {earlier.folder}"
+        command = (
+            f"recveil audit RATINGS --release {quote(str(new.output))} --second-release "
+            f"{quote(str(earlier.folder))}"
+        )
         measure = f"; {command} measures it"
     return _describe_users(
         [earlier], new, f"{_describe_loss(earlier.history, new.claim)}{measure}."
