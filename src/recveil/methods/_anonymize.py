@@ -48,6 +48,9 @@ class MethodOptions(TypedDict, total=False):
     l: int  # noqa: E741
     fill: str | None
     trust: str | PathLike[str] | None
+    workloads: int
+    direct_weights: Literal["trust", "similarity"]
+    trust_steps: int
     round_fills: bool | None
     protect: Literal["none", "mean", "shuffle"] | None
     cluster_size: int | None

@@ -103,14 +103,19 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
 def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
     """Return an anonymizer for k-coRating; None if the fill or the trust file is not available."""
     settings = manifest.settings
+    workloads = settings.get("workloads", 2)
     if publishes_likes(settings):
-        return KCoRater(manifest.claim.k, grouping=settings["grouping"], seed=seed)
+        grouping = settings["grouping"]
+        return KCoRater(manifest.claim.k, grouping=grouping, workloads=workloads, seed=seed)
     if settings["fill"] not in FILLS or settings.get("trust") == "stated":
         return None
     return KCoRater(
         manifest.claim.k,
         settings["fill"],
         settings["grouping"],
+        workloads=workloads,
+        direct_weights=settings.get("direct_weights", "trust"),
+        trust_steps=settings.get("trust_steps", 1),
         round_fills=settings["round_fills"],
         protect=settings["protect"],
         seed=seed,

@@ -33,12 +33,17 @@ from recveil.methods.k_corating.gecom import gecom
 from recveil.methods.k_corating.rows import CoRatedRows, Protect
 from recveil.methods.predictive.anonymizer import value_step
 from recveil.predict import FunkSVD
+from recveil.predict.knn import DirectWeights
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
-from recveil.release.specs.k_corating import K_CORATING
+from recveil.release.specs.k_corating import (
+    CO_RATED_GROUPINGS,
+    K_CORATING,
+    MAX_WORKLOADS,
+)
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.threads import one_thread, pool
 
@@ -62,11 +67,18 @@ class KCoRater(BaseAnonymizer):
         Values of the added cells: "item-mean", "random", "funk-svd", "similarity" (`UserKNN`),
         "trust" (`TrustKNN`), or an object with `fit` and `predict`.
     grouping : str
-        "gecom", the paper's; "supports", k-gather on the sets of rated items, which needs fewer
-        fills; or a name of `GROUPINGS`, on the predicted embeddings.
+        "gecom", the paper's; "pagecom", its parallel version, which groups each of the workloads by
+        itself; "supports", k-gather on the sets of rated items, which needs fewer fills; or a name
+        of `GROUPINGS`, on the predicted embeddings.
+    workloads : int
+        For "pagecom": number of workloads, at most 256.
     trust : StatedTrust, optional
         For "trust": users' trust statements, from `recveil.io.read_trust`. By default trust is
         derived from the ratings.
+    direct_weights : {"trust", "similarity"}
+        For "trust": weights of users with co-rated items; others have propagated trust (eq. 6).
+    trust_steps : {1, 2}
+        For "trust": how many times trust is propagated.
     round_fills : bool
         Round the fills to the scale. Unrounded fills are distinguishable from ratings, as they
         always are on a continuous scale.
@@ -117,7 +129,10 @@ class KCoRater(BaseAnonymizer):
         fill: str | Fill = "item-mean",
         grouping: str = "gecom",
         *,
+        workloads: int = 2,
         trust: StatedTrust | None = None,
+        direct_weights: DirectWeights = "trust",
+        trust_steps: int = 1,
         round_fills: bool = True,
         protect: Protect = "none",
         threads: int = 2,
@@ -126,7 +141,10 @@ class KCoRater(BaseAnonymizer):
         self.k = k
         self.fill = fill
         self.grouping = grouping
+        self.workloads = workloads
         self.trust = trust
+        self.direct_weights = direct_weights
+        self.trust_steps = trust_steps
         self.round_fills = round_fills
         self.protect = protect
         self.threads = threads
@@ -156,7 +174,8 @@ class KCoRater(BaseAnonymizer):
         # fills.
         rng = secret_rng(seed, ratings)
         group_seed = int(rng.integers(2**32))
-        fill = make_fill(self.fill, int(rng.integers(2**63)), self.trust)
+        fill_seed = int(rng.integers(2**63))
+        fill = make_fill(self.fill, fill_seed, self.trust, self.direct_weights, self.trust_steps)
         parameters = {"name": type(fill).__name__, **parameters_of(fill)}
         fill = learn(fill, ratings, self.threads)
         groups = _shuffled(self._group(ratings, group_seed), rng)
@@ -213,18 +232,24 @@ class KCoRater(BaseAnonymizer):
 
     def public_settings(self, scale: RatingScale) -> dict[str, object]:
         """Return the settings that are published."""
+        workloads = {"workloads": self.workloads} if self.grouping == "pagecom" else {}
+        grouping = {"grouping": self.grouping, **workloads}
         if scale.unary:
-            return {"method": K_CORATING.title, "grouping": self.grouping, "feedback": "implicit"}
+            return {"method": K_CORATING.title, **grouping, "feedback": "implicit"}
         settings: dict[str, object] = {
             "method": K_CORATING.title,
             "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
-            "grouping": self.grouping,
+            **grouping,
             # Nothing can be rounded to a continuous scale, unless it is a single number.
             "round_fills": bool(self.round_fills and (scale.step or not scale.range)),
             "protect": self.protect,
         }
         if self.fill == "trust":
             settings["trust"] = "inferred" if self.trust is None else "stated"
+            if self.direct_weights != "trust":
+                settings["direct_weights"] = self.direct_weights
+            if self.trust_steps != 1:
+                settings["trust_steps"] = self.trust_steps
         if self._averages:
             settings["value_step"] = value_step("usual", scale)
         return settings
@@ -239,17 +264,32 @@ class KCoRater(BaseAnonymizer):
         """Raise the errors that do not depend on the ratings."""
         check_seed(self.seed)
         check_k(self.k)
-        if self.protect not in get_args(Protect):
+        choices = {
+            "protect": get_args(Protect),
+            "direct_weights": get_args(DirectWeights),
+            "trust_steps": (1, 2),
+        }
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or value not in allowed:
+                raise RecveilError(
+                    f"{name} is {value!r}; expected one of {', '.join(map(str, allowed))}",
+                    code="option.value",
+                )
+        for name, most in (("threads", None), ("workloads", MAX_WORKLOADS)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1 or value > (most or value):
+                upto = f"from 1 to {most}" if most else "of 1 or more"
+                raise RecveilError(
+                    f"{name} is {value!r}; expected a whole number {upto}", code="option.value"
+                )
+        known = CO_RATED_GROUPINGS
+        if self.grouping != "pagecom" and self.workloads != 2:
             raise RecveilError(
-                f"protect is {self.protect!r}; expected one of {', '.join(get_args(Protect))}",
-                code="option.value",
+                f"workloads (--workloads) is {self.workloads}, but grouping is {self.grouping!r}; "
+                f"choose the grouping pagecom, or drop workloads",
+                code="option.conflict",
             )
-        if not isinstance(self.threads, int | np.integer) or self.threads < 1:
-            raise RecveilError(
-                f"threads is {self.threads!r}; expected a whole number, 1 or more",
-                code="option.value",
-            )
-        known = ("gecom", "supports", *GROUPINGS)
         if self.grouping not in known:
             raise RecveilError(
                 f"grouping {self.grouping!r}: expected one of {', '.join(known)}",
@@ -268,6 +308,8 @@ class KCoRater(BaseAnonymizer):
     def _group(self, ratings: Ratings, seed: int) -> Groups:
         if self.grouping == "gecom":
             return gecom(ratings, self.k)
+        if self.grouping == "pagecom":
+            return gecom(ratings, self.k, self.workloads)
         if self.grouping == "supports":
             points, name = _support_points(ratings, seed), next(iter(GROUPINGS))
         else:
