@@ -53,6 +53,8 @@ class MethodOptions(TypedDict, total=False):
     trust_steps: int
     round_fills: bool | None
     protect: Literal["none", "mean", "shuffle"] | None
+    diversity: int | None
+    closeness: float | None
     cluster_size: int | None
     epsilon: str | float | None
     delta: float | None

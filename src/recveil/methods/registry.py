@@ -96,6 +96,8 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         b=claim.b,
         l=claim.l,
         values=settings.get("values", "rated"),
+        diversity=settings.get("diversity"),
+        closeness=settings.get("closeness"),
         seed=seed,
     )
 
@@ -118,6 +120,8 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
         trust_steps=settings.get("trust_steps", 1),
         round_fills=settings["round_fills"],
         protect=settings["protect"],
+        diversity=settings.get("diversity"),
+        closeness=settings.get("closeness"),
         seed=seed,
     )
 

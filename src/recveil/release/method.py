@@ -93,6 +93,69 @@ class Option:
         return self.flag or f"--{self.name.replace('_', '-')}"
 
 
+# More levels than these are not counted for limits of values.
+MOST_LEVELS = 100
+# Limits of the values that a class has of each item; see `recveil.verification.value_limits`.
+VALUE_LIMITS = (
+    PublicSetting(
+        "diversity",
+        tuple(range(2, MOST_LEVELS + 1)),
+        when=lambda settings: "diversity" in settings,
+        first_format=9,
+    ),
+    PublicSetting(
+        "closeness",
+        any_share=True,
+        when=lambda settings: "closeness" in settings,
+        first_format=9,
+    ),
+)
+
+
+def has_few_levels(scale: Mapping[str, Any]) -> bool:
+    """Return whether the levels of a scale can be counted.
+
+    Examples
+    --------
+    >>> has_few_levels({"low": 1.0, "high": 5.0, "step": 1.0})
+    True
+    """
+    step: float | None = scale["step"]
+    return bool(step) and (scale["high"] - scale["low"]) / (step or 1.0) < MOST_LEVELS
+
+
+def problems_of_limits(settings: Settings, scale: Mapping[str, Any], why_not: str) -> Iterator[str]:
+    """Report limits of values where there cannot be any; `why_not` is empty if there can."""
+    if not {"diversity", "closeness"} & settings.keys():
+        return
+    if not has_few_levels(scale):
+        why_not = f"the scale has no steps, or more than {MOST_LEVELS}"
+    if why_not:
+        yield f"settings: there are limits of values, but {why_not}"
+
+
+def limit_options(of_what: str, paper: str) -> tuple[Option, ...]:
+    """Return the options that limit values, given what a class has of an item."""
+    return (
+        Option(
+            name="diversity",
+            kind=int,
+            metavar="L",
+            panel="Promise",
+            help=f"l-diversity (Machanavajjhala et al. 2007; {paper}): {of_what} have at least L "
+            "distinct values; other values are suppressed.",
+        ),
+        Option(
+            name="closeness",
+            kind=float,
+            metavar="T",
+            panel="Promise",
+            help=f"t-closeness (Li et al. 2007, ordered distance; {paper}): {of_what} are at most "
+            "T, from 0 to 1, from the item's values in the table; other values are suppressed.",
+        ),
+    )
+
+
 @brief
 @dataclass(frozen=True)
 class Variant:

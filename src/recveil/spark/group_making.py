@@ -253,7 +253,8 @@ class CoRatedMaking:
 
     def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_seed(seed)
-        for name, usual in {**_FIXED_OPTIONS, "trust": None}.items():
+        unset = dict.fromkeys(("trust", "diversity", "closeness"))
+        for name, usual in {**_FIXED_OPTIONS, **unset}.items():
             if (value := options.get(name, usual)) != usual:
                 value_text = f" {quoted(value)}" if isinstance(value, str) else ""
                 raise RecveilError(

@@ -15,8 +15,11 @@ from recveil.methods.base import (
     BaseAnonymizer,
     assemble,
     check_k,
+    check_limits,
+    check_limits_of,
     check_seed,
     check_users,
+    published_limits,
     secret_rng,
     seed_or_random,
 )
@@ -30,8 +33,14 @@ from recveil.methods.k_corating.fills import (
     reject_fill_options,
 )
 from recveil.methods.k_corating.gecom import gecom
-from recveil.methods.k_corating.rows import CoRatedRows, Protect
+from recveil.methods.k_corating.rows import (
+    CoRatedRows,
+    Protect,
+    merge_beyond,
+    suppress_beyond,
+)
 from recveil.methods.predictive.anonymizer import value_step
+from recveil.methods.suppression import Suppressed
 from recveil.predict import FunkSVD
 from recveil.predict.knn import DirectWeights
 from recveil.publish.release import Release
@@ -46,6 +55,7 @@ from recveil.release.specs.k_corating import (
 )
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.threads import one_thread, pool
+from recveil.verification.value_limits import ValueLimits
 
 # Up to this many cells, item sets are compared directly; beyond, by their principal directions.
 _DENSE_CELLS = 1 << 22
@@ -87,6 +97,11 @@ class KCoRater(BaseAnonymizer):
         mean for the item, on a grid of a tenth of the scale's step, and the claim becomes
         `identical-rows`. "shuffle": the values of each item are permuted within the group. See
         Notes for its guarantee.
+    diversity, closeness : int, float, optional
+        Beyond the paper, whose future work names both: the values of each item in a class have at
+        least so many distinct ones, and are at most so far from all published values of the item
+        (`recveil.verification.value_limits`). Other values are suppressed, ratings, too; a class
+        without any value joins the next.
     threads : int
         Number of threads that fill groups; the result does not depend on it.
     seed : int, optional
@@ -135,6 +150,8 @@ class KCoRater(BaseAnonymizer):
         trust_steps: int = 1,
         round_fills: bool = True,
         protect: Protect = "none",
+        diversity: int | None = None,
+        closeness: float | None = None,
         threads: int = 2,
         seed: int | None = None,
     ) -> None:
@@ -147,6 +164,8 @@ class KCoRater(BaseAnonymizer):
         self.trust_steps = trust_steps
         self.round_fills = round_fills
         self.protect = protect
+        self.diversity = diversity
+        self.closeness = closeness
         self.threads = threads
         self.seed = seed
         self.check_options()
@@ -178,19 +197,22 @@ class KCoRater(BaseAnonymizer):
         fill = make_fill(self.fill, fill_seed, self.trust, self.direct_weights, self.trust_steps)
         parameters = {"name": type(fill).__name__, **parameters_of(fill)}
         fill = learn(fill, ratings, self.threads)
-        groups = _shuffled(self._group(ratings, group_seed), rng)
-        rows = CoRatedRows.of(
-            ratings,
-            fill,
-            groups,
-            round_fills=self.round_fills,
-            protect=self.protect,
-            seed=int(rng.integers(2**62)),
-        )
+        limits = ValueLimits.of(published_limits(self.diversity, self.closeness))
+        groups = self._group(ratings, group_seed)
+        n_groups = groups.sizes.size
+        how: dict[str, Any] = {"round_fills": self.round_fills, "protect": self.protect}
+        if limits is not None:
+            groups = merge_beyond(CoRatedRows.of(ratings, fill, groups, **how, seed=0), limits)
+        groups = _shuffled(groups, rng)
+        rows = CoRatedRows.of(ratings, fill, groups, **how, seed=int(rng.integers(2**62)))
+        suppressed = Suppressed(0, 0, 0)
+        if limits is not None:
+            rows, suppressed = suppress_beyond(rows, limits, n_groups)
         n_cells = int(rows.cells.sum())
         used: dict[str, object] = {
-            "filled_cells": n_cells - ratings.n_ratings,
+            "filled_cells": n_cells - ratings.n_ratings + suppressed.ratings,
             "cells": n_cells,
+            **({} if limits is None else {"suppressed": suppressed._asdict()}),
             **({} if ratings.is_unary else {"fill": parameters}),
         }
         if self.trust is not None:
@@ -252,7 +274,7 @@ class KCoRater(BaseAnonymizer):
                 settings["trust_steps"] = self.trust_steps
         if self._averages:
             settings["value_step"] = value_step("usual", scale)
-        return settings
+        return {**settings, **published_limits(self.diversity, self.closeness)}
 
     def check(self, ratings: Ratings) -> None:
         """Raise the errors of `anonymize` before any work."""
@@ -283,6 +305,15 @@ class KCoRater(BaseAnonymizer):
                 raise RecveilError(
                     f"{name} is {value!r}; expected a whole number {upto}", code="option.value"
                 )
+        check_limits(self.diversity, self.closeness)
+        if published_limits(self.diversity, self.closeness) and (
+            self._averages or not self.round_fills
+        ):
+            raise RecveilError(
+                "diversity and closeness (--diversity, --closeness): not with protect mean, where "
+                "the values of a class are equal, nor without rounded fills; drop one of the two",
+                code="option.conflict",
+            )
         known = CO_RATED_GROUPINGS
         if self.grouping != "pagecom" and self.workloads != 2:
             raise RecveilError(
@@ -304,6 +335,7 @@ class KCoRater(BaseAnonymizer):
             reject_fill_options(
                 self.fill, self.grouping, self.trust, self.round_fills, self.protect
             )
+        check_limits_of(scale, self.diversity, self.closeness)
 
     def _group(self, ratings: Ratings, seed: int) -> Groups:
         if self.grouping == "gecom":

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from recveil.methods.k_corating.fills import Learned
 from recveil.methods.k_corating.gecom import union_of_items
 from recveil.methods.predictive.anonymizer import value_step
+from recveil.methods.suppression import Suppressed, no_values_within
 from recveil.ratings import Ratings
 from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
+from recveil.verification.value_limits import ValueLimits, count_levels
 
 Protect = Literal["none", "mean", "shuffle"]
 # Cells per block, and the minimum number of blocks, so that all threads have work.
@@ -55,6 +57,28 @@ class CoRatedRows(NamedTuple):
     def cells(self) -> NDArray[np.int64]:
         """The number of values in the rows of each group."""
         return np.asarray(np.diff(self.starts) * self.groups.sizes)
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The group of each item in `items`."""
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+
+    def only(self, kept: NDArray[np.bool_]) -> "CoRatedRows":
+        """Return rows with some of the items of each group."""
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return self._replace(starts=starts, items=self.items[kept])
+
+    def count_levels(self) -> NDArray[np.int64]:
+        """Count the values at each level, for each item of each group; see `count_levels`."""
+        parts = []
+        for first, last in self.blocks():
+            block = self.rows(first, last)
+            group_of = np.repeat(np.arange(first, last), self.groups.sizes[first:last])
+            start = self.starts[group_of] - self.starts[first] - block.indptr[:-1]
+            cells = np.repeat(start, np.diff(block.indptr)) + np.arange(block.values.size)
+            n_cells = int(self.starts[last] - self.starts[first])
+            parts.append(count_levels(cells, block.values, self.ratings.scale, n_cells))
+        return np.concatenate(parts)
 
     def blocks(self) -> list[tuple[int, int]]:
         """Divide the groups into blocks, as half-open ranges.
@@ -105,6 +129,41 @@ class CoRatedRows(NamedTuple):
         return {"groups": self.groups.sizes.size, "cells": int(self.cells.sum())}
 
 
+def merge_beyond(rows: CoRatedRows, limits: ValueLimits) -> Groups:
+    """Merge each group of which no item is within the limits with the next one, or the last."""
+    while True:
+        kept = limits.keep(rows.count_levels(), rows.items)
+        is_empty = np.bincount(rows.pairs[kept], minlength=rows.groups.sizes.size) == 0
+        if not is_empty.any():
+            return rows.groups
+        if is_empty.size == 1:
+            raise no_values_within(limits)
+        is_first = ~np.concatenate([[False], is_empty[:-1]])
+        is_first[-1] &= not is_empty[-1]
+        starts = np.append(rows.groups.starts[:-1][is_first], rows.groups.starts[-1])
+        groups = rows.groups._replace(starts=starts)
+        item_starts, items = union_of_items(rows.ratings, groups)
+        rows = rows._replace(groups=groups, starts=item_starts, items=items)
+
+
+def suppress_beyond(
+    rows: CoRatedRows, limits: ValueLimits, n_groups: int
+) -> tuple[CoRatedRows, Suppressed]:
+    """Suppress the items of groups that are outside the limits; count what it costs."""
+    kept = limits.keep(rows.count_levels(), rows.items)
+    limited = rows.only(kept)
+    n_rated = 0
+    for first, last in limited.blocks():
+        *_, missing = build_rows(
+            *(first, last, rows.groups.members, rows.groups.starts, limited.starts, limited.items),
+            *(rows.ratings.indptr, rows.ratings.indices, rows.ratings.values),
+        )
+        n_rated += missing.size - int(missing.sum())
+    n_values = int(rows.cells.sum() - limited.cells.sum())
+    n_merged = n_groups - rows.groups.sizes.size
+    return limited, Suppressed(n_values, rows.ratings.n_ratings - n_rated, n_merged)
+
+
 @compiled()
 def build_rows(
     first: int,
@@ -133,6 +192,8 @@ def build_rows(
         for user in members[starts[group] : starts[group + 1]]:
             at, place = indptr[user], ends[row]
             for item in wanted:
+                while at < indptr[user + 1] and indices[at] < item:
+                    at += 1  # a suppressed item
                 items[place] = item
                 if at < indptr[user + 1] and indices[at] == item:
                     values[place] = ratings[at]

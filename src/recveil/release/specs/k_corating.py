@@ -7,11 +7,14 @@ from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
     OF_LIKES,
+    VALUE_LIMITS,
     Method,
     Option,
     PublicSetting,
     Settings,
     Variant,
+    limit_options,
+    problems_of_limits,
     problems_of_suffix,
     problems_of_usual_step,
     publishes_likes,
@@ -63,6 +66,9 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
                 f"{' or '.join(GROUPINGS_OF_LIKES)}"
             )
         return
+    unlevel = "" if settings.get("round_fills") is True else "fills are not rounded to levels"
+    why_not = "all values of a class are equal" if _averages(settings) else unlevel
+    yield from problems_of_limits(settings, scale, why_not)
     if number >= RENAMED_SINCE:
         yield from problems_of_suffix(settings, "fill", ())
     is_continuous = scale["step"] is None and scale["high"] > scale["low"]
@@ -134,6 +140,7 @@ K_CORATING = Method(
         PublicSetting(
             "value_step", any_step=True, when=lambda settings: settings.get("protect") == "mean"
         ),
+        *VALUE_LIMITS,
         OF_LIKES,
     ),
     takes_likes=True,
@@ -207,6 +214,10 @@ K_CORATING = Method(
             help="Protection of real ratings: none (default), publish them; mean, publish the "
             "group's mean; shuffle, permute them within the group.",
         ),
+        *limit_options(
+            "the published values of each item in a class of records with the same items",
+            "k-CoRating, Conclusion",
+        ),
     ),
     variants=(
         _variant("item-mean", "the item's mean", in_all=True),
@@ -235,7 +246,9 @@ K_CORATING = Method(
     ),
     first_format=1,
     one_person_each=True,
-    keeps_items=lambda settings: not _averages(settings),
+    keeps_items=lambda settings: (
+        not (_averages(settings) or {"diversity", "closeness"} & settings.keys())
+    ),
     problems=_problems,
     value_grid=_value_grid,
     publishers_word=lambda settings: (

@@ -6,12 +6,15 @@ from typing import Any
 from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
+    VALUE_LIMITS,
     Method,
     Option,
     PublicSetting,
     Settings,
     Variant,
+    limit_options,
     problems_of_full_rows,
+    problems_of_limits,
     problems_of_suffix,
 )
 
@@ -97,6 +100,10 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
         yield "settings: values are predicted, which no release with privacy levels has"
     if has_levels and settings.get("grouping") in _UNIFORM_GROUPINGS:
         yield f"settings: the grouping {settings['grouping']} has no privacy levels"
+    why_not = "rows are padded, and hold all items" if _is_padded(settings) else ""
+    if has_levels or manifest["diversity"] != {"b": 1, "l": 1}:
+        why_not = "there are privacy levels, or sets of items in several rows"
+    yield from problems_of_limits(settings, manifest["scale"], why_not)
     if number < RENAMED_SINCE:
         return
     for name, classes in (
@@ -193,6 +200,7 @@ PREDICTIVE = Method(
             when=lambda settings: "values_below_k" in settings and "values" in settings,
             first_format=5,
         ),
+        *VALUE_LIMITS,
     ),
     claim_of=lambda _: "identical-rows",
     card=card_text("predictive"),
@@ -257,6 +265,10 @@ PREDICTIVE = Method(
             help="Diversity: every set of --b items of a row occurs in at least this many "
             "different rows.",
         ),
+        *limit_options(
+            "with --homogenize simple, the ratings behind each published mean",
+            "Chang et al., section 4.3",
+        ),
     ),
     variants=(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
@@ -274,13 +286,24 @@ PREDICTIVE = Method(
     first_format=1,
     takes_levels=True,
     takes_diversity=True,
-    keeps_items=lambda settings: not _is_padded(settings),
+    keeps_items=lambda settings: (
+        not (_is_padded(settings) or {"diversity", "closeness"} & settings.keys())
+    ),
     averages_raters=lambda settings: not _is_padded(settings),
     problems=_problems,
     problems_of_rows=_problems_of_rows,
     value_grid=lambda settings, _: settings.get("value_step"),
     other_items_clause=lambda settings: (
         ", with predictions for all other items" if _is_padded(settings) else ""
+    ),
+    publishers_word=lambda settings: (
+        (
+            "That the ratings behind each mean are as diverse, and as close to the item's ratings "
+            "in the table, as the settings state (diversity, closeness), is stated by the "
+            "publisher, beyond what the means allow.",
+        )
+        if {"diversity", "closeness"} & settings.keys()
+        else ()
     ),
     undone_by=_undone_by,
     made_before=_made_before,

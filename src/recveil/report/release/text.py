@@ -1,6 +1,6 @@
 """Sentences about a new release for its publisher, and about the estimate of one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 from pathlib import Path
 
@@ -152,6 +152,7 @@ def _describe(figures: object, published: Published) -> Iterator[str]:
 @_describe.register
 def _(figures: PredictiveSummary, published: Published) -> Iterator[str]:
     del published
+    yield from _suppressed(figures.suppressed)
     exact = figures.exact
     if exact is None:
         return
@@ -189,6 +190,15 @@ def _of_alternatives(figures: PredictiveSummary) -> Iterator[str]:
         )
 
 
+def _suppressed(cost: Mapping[str, int] | None) -> Iterator[str]:
+    """Describe what limits of values cost."""
+    if cost is not None:
+        yield (
+            f"Diversity and closeness suppressed {describe_count(cost['values'], 'value')}, of "
+            f"which {cost['ratings']:,} ratings, and merged {cost['merged']:,} classes with others."
+        )
+
+
 @_describe.register
 def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
     settings, scale = published.settings, published.scale
@@ -210,6 +220,7 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
         f"Filled {describe_count(figures.n_filled, 'cell')} ({each:.1f} per rating) next to "
         f"{figures.n_ratings:,} real ratings{unchanged}."
     )
+    yield from _suppressed(figures.suppressed)
     if trust := figures.trust:
         yield (
             f"Trust: {describe_count(trust['statements'], 'statement')} between users; "
