@@ -36,7 +36,7 @@ class Suppressed(NamedTuple):
 def no_values_within(limits: ValueLimits) -> RecveilError:
     """Return the error for limits that no item is within."""
     return RecveilError(
-        f"{limits}: no item of all users together is within this; lower diversity (--diversity), "
-        f"or raise closeness (--closeness)",
+        f"{limits.describe()}: no item of all users together is within this; lower diversity "
+        f"(--diversity), or raise closeness (--closeness)",
         code="option.value",
     )

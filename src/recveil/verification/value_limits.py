@@ -114,12 +114,19 @@ class ValueLimits(NamedTuple):
                 return kept
             kept &= ~is_broken
 
-    def __str__(self) -> str:
+    def describe(self) -> str:
+        """Return the limits as text.
+
+        Examples
+        --------
+        >>> ValueLimits(3, 0.2).describe()
+        'diversity 3, closeness 0.2'
+        """
         parts = {"diversity": self.diversity, "closeness": self.closeness}
         return ", ".join(f"{name} {part:g}" for name, part in parts.items() if part is not None)
 
     def _facts(self) -> dict[str, object]:
-        return {"": str(self)}
+        return {"": self.describe()}
 
 
 def _sums(counts: NDArray[Any], items: NDArray[Any], all_items: NDArray[Any]) -> NDArray[np.int64]:
@@ -189,7 +196,9 @@ class LimitedValues:
             n_broken = int(self._limits.broken(counts, items, _sums(counts, items, items)).sum())
         if n_broken:
             what = "rows of groups" if self._has_means else "items of classes"
-            problem = f"{n_broken:,} of {n_cells:,} {what} have values outside {self._limits}"
+            problem = (
+                f"{n_broken:,} of {n_cells:,} {what} have values outside {self._limits.describe()}"
+            )
             yield Violation.of_file(name, problem)
 
     def _is_possible(self, lowest: float, highest: float, n_users: int) -> bool:
