@@ -213,6 +213,43 @@ def test_a_release_states_its_options_and_is_made_again_from_them(options, inven
     assert {**again.get_params(), "trust": None} == rater.get_params()
 
 
+class TestDiversityOfSets:
+    def test_by_hand(self):
+        # GeCom with k = 2: {a}, {b}, {c}. For b = 1 and l = 2, one bundle of three groups has a, b
+        # and c, and each group lacks one of the two that it did not rate.
+        ratings = Ratings.from_columns(
+            range(6), [0, 0, 1, 1, 2, 2], [1, 5, 1, 5, 1, 5], scale=RatingScale(1, 5, 1)
+        )
+        rows = rows_of(KCoRater(2, l=2, seed=1).anonymize(ratings))
+        sets = Counter(frozenset(row) for row in rows.values())
+        assert sets == {frozenset({0, 1}): 2, frozenset({1, 2}): 2, frozenset({0, 2}): 2}
+        assert all(ratings.row(user)[0][0] in rows[user] for user in range(6))
+
+    @pytest.mark.parametrize(
+        ("b", "options"),
+        [(1, {}), (2, {"protect": "shuffle"}), (2, {"protect": "mean"}), (3, {"fill": "random"})],
+    )
+    def test_each_set_is_in_several_classes(self, b, options, invented, tmp_path):
+        rater = KCoRater(5, b=b, l=3, seed=1, **options)
+        rows = rows_of(rater.anonymize(invented))
+        found = rater.anonymize(invented).write(tmp_path / "out")
+        assert found.holds
+        assert found.diversity.smallest >= 3
+        if b == 1:  # by a plain count
+            classes = {frozenset(row) for row in rows.values()}
+            assert min(Counter(item for row in classes for item in row).values()) >= 3
+        again = same_again(known_manifest(tmp_path / "out"), seed=1)
+        assert again.get_params() == rater.get_params()
+
+    def test_too_few_groups_and_other_limits(self, invented):
+        with raises("table.too-few-users"):
+            KCoRater(100, b=2, l=3, seed=1).anonymize(invented)
+        with raises("option.conflict"):
+            KCoRater(5, l=2, diversity=2)
+        with raises("option.value"):
+            KCoRater(5, b=4, l=2)
+
+
 def test_supports_of_a_large_table_are_compared_by_their_directions(monkeypatch, invented):
     monkeypatch.setattr("recveil.methods.k_corating.anonymizer._DENSE_CELLS", 0)
     first, again = (

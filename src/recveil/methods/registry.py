@@ -108,7 +108,8 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
     workloads = settings.get("workloads", 2)
     if publishes_likes(settings):
         grouping = settings["grouping"]
-        return KCoRater(manifest.claim.k, grouping=grouping, workloads=workloads, seed=seed)
+        sets = {"b": manifest.claim.b, "l": manifest.claim.l}
+        return KCoRater(manifest.claim.k, grouping=grouping, workloads=workloads, **sets, seed=seed)
     if settings["fill"] not in FILLS or settings.get("trust") == "stated":
         return None
     return KCoRater(
@@ -120,6 +121,8 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
         trust_steps=settings.get("trust_steps", 1),
         round_fills=settings["round_fills"],
         protect=settings["protect"],
+        b=manifest.claim.b,
+        l=manifest.claim.l,
         diversity=settings.get("diversity"),
         closeness=settings.get("closeness"),
         seed=seed,
@@ -272,6 +275,7 @@ _MAKERS: dict[str, Maker] = {
             again=k_corating_again,
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             user_files={"trust": "trust"},
+            check=_reject_idle_b,
             foresee=foresee_k_corating,
             summarize=lambda release, ratings, _: CoRatedSummary.of(release, ratings.n_ratings),
         ),

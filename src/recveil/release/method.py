@@ -134,6 +134,28 @@ def problems_of_limits(settings: Settings, scale: Mapping[str, Any], why_not: st
         yield f"settings: there are limits of values, but {why_not}"
 
 
+# Options of (b, l)-diversity.
+SET_OPTIONS = (
+    Option(
+        name="b",
+        kind=int,
+        metavar=None,
+        panel="Promise",
+        default=1,
+        help="With --l: the number of items in a set, 1, 2 or 3.",
+    ),
+    Option(
+        name="l",
+        kind=int,
+        metavar=None,
+        panel="Promise",
+        default=1,
+        help="Diversity: every set of --b items of a row occurs in at least this many "
+        "different rows.",
+    ),
+)
+
+
 def limit_options(of_what: str, paper: str) -> tuple[Option, ...]:
     """Return the options that limit values, given what a class has of an item."""
     return (

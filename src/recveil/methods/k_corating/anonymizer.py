@@ -36,6 +36,7 @@ from recveil.methods.k_corating.gecom import gecom
 from recveil.methods.k_corating.rows import (
     CoRatedRows,
     Protect,
+    diversify_items,
     merge_beyond,
     suppress_beyond,
 )
@@ -55,6 +56,7 @@ from recveil.release.specs.k_corating import (
 )
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.threads import one_thread, pool
+from recveil.verification.diversity import check_parameters
 from recveil.verification.value_limits import ValueLimits
 
 # Up to this many cells, item sets are compared directly; beyond, by their principal directions.
@@ -97,6 +99,9 @@ class KCoRater(BaseAnonymizer):
         mean for the item, on a grid of a tenth of the scale's step, and the claim becomes
         `identical-rows`. "shuffle": the values of each item are permuted within the group. See
         Notes for its guarantee.
+    b, l : int
+        Diversity (Chang et al., Definition 5.3): every set of b items (1 to 3) of a class occurs in
+        at least l classes with different items, to which missing items are added.
     diversity, closeness : int, float, optional
         Beyond the paper, whose future work names both: the values of each item in a class have at
         least so many distinct ones, and are at most so far from all published values of the item
@@ -150,6 +155,8 @@ class KCoRater(BaseAnonymizer):
         trust_steps: int = 1,
         round_fills: bool = True,
         protect: Protect = "none",
+        b: int = 1,
+        l: int = 1,  # noqa: E741
         diversity: int | None = None,
         closeness: float | None = None,
         threads: int = 2,
@@ -164,6 +171,8 @@ class KCoRater(BaseAnonymizer):
         self.trust_steps = trust_steps
         self.round_fills = round_fills
         self.protect = protect
+        self.b = b
+        self.l = l
         self.diversity = diversity
         self.closeness = closeness
         self.threads = threads
@@ -205,6 +214,8 @@ class KCoRater(BaseAnonymizer):
             groups = merge_beyond(CoRatedRows.of(ratings, fill, groups, **how, seed=0), limits)
         groups = _shuffled(groups, rng)
         rows = CoRatedRows.of(ratings, fill, groups, **how, seed=int(rng.integers(2**62)))
+        if self.l > 1:
+            rows = diversify_items(rows, int(self.b), int(self.l))
         suppressed = Suppressed(0, 0, 0)
         if limits is not None:
             rows, suppressed = suppress_beyond(rows, limits, n_groups)
@@ -225,7 +236,7 @@ class KCoRater(BaseAnonymizer):
         return assemble(
             ratings,
             rng,
-            claim=Claim(K_CORATING.claim_of(public), int(self.k)),
+            claim=Claim(K_CORATING.claim_of(public), int(self.k), b=int(self.b), l=int(self.l)),
             settings=public,
             groups=_alone(groups),
             blocks=lambda: self._blocks(rows),
@@ -306,6 +317,13 @@ class KCoRater(BaseAnonymizer):
                     f"{name} is {value!r}; expected a whole number {upto}", code="option.value"
                 )
         check_limits(self.diversity, self.closeness)
+        check_parameters(self.b, self.l)
+        if self.l != 1 and published_limits(self.diversity, self.closeness):
+            raise RecveilError(
+                "diversity and closeness (--diversity, --closeness): not with l (--l), which adds "
+                "values that they would suppress; drop one of the two",
+                code="option.conflict",
+            )
         if published_limits(self.diversity, self.closeness) and (
             self._averages or not self.round_fills
         ):

@@ -5,16 +5,21 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from recveil.methods.k_corating.fills import Learned
 from recveil.methods.k_corating.gecom import union_of_items
 from recveil.methods.predictive.anonymizer import value_step
+from recveil.methods.predictive.diversity import bundle, missing_in_bundles
 from recveil.methods.suppression import Suppressed, no_values_within
 from recveil.ratings import Ratings
 from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
+from recveil.verification.diversity import check_diversity, describe_rare_sets
+from recveil.verification.equivalence_classes import Supports
 from recveil.verification.value_limits import ValueLimits, count_levels
 
 Protect = Literal["none", "mean", "shuffle"]
@@ -127,6 +132,48 @@ class CoRatedRows(NamedTuple):
 
     def _facts(self) -> dict[str, object]:
         return {"groups": self.groups.sizes.size, "cells": int(self.cells.sum())}
+
+
+def diversify_items(rows: CoRatedRows, b: int, l: int) -> CoRatedRows:  # noqa: E741
+    """Add items to groups until each set of b items of a class is in l classes.
+
+    Classes have different items. Each of l + b or more groups of a bundle gets all items of the
+    bundle but one that no member rated, a different one for each group if there are as many. So a
+    set of b items is missing in b of the groups at most.
+    """
+    ratings, groups = rows.ratings, rows.groups
+    size = l + b
+    if groups.sizes.size < size:
+        raise RecveilError(
+            f"({b}, {l})-diversity (--b, --l) needs {size} groups with different items, but there "
+            f"are {groups.sizes.size}; lower k, b or l",
+            code="table.too-few-users",
+        )
+    shape = (groups.sizes.size, ratings.n_items)
+    ones = np.ones(rows.items.size, np.int8)
+    support = sparse.csr_array((ones, rows.items, rows.starts), shape=shape)
+    bundles = bundle(support, size)
+    added = missing_in_bundles(support, bundles).tolil()
+    for number in range(int(bundles.max()) + 1):
+        members = np.flatnonzero(bundles == number)
+        omitted = maximum_bipartite_matching(added[members].tocsr(), perm_type="column")
+        has_one = omitted >= 0
+        added[members[has_one], omitted[has_one]] = 0
+    items = sparse.csr_array(support + added.tocsr())
+    items.eliminate_zeros()
+    items.sort_indices()
+    starts, indices = items.indptr.astype(np.int64), items.indices.astype(np.int32)
+    supports = Supports()
+    names = [indices[start:end].tobytes() for start, end in itertools.pairwise(starts)]
+    supports.add(names, starts, indices)
+    found = check_diversity(supports.rows(), b, l, supports.n_groups)
+    if not found.holds:
+        raise RecveilError(
+            f"({b}, {l})-diversity (--b, --l): {describe_rare_sets(found)}, whatever items are "
+            f"added; lower b or l",
+            code="option.value",
+        )
+    return rows._replace(starts=starts, items=indices)
 
 
 def merge_beyond(rows: CoRatedRows, limits: ValueLimits) -> Groups:

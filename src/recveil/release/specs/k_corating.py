@@ -7,6 +7,7 @@ from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
     OF_LIKES,
+    SET_OPTIONS,
     VALUE_LIMITS,
     Method,
     Option,
@@ -59,6 +60,9 @@ LIKES_UNDONE = (
 def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
     """Report settings that k-coRating never publishes together."""
     settings, scale = manifest["settings"], manifest["scale"]
+    has_sets = manifest["diversity"] != {"b": 1, "l": 1}
+    if has_sets and number < RENAMED_SINCE:
+        yield f"k-coRating has no diversity before format {RENAMED_SINCE}"
     if publishes_likes(settings):
         if settings.get("grouping") not in GROUPINGS_OF_LIKES:
             yield (
@@ -68,6 +72,8 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
         return
     unlevel = "" if settings.get("round_fills") is True else "fills are not rounded to levels"
     why_not = "all values of a class are equal" if _averages(settings) else unlevel
+    if has_sets:
+        why_not = "sets of items are in several classes"
     yield from problems_of_limits(settings, scale, why_not)
     if number >= RENAMED_SINCE:
         yield from problems_of_suffix(settings, "fill", ())
@@ -214,6 +220,7 @@ K_CORATING = Method(
             help="Protection of real ratings: none (default), publish them; mean, publish the "
             "group's mean; shuffle, permute them within the group.",
         ),
+        *SET_OPTIONS,
         *limit_options(
             "the published values of each item in a class of records with the same items",
             "k-CoRating, Conclusion",
@@ -246,6 +253,7 @@ K_CORATING = Method(
     ),
     first_format=1,
     one_person_each=True,
+    takes_diversity=True,
     keeps_items=lambda settings: (
         not (_averages(settings) or {"diversity", "closeness"} & settings.keys())
     ),

@@ -6,6 +6,7 @@ from typing import Any
 from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
+    SET_OPTIONS,
     VALUE_LIMITS,
     Method,
     Option,
@@ -248,23 +249,7 @@ PREDICTIVE = Method(
             " rule such as 'activity<50:10,else:5'. A user with k = 1 may have an own row, "
             "unprotected.",
         ),
-        Option(
-            name="b",
-            kind=int,
-            metavar=None,
-            panel=_PROMISE,
-            default=1,
-            help="With --l: the number of items in a set, 1, 2 or 3.",
-        ),
-        Option(
-            name="l",
-            kind=int,
-            metavar=None,
-            panel=_PROMISE,
-            default=1,
-            help="Diversity: every set of --b items of a row occurs in at least this many "
-            "different rows.",
-        ),
+        *SET_OPTIONS,
         *limit_options(
             "with --homogenize simple, the ratings behind each published mean",
             "Chang et al., section 4.3",
