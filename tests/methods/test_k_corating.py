@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+import independent
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -209,6 +210,7 @@ def test_every_grouping_keeps_the_claim(grouping, invented, tmp_path):
 def test_a_release_states_its_options_and_is_made_again_from_them(options, invented, tmp_path):
     rater = KCoRater(5, seed=1, **options)
     assert rater.anonymize(invented).write(tmp_path / "out").holds
+    assert not list(independent.problems(tmp_path / "out"))
     again = same_again(known_manifest(tmp_path / "out"), seed=1)
     assert {**again.get_params(), "trust": None} == rater.get_params()
 
@@ -234,6 +236,7 @@ class TestDiversityOfSets:
         rows = rows_of(rater.anonymize(invented))
         found = rater.anonymize(invented).write(tmp_path / "out")
         assert found.holds
+        assert not list(independent.problems(tmp_path / "out"))
         assert found.diversity.smallest >= 3
         if b == 1:  # by a plain count
             classes = {frozenset(row) for row in rows.values()}

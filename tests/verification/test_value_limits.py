@@ -4,6 +4,7 @@ import csv
 import itertools
 from collections import defaultdict
 
+import independent
 import numpy as np
 import pytest
 from hypothesis import given
@@ -92,6 +93,7 @@ def test_co_rated_rows_are_within_the_limits(options, tmp_path):
     assert cost["ratings"] == RATINGS.n_ratings - n_real > 0
     assert release.private.settings["filled_cells"] == sum(map(len, rows.values())) - n_real
     assert release.write(tmp_path / "out").holds
+    assert not list(independent.problems(tmp_path / "out"))
     assert same_again(known_manifest(tmp_path / "out"), seed=1).get_params() == rater.get_params()
 
 
@@ -117,8 +119,9 @@ def test_ratings_behind_simple_rows_are_within_the_limits(options, tmp_path):
             is_diverse = len(set(values)) >= options.get("diversity", 1)
             assert (item in items) == (is_diverse and apart <= options.get("closeness", 1) + 1e-9)
             n_suppressed += item not in items
-    assert release.private.settings["suppressed"]["values"] == n_suppressed
+    assert release.private.settings["suppressed"]["cells"] == n_suppressed
     assert release.write(tmp_path / "out").holds
+    assert not list(independent.problems(tmp_path / "out"))
     again = same_again(known_manifest(tmp_path / "out"), seed=1)
     assert (again.diversity, again.closeness) == (rater.diversity, rater.closeness)
 
@@ -131,7 +134,7 @@ def test_classes_without_a_value_are_merged(tmp_path):
     )
     release = KCoRater(2, diversity=2, seed=1).anonymize(ratings)
     assert rows_of(release) == {0: {"a": 1}, 1: {"a": 1}, 2: {"a": 5}, 3: {"a": 5}}
-    assert release.private.settings["suppressed"] == {"values": 4, "ratings": 2, "merged": 1}
+    assert release.private.settings["suppressed"] == {"cells": 4, "ratings": 2, "merged": 1}
     with raises("option.value"):
         KCoRater(2, diversity=3, seed=1).anonymize(ratings)
 
@@ -170,6 +173,7 @@ class TestTampering:
         manifest["settings"]["diversity"] = value
         _sign_with_new_card(folder, manifest)
         assert not verify(folder).holds
+        assert list(independent.problems(folder))
 
     def test_means_at_the_ends_of_the_scale_have_no_diverse_ratings(self, tmp_path):
         PredictiveAnonymizer(4, "simple", diversity=2, seed=1).anonymize(RATINGS).write(
@@ -182,6 +186,7 @@ class TestTampering:
 
 
 def _problems(folder) -> list[str]:
+    assert list(independent.problems(folder))
     problems = [violation.problem for violation in verify(folder).violations]
     return [
         problem[problem.index("outside") :][:19] for problem in problems if "outside" in problem

@@ -104,25 +104,25 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
 
 def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
     """Return an anonymizer for k-coRating; None if the fill or the trust file is not available."""
-    settings = manifest.settings
-    workloads = settings.get("workloads", 2)
+    settings, claim = manifest.settings, manifest.claim
+    grouping, workloads = settings["grouping"], settings.get("workloads", 2)
     if publishes_likes(settings):
-        grouping = settings["grouping"]
-        sets = {"b": manifest.claim.b, "l": manifest.claim.l}
-        return KCoRater(manifest.claim.k, grouping=grouping, workloads=workloads, **sets, seed=seed)
+        return KCoRater(
+            claim.k, grouping=grouping, workloads=workloads, b=claim.b, l=claim.l, seed=seed
+        )
     if settings["fill"] not in FILLS or settings.get("trust") == "stated":
         return None
     return KCoRater(
-        manifest.claim.k,
+        claim.k,
         settings["fill"],
-        settings["grouping"],
+        grouping,
         workloads=workloads,
         direct_weights=settings.get("direct_weights", "trust"),
         trust_steps=settings.get("trust_steps", 1),
         round_fills=settings["round_fills"],
         protect=settings["protect"],
-        b=manifest.claim.b,
-        l=manifest.claim.l,
+        b=claim.b,
+        l=claim.l,
         diversity=settings.get("diversity"),
         closeness=settings.get("closeness"),
         seed=seed,

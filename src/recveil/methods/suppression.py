@@ -15,7 +15,7 @@ class Suppressed(NamedTuple):
     """The cost of limits of values."""
 
     # Values that are not published: one per record in k-coRating, else one per group
-    values: int
+    cells: int
     # Ratings among or behind them
     ratings: int
     # Groups that were merged with others

@@ -251,8 +251,12 @@ def prefix_of(users: DistributedUsers, rng: np.random.Generator) -> str:
 
 
 # Options with a single supported value; others are rejected by name.
-_FIXED_OPTIONS = {"grouping": "gecom", "trust": None, "diversity": None, "closeness": None}
-_FIXED_OPTIONS |= {"b": 1, "l": 1}
+_FIXED_OPTIONS: dict[str, object] = {
+    "grouping": "gecom",
+    "b": 1,
+    "l": 1,
+    **dict.fromkeys(("trust", "diversity", "closeness")),
+}
 # The most ratings from which the driver learns a fill. Neighbours take time for each pair of users
 # who rated the same item; factors take passes over all ratings.
 MOST_LEARNED = 1 << 23

@@ -251,7 +251,7 @@ PREDICTIVE = Method(
         ),
         *SET_OPTIONS,
         *limit_options(
-            "with --homogenize simple, the ratings behind each published mean",
+            "of simple rows, the ratings behind each published mean",
             "Chang et al., section 4.3",
         ),
     ),

@@ -194,7 +194,7 @@ def _suppressed(cost: Mapping[str, int] | None) -> Iterator[str]:
     """Describe what limits of values cost."""
     if cost is not None:
         yield (
-            f"Diversity and closeness suppressed {describe_count(cost['values'], 'value')}, of "
+            f"Diversity and closeness suppressed {describe_count(cost['cells'], 'value')}, of "
             f"which {cost['ratings']:,} ratings, and merged {cost['merged']:,} classes with others."
         )
 
