@@ -100,13 +100,13 @@ VALUE_LIMITS = (
     PublicSetting(
         "diversity",
         tuple(range(2, MOST_LEVELS + 1)),
-        when=lambda settings: "diversity" in settings,
+        when=lambda settings: "diversity" in settings and publishes_ratings(settings),
         first_format=9,
     ),
     PublicSetting(
         "closeness",
         any_share=True,
-        when=lambda settings: "closeness" in settings,
+        when=lambda settings: "closeness" in settings and publishes_ratings(settings),
         first_format=9,
     ),
 )
@@ -156,26 +156,27 @@ SET_OPTIONS = (
 )
 
 
-def limit_options(of_what: str, paper: str) -> tuple[Option, ...]:
-    """Return the options that limit values, given what a class has of an item."""
-    return (
-        Option(
-            name="diversity",
-            kind=int,
-            metavar="L",
-            panel="Promise",
-            help=f"l-diversity (Machanavajjhala et al. 2007; {paper}): {of_what} have at least L "
-            "distinct values; other values are suppressed.",
-        ),
-        Option(
-            name="closeness",
-            kind=float,
-            metavar="T",
-            panel="Promise",
-            help=f"t-closeness (Li et al. 2007, ordered distance; {paper}): {of_what} are at most "
-            "T, from 0 to 1, from the item's values in the table; other values are suppressed.",
-        ),
-    )
+# Options that limit the values of an item; k-CoRating leaves both to future work.
+LIMIT_OPTIONS = (
+    Option(
+        name="diversity",
+        kind=int,
+        metavar="L",
+        panel="Promise",
+        help="l-diversity (Machanavajjhala et al. 2007; k-CoRating, Conclusion): users with the "
+        "same items have at least L distinct values of each (k-corating), or each mean has L "
+        "distinct ratings behind it (simple rows). Other values are suppressed.",
+    ),
+    Option(
+        name="closeness",
+        kind=float,
+        metavar="T",
+        panel="Promise",
+        help="t-closeness (Li et al. 2007; k-CoRating, Conclusion): the earth mover's distance of "
+        "these values or ratings to all of the item is at most T, from 0 to 1. Other values are "
+        "suppressed.",
+    ),
+)
 
 
 @brief

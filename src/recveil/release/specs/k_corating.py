@@ -6,6 +6,7 @@ from typing import Any
 from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
+    LIMIT_OPTIONS,
     OF_LIKES,
     SET_OPTIONS,
     VALUE_LIMITS,
@@ -14,7 +15,6 @@ from recveil.release.method import (
     PublicSetting,
     Settings,
     Variant,
-    limit_options,
     problems_of_limits,
     problems_of_suffix,
     problems_of_usual_step,
@@ -221,10 +221,7 @@ K_CORATING = Method(
             "group's mean; shuffle, permute them within the group.",
         ),
         *SET_OPTIONS,
-        *limit_options(
-            "the published values of each item in a class of records with the same items",
-            "k-CoRating, Conclusion",
-        ),
+        *LIMIT_OPTIONS,
     ),
     variants=(
         _variant("item-mean", "the item's mean", in_all=True),

@@ -6,6 +6,7 @@ from typing import Any
 from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
+    LIMIT_OPTIONS,
     SET_OPTIONS,
     VALUE_LIMITS,
     Method,
@@ -13,7 +14,6 @@ from recveil.release.method import (
     PublicSetting,
     Settings,
     Variant,
-    limit_options,
     problems_of_full_rows,
     problems_of_limits,
     problems_of_suffix,
@@ -250,10 +250,7 @@ PREDICTIVE = Method(
             "unprotected.",
         ),
         *SET_OPTIONS,
-        *limit_options(
-            "of simple rows, the ratings behind each published mean",
-            "Chang et al., section 4.3",
-        ),
+        *LIMIT_OPTIONS,
     ),
     variants=(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
