@@ -14,9 +14,10 @@ from scipy.stats import wasserstein_distance
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
-from recveil.methods.registry import same_again
+from recveil.methods.registry import same_again, summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest_reader import known_manifest
+from recveil.report.release import describe_summary
 from recveil.spark.verification import check_shared
 from recveil.verification import verify
 from recveil.verification.value_limits import ValueLimits, count_levels, distances
@@ -91,6 +92,9 @@ def test_co_rated_rows_are_within_the_limits(options, tmp_path):
         for item in RATINGS.items[RATINGS.row(at)[0]].tolist()
     )
     cost = release.private.settings["suppressed"]
+    told = " ".join(describe_summary(summarize(release, RATINGS)))
+    assert f"{cost['cells']:,} values" in told
+    assert f"{n_real:,} real ratings" in told
     assert cost["ratings"] == RATINGS.n_ratings - n_real > 0
     assert release.private.settings["filled_cells"] == sum(map(len, rows.values())) - n_real
     assert release.write(tmp_path / "out").holds

@@ -193,9 +193,11 @@ def _of_alternatives(figures: PredictiveSummary) -> Iterator[str]:
 def _suppressed(cost: Mapping[str, int] | None) -> Iterator[str]:
     """Describe what limits of values cost."""
     if cost is not None:
+        merged = describe_count(cost["merged"], "class", "classes")
         yield (
-            f"Diversity and closeness suppressed {describe_count(cost['cells'], 'value')}, of "
-            f"which {cost['ratings']:,} ratings, and merged {cost['merged']:,} classes with others."
+            f"Diversity and closeness suppressed {describe_count(cost['cells'], 'value')}, and "
+            f"with them {describe_count(cost['ratings'], 'rating')}, and merged {merged} with "
+            f"others."
         )
 
 
@@ -210,6 +212,7 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
             f"what an adversary learns about a group holds for each of its users."
         )
         return
+    n_lost = figures.suppressed["ratings"] if figures.suppressed else 0
     # The verdict already warns of an adversary who knows ratings.
     unchanged = (
         ", which are published unchanged: they re-identify users nearly as easily as before"
@@ -218,7 +221,7 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
     )
     yield (
         f"Filled {describe_count(figures.n_filled, 'cell')} ({each:.1f} per rating) next to "
-        f"{figures.n_ratings:,} real ratings{unchanged}."
+        f"{figures.n_ratings - n_lost:,} real ratings{unchanged}."
     )
     yield from _suppressed(figures.suppressed)
     if trust := figures.trust:
