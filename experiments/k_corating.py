@@ -179,9 +179,10 @@ def errors(fold: Fold, opened: Opened, *names: str) -> NDArray[np.float64]:
 def judge(fold: Fold, opened: Opened, recommenders: Iterable[Any]) -> NDArray[np.float64]:
     """Do the same for recommenders of one's own; shape (n_recommenders, 2)."""
     cells = fold.users * opened.n_items + fold.items
-    asked = np.isin(opened.owners * opened.n_items + opened.items, cells)
-    learned = opened.without(asked).ratings()
-    fills = opened.dense()[fold.users, fold.items]
+    there = opened.owners * opened.n_items + opened.items
+    learned = opened.without(np.isin(there, cells)).ratings()
+    at = np.minimum(np.searchsorted(there, cells), there.size - 1)
+    fills = np.where(there[at] == cells, opened.labels[at], np.nan)
     found = []
     for recommender in recommenders:
         predicted = recommender.fit(learned).predict(fold.users, fold.items)

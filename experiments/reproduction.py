@@ -34,7 +34,7 @@ SCRIPTS = (
 )
 SCRIPTS_1M = (
     *("narayanan_figure_1", "narayanan_figures_2_3", "narayanan_figure_7", "narayanan_figure_8"),
-    *("narayanan_figure_12", "narayanan_table", "k_corating_table_3_1m"),
+    *("narayanan_figure_12", "narayanan_table", "k_corating_table_3"),
 )
 
 

@@ -361,6 +361,7 @@ NAMED_ALONE = {
     "drop-off-scale query max-memory engine master",
     "anonymize": "output k method homogenize grouping predictor round values privacy-levels b l "
     "fill trust round-fills protect cluster-size epsilon delta n-users item-catalog ratings "
+    "workloads direct-weights trust-steps diversity closeness "
     "layout seed hide-items force allow-large allow-sparse-coverage earlier-release dry-run "
     "explain json duplicates drop-off-scale query max-memory engine master",
     "sample": "output n-users seed force json max-memory",

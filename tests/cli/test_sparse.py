@@ -18,7 +18,7 @@ from shared.cli_sparse import (
             "cluster_size (--cluster-size) is 5; expected a number",
         ),
         (("--method", "sparse", "--privacy-levels", "5"), "(--privacy-levels): only for the met"),
-        (("--method", "sparse", "--l", 2), "l (--l): only for the method predictive"),
+        (("--method", "sparse", "--l", 2), "l (--l): only for the methods predictive, k-corating"),
         (("--method", "sparse", "--values", "predicted"), "values (--values): only for the method"),
         (
             ("--method", "predictive", "--cluster-size", 20),

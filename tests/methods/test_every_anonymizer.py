@@ -56,8 +56,13 @@ K_CORATERS = {
         ("gecom", "trust", "shuffle"),
         ("gecom", "item-mean", "mean"),
         ("supports", "random", "none"),
+        ("pagecom", "trust", "none"),
     )
 }
+K_CORATERS["k-coRating close"] = lambda k, **more: KCoRater(k, closeness=0.3, **more)
+PREDICTIVE["simple close"] = lambda k, **more: PredictiveAnonymizer(
+    k, "simple", closeness=0.3, **more
+)
 PREDICTIVE["padded model"] = lambda k, **more: PredictiveAnonymizer(k, values="predicted", **more)
 # Their labels are predictions, which are near to what all people gave, and not just that.
 OF_PREDICTIONS = {"sparse": SparseRows, "padded model": PREDICTIVE["padded model"]}

@@ -20,8 +20,8 @@ def table(supports: list[str], items: str = "abcdef") -> Ratings:
     )
 
 
-def grouped(supports: list[str], k: int) -> list[list[int]]:
-    groups = gecom(table(supports), k)
+def grouped(supports: list[str], k: int, workloads: int = 1) -> list[list[int]]:
+    groups = gecom(table(supports), k, workloads)
     return [part.tolist() for part in np.split(groups.members, groups.starts[1:-1])]
 
 
@@ -44,6 +44,15 @@ class TestByHand:
         # 5, 2, 1 | 3, 0, 6 + 4: but 3 rated the same as 1, the last of the first group, and is
         # drawn into it. Then 0, 6, 4 are the second.
         assert grouped(self.SUPPORTS, 3) == [[5, 2, 1, 3], [0, 6, 4]]
+
+    def test_two_workloads(self):
+        # M2 = b (5), c (2), abc (0), aef (6), abcd (4), acde (7) is cut after abc: 0 joins 5 and 2,
+        # as fewer than k are left there. One workload has three groups.
+        supports = (*self.SUPPORTS, "acde")
+        assert grouped(supports, 2, workloads=2) == [[1, 3], [5, 2, 0], [6, 4, 7]]
+        assert grouped(supports, 2) == [[1, 3], [5, 2], [0, 6], [4, 7]]
+        # There are no more workloads than have two users each.
+        assert grouped(supports, 2, workloads=9) == grouped(supports, 2)
 
 
 class TestEdges:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+import independent
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,8 +17,10 @@ from recveil.datasets import make_ratings
 from recveil.io import StatedTrust
 from recveil.methods import KCoRater
 from recveil.methods.k_corating.fills import FILLS, RandomFill
+from recveil.methods.registry import same_again
 from recveil.predict import ItemMean, UserKNN
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest_reader import known_manifest
 from recveil.verification import verify
 from shared.methods_k_corating import BY_HAND, CELLS, RATED, rows_of
 
@@ -75,6 +78,28 @@ class TestByHand:
         assert release.published.settings["trust"] == "stated"
         counts = {"statements": 2, "ignored_lines": 3, "unknown_users": 2}
         assert release.private.settings["trust"] == counts
+
+    def test_similarity_where_items_are_shared_and_trust_elsewhere(self):
+        # Eq. 6, by one more than `test_trust` has: 0 and 4 are alike, 1 and 3, 6 and 3. d of user
+        # 0 is 3 - 2 still. b of user 6, who is like 3 alone of those who share an item with 6 and
+        # rated b; by way of trust in them 5, by .625: 3 + (1 * 1 + .625 * 0) / 1.625 = 3.615.
+        rater = KCoRater(2, "trust", direct_weights="similarity", round_fills=False, seed=1)
+        release = rater.anonymize(BY_HAND)
+        assert rows_of(release)[6]["b"] == pytest.approx(3.61538, abs=1e-4)
+        assert release.published.settings["direct_weights"] == "similarity"
+
+    def test_trust_propagated_twice(self):
+        # 5 trusts 6, 6 trusts 4, and 4 trusts 0.
+        links = sparse.csr_array(([1.0] * 3, ([5, 6, 4], [6, 4, 0])), shape=(7, 7))
+        stated = StatedTrust(links, 0, 0)
+        once, twice = (
+            KCoRater(2, "trust", trust=stated, trust_steps=n, seed=1).anonymize(BY_HAND)
+            for n in (1, 2)
+        )
+        # c of user 5: 4 rated it 1 below their mean, and 0, two steps away, 2 below.
+        assert (rows_of(once)[5]["c"], rows_of(twice)[5]["c"]) == (4, 3)
+        assert "trust_steps" not in once.published.settings
+        assert twice.published.settings["trust_steps"] == 2
 
     def test_means_of_a_group(self):
         # {1, 3}: a (4+2)/2, b (2+4)/2. {5, 2}: b (5 + 4)/2, c (2 + 3)/2.
@@ -169,10 +194,65 @@ def test_a_foreign_file_is_checked_for_its_items_alone(tmp_path):
     assert not verify(tmp_path / "some.csv", k=2).holds
 
 
-@pytest.mark.parametrize("grouping", ["gecom", "supports", "bisecting", "mdav", "mhm", "r-gather"])
+@pytest.mark.parametrize(
+    "grouping", ["gecom", "pagecom", "supports", "bisecting", "mdav", "mhm", "r-gather"]
+)
 def test_every_grouping_keeps_the_claim(grouping, invented, tmp_path):
     release = KCoRater(5, grouping=grouping, seed=1).anonymize(invented)
     assert release.write(tmp_path / "out").k_achieved >= 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"grouping": "pagecom", "workloads": 3},
+        {"fill": "trust", "direct_weights": "similarity", "trust_steps": 2},
+    ],
+)
+def test_a_release_states_its_options_and_is_made_again_from_them(options, invented, tmp_path):
+    rater = KCoRater(5, seed=1, **options)
+    assert rater.anonymize(invented).write(tmp_path / "out").holds
+    assert not list(independent.problems(tmp_path / "out"))
+    again = same_again(known_manifest(tmp_path / "out"), seed=1)
+    assert {**again.get_params(), "trust": None} == rater.get_params()
+
+
+class TestDiversityOfSets:
+    def test_by_hand(self):
+        # GeCom with k = 2: {a}, {b}, {c}. For b = 1 and l = 2, one bundle of three groups has a, b
+        # and c, and each group lacks one of the two that it did not rate.
+        ratings = Ratings.from_columns(
+            range(6), [0, 0, 1, 1, 2, 2], [1, 5, 1, 5, 1, 5], scale=RatingScale(1, 5, 1)
+        )
+        rows = rows_of(KCoRater(2, l=2, seed=1).anonymize(ratings))
+        sets = Counter(frozenset(row) for row in rows.values())
+        assert sets == {frozenset({0, 1}): 2, frozenset({1, 2}): 2, frozenset({0, 2}): 2}
+        assert all(ratings.row(user)[0][0] in rows[user] for user in range(6))
+
+    @pytest.mark.parametrize(
+        ("b", "options"),
+        [(1, {}), (2, {"protect": "shuffle"}), (2, {"protect": "mean"}), (3, {"fill": "random"})],
+    )
+    def test_each_set_is_in_several_classes(self, b, options, invented, tmp_path):
+        rater = KCoRater(5, b=b, l=3, seed=1, **options)
+        rows = rows_of(rater.anonymize(invented))
+        found = rater.anonymize(invented).write(tmp_path / "out")
+        assert found.holds
+        assert not list(independent.problems(tmp_path / "out"))
+        assert found.diversity.smallest >= 3
+        if b == 1:  # by a plain count
+            classes = {frozenset(row) for row in rows.values()}
+            assert min(Counter(item for row in classes for item in row).values()) >= 3
+        again = same_again(known_manifest(tmp_path / "out"), seed=1)
+        assert again.get_params() == rater.get_params()
+
+    def test_too_few_groups_and_other_limits(self, invented):
+        with raises("table.too-few-users"):
+            KCoRater(100, b=2, l=3, seed=1).anonymize(invented)
+        with raises("option.conflict"):
+            KCoRater(5, l=2, diversity=2)
+        with raises("option.value"):
+            KCoRater(5, b=4, l=2)
 
 
 def test_supports_of_a_large_table_are_compared_by_their_directions(monkeypatch, invented):
@@ -274,6 +354,13 @@ def test_nothing_private_is_published(invented, tmp_path):
         ({"grouping": "best"}, "option.value"),
         ({"protect": "all"}, "option.value"),
         ({"threads": 0}, "option.value"),
+        ({"grouping": "pagecom", "workloads": 0}, "option.value"),
+        ({"grouping": "pagecom", "workloads": 257}, "option.value"),
+        ({"workloads": 3}, "option.conflict"),
+        ({"trust_steps": 3}, "option.value"),
+        ({"trust_steps": 2}, "option.conflict"),
+        ({"direct_weights": "both"}, "option.value"),
+        ({"direct_weights": "similarity"}, "option.conflict"),
         ({"seed": -1}, "option.value"),
         ({"seed": "x"}, "option.value"),
     ],

@@ -89,7 +89,7 @@ class TestByHand:
         # 0 and 1: (|2-1| + |0+1|) / 2 = 1, 1 - 1/4. 0 and 2: (|2-2| + |0-1|) / 2, 1 - 0.5/4.
         # 1 and 2: (1 + 2 + 3 + 0) / 4, 1 - 1.5/4. 1 and 3: (3 + 3) / 2, 1 - 3/4.
         # 2 and 3: (0 + 3) / 2, 1 - 1.5/4.
-        predictor = TrustKNN(propagate=False).fit(BY_HAND)
+        predictor = TrustKNN(steps=0).fit(BY_HAND)
         found = np.array([predictor.weights(user) for user in range(4)])
         expected = np.array(
             [
@@ -128,13 +128,32 @@ class TestByHand:
         assert np.allclose(predictor.weights(0), [0, 0.5, 0, 0.75], atol=1e-5)
         # Item 3: 3 + (0.5 * 2 + 0.75 * -1) / 1.25 = 3.2. User 2 trusts nobody: their mean.
         assert np.allclose(predictor.predict([0, 2], [3, 2]), [3.2, 3], atol=1e-4)
-        direct = TrustKNN(links=stated, propagate=False).fit(BY_HAND)
+        direct = TrustKNN(links=stated, steps=0).fit(BY_HAND)
         assert np.allclose(direct.weights(0), [0, 0.5, 0, 0], atol=1e-5)
 
     def test_given_trust_between_users_who_share_nothing(self):
         # 3 trusts 0, with whom 3 shares nothing; 0 trusts 1, sharing 2: (1 * 1 + 2 * 1) / 3 = 1.
         stated = sparse.csr_array(([1.0, 1.0], ([3, 0], [0, 1])), shape=(4, 4))
         assert TrustKNN(links=stated).fit(BY_HAND).weights(3).tolist() == [1, 1, 0, 0]
+
+    def test_equation_6_with_similarity_where_items_are_shared(self):
+        # 0 and 3 share nothing: trust by way of others, 0.625. All others have their similarity.
+        found = TrustKNN(direct_weights="similarity").fit(BY_HAND).weights(0)
+        alike = UserKNN(min_overlap=1, significance=1).fit(BY_HAND).weights(0)
+        assert found.tolist() == [*alike[:3].tolist(), pytest.approx(0.625, abs=1e-5)]
+        # Stated trust in 3, with whom 0 shares nothing, counts; in 1, whom 0 is not like, not.
+        stated = sparse.csr_array(([1.0, 0.5], ([0, 0], [1, 3])), shape=(4, 4))
+        both = TrustKNN(direct_weights="similarity", links=stated).fit(BY_HAND).weights(0)
+        assert both.tolist() == [*alike[:3].tolist(), 0.5]
+
+    def test_trust_propagated_twice(self):
+        # A chain of people who share no item: 0 trusts 2 by (1 + 0.5) / 2, and 3 by way of 2, by
+        # (0.75 + 1) / 2; 4 is three steps away.
+        ratings = Ratings.from_columns(range(5), range(5), [1, 2, 3, 4, 5], scale=STARS)
+        chain = sparse.csr_array(([1.0, 0.5, 1.0, 1.0], ([0, 1, 2, 3], [1, 2, 3, 4])), (5, 5))
+        once, twice = (TrustKNN(links=chain, steps=n).fit(ratings).weights(0) for n in (1, 2))
+        assert once.tolist() == [0, 1, 0.75, 0, 0]
+        assert twice.tolist() == [0, 1, 0.75, 0.875, 0]
 
     def test_biases(self):
         # Everybody's rating is their own level plus the item's: nothing is left for neighbours, and

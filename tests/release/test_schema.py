@@ -38,6 +38,21 @@ RELEASES = {
     "k-coRating": ("ratings", {"k": 3, "method": "k-corating"}),
     "protected": ("ratings", {"k": 3, "method": "k-corating", "protect": "mean"}),
     "trust": ("ratings", {"k": 3, "method": "k-corating", "fill": "trust"}),
+    "limits of values": (
+        "ratings",
+        {"k": 3, "method": "k-corating", "grouping": "pagecom", "diversity": 2, "closeness": 0.5},
+    ),
+    "limits of means": (
+        "ratings",
+        {"k": 3, "method": "predictive", "homogenize": "simple", "diversity": 2, "closeness": 0.5},
+    ),
+    "trust in two steps": (
+        "ratings",
+        {
+            **{"k": 3, "method": "k-corating", "fill": "trust"},
+            **{"direct_weights": "similarity", "trust_steps": 2, "l": 2},
+        },
+    ),
     "sparse": ("ratings", {"k": 3, "method": "sparse"}),
     "a continuous scale": ("continuous", {"k": 3, "method": "predictive"}),
     "formulas": ("formulas", {"k": 3, "method": "predictive"}),
@@ -119,11 +134,12 @@ def test_nothing_can_be_added_anywhere(told, name):
 @pytest.mark.parametrize("name", RELEASES)
 def test_nothing_can_be_left_out(told, name):
     optional = {"formulas", "items_below_k", "values_below_k", "values", "items", "trust"}
+    optional |= {"workloads", "direct_weights", "trust_steps", "closeness"}
     for path in objects(told[name]):
         for key in set(at(told[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
             changed = copy.deepcopy(told[name])
             del at(changed, path)[key]
-            is_optional = path == ("settings",) and key == "value_step"
+            is_optional = path == ("settings",) and key in ("value_step", "diversity")
             assert is_optional or not VALIDATOR.is_valid(changed), (path, key)
 
 

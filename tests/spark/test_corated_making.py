@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -183,9 +184,47 @@ def test_fills_that_are_not_rounded_are_those_of_the_local_engine(frame, ratings
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        {"fill": "similarity"},
+        {"fill": "trust", "direct_weights": "similarity", "trust_steps": 2},
+    ],
+)
+def test_neighbours_are_those_of_the_local_engine(frame, ratings, tmp_path, options):
+    exact = {**options, "round_fills": False}
+    anonymize(frame, tmp_path / "out", **exact, **CO_RATED)
+    KCoRater(6, seed=3, **exact).anonymize(ratings).write(tmp_path / "local")
+    here, there = (rows_by_person(tmp_path / name) for name in ("out", "local"))
+    assert here.keys() == there.keys()
+    assert all(here[user].keys() == there[user].keys() for user in here)
+    # Of equally near neighbours, the first is asked, and the order of users differs.
+    same = [
+        abs(there[user][item] - value) < 1e-4
+        for user, row in here.items()
+        for item, value in row.items()
+    ]
+    assert np.mean(same) > 0.99
+
+
+@pytest.mark.parametrize("fill", ["random", "funk-svd"])
+def test_other_fills(frame, tmp_path, fill):
+    made = anonymize(frame, tmp_path / "out", fill=fill, **CO_RATED)
+    assert made.verification.holds
+    assert made.release.published.settings["fill"] == fill
+
+
+def test_a_fill_that_is_learned_from_too_many_ratings(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr("recveil.spark.group_making.MOST_LEARNED", 100)
+    with raises("table.too-large"):
+        anonymize(frame, tmp_path / "out", fill="trust", **CO_RATED)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"fill": "random"}, "option.unsupported"),
+        ({"diversity": 2}, "option.unsupported"),
+        ({"grouping": "pagecom"}, "option.unsupported"),
         ({"fill": "nothing"}, "option.value"),
         ({"grouping": "supports"}, "option.unsupported"),
         ({"fill": "trust", "trust": object()}, "option.unsupported"),

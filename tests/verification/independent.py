@@ -251,10 +251,41 @@ def problems_of_rows(records, found, told):
         yield "means of items that differ between rows"
     if "fill" in settings and told["scale"]["step"] is not None:
         yield from problems_of_fills(records, told)
+    if {"diversity", "closeness"} & set(settings):
+        yield from problems_of_limits(records, told)
     if "crowd" in settings:
         rows = [dict(zip(items, labels, strict=True)) for _, items, labels, _ in records]
         if fewest_crowds(rows) * max(settings["crowd"], told["k"]) > found["users"]:
             yield "more values of items than such crowds can have"
+
+
+def problems_of_limits(records, told):
+    """Values of an item in a class are diverse, and near to all of its values."""
+    least, most = (told["settings"].get(name, 0) for name in ("diversity", "closeness"))
+    low, high, step = (told["scale"][name] for name in ("low", "high", "step"))
+    if "homogenize" in told["settings"]:  # means, of ratings that are not there
+        people, *_ = classes(records, told)
+        for _, items, labels, beside in records:
+            n = people[digest_of(items, labels, beside[0][1], told)]
+            away = step * sum(range(least)) / n - (grid_of(told) or 0) / 2 - 1e-6
+            if n < least or min(labels) < low + away or max(labels) > high - away:
+                yield "a mean that cannot be of so many levels"
+        return
+    cells, whole = defaultdict(list), defaultdict(list)
+    for _, items, labels, _ in records:
+        for item, label in zip(items, labels, strict=True):
+            cells[tuple(items), item].append(label)
+            whole[item].append(label)
+    for (_, item), labels in cells.items():
+        if len(set(labels)) < least:
+            yield "too few values of an item"
+        below = [
+            sum(label < low + (level + 0.5) * step for label in labels) / len(labels)
+            - sum(label < low + (level + 0.5) * step for label in whole[item]) / len(whole[item])
+            for level in range(round((high - low) / step))
+        ]
+        if most and sum(map(abs, below)) / max(1, len(below)) > most + 1e-6:
+            yield "values of an item far from all"
 
 
 def problems_of_fills(records, told):

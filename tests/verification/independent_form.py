@@ -247,6 +247,22 @@ def left_out(given):
     return {"rare_items": one_of("left out")} if "rare_items" in given else {}
 
 
+def by_workloads(given, groupings, number):
+    """One grouping is of several workloads, and states how many."""
+    if number == 9 and given.get("grouping") == "pagecom":
+        return {"grouping": one_of("pagecom"), "workloads": one_of(*range(1, 257))}
+    return {"grouping": one_of(*groupings)}
+
+
+def limits(given, number):
+    """How many values of an item there are at least, and how far they are from all at most."""
+    found = {
+        "diversity": one_of(*range(2, 101)),
+        "closeness": lambda value, _: type(value) is float and 0 <= value <= 1,
+    }
+    return {name: kind for name, kind in found.items() if name in given and number == 9}
+
+
 def settings_of(told, number):
     """What the settings of a release can be, by name and in order; nothing for unknown methods."""
     given = told["settings"]
@@ -254,7 +270,7 @@ def settings_of(told, number):
     if number == 6 or (
         number >= 8 and "ratings" in told["settings"]
     ):  # of likes: nothing stands there that is about ratings
-        rest = {"k-coRating": {"grouping": one_of(*BY_FILL[:2])}}
+        rest = {"k-coRating": by_workloads(given, BY_FILL[:2], number)}
         rest |= {"sparse rows": {"crowd": crowd} | left_out(given)}
         rest["synthetic people"] = {
             "noise": one_of("gaussian", "none"),
@@ -275,15 +291,20 @@ def settings_of(told, number):
         rest |= {"labels": one_of("model")} if "labels" in given else {}
         if number >= 5 and "labels" in given and "rare_labels" in given:
             rest |= {"rare_labels": one_of("pooled")}
+        rest |= limits(given, number)
     elif method == "k-coRating":
         rest = {
             "fill": class_of(*FILLS),
-            "grouping": one_of(*BY_FILL),
+            **by_workloads(given, BY_FILL, number),
             "round_fills": one_of(True, False),
             "protect": one_of("none", "shuffle", "mean"),
         }
         rest |= {"trust": one_of("worked out", "stated")} if given.get("fill") == "trust" else {}
+        ways = {"direct_weights": one_of("similarity"), "trust_steps": one_of(2)}
+        if given.get("fill") == "trust" and number == 9:
+            rest |= {name: way for name, way in ways.items() if name in given}
         rest |= {"label_step": step} if given.get("protect") == "mean" else {}
+        rest |= limits(given, number)
     elif method == "words by shares" and number in (7, 9):
         rest = {"homogenize": one_of("commonest", "shares"), "grouping": one_of(*GROUPINGS[:-2])}
     elif method == "sparse rows" and number >= 3:
@@ -454,7 +475,8 @@ def problems_of_settings(told):
     if "items" in given and (number == 1 or told["item_type"] != "text"):
         yield "items cannot be hidden here"
     is_plain = told["levels"] is False and told["diversity"] == {"b": 1, "l": 1}
-    if not is_plain and given["method"] != "predictive anonymization":
+    has_sets = number == 9 and told["levels"] is False and given["method"] == "k-coRating"
+    if not (is_plain or has_sets) and given["method"] != "predictive anonymization":
         yield "levels or diversity of a method that has none"
 
 
@@ -469,6 +491,7 @@ def problems_of_levels(given):
 def problems_together(told, given, number):
     """Each value is one, but no release has them together."""
     yield from problems_of_levels(given)
+    yield from problems_of_limits(told, given)
     scale, step = told["scale"], told["scale"]["step"]
     if "labels" in given and (given["homogenize"] != "padded" or told["levels"]):
         yield "predictions alone are in padded rows of one size"
@@ -492,6 +515,19 @@ def problems_together(told, given, number):
         yield "parameters of what has none"
     if number == 9:
         yield from problems_of_makers(told, given)
+
+
+def problems_of_limits(told, given):
+    """Limits of values are of rows from which values can be left out, with levels to count."""
+    scale = told["scale"]
+    if not {"diversity", "closeness"} & set(given):
+        return
+    if not scale["step"] or (scale["high"] - scale["low"]) / scale["step"] >= 100:
+        yield "no levels to count"
+    averages = given.get("homogenize") == "padded" or given.get("protect") == "mean"
+    others = told["levels"] or told["diversity"] != {"b": 1, "l": 1}
+    if averages or others or given.get("round_fills", True) is not True:
+        yield "limits of values of another release"
 
 
 def problems_of_makers(told, given):

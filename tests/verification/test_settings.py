@@ -45,7 +45,15 @@ KINDS = {
 ALLOWED = {
     "padded": {("+values", "+values_below_k")},
     "predicted": {("-values", "-values_below_k")},
-    "hidden": {("-items",)},  # a table's own ids can be pseudonyms of an earlier release
+    # The ratings behind means are not published, nor which neighbours a fill came from. A table's
+    # own ids can be pseudonyms of an earlier release.
+    "simple": {("+closeness",)},
+    "hidden": {("-items",), ("+closeness",), ("-items", "+closeness")},
+    "co-rated-trust": {
+        ("+direct_weights",),
+        ("+trust_steps",),
+        ("+direct_weights", "+trust_steps"),
+    },
 }
 NUMBERS = {"any_step": 0.1, "any_share": 0.0, "any_numbers": [1.0, 2.0]}
 

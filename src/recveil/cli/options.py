@@ -469,7 +469,11 @@ def declare_method_options() -> Declared:
 def _declare(of_methods: list[tuple[Method, Option]]) -> tuple[Any, Any]:
     _, option = of_methods[0]
     choices = [*dict.fromkeys(choice for _, other in of_methods for choice in other.choices)]
-    help = [option.help] + [f"for {method.name}, {other.help}" for method, other in of_methods[1:]]
+    help = [option.help] + [
+        f"for {method.name}, {other.help}"
+        for method, other in of_methods[1:]
+        if other.help != option.help
+    ]
     *before, last = help
     described = typer.Option(
         option.spelled,

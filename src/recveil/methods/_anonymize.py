@@ -48,8 +48,13 @@ class MethodOptions(TypedDict, total=False):
     l: int  # noqa: E741
     fill: str | None
     trust: str | PathLike[str] | None
+    workloads: int
+    direct_weights: Literal["trust", "similarity"]
+    trust_steps: int
     round_fills: bool | None
     protect: Literal["none", "mean", "shuffle"] | None
+    diversity: int | None
+    closeness: float | None
     cluster_size: int | None
     epsilon: str | float | None
     delta: float | None

@@ -20,7 +20,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike
 from recveil.ratings.ratings import PUBLISHED, reject_doubts, reject_likes, reject_unordered
 from recveil.release.claim import Claim
-from recveil.release.method import HIDDEN_ITEMS
+from recveil.release.method import HIDDEN_ITEMS, MOST_LEVELS, has_few_levels
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, Records, fresh_prefix, pseudonyms
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Private, Published
@@ -94,6 +94,50 @@ def check_k(k: Any, least: int = 2) -> None:
         raise RecveilError(
             f"k is {k!r}; expected a whole number of at least {least}", code="option.value"
         )
+
+
+def check_limits(diversity: Any, closeness: Any) -> None:
+    """Raise a RecveilError for limits of values that no release can have."""
+    is_whole = isinstance(diversity, int | np.integer) and not isinstance(diversity, bool)
+    if diversity is not None and not (is_whole and 2 <= diversity <= MOST_LEVELS):
+        raise RecveilError(
+            f"diversity (--diversity) is {diversity!r}; expected a whole number from 2 to "
+            f"{MOST_LEVELS}",
+            code="option.value",
+        )
+    is_number = isinstance(closeness, float | int | np.number) and not isinstance(closeness, bool)
+    if closeness is not None and not (is_number and 0 <= closeness <= 1):
+        raise RecveilError(
+            f"closeness (--closeness) is {closeness!r}; expected a number from 0 to 1",
+            code="option.value",
+        )
+
+
+def check_limits_of(scale: RatingScale, diversity: Any, closeness: Any) -> None:
+    """Raise a RecveilError for limits of values on a scale whose levels are not counted."""
+    if (diversity, closeness) == (None, None):
+        return
+    if scale.unary or not has_few_levels(scale.to_json()):
+        raise RecveilError(
+            f"diversity and closeness (--diversity, --closeness): they need ratings with at most "
+            f"{MOST_LEVELS} levels; drop them",
+            code="option.unsupported",
+        )
+
+
+def published_limits(diversity: int | None, closeness: float | None) -> dict[str, int | float]:
+    """Return the limits of values that are set, as they are published.
+
+    Examples
+    --------
+    >>> published_limits(2, None)
+    {'diversity': 2}
+    """
+    limits = {
+        "diversity": None if diversity is None else int(diversity),
+        "closeness": None if closeness is None else float(closeness),
+    }
+    return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 def require_group(ratings: Ratings, k: int) -> None:

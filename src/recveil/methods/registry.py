@@ -97,23 +97,35 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         b=claim.b,
         l=claim.l,
         values=settings.get("values", "rated"),
+        diversity=settings.get("diversity"),
+        closeness=settings.get("closeness"),
         seed=seed,
     )
 
 
 def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
     """Return an anonymizer for k-coRating; None if the fill or the trust file is not available."""
-    settings = manifest.settings
+    settings, claim = manifest.settings, manifest.claim
+    grouping, workloads = settings["grouping"], settings.get("workloads", 2)
     if publishes_likes(settings):
-        return KCoRater(manifest.claim.k, grouping=settings["grouping"], seed=seed)
+        return KCoRater(
+            claim.k, grouping=grouping, workloads=workloads, b=claim.b, l=claim.l, seed=seed
+        )
     if settings["fill"] not in FILLS or settings.get("trust") == "stated":
         return None
     return KCoRater(
-        manifest.claim.k,
+        claim.k,
         settings["fill"],
-        settings["grouping"],
+        grouping,
+        workloads=workloads,
+        direct_weights=settings.get("direct_weights", "trust"),
+        trust_steps=settings.get("trust_steps", 1),
         round_fills=settings["round_fills"],
         protect=settings["protect"],
+        b=claim.b,
+        l=claim.l,
+        diversity=settings.get("diversity"),
+        closeness=settings.get("closeness"),
         seed=seed,
     )
 
@@ -264,6 +276,7 @@ _MAKERS: dict[str, Maker] = {
             again=k_corating_again,
             read={"trust": lambda given, ratings, _: read_trust(given, ratings.users)},
             user_files={"trust": "trust"},
+            check=_reject_idle_b,
             foresee=foresee_k_corating,
             summarize=lambda release, ratings, _: CoRatedSummary.of(release, ratings.n_ratings),
         ),

@@ -24,6 +24,8 @@ class PredictiveSummary(NamedTuple):
     diversity_cost: DiversityCost | None
     # Whether sparse rows could have the same claim
     has_sparse_alternative: bool
+    # What limits of values cost, if there are any
+    suppressed: Mapping[str, int] | None = None
 
     @classmethod
     def of(cls, release: Sides, n_users: int, max_count: int) -> "PredictiveSummary":
@@ -35,6 +37,7 @@ class PredictiveSummary(NamedTuple):
             release.private.lone_ratings,
             release.private.diversity_cost,
             is_padded and could_be_sparse and max_count >= claim.k,
+            release.private.settings.get("suppressed"),
         )
 
 
@@ -45,12 +48,15 @@ class CoRatedSummary(NamedTuple):
     n_filled: int
     # Counts of trust statements, if any were given
     trust: Mapping[str, int] | None
+    # What limits of values cost, if there are any
+    suppressed: Mapping[str, int] | None = None
 
     @classmethod
     def of(cls, release: Sides, n_ratings: int) -> "CoRatedSummary":
         """Summarize a release, given the number of ratings."""
         settings = release.private.settings
-        return cls(n_ratings, settings["filled_cells"], settings.get("trust"))
+        counts = settings.get("trust"), settings.get("suppressed")
+        return cls(n_ratings, settings["filled_cells"], *counts)
 
 
 class SparseSummary(NamedTuple):

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from recveil.predict.neighbours import (
     FULL,
     LINKS,
+    NO_LINKS,
     SIMILARITY,
     TRUST,
     Answers,
@@ -33,6 +34,7 @@ from recveil.runtime.safe_repr import BriefParameters
 
 Neighbours = Literal["item", "global"]
 Centre = Literal["user", "biases"]
+DirectWeights = Literal["trust", "similarity"]
 
 
 class UserKNN(BriefParameters, BaseEstimator):
@@ -224,7 +226,7 @@ class TrustKNN(UserKNN):
     deviation from v's own, eq. 3 takes 1 minus the mean error over the items that both rated, the
     error as a share of the scale's range. If u and w share too few items, u trusts w indirectly:
     through v, by the mean of "u trusts v" and "v trusts w", weighted by how many items each of the
-    two pairs shares (eq. 5). This step is taken once.
+    two pairs shares (eq. 5).
 
     Parameters
     ----------
@@ -235,12 +237,16 @@ class TrustKNN(UserKNN):
     significance : float
         Direct trust over n shared items is multiplied by ``min(n / significance, 1)``; 1
         leaves it unchanged.
-    propagate : bool
-        Whether to use indirect trust.
+    direct_weights : {"trust", "similarity"}
+        Weights of users who share items (eq. 6): trust (eq. 3), or their similarity (eq. 1), with
+        indirect trust for all others.
+    steps : {0, 1, 2}
+        How many times trust is propagated; the paper says "at most two times". A second step goes
+        by way of all users whom the first one reached, as if one item were shared with each.
     links : scipy sparse array of shape (n_users, n_users), optional
         Explicit direct trust: row u, column v holds how much u trusts v, in any unit.
         `recveil.io.read_trust` reads it from a file. Trust is then not computed from ratings,
-        and `min_overlap` and `significance` are ignored.
+        and `min_overlap` and `significance` concern similarity alone.
 
     Notes
     -----
@@ -265,6 +271,11 @@ class TrustKNN(UserKNN):
     ... )
     >>> TrustKNN().fit(ratings).weights(0).round(3)
     array([0.   , 0.875, 0.833], dtype=float32)
+
+    By similarity, Ben's weight is 1, and Cid's the same as before.
+
+    >>> TrustKNN(direct_weights="similarity").fit(ratings).weights(0).round(3)
+    array([0.   , 1.   , 0.833], dtype=float32)
     """
 
     def __init__(
@@ -275,7 +286,8 @@ class TrustKNN(UserKNN):
         centre: Centre = "user",
         min_overlap: int = 1,
         significance: float = 1,
-        propagate: bool = True,
+        direct_weights: DirectWeights = "trust",
+        steps: int = 1,
         links: Any = None,
         threads: int = 2,
     ) -> None:
@@ -287,18 +299,33 @@ class TrustKNN(UserKNN):
             significance=significance,
             threads=threads,
         )
-        self.propagate = propagate
+        self.direct_weights = direct_weights
+        self.steps = steps
         self.links = links
 
     def _weighing(self, table: DeviationTable) -> Weighing:
-        if self.links is not None:
+        overlap = self.min_overlap, self.significance
+        is_stated = self.links is not None
+        source = {"similarity": SIMILARITY, "trust": LINKS if is_stated else TRUST}
+        links = NO_LINKS
+        if is_stated:
             links = _encode_links(self.links, table)
-            return Weighing.of(table, LINKS, 1, 1, links, propagate=self.propagate)
-        direct = Weighing.of(table, TRUST, self.min_overlap, self.significance)
-        if not self.propagate:
-            return direct
-        links = nearest_of_all(direct, self.n_neighbours, self.threads)
-        return Weighing.of(table, TRUST, self.min_overlap, self.significance, links, propagate=True)
+        elif self.steps:
+            direct = Weighing.of(table, TRUST, *overlap)
+            links = nearest_of_all(direct, self.n_neighbours, self.threads)
+        return Weighing.of(
+            table, source[self.direct_weights], *overlap, links, trust_steps=self.steps
+        )
+
+    def _check(self) -> None:
+        super()._check()
+        for name, choices in (("direct_weights", get_args(DirectWeights)), ("steps", (0, 1, 2))):
+            value = getattr(self, name)
+            if isinstance(value, bool) or value not in choices:
+                raise RecveilError(
+                    f"{name}: expected one of {', '.join(map(str, choices))}, got {value!r}",
+                    code="argument.value",
+                )
 
 
 def _encode_links(trust_matrix: Any, table: DeviationTable) -> Links:

@@ -171,14 +171,13 @@ class Weighing(NamedTuple):
     min_overlap: int
     # A weight from n shared items is multiplied by ``min(n / significance, 1)``
     significance: float
-    # As in `Links`. With `LINKS`: the weights. With `TRUST`: the links over which trust is
-    # propagated; without rows, it is not.
+    # As in `Links`. With `LINKS`: the weights. Otherwise: the links over which trust is propagated.
     link_indptr: NDArray[np.int64]
     link_users: NDArray[np.int32]
     link_codes: NDArray[np.uint16]
     link_shared: NDArray[np.int32]
-    # Whether trust is propagated one step beyond direct trust (eq. 5).
-    propagate: bool
+    # How many steps trust is propagated beyond direct trust (eq. 5)
+    trust_steps: int
 
     @classmethod
     def of(
@@ -189,7 +188,7 @@ class Weighing(NamedTuple):
         significance: float,
         links: Links = NO_LINKS,
         *,
-        propagate: bool = False,
+        trust_steps: int = 0,
     ) -> "Weighing":
         """Combine the parts."""
         return cls(
@@ -201,7 +200,7 @@ class Weighing(NamedTuple):
             link_users=links.users,
             link_codes=links.codes,
             link_shared=links.shared,
-            propagate=bool(propagate),
+            trust_steps=int(trust_steps),
         )
 
 
@@ -240,7 +239,7 @@ def weigh(weighing: Weighing, user: int, space: Desk) -> None:
             _trust(weighing, user, space.sums)
         _encode(weighing, space)
         space.codes[user] = 0
-    if weighing.propagate:
+    if weighing.trust_steps > 0:
         _propagate(weighing, user, space)
 
 
@@ -314,36 +313,48 @@ def _follow_links(weighing: Weighing, user: int, space: Desk) -> None:
 def _propagate(weighing: Weighing, user: int, space: Desk) -> None:
     """Give users without a direct relation to the user the trust that others have in them.
 
-    Eq. 5 for one path; over several paths, the mean with the same weights.
+    Eq. 5 for one path; over several paths, the mean with the same weights. A second step goes by
+    way of all whom the first one reached.
     """
-    indptr, users = weighing.link_indptr, weighing.link_users
-    for first in range(indptr[user], indptr[user + 1]):
-        friend = users[first]
-        near = max(1, weighing.link_shared[first])
-        for second in range(indptr[friend], indptr[friend + 1]):
-            other = users[second]
-            if other == user or _knows(weighing, space, other):
-                continue
-            far = max(1, weighing.link_shared[second])
-            trust = near * float(weighing.link_codes[first])
-            space.reach[other, 0] += trust + far * float(weighing.link_codes[second])
-            space.reach[other, 1] += near + far
-    for first in range(indptr[user], indptr[user + 1]):
-        friend = users[first]
-        for second in range(indptr[friend], indptr[friend + 1]):
-            other = users[second]
-            if space.reach[other, 1] > 0:
-                trust = space.reach[other, 0] / space.reach[other, 1]
-                space.codes[other] = np.uint16(trust + 0.5)
-                space.reach[other] = 0
+    indptr = weighing.link_indptr
+    first, end = indptr[user], indptr[user + 1]
+    friends, codes = weighing.link_users[first:end], weighing.link_codes[first:end]
+    shared = weighing.link_shared[first:end]
+    for at in range(friends.size):
+        # Stated trust in users who share no item; trust from ratings is direct, or replaced.
+        if weighing.source == SIMILARITY and not _knows(weighing, space, friends[at]):
+            space.codes[friends[at]] = codes[at]
+    for step in range(weighing.trust_steps):
+        for at in range(friends.size):
+            near = max(1, shared[at]) if step == 0 else 1
+            _pass_on(weighing, user, friends[at], near, float(codes[at]), space)
+        friends = np.flatnonzero(space.reach[:, 1] > 0).astype(np.int32)
+        for other in friends:
+            trust = space.reach[other, 0] / space.reach[other, 1]
+            space.codes[other] = np.uint16(trust + 0.5)
+            space.reach[other] = 0
+        codes = space.codes[friends]
+
+
+@compiled()
+def _pass_on(
+    weighing: Weighing, user: int, friend: int, near: int, code: float, space: Desk
+) -> None:
+    """Add the trust that the user has, by way of a friend, in those whom the friend trusts."""
+    for second in range(weighing.link_indptr[friend], weighing.link_indptr[friend + 1]):
+        other = weighing.link_users[second]
+        if other == user or _knows(weighing, space, other):
+            continue
+        far = max(1, weighing.link_shared[second])
+        space.reach[other, 0] += near * code + far * float(weighing.link_codes[second])
+        space.reach[other, 1] += near + far
 
 
 @compiled()
 def _knows(weighing: Weighing, space: Desk, other: int) -> bool:
-    """Return whether two users have a direct relation, whatever its weight."""
-    if weighing.source == LINKS:
-        return space.codes[other] > 0
-    return space.sums[other, _SHARED] >= weighing.min_overlap
+    """Return whether a user has a weight already, or a direct relation, whatever its weight."""
+    is_compared = weighing.source != LINKS and space.sums[other, _SHARED] >= weighing.min_overlap
+    return is_compared or space.codes[other] > 0
 
 
 @compiled()

@@ -159,7 +159,8 @@ def _count(
         for place in range(starts[group], starts[group + 1]):
             user = members[place]
             for at in range(indptr[user], indptr[user + 1]):
-                lone[place] += raters[indices[at]] == 1
+                item = indices[at]  # it may be suppressed
+                lone[place] += raters[item] == 1 and not np.isnan(value_of[item])
         for place in range(starts[group], starts[group + 1]):
             user = members[place]
             for at in range(indptr[user], indptr[user + 1]):

@@ -93,6 +93,92 @@ class Option:
         return self.flag or f"--{self.name.replace('_', '-')}"
 
 
+# More levels than these are not counted for limits of values.
+MOST_LEVELS = 100
+# Limits of the values that a class has of each item; see `recveil.verification.value_limits`.
+VALUE_LIMITS = (
+    PublicSetting(
+        "diversity",
+        tuple(range(2, MOST_LEVELS + 1)),
+        when=lambda settings: "diversity" in settings and publishes_ratings(settings),
+        first_format=9,
+    ),
+    PublicSetting(
+        "closeness",
+        any_share=True,
+        when=lambda settings: "closeness" in settings and publishes_ratings(settings),
+        first_format=9,
+    ),
+)
+
+
+def has_few_levels(scale: Mapping[str, Any]) -> bool:
+    """Return whether the levels of a scale can be counted.
+
+    Examples
+    --------
+    >>> has_few_levels({"low": 1.0, "high": 5.0, "step": 1.0})
+    True
+    """
+    step: float | None = scale["step"]
+    return bool(step) and (scale["high"] - scale["low"]) / (step or 1.0) < MOST_LEVELS
+
+
+def problems_of_limits(settings: Settings, scale: Mapping[str, Any], why_not: str) -> Iterator[str]:
+    """Report limits of values where there cannot be any; `why_not` is empty if there can."""
+    if not {"diversity", "closeness"} & settings.keys():
+        return
+    if not has_few_levels(scale):
+        why_not = f"the scale has no steps, or more than {MOST_LEVELS}"
+    if why_not:
+        yield f"settings: there are limits of values, but {why_not}"
+
+
+# Options of (b, l)-diversity.
+SET_OPTIONS = (
+    Option(
+        name="b",
+        kind=int,
+        metavar=None,
+        panel="Promise",
+        default=1,
+        help="With --l: the number of items in a set, 1, 2 or 3.",
+    ),
+    Option(
+        name="l",
+        kind=int,
+        metavar=None,
+        panel="Promise",
+        default=1,
+        help="Diversity: every set of --b items of a row occurs in at least this many "
+        "different rows.",
+    ),
+)
+
+
+# Options that limit the values of an item; k-CoRating leaves both to future work.
+LIMIT_OPTIONS = (
+    Option(
+        name="diversity",
+        kind=int,
+        metavar="L",
+        panel="Promise",
+        help="l-diversity (Machanavajjhala et al. 2007; k-CoRating, Conclusion): users with the "
+        "same items have at least L distinct values of each (k-corating), or each mean has L "
+        "distinct ratings behind it (simple rows). Other values are suppressed.",
+    ),
+    Option(
+        name="closeness",
+        kind=float,
+        metavar="T",
+        panel="Promise",
+        help="t-closeness (Li et al. 2007; k-CoRating, Conclusion): the earth mover's distance of "
+        "these values or ratings to all of the item is at most T, from 0 to 1. Other values are "
+        "suppressed.",
+    ),
+)
+
+
 @brief
 @dataclass(frozen=True)
 class Variant:

@@ -8,7 +8,9 @@ from typing import Any, get_args
 import numpy as np
 
 from recveil.methods.base import check_k, check_scale, check_seed, seed_or_random
+from recveil.methods.components import parameters_of
 from recveil.methods.k_corating.anonymizer import KCoRater
+from recveil.methods.k_corating.fills import learn, make_fill
 from recveil.methods.predictive.anonymizer import Homogenize, value_step
 from recveil.methods.release_summary import CoRatedSummary, PredictiveSummary, ReleaseSummary
 from recveil.publish.size_estimate import Expected, Kind, expect
@@ -34,14 +36,18 @@ from recveil.spark.group_rows import FilledRows, GroupWriter, ItemMeans, SharedR
 from recveil.spark.input import Lake
 from recveil.spark.users import (
     DistributedUsers,
+    NumberedUsers,
     QueriedItemSums,
     ReleasePlan,
     distribute_users,
     number_users,
+    ratings_of,
 )
 
 # Options of the local method that are supported; others are rejected by name.
 _SUPPORTED_OPTIONS = ("homogenize", "round_values")
+# The random stream of fills.
+_FILLS = 41
 # The number of groups from which the size of a release is estimated.
 _SOME_GROUPS = 10_000
 
@@ -245,7 +251,15 @@ def prefix_of(users: DistributedUsers, rng: np.random.Generator) -> str:
 
 
 # Options with a single supported value; others are rejected by name.
-_FIXED_OPTIONS = {"fill": "item-mean", "grouping": "gecom"}
+_FIXED_OPTIONS: dict[str, object] = {
+    "grouping": "gecom",
+    "b": 1,
+    "l": 1,
+    **dict.fromkeys(("trust", "diversity", "closeness")),
+}
+# The most ratings from which the driver learns a fill. Neighbours take time for each pair of users
+# who rated the same item; factors take passes over all ratings.
+MOST_LEARNED = 1 << 23
 
 
 class CoRatedMaking:
@@ -253,13 +267,12 @@ class CoRatedMaking:
 
     def __init__(self, k: int | None, options: Mapping[str, Any], seed: int | None) -> None:
         check_seed(seed)
-        for name, usual in {**_FIXED_OPTIONS, "trust": None}.items():
+        for name, usual in _FIXED_OPTIONS.items():
             if (value := options.get(name, usual)) != usual:
                 value_text = f" {quoted(value)}" if isinstance(value, str) else ""
                 raise RecveilError(
-                    f"{name} (--{name}){value_text}: not by Spark yet, where fills are the "
-                    f"item-mean and groups those of gecom; leave it out, or leave engine "
-                    f"(--engine) out",
+                    f"{name} (--{name}){value_text}: not by Spark yet, where groups are "
+                    f"those of gecom; leave it out, or leave engine (--engine) out",
                     code="option.unsupported",
                 )
         self._seed = seed_or_random(seed)
@@ -270,6 +283,13 @@ class CoRatedMaking:
         """Reject unsuitable tables, and gather the users on all items."""
         reject_table(lake, takes_likes=True)
         self._maker.check_labels(lake.scale)
+        if self._maker.fill not in ("item-mean", "random") and lake.n_ratings > MOST_LEARNED:
+            raise RecveilError(
+                f"fill (--fill) {self._maker.fill!r}: {lake.n_ratings:,} ratings; with Spark, it "
+                f"is learned by the driver from at most {MOST_LEARNED:,}, since neighbours take "
+                f"time for each pair of users; choose item-mean or random",
+                code="table.too-large",
+            )
         users = gather_users(lake, self._maker.k)
         return users, lambda: self._make(lake, users)
 
@@ -300,16 +320,17 @@ class CoRatedMaking:
                 step=maker.step(lake.scale),
             ),
         )
+        fill, parameters = self._learn(users, numbered, secret)
         rows = FilledRows(
             bare(published),
             maker.step(lake.scale),
-            ItemMeans.of(users),
+            fill,
             k,
             maker.round_fills,
             maker.protect,
             secret,
         )
-        describe_used = partial(_used, lake)
+        describe_used = partial(_used, lake, parameters)
         by = GroupWriter(users, numbered, lambda: groups, rows, used=describe_used)
         private = Private(np.empty(0), Groups.empty(), self._seed)
 
@@ -319,8 +340,26 @@ class CoRatedMaking:
 
         return ReleasePlan(Sides(published, private), by, summary)
 
+    def _learn(
+        self, users: DistributedUsers, numbered: NumberedUsers, secret: tuple[int, ...]
+    ) -> tuple[Any, dict[str, object]]:
+        """Return what executors take fills from, and its parameters for the publisher."""
+        maker = self._maker
+        if maker.fill == "item-mean":
+            return ItemMeans.of(users), {"name": "ItemMean"}
+        seed = int(np.random.default_rng([*secret, _FILLS]).integers(2**63))
+        fill = make_fill(maker.fill, seed, None, maker.direct_weights, maker.trust_steps)
+        parameters = {"name": type(fill).__name__, **parameters_of(fill)}
+        rows = numbered.frame.select("number", "items", "ratings")
+        if maker.fill == "random":  # it needs the scale alone
+            rows = rows.limit(1)
+        table = rows.toArrow().sort_by("number").combine_chunks()
+        ratings = ratings_of(table, users.scale, users.n_items)
+        fitted = learn(fill, ratings, int(maker.threads))
+        return rows.sparkSession.sparkContext.broadcast(fitted), parameters
 
-def _used(lake: Lake, n_labels: int) -> dict[str, object]:
+
+def _used(lake: Lake, parameters: dict[str, object], n_labels: int) -> dict[str, object]:
     """Return settings for the publisher, given the number of published values."""
-    fill = {} if lake.scale.unary else {"fill": {"name": "ItemMean"}}
+    fill = {} if lake.scale.unary else {"fill": parameters}
     return {"filled_cells": n_labels - lake.n_ratings, "cells": n_labels, **fill}

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.methods.base import rounded
+from recveil.methods.k_corating.fills import Learned
 from recveil.methods.k_corating.rows import CoRatedRows, Protect
 from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
 from recveil.publish.folder import Written, evenly, rating_writer, tables
@@ -100,11 +101,12 @@ def in_published_order(
 
 def _users_of(
     table: pa.Table, part: int, secret: tuple[int, ...], published: Published, k: int
-) -> tuple[Ratings, Groups]:
-    """Return the ratings of a part's users, and their groups."""
+) -> tuple[Ratings, Groups, NDArray[np.int64]]:
+    """Return the ratings of a part's users, their groups, and their numbers."""
     table, groups = in_published_order(table, part, secret)
     reject_small(groups.sizes, k)
-    return ratings_of(table, published.scale, published.items.size), groups
+    ratings = ratings_of(table, published.scale, published.items.size)
+    return ratings, groups, table["number"].to_numpy()
 
 
 @brief
@@ -130,7 +132,7 @@ class SharedRows(NamedTuple):
         Values of simple rows that equal a rating are counted, as the mean of a single rater's
         ratings does.
         """
-        ratings, groups = _users_of(table, part, secret, self.published, self.k)
+        ratings, groups, _ = _users_of(table, part, secret, self.published, self.k)
         if self.item_factors is None:
             blocks = list(self._rounded(homogenize_simple(ratings, groups)))
             exact = ExactRatingCounts.of(ratings, groups, blocks, self.step)
@@ -156,7 +158,8 @@ class FilledRows(NamedTuple):
     published: Published
     # The step of values
     step: float | None
-    item_means: "ItemMeans"
+    # The means of items, or a broadcast predictor, which knows users by their numbers
+    fill: Any
     k: int
     round_fills: bool
     protect: Protect
@@ -173,11 +176,14 @@ class FilledRows(NamedTuple):
 
         Exact ratings are not counted, as the claim states that they all are.
         """
-        ratings, groups = _users_of(table, part, secret, self.published, self.k)
+        ratings, groups, numbers = _users_of(table, part, secret, self.published, self.k)
         rng = np.random.default_rng([*self.secret, _DEALT, part])
+        fill = self.fill
+        if not isinstance(fill, ItemMeans):
+            fill = NumberedFill(fill.value, numbers)
         rows = CoRatedRows.of(
             ratings,
-            self.item_means,
+            fill,
             groups,
             round_fills=self.round_fills,
             protect=self.protect,
@@ -251,6 +257,22 @@ class ItemMeans(NamedTuple):
 
     def _facts(self) -> dict[str, object]:
         return {"items": self.means.size}
+
+
+@brief
+class NumberedFill(NamedTuple):
+    """A predictor that was fitted to all users, for some of them."""
+
+    predictor: Learned
+    # The position of each of these users among all
+    numbers: NDArray[np.int64]
+
+    def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
+        """Return predictions for pairs of these users and items."""
+        return self.predictor.predict(self.numbers[np.asarray(users)], items)
+
+    def _facts(self) -> dict[str, object]:
+        return {"users": self.numbers.size}
 
 
 class PartReport(TypedDict):

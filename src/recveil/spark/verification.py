@@ -52,6 +52,7 @@ from recveil.verification.private_data import (
 from recveil.verification.published_file import Block, Pseudonyms, PublishedFile
 from recveil.verification.release_folder import check_published
 from recveil.verification.results import MOST_KEPT, Limit, Violation, Violations
+from recveil.verification.value_limits import ValueLimits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -437,6 +438,12 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     """
     manifest, problems = read_manifest(folder / MANIFEST)
     claim, ratings_name = manifest.claim, str(manifest.ratings_file)
+    if ValueLimits.of(manifest.settings) is not None:
+        raise RecveilError(
+            f"{folder}: it states limits of values (diversity or closeness), which executors do "
+            f"not count; leave engine (--engine) out",
+            code="option.unsupported",
+        )
     required = claim.k if k is None else k
     for name in manifest.ratings_files or (RATINGS[0],):
         if not (folder / name).is_file():

@@ -37,6 +37,7 @@ from recveil.verification.private_data import PrivateSide, PublishedNames, priva
 from recveil.verification.published_file import Block, PublishedFile
 from recveil.verification.results import Limit, Verification, Violation, Violations
 from recveil.verification.synthetic_release import Readers, check_synthetic, checksums_of
+from recveil.verification.value_limits import LimitedValues
 
 # Memory per record: its digest, its pseudonym, its location, and its user count.
 _A_RECORD = 400
@@ -141,12 +142,14 @@ def check_published(
     file = PublishedFile(paths, manifest, claim_kind(checked))
     classes, supports, rows = Classes(), Supports(), DistinctRows()
     means, imputed = MeansOfLevels(manifest), ImputedValues(manifest)
+    limited = LimitedValues(manifest)
     stated = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
             _note(block, classes, stated, ratings_name, rows if has_clusters(manifest) else None)
             means.add(block.stated_digests, block.indptr, block.values)
             imputed.add(block.items, block.values)
+            limited.add(block.stated_digests, block.indptr, block.items, block.values)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
     except MemoryLimitError:  # no property of the file
@@ -178,6 +181,7 @@ def check_published(
     )
     violations += means.violations(stated)
     violations += imputed.violations()
+    violations += limited.violations(stated, file.name)
     violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)
     violations += line_breaks_in_items(file.items, file.name)

@@ -18,13 +18,13 @@ def table(supports: list[str], items: str = "abcdef") -> Ratings:
     )
 
 
-def grouped(supports: list[str], k: int) -> list[list[int]]:
-    groups = gecom(table(supports), k)
+def grouped(supports: list[str], k: int, workloads: int) -> list[list[int]]:
+    groups = gecom(table(supports), k, workloads)
     return [part.tolist() for part in np.split(groups.members, groups.starts[1:-1])]
 
 
-def plainly(supports: list[tuple[int, ...]], k: int) -> list[list[int]]:
-    """Algorithms 1 and 2 as they are printed, line by line."""
+def plainly(supports: list[tuple[int, ...]], k: int, workloads: int) -> list[list[int]]:
+    """Algorithms 1 to 3 as they are printed, line by line."""
     order = sorted(range(len(supports)), key=lambda u: (len(supports[u]), supports[u], u))
     like = {row: [u for u in order if supports[u] == row] for row in dict.fromkeys(supports)}
     done = [like[row] for row in dict.fromkeys(supports[u] for u in order) if len(like[row]) >= k]
@@ -39,15 +39,17 @@ def plainly(supports: list[tuple[int, ...]], k: int) -> list[list[int]]:
                 costs.append(len(group) * len(own - theirs) + len(theirs - own))
             joined[costs.index(min(costs))].append(u)
         return [group + more for group, more in zip(done, joined, strict=True)]
-    while left:
-        group = []
-        while len(group) < k:
-            group.append(left.pop(0))
-        while left and supports[left[0]] == supports[group[-1]]:
-            group.append(left.pop(0))
-        if len(left) < k:
-            group, left = group + left, []
-        done.append(group)
+    for part in np.array_split(left, max(1, min(workloads, len(left) // k))):
+        left = part.tolist()
+        while left:
+            group = []
+            while len(group) < k:
+                group.append(left.pop(0))
+            while left and supports[left[0]] == supports[group[-1]]:
+                group.append(left.pop(0))
+            if len(left) < k:
+                group, left = group + left, []
+            done.append(group)
     return done
 
 
@@ -55,9 +57,11 @@ def plainly(supports: list[tuple[int, ...]], k: int) -> list[list[int]]:
 @given(
     st.lists(st.sets(st.sampled_from("abcd"), min_size=1), min_size=1, max_size=20),
     st.integers(1, 6),
+    st.integers(1, 4),
 )
-def test_as_printed(rows, k):
+def test_as_printed(rows, k, workloads):
     words = ["".join(sorted(row)) for row in rows]
     if len(words) < k:
         k = len(words)
-    assert grouped(words, k) == plainly([tuple(map(ord, word)) for word in words], k)
+    supports = [tuple(map(ord, word)) for word in words]
+    assert grouped(words, k, workloads) == plainly(supports, k, workloads)

@@ -52,22 +52,24 @@ def _direct(rows, span, min_overlap, significance, kind) -> dict[tuple[int, int]
     return weights
 
 
-def _with_propagation(rows, direct) -> dict[tuple[int, int], float]:
-    weights, everybody = dict(direct), range(len(rows))
+def _propagated(rows, web, last, trust) -> dict[tuple[int, int], float]:
+    """Eq. 5 for those who are not in the web: by way of those whom the last step reached."""
+    found, everybody = {}, range(len(rows))
     for one in everybody:
         for other in everybody:
-            if one == other or (one, other) in direct:
+            if one == other or (one, other) in web:
                 continue
             above, below = 0.0, 0.0
             for middle in everybody:
-                first, second = direct.get((one, middle), 0), direct.get((middle, other), 0)
+                first, second = last.get((one, middle), 0), trust.get((middle, other), 0)
                 if first > 0 and second > 0:
-                    near = len(rows[one].keys() & rows[middle].keys())
+                    near = max(1, len(rows[one].keys() & rows[middle].keys()))
+                    near = near if last is trust else 1
                     far = len(rows[middle].keys() & rows[other].keys())
                     above, below = above + near * first + far * second, below + near + far
             if below:
-                weights[one, other] = above / below
-    return weights
+                found[one, other] = above / below
+    return found
 
 
 def _predict(ratings, rows, means, weights, user, item, n_neighbours, neighbours) -> float:
@@ -101,24 +103,30 @@ def tables(draw) -> Ratings:
 @settings(deadline=None, max_examples=150)
 @given(
     ratings=tables(),
-    kind=st.sampled_from(["similarity", "trust", "propagated"]),
+    kind=st.sampled_from(["similarity", "trust"]),
+    steps=st.sampled_from([None, 0, 1, 2]),
     n_neighbours=st.integers(1, 7),
     neighbours=st.sampled_from(["item", "global"]),
     min_overlap=st.integers(1, 3),
     significance=st.sampled_from([1, 2, 3.5]),
 )
-def test_against_the_oracle(ratings, kind, n_neighbours, neighbours, min_overlap, significance):
-    if kind == "propagated":  # the oracle goes all ways, not those by the nearest alone
+def test_against_the_oracle(
+    ratings, kind, steps, n_neighbours, neighbours, min_overlap, significance
+):
+    assume(steps is not None or kind == "similarity")  # without steps: `UserKNN`
+    if steps:  # the oracle goes all ways, not those by the nearest alone
         n_neighbours = ratings.n_users
     span = ratings.scale.range or 1.0
     means, rows = _deviations(ratings)
     weights = _direct(rows, span, min_overlap, significance, kind)
-    if kind == "propagated":
-        weights = _with_propagation(rows, weights)
+    last = trust = _direct(rows, span, min_overlap, significance, "trust")
+    for _ in range(steps or 0):
+        last = _propagated(rows, weights, last, trust)
+        weights = weights | last
     # What is barely positive is nothing in steps of 1/65520, or of another size.
     assume(not any(1e-9 < weight < 0.02 for weight in weights.values()))
-    more = {} if kind == "similarity" else {"propagate": kind == "propagated"}
-    predictor = (UserKNN if kind == "similarity" else TrustKNN)(
+    more = {} if steps is None else {"direct_weights": kind, "steps": steps}
+    predictor = (UserKNN if steps is None else TrustKNN)(
         n_neighbours,
         neighbours=neighbours,
         min_overlap=min_overlap,

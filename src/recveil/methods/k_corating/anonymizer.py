@@ -15,8 +15,11 @@ from recveil.methods.base import (
     BaseAnonymizer,
     assemble,
     check_k,
+    check_limits,
+    check_limits_of,
     check_seed,
     check_users,
+    published_limits,
     secret_rng,
     seed_or_random,
 )
@@ -30,17 +33,31 @@ from recveil.methods.k_corating.fills import (
     reject_fill_options,
 )
 from recveil.methods.k_corating.gecom import gecom
-from recveil.methods.k_corating.rows import CoRatedRows, Protect
+from recveil.methods.k_corating.rows import (
+    CoRatedRows,
+    Protect,
+    diversify_items,
+    merge_beyond,
+    suppress_beyond,
+)
 from recveil.methods.predictive.anonymizer import value_step
+from recveil.methods.suppression import Suppressed
 from recveil.predict import FunkSVD
+from recveil.predict.knn import DirectWeights
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
-from recveil.release.specs.k_corating import K_CORATING
+from recveil.release.specs.k_corating import (
+    CO_RATED_GROUPINGS,
+    K_CORATING,
+    MAX_WORKLOADS,
+)
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.threads import one_thread, pool
+from recveil.verification.diversity import check_parameters
+from recveil.verification.value_limits import ValueLimits
 
 # Up to this many cells, item sets are compared directly; beyond, by their principal directions.
 _DENSE_CELLS = 1 << 22
@@ -62,11 +79,18 @@ class KCoRater(BaseAnonymizer):
         Values of the added cells: "item-mean", "random", "funk-svd", "similarity" (`UserKNN`),
         "trust" (`TrustKNN`), or an object with `fit` and `predict`.
     grouping : str
-        "gecom", the paper's; "supports", k-gather on the sets of rated items, which needs fewer
-        fills; or a name of `GROUPINGS`, on the predicted embeddings.
+        "gecom", the paper's; "pagecom", its parallel version, which groups each of the workloads by
+        itself; "supports", k-gather on the sets of rated items, which needs fewer fills; or a name
+        of `GROUPINGS`, on the predicted embeddings.
+    workloads : int
+        For "pagecom": number of workloads, at most 256.
     trust : StatedTrust, optional
         For "trust": users' trust statements, from `recveil.io.read_trust`. By default trust is
         derived from the ratings.
+    direct_weights : {"trust", "similarity"}
+        For "trust": weights of users with co-rated items; others have propagated trust (eq. 6).
+    trust_steps : {1, 2}
+        For "trust": how many times trust is propagated.
     round_fills : bool
         Round the fills to the scale. Unrounded fills are distinguishable from ratings, as they
         always are on a continuous scale.
@@ -75,6 +99,14 @@ class KCoRater(BaseAnonymizer):
         mean for the item, on a grid of a tenth of the scale's step, and the claim becomes
         `identical-rows`. "shuffle": the values of each item are permuted within the group. See
         Notes for its guarantee.
+    b, l : int
+        Diversity (Chang et al., Definition 5.3): every set of b items (1 to 3) of a class occurs in
+        at least l classes with different items, to which missing items are added.
+    diversity, closeness : int, float, optional
+        Beyond the paper, whose future work names both: the values of each item in a class have at
+        least so many distinct ones, and are at most so far from all published values of the item
+        (`recveil.verification.value_limits`). Other values are suppressed, ratings, too; a class
+        without any value joins the next.
     threads : int
         Number of threads that fill groups; the result does not depend on it.
     seed : int, optional
@@ -117,18 +149,32 @@ class KCoRater(BaseAnonymizer):
         fill: str | Fill = "item-mean",
         grouping: str = "gecom",
         *,
+        workloads: int = 2,
         trust: StatedTrust | None = None,
+        direct_weights: DirectWeights = "trust",
+        trust_steps: int = 1,
         round_fills: bool = True,
         protect: Protect = "none",
+        b: int = 1,
+        l: int = 1,  # noqa: E741
+        diversity: int | None = None,
+        closeness: float | None = None,
         threads: int = 2,
         seed: int | None = None,
     ) -> None:
         self.k = k
         self.fill = fill
         self.grouping = grouping
+        self.workloads = workloads
         self.trust = trust
+        self.direct_weights = direct_weights
+        self.trust_steps = trust_steps
         self.round_fills = round_fills
         self.protect = protect
+        self.b = b
+        self.l = l
+        self.diversity = diversity
+        self.closeness = closeness
         self.threads = threads
         self.seed = seed
         self.check_options()
@@ -156,22 +202,28 @@ class KCoRater(BaseAnonymizer):
         # fills.
         rng = secret_rng(seed, ratings)
         group_seed = int(rng.integers(2**32))
-        fill = make_fill(self.fill, int(rng.integers(2**63)), self.trust)
+        fill_seed = int(rng.integers(2**63))
+        fill = make_fill(self.fill, fill_seed, self.trust, self.direct_weights, self.trust_steps)
         parameters = {"name": type(fill).__name__, **parameters_of(fill)}
         fill = learn(fill, ratings, self.threads)
-        groups = _shuffled(self._group(ratings, group_seed), rng)
-        rows = CoRatedRows.of(
-            ratings,
-            fill,
-            groups,
-            round_fills=self.round_fills,
-            protect=self.protect,
-            seed=int(rng.integers(2**62)),
-        )
+        limits = ValueLimits.of(published_limits(self.diversity, self.closeness))
+        groups = self._group(ratings, group_seed)
+        n_groups = groups.sizes.size
+        how: dict[str, Any] = {"round_fills": self.round_fills, "protect": self.protect}
+        if limits is not None:
+            groups = merge_beyond(CoRatedRows.of(ratings, fill, groups, **how, seed=0), limits)
+        groups = _shuffled(groups, rng)
+        rows = CoRatedRows.of(ratings, fill, groups, **how, seed=int(rng.integers(2**62)))
+        if self.l > 1:
+            rows = diversify_items(rows, int(self.b), int(self.l))
+        suppressed = Suppressed(0, 0, 0)
+        if limits is not None:
+            rows, suppressed = suppress_beyond(rows, limits, n_groups)
         n_cells = int(rows.cells.sum())
         used: dict[str, object] = {
-            "filled_cells": n_cells - ratings.n_ratings,
+            "filled_cells": n_cells - ratings.n_ratings + suppressed.ratings,
             "cells": n_cells,
+            **({} if limits is None else {"suppressed": suppressed._asdict()}),
             **({} if ratings.is_unary else {"fill": parameters}),
         }
         if self.trust is not None:
@@ -184,7 +236,7 @@ class KCoRater(BaseAnonymizer):
         return assemble(
             ratings,
             rng,
-            claim=Claim(K_CORATING.claim_of(public), int(self.k)),
+            claim=Claim(K_CORATING.claim_of(public), int(self.k), b=int(self.b), l=int(self.l)),
             settings=public,
             groups=Groups(groups.members, np.arange(groups.members.size + 1, dtype=np.int64)),
             blocks=lambda: self._blocks(rows),
@@ -213,21 +265,27 @@ class KCoRater(BaseAnonymizer):
 
     def public_settings(self, scale: RatingScale) -> dict[str, object]:
         """Return the settings that are published."""
+        workloads = {"workloads": self.workloads} if self.grouping == "pagecom" else {}
+        grouping = {"grouping": self.grouping, **workloads}
         if scale.unary:
-            return {"method": K_CORATING.title, "grouping": self.grouping, "feedback": "implicit"}
+            return {"method": K_CORATING.title, **grouping, "feedback": "implicit"}
         settings: dict[str, object] = {
             "method": K_CORATING.title,
             "fill": self.fill if isinstance(self.fill, str) else type(self.fill).__name__,
-            "grouping": self.grouping,
+            **grouping,
             # Nothing can be rounded to a continuous scale, unless it is a single number.
             "round_fills": bool(self.round_fills and (scale.step or not scale.range)),
             "protect": self.protect,
         }
         if self.fill == "trust":
             settings["trust"] = "inferred" if self.trust is None else "stated"
+            if self.direct_weights != "trust":
+                settings["direct_weights"] = self.direct_weights
+            if self.trust_steps != 1:
+                settings["trust_steps"] = self.trust_steps
         if self._averages:
             settings["value_step"] = value_step("usual", scale)
-        return settings
+        return {**settings, **published_limits(self.diversity, self.closeness)}
 
     def check(self, ratings: Ratings) -> None:
         """Raise the errors of `anonymize` before any work."""
@@ -239,17 +297,48 @@ class KCoRater(BaseAnonymizer):
         """Raise the errors that do not depend on the ratings."""
         check_seed(self.seed)
         check_k(self.k)
-        if self.protect not in get_args(Protect):
+        choices = {
+            "protect": get_args(Protect),
+            "direct_weights": get_args(DirectWeights),
+            "trust_steps": (1, 2),
+        }
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or value not in allowed:
+                raise RecveilError(
+                    f"{name} is {value!r}; expected one of {', '.join(map(str, allowed))}",
+                    code="option.value",
+                )
+        for name, most in (("threads", None), ("workloads", MAX_WORKLOADS)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1 or value > (most or value):
+                upto = f"from 1 to {most}" if most else "of 1 or more"
+                raise RecveilError(
+                    f"{name} is {value!r}; expected a whole number {upto}", code="option.value"
+                )
+        check_limits(self.diversity, self.closeness)
+        check_parameters(self.b, self.l)
+        if self.l != 1 and published_limits(self.diversity, self.closeness):
             raise RecveilError(
-                f"protect is {self.protect!r}; expected one of {', '.join(get_args(Protect))}",
-                code="option.value",
+                "diversity and closeness (--diversity, --closeness): not with l (--l), which adds "
+                "values that they would suppress; drop one of the two",
+                code="option.conflict",
             )
-        if not isinstance(self.threads, int | np.integer) or self.threads < 1:
+        if published_limits(self.diversity, self.closeness) and (
+            self._averages or not self.round_fills
+        ):
             raise RecveilError(
-                f"threads is {self.threads!r}; expected a whole number, 1 or more",
-                code="option.value",
+                "diversity and closeness (--diversity, --closeness): not with protect mean, where "
+                "the values of a class are equal, nor without rounded fills; drop one of the two",
+                code="option.conflict",
             )
-        known = ("gecom", "supports", *GROUPINGS)
+        known = CO_RATED_GROUPINGS
+        if self.grouping != "pagecom" and self.workloads != 2:
+            raise RecveilError(
+                f"workloads (--workloads) is {self.workloads}, but grouping is {self.grouping!r}; "
+                f"choose the grouping pagecom, or drop workloads",
+                code="option.conflict",
+            )
         if self.grouping not in known:
             raise RecveilError(
                 f"grouping {self.grouping!r}: expected one of {', '.join(known)}",
@@ -264,10 +353,13 @@ class KCoRater(BaseAnonymizer):
             reject_fill_options(
                 self.fill, self.grouping, self.trust, self.round_fills, self.protect
             )
+        check_limits_of(scale, self.diversity, self.closeness)
 
     def _group(self, ratings: Ratings, seed: int) -> Groups:
         if self.grouping == "gecom":
             return gecom(ratings, self.k)
+        if self.grouping == "pagecom":
+            return gecom(ratings, self.k, self.workloads)
         if self.grouping == "supports":
             points, name = _support_points(ratings, seed), next(iter(GROUPINGS))
         else:

@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from recveil.io import StatedTrust
 from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
+from recveil.predict.knn import DirectWeights
 from recveil.ratings import Ratings
+from recveil.release.specs.k_corating import GROUPINGS_OF_LIKES
 from recveil.runtime.errors import RecveilError, describe_count
 
 # SplitMix64: what a number is moved by, and the factors that mix its bits.
@@ -78,7 +80,13 @@ FILLS: dict[str, Callable[[int], Fill]] = {
 }
 
 
-def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -> Fill:
+def make_fill(
+    choice: str | Fill,
+    seed: int,
+    trust: StatedTrust | None = None,
+    direct_weights: DirectWeights = "trust",
+    trust_steps: int = 1,
+) -> Fill:
     """Return the fill of a name, or a copy of the one that was given.
 
     Examples
@@ -86,19 +94,28 @@ def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -
     >>> make_fill("similarity", seed=1).n_neighbours
     60
     """
-    if trust is not None and choice != "trust":
-        raise RecveilError(
-            f"trust was given, but fill is {choice!r}; expected the fill 'trust', or no trust",
-            code="option.conflict",
-        )
+    about_trust = {
+        "trust": trust is not None,
+        "direct_weights": direct_weights != "trust",
+        "trust_steps": trust_steps != 1,
+    }
+    for name, is_set in about_trust.items():
+        if is_set and choice != "trust":
+            raise RecveilError(
+                f"{name} was given, but fill is {choice!r}; expected the fill 'trust', or no "
+                f"{name}",
+                code="option.conflict",
+            )
     if not isinstance(choice, str):
         return copy.copy(choice)
     if choice not in FILLS:
         raise RecveilError(
             f"fill {choice!r}: expected one of {', '.join(FILLS)}", code="option.value"
         )
-    if trust is None:
+    if choice != "trust":
         return FILLS[choice](seed)
+    if trust is None:
+        return TrustKNN(direct_weights=direct_weights, steps=trust_steps)
     if not isinstance(trust, StatedTrust):
         raise RecveilError(
             f"trust: expected what recveil.io.read_trust returns, got {type(trust).__name__}",
@@ -112,7 +129,7 @@ def make_fill(choice: str | Fill, seed: int, trust: StatedTrust | None = None) -
             f"the ratings, and values above 0",
             code="id.unknown",
         )
-    return TrustKNN(links=trust.links)
+    return TrustKNN(direct_weights=direct_weights, steps=trust_steps, links=trust.links)
 
 
 def count_statements(trust: StatedTrust) -> int:
@@ -137,7 +154,7 @@ def reject_fill_options(
         "trust": trust is not None,
         "round_fills": not round_fills,
         "protect": protect != "none",
-        "grouping": grouping not in ("gecom", "supports"),
+        "grouping": grouping not in GROUPINGS_OF_LIKES,
     }
     for name, is_set in options.items():
         if is_set:

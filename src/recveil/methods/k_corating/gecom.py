@@ -13,17 +13,21 @@ from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 
 
-def gecom(ratings: Ratings, k: int) -> Groups:
+def gecom(ratings: Ratings, k: int, workloads: int = 1) -> Groups:
     """Gather users so that few cells must be filled for each group to rate the same items.
+
+    With several workloads, this is PaGeCom: M2 is cut into as many parts, whose sizes differ by one
+    user at most, and each is grouped by itself.
 
     Notes
     -----
-    Source: k-coRating, Algorithms 1 and 2. The users are sorted by the number of their ratings,
+    Source: k-coRating, Algorithms 1 to 3. The users are sorted by the number of their ratings,
     then by the positions of the items they rated, then by their own position. From the front of
     M2, k users are cut off at a time, with all that follow and rated the same items as the last of
     them; fewer than k that are left at the end join the last group. If M2 has fewer than k users
     altogether, each of them joins the class of M1 where the fewest cells must be filled for them
-    alone (of equally good ones, the first), which the paper leaves open.
+    alone (of equally good ones, the first), which the paper leaves open. There are at most as many
+    workloads as have k users each, consecutive in this order.
     """
     if k < 1:
         raise RecveilError(f"k is {k}; expected at least 1", code="option.value")
@@ -33,16 +37,26 @@ def gecom(ratings: Ratings, k: int) -> Groups:
     sizes = np.diff(np.append(starts, order.size))
     large = np.repeat(sizes >= k, sizes)
     done = [order[at : at + n] for at, n in zip(starts, sizes, strict=True) if n >= k]
-    left, sizes_left = order[~large], sizes[sizes < k]
+    left = order[~large]
     if 0 < left.size < k:
         done = _join_nearest(ratings, done, left)
     elif left.size:
-        groups, n_whole, _ = form_groups(sizes_left, k, 0)
-        # Users left at the end join the last group.
-        group_of = np.repeat(np.minimum(groups, n_whole - 1), sizes_left)
-        done += np.split(left, np.flatnonzero(np.diff(group_of)) + 1)
+        class_of = np.repeat(np.arange(starts.size), sizes)[~large]
+        n_parts = min(workloads, left.size // k)
+        parts = zip(np.array_split(left, n_parts), np.array_split(class_of, n_parts), strict=True)
+        done += [group for part in parts for group in _gather_part(*part, k)]
     lengths = np.array([group.size for group in done])
     return Groups(np.concatenate(done), np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _gather_part(
+    users: NDArray[np.int64], class_of: NDArray[np.int64], k: int
+) -> list[NDArray[np.int64]]:
+    """Apply Algorithm 1 to a workload; users left at the end join the last group."""
+    sizes = np.unique(class_of, return_counts=True)[1]
+    groups, n_whole, _ = form_groups(sizes, k, 0)
+    group_of = np.repeat(np.minimum(groups, n_whole - 1), sizes)
+    return np.split(users, np.flatnonzero(np.diff(group_of)) + 1)
 
 
 @compiled()

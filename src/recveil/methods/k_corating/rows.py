@@ -5,15 +5,22 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from recveil.methods.k_corating.fills import Learned
 from recveil.methods.k_corating.gecom import union_of_items
 from recveil.methods.predictive.anonymizer import value_step
+from recveil.methods.predictive.diversity import bundle, missing_in_bundles
+from recveil.methods.suppression import Suppressed, no_values_within
 from recveil.ratings import Ratings
 from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
+from recveil.verification.diversity import check_diversity, describe_rare_sets
+from recveil.verification.equivalence_classes import Supports
+from recveil.verification.value_limits import ValueLimits, count_levels
 
 Protect = Literal["none", "mean", "shuffle"]
 # Cells per block, and the minimum number of blocks, so that all threads have work.
@@ -55,6 +62,28 @@ class CoRatedRows(NamedTuple):
     def cells(self) -> NDArray[np.int64]:
         """The number of values in the rows of each group."""
         return np.asarray(np.diff(self.starts) * self.groups.sizes)
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """The group of each item in `items`."""
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+
+    def only(self, kept: NDArray[np.bool_]) -> "CoRatedRows":
+        """Return rows with some of the items of each group."""
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return self._replace(starts=starts, items=self.items[kept])
+
+    def count_levels(self) -> NDArray[np.int64]:
+        """Count the values at each level, for each item of each group; see `count_levels`."""
+        parts = []
+        for first, last in self.blocks():
+            block = self.rows(first, last)
+            group_of = np.repeat(np.arange(first, last), self.groups.sizes[first:last])
+            start = self.starts[group_of] - self.starts[first] - block.indptr[:-1]
+            cells = np.repeat(start, np.diff(block.indptr)) + np.arange(block.values.size)
+            n_cells = int(self.starts[last] - self.starts[first])
+            parts.append(count_levels(cells, block.values, self.ratings.scale, n_cells))
+        return np.concatenate(parts)
 
     def blocks(self) -> list[tuple[int, int]]:
         """Divide the groups into blocks, as half-open ranges.
@@ -105,6 +134,83 @@ class CoRatedRows(NamedTuple):
         return {"groups": self.groups.sizes.size, "cells": int(self.cells.sum())}
 
 
+def diversify_items(rows: CoRatedRows, b: int, l: int) -> CoRatedRows:  # noqa: E741
+    """Add items to groups until each set of b items of a class is in l classes.
+
+    Classes have different items. Each of l + b or more groups of a bundle gets all items of the
+    bundle but one that no member rated, a different one for each group if there are as many. So a
+    set of b items is missing in b of the groups at most.
+    """
+    ratings, groups = rows.ratings, rows.groups
+    size = l + b
+    if groups.sizes.size < size:
+        raise RecveilError(
+            f"({b}, {l})-diversity (--b, --l) needs {size} groups with different items, but there "
+            f"are {groups.sizes.size}; lower k, b or l",
+            code="table.too-few-users",
+        )
+    shape = (groups.sizes.size, ratings.n_items)
+    ones = np.ones(rows.items.size, np.int8)
+    support = sparse.csr_array((ones, rows.items, rows.starts), shape=shape)
+    bundles = bundle(support, size)
+    added = missing_in_bundles(support, bundles).tolil()
+    for number in range(int(bundles.max()) + 1):
+        members = np.flatnonzero(bundles == number)
+        omitted = maximum_bipartite_matching(added[members].tocsr(), perm_type="column")
+        has_one = omitted >= 0
+        added[members[has_one], omitted[has_one]] = 0
+    items = sparse.csr_array(support + added.tocsr())
+    items.eliminate_zeros()
+    items.sort_indices()
+    starts, indices = items.indptr.astype(np.int64), items.indices.astype(np.int32)
+    supports = Supports()
+    names = [indices[start:end].tobytes() for start, end in itertools.pairwise(starts)]
+    supports.add(names, starts, indices)
+    found = check_diversity(supports.rows(), b, l, supports.n_groups)
+    if not found.holds:
+        raise RecveilError(
+            f"({b}, {l})-diversity (--b, --l): {describe_rare_sets(found)}, whatever items are "
+            f"added; lower b or l",
+            code="option.value",
+        )
+    return rows._replace(starts=starts, items=indices)
+
+
+def merge_beyond(rows: CoRatedRows, limits: ValueLimits) -> Groups:
+    """Merge each group of which no item is within the limits with the next one, or the last."""
+    while True:
+        kept = limits.keep(rows.count_levels(), rows.items)
+        is_empty = np.bincount(rows.pairs[kept], minlength=rows.groups.sizes.size) == 0
+        if not is_empty.any():
+            return rows.groups
+        if is_empty.size == 1:
+            raise no_values_within(limits)
+        is_first = ~np.concatenate([[False], is_empty[:-1]])
+        is_first[-1] &= not is_empty[-1]
+        starts = np.append(rows.groups.starts[:-1][is_first], rows.groups.starts[-1])
+        groups = rows.groups._replace(starts=starts)
+        item_starts, items = union_of_items(rows.ratings, groups)
+        rows = rows._replace(groups=groups, starts=item_starts, items=items)
+
+
+def suppress_beyond(
+    rows: CoRatedRows, limits: ValueLimits, n_groups: int
+) -> tuple[CoRatedRows, Suppressed]:
+    """Suppress the items of groups that are outside the limits; count what it costs."""
+    kept = limits.keep(rows.count_levels(), rows.items)
+    limited = rows.only(kept)
+    n_rated = 0
+    for first, last in limited.blocks():
+        *_, missing = build_rows(
+            *(first, last, rows.groups.members, rows.groups.starts, limited.starts, limited.items),
+            *(rows.ratings.indptr, rows.ratings.indices, rows.ratings.values),
+        )
+        n_rated += missing.size - int(missing.sum())
+    n_values = int(rows.cells.sum() - limited.cells.sum())
+    n_merged = n_groups - rows.groups.sizes.size
+    return limited, Suppressed(n_values, rows.ratings.n_ratings - n_rated, n_merged)
+
+
 @compiled()
 def build_rows(
     first: int,
@@ -133,6 +239,8 @@ def build_rows(
         for user in members[starts[group] : starts[group + 1]]:
             at, place = indptr[user], ends[row]
             for item in wanted:
+                while at < indptr[user + 1] and indices[at] < item:
+                    at += 1  # a suppressed item
                 items[place] = item
                 if at < indptr[user + 1] and indices[at] == item:
                     values[place] = ratings[at]

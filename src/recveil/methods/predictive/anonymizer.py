@@ -14,8 +14,11 @@ from recveil.methods.base import (
     BaseAnonymizer,
     assemble,
     check_k,
+    check_limits,
+    check_limits_of,
     check_seed,
     check_users,
+    published_limits,
     rounded,
     secret_rng,
     seed_or_random,
@@ -35,8 +38,10 @@ from recveil.methods.predictive.homogenize import (
     count_items,
     homogenize_padded,
     homogenize_simple,
+    keep_within,
 )
 from recveil.methods.rare_items import labelled_as, merge_items
+from recveil.methods.suppression import Suppressed, no_values_within
 from recveil.predict import Padded, Predictor, padded_by
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
@@ -49,6 +54,7 @@ from recveil.release.records import Groups, Records
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.verification.diversity import check_parameters
+from recveil.verification.value_limits import ValueLimits
 
 Homogenize = Literal["padded", "simple"]
 PaddedValues = Literal["rated", "predicted"]
@@ -87,6 +93,10 @@ class PredictiveAnonymizer(BaseAnonymizer):
     b, l : int
         Diversity: every set of b items (1 to 3) of a published row must occur in at least l
         different rows. Missing items are added.
+    diversity, closeness : int, float, optional
+        For simple rows: the ratings behind each mean have at least so many distinct values, and are
+        at most so far from all ratings of the item (`recveil.verification.value_limits`). Other
+        values are suppressed; a group without any value joins the one with the nearest mean.
     values : {"rated", "predicted"}
         What padded rows average: "rated", each member's own ratings, and predictions elsewhere;
         "predicted", predictions alone, so that no rating is recognizable.
@@ -129,6 +139,8 @@ class PredictiveAnonymizer(BaseAnonymizer):
         b: int = 1,
         l: int = 1,  # noqa: E741
         values: PaddedValues = "rated",
+        diversity: int | None = None,
+        closeness: float | None = None,
         seed: int | None = None,
     ) -> None:
         self.k = k
@@ -140,6 +152,8 @@ class PredictiveAnonymizer(BaseAnonymizer):
         self.b = b
         self.l = l
         self.values = values
+        self.diversity = diversity
+        self.closeness = closeness
         self.seed = seed
         self.check_options()
 
@@ -175,9 +189,18 @@ class PredictiveAnonymizer(BaseAnonymizer):
         padding = padded_by(learn(predictor, known, get_num_threads()), known, grouping_seed)
         options = {} if levels is None else {"levels": levels}
         labels = grouping.fit(padding.coordinates(), **options).labels_
+        limits = ValueLimits.of(published_limits(self.diversity, self.closeness))
+        n_made = int(labels.max()) + 1
+        if limits is not None:
+            labels = _merge_beyond(ratings, labels, padding.coordinates(), limits)
         n_groups = int(labels.max()) + 1
         rng = secret_rng(seed, ratings)
         groups = Groups.from_labels(labels, rng.permutation(n_groups))
+        kept, suppressed = None, {}
+        if limits is not None:
+            kept = keep_within(ratings, groups, limits)
+            lost = Suppressed.of_means(ratings, groups, kept, n_made - n_groups)
+            suppressed = {"suppressed": lost._asdict()}
         promised = _promises(groups, levels, int(self.k), type(grouping).__name__)
         added, cost = self._diversify(ratings, padding, groups)
         release = assemble(
@@ -201,21 +224,22 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 {"values": "predicted", "values_below_k": "pooled"}
                 if self.values == "predicted"
                 else {}
-            ),
+            )
+            | published_limits(self.diversity, self.closeness),
             groups=groups,
-            blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
+            blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised, kept),
             default_layout="groups" if self.homogenize == "padded" else "users",
             seed=seed,
             expect=lambda layout, file_format: expect(
                 ratings,
                 self.homogenize,
-                widths=_widths(ratings, groups, self.homogenize, added),
+                widths=_widths(ratings, groups, self.homogenize, added, kept),
                 sizes=groups.sizes,
                 layout=layout,
                 file_format=file_format,
                 step=step,
             ),
-            used=settings_of(predictor, grouping),
+            used=settings_of(predictor, grouping) | suppressed,
             levels=levels,
         )
         lone = None
@@ -227,6 +251,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         """Raise the errors of `anonymize` before any work."""
         self.check_options()
         check_users(ratings, self.k)
+        check_limits_of(ratings.scale, self.diversity, self.closeness)
 
     def check_options(self) -> None:
         """Raise the errors that do not depend on the ratings."""
@@ -239,6 +264,19 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 code="option.value",
             )
         self._check_values()
+        check_limits(self.diversity, self.closeness)
+        others = {
+            "homogenize padded, whose rows hold all items": self.homogenize != "simple",
+            "privacy_levels (--privacy-levels)": self.privacy_levels is not None,
+            "l (--l)": self.l != 1,
+        }
+        for other, is_set in others.items():
+            if is_set and published_limits(self.diversity, self.closeness):
+                raise RecveilError(
+                    f"diversity and closeness (--diversity, --closeness): not with {other}; drop "
+                    f"one of the two",
+                    code="option.conflict",
+                )
 
     def _check_values(self) -> None:
         if self.values not in get_args(PaddedValues):
@@ -305,6 +343,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         step: float | None,
         added: AddedEdges | None,
         promised: NDArray[np.int64] | None,
+        kept: NDArray[np.bool_] | None,
     ) -> Iterator[Records]:
         if self.homogenize == "padded":
             is_predicted = self.values == "predicted"
@@ -314,8 +353,12 @@ class PredictiveAnonymizer(BaseAnonymizer):
             homogenized = homogenize_simple(ratings, groups)
         if added is not None:
             homogenized = add_edges(homogenized, added.edges)
-        first = 0
+        first = n_values = 0
         for block in homogenized:
+            if kept is not None:
+                is_kept = kept[n_values : n_values + block.values.size]
+                n_values += block.values.size
+                block = block.only(is_kept)
             labels = rounded(block.values, ratings.scale, step)
             promises = None if promised is None else promised[first : first + len(block)]
             yield Records(block.sizes, block.indptr, block.indices, labels, promises)
@@ -323,13 +366,40 @@ class PredictiveAnonymizer(BaseAnonymizer):
 
 
 def _widths(
-    ratings: Ratings, groups: Groups, homogenize: Homogenize, added: AddedEdges | None
+    ratings: Ratings,
+    groups: Groups,
+    homogenize: Homogenize,
+    added: AddedEdges | None,
+    kept: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
     """Return the number of values in each group's row, shape (n_groups,)."""
     if homogenize == "padded":
         return np.full(groups.sizes.size, (ratings.support > 0).sum())
     more = 0 if added is None else np.diff(added.edges.indptr)
-    return np.asarray(count_items(ratings, groups) + more)
+    widths = np.asarray(count_items(ratings, groups) + more)
+    if kept is None:
+        return widths
+    return np.bincount(np.repeat(np.arange(widths.size), widths)[kept], minlength=widths.size)
+
+
+def _merge_beyond(
+    ratings: Ratings, labels: NDArray[Any], places: NDArray[Any], limits: ValueLimits
+) -> NDArray[np.int64]:
+    """Merge each group without a value within the limits with the one of the nearest mean."""
+    while True:
+        labels = np.unique(labels, return_inverse=True)[1]
+        groups = Groups.from_labels(labels)
+        widths = _widths(ratings, groups, "simple", None, keep_within(ratings, groups, limits))
+        empty = np.flatnonzero(widths == 0)
+        if not empty.size:
+            return labels
+        if widths.size == 1:
+            raise no_values_within(limits)
+        means = np.add.reduceat(places[groups.members], groups.starts[:-1])
+        means = means / groups.sizes[:, None]
+        apart = ((means - means[empty[0]]) ** 2).sum(axis=1)
+        apart[empty[0]] = np.inf
+        labels = np.where(labels == empty[0], np.argmin(apart), labels)
 
 
 def _promises(

@@ -19,6 +19,7 @@ from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread, pool
+from recveil.verification.value_limits import ValueLimits, count_levels
 
 # Cells of a block of padded rows, and ratings of a simple one: small enough to forget.
 _BLOCK_CELLS = 1 << 23
@@ -54,6 +55,27 @@ def homogenize_simple(ratings: Ratings, groups: Groups) -> Iterator[Records]:
             ratings.n_items,
         )
         yield Records(groups.sizes[first:last], indptr, indices, values)
+
+
+def keep_within(ratings: Ratings, groups: Groups, limits: ValueLimits) -> NDArray[np.bool_]:
+    """Return which values of `homogenize_simple` have ratings behind them within the limits.
+
+    The values are those of all groups in order, items ascending.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
+    >>> keep_within(ratings, Groups.from_labels([0, 0]), ValueLimits(2, None))
+    array([False,  True])
+    """
+    group_of = np.empty(ratings.n_users, np.int64)
+    group_of[groups.members] = np.repeat(np.arange(groups.sizes.size), groups.sizes)
+    cell_of = group_of[ratings.user_positions()] * ratings.n_items + ratings.indices
+    cells, place = np.unique(cell_of, return_inverse=True)
+    counts = count_levels(place, ratings.values, ratings.scale, cells.size)
+    items = ratings.indices.astype(np.int64)
+    of_items = count_levels(items, ratings.values, ratings.scale, ratings.n_items)
+    return limits.keep(counts, cells % ratings.n_items, of_items)
 
 
 def homogenize_padded(

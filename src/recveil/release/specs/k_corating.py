@@ -6,12 +6,16 @@ from typing import Any
 from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
+    LIMIT_OPTIONS,
     OF_LIKES,
+    SET_OPTIONS,
+    VALUE_LIMITS,
     Method,
     Option,
     PublicSetting,
     Settings,
     Variant,
+    problems_of_limits,
     problems_of_suffix,
     problems_of_usual_step,
     publishes_likes,
@@ -21,11 +25,23 @@ from recveil.release.specs.predictive import GROUPING_NAMES
 
 FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
 # The supported groupings and their names.
-CO_RATED_GROUPINGS = ("gecom", "supports", *GROUPING_NAMES)
-GROUPINGS_OF_LIKES = ("gecom", "supports")
+GROUPINGS_OF_LIKES = ("gecom", "pagecom", "supports")
+CO_RATED_GROUPINGS = (*GROUPINGS_OF_LIKES, *GROUPING_NAMES)
+# The most workloads of PaGeCom.
+MAX_WORKLOADS = 256
 _PANEL = "k-coRating"
 _FILLED = "Real ratings stay; cells are added until k users have the same items, filled with"
 _CO_RATED, _AVERAGED = "#CC79A7", "#009E73"
+
+
+def _of_trust(name: str, value: object) -> PublicSetting:
+    """Return a setting of the fill trust that is published only if it is not the default."""
+    return PublicSetting(
+        name,
+        (value,),
+        when=lambda settings: settings.get("fill") == "trust" and name in settings,
+        first_format=9,
+    )
 
 
 def _averages(settings: Settings) -> bool:
@@ -44,6 +60,9 @@ LIKES_UNDONE = (
 def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
     """Report settings that k-coRating never publishes together."""
     settings, scale = manifest["settings"], manifest["scale"]
+    has_sets = manifest["diversity"] != {"b": 1, "l": 1}
+    if has_sets and number < RENAMED_SINCE:
+        yield f"k-coRating has no diversity before format {RENAMED_SINCE}"
     if publishes_likes(settings):
         if settings.get("grouping") not in GROUPINGS_OF_LIKES:
             yield (
@@ -51,6 +70,11 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
                 f"{' or '.join(GROUPINGS_OF_LIKES)}"
             )
         return
+    unlevel = "" if settings.get("round_fills") is True else "fills are not rounded to levels"
+    why_not = "all values of a class are equal" if _averages(settings) else unlevel
+    if has_sets:
+        why_not = "sets of items are in several classes"
+    yield from problems_of_limits(settings, scale, why_not)
     if number >= RENAMED_SINCE:
         yield from problems_of_suffix(settings, "fill", ())
     is_continuous = scale["step"] is None and scale["high"] > scale["low"]
@@ -105,14 +129,24 @@ K_CORATING = Method(
         PublicSetting("method", ("k-coRating",)),
         PublicSetting("fill", FILLS, any_class=True, when=publishes_ratings),
         PublicSetting("grouping", CO_RATED_GROUPINGS),
+        PublicSetting(
+            "workloads",
+            tuple(range(1, MAX_WORKLOADS + 1)),
+            counts_users=True,
+            when=lambda settings: settings.get("grouping") == "pagecom",
+            first_format=9,
+        ),
         PublicSetting("round_fills", (True, False), when=publishes_ratings),
         PublicSetting("protect", ("none", "shuffle", "mean"), when=publishes_ratings),
         PublicSetting(
             "trust", ("inferred", "stated"), when=lambda settings: settings.get("fill") == "trust"
         ),
+        _of_trust("direct_weights", "similarity"),
+        _of_trust("trust_steps", 2),
         PublicSetting(
             "value_step", any_step=True, when=lambda settings: settings.get("protect") == "mean"
         ),
+        *VALUE_LIMITS,
         OF_LIKES,
     ),
     takes_likes=True,
@@ -125,7 +159,17 @@ K_CORATING = Method(
         Option(
             name="grouping",
             choices=CO_RATED_GROUPINGS,
-            help="gecom (default), supports, or one of the others.",
+            help="gecom (default), supports, or one of the others. pagecom: GeCom within each of "
+            "--workloads parts of the users (k-CoRating, Algorithm 3).",
+        ),
+        Option(
+            name="workloads",
+            kind=int,
+            metavar="N",
+            panel=_PANEL,
+            default=2,
+            help=f"For --grouping pagecom: parts of equal size (2; at most {MAX_WORKLOADS}), each "
+            "grouped by itself, as by the paper's processors.",
         ),
         Option(
             name="fill",
@@ -140,6 +184,24 @@ K_CORATING = Method(
             panel=_PANEL,
             help="For --fill trust: a file of trust statements between users, with lines of "
             "truster, trustee and value. Default: trust is inferred from the ratings.",
+        ),
+        Option(
+            name="direct_weights",
+            choices=("trust", "similarity"),
+            metavar="WHICH",
+            panel=_PANEL,
+            default="trust",
+            help="For --fill trust: weights of users with co-rated items, trust (default) or "
+            "similarity; other users have propagated trust (k-CoRating, eq. 6).",
+        ),
+        Option(
+            name="trust_steps",
+            kind=int,
+            metavar="N",
+            panel=_PANEL,
+            default=1,
+            help="For --fill trust: how many times trust is propagated, 1 (default) or 2 "
+            "(k-CoRating, eq. 5 and Experimental Design).",
         ),
         Option(
             name="round_fills",
@@ -158,6 +220,8 @@ K_CORATING = Method(
             help="Protection of real ratings: none (default), publish them; mean, publish the "
             "group's mean; shuffle, permute them within the group.",
         ),
+        *SET_OPTIONS,
+        *LIMIT_OPTIONS,
     ),
     variants=(
         _variant("item-mean", "the item's mean", in_all=True),
@@ -186,7 +250,10 @@ K_CORATING = Method(
     ),
     first_format=1,
     one_person_each=True,
-    keeps_items=lambda settings: not _averages(settings),
+    takes_diversity=True,
+    keeps_items=lambda settings: (
+        not (_averages(settings) or {"diversity", "closeness"} & settings.keys())
+    ),
     problems=_problems,
     value_grid=_value_grid,
     publishers_word=lambda settings: (

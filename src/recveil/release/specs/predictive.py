@@ -6,12 +6,16 @@ from typing import Any
 from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
+    LIMIT_OPTIONS,
+    SET_OPTIONS,
+    VALUE_LIMITS,
     Method,
     Option,
     PublicSetting,
     Settings,
     Variant,
     problems_of_full_rows,
+    problems_of_limits,
     problems_of_suffix,
 )
 
@@ -98,6 +102,10 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
         yield "settings: values are predicted, which no release with privacy levels has"
     if has_levels and settings.get("grouping") in _UNIFORM_GROUPINGS:
         yield f"settings: the grouping {settings['grouping']} has no privacy levels"
+    why_not = "rows are padded, and hold all items" if _is_padded(settings) else ""
+    if has_levels or manifest["diversity"] != {"b": 1, "l": 1}:
+        why_not = "there are privacy levels, or sets of items in several rows"
+    yield from problems_of_limits(settings, manifest["scale"], why_not)
     if number < RENAMED_SINCE:
         return
     for name, classes in (
@@ -194,6 +202,7 @@ PREDICTIVE = Method(
             when=lambda settings: "values_below_k" in settings and "values" in settings,
             first_format=5,
         ),
+        *VALUE_LIMITS,
     ),
     claim_of=lambda _: "identical-rows",
     card=card_text("predictive"),
@@ -242,23 +251,8 @@ PREDICTIVE = Method(
             " rule such as 'activity<50:10,else:5'. A user with k = 1 may have an own row, "
             "unprotected.",
         ),
-        Option(
-            name="b",
-            kind=int,
-            metavar=None,
-            panel=_PROMISE,
-            default=1,
-            help="With --l: the number of items in a set, 1, 2 or 3.",
-        ),
-        Option(
-            name="l",
-            kind=int,
-            metavar=None,
-            panel=_PROMISE,
-            default=1,
-            help="Diversity: every set of --b items of a row occurs in at least this many "
-            "different rows.",
-        ),
+        *SET_OPTIONS,
+        *LIMIT_OPTIONS,
     ),
     variants=(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
@@ -276,13 +270,24 @@ PREDICTIVE = Method(
     first_format=1,
     takes_levels=True,
     takes_diversity=True,
-    keeps_items=lambda settings: not _is_padded(settings),
+    keeps_items=lambda settings: (
+        not (_is_padded(settings) or {"diversity", "closeness"} & settings.keys())
+    ),
     averages_raters=lambda settings: not _is_padded(settings),
     problems=_problems,
     problems_of_rows=_problems_of_rows,
     value_grid=lambda settings, _: settings.get("value_step"),
     other_items_clause=lambda settings: (
         ", with predictions for all other items" if _is_padded(settings) else ""
+    ),
+    publishers_word=lambda settings: (
+        (
+            "That the ratings behind each mean are as diverse, and as close to the item's ratings "
+            "in the table, as the settings state (diversity, closeness), is stated by the "
+            "publisher, beyond what the means allow.",
+        )
+        if {"diversity", "closeness"} & settings.keys()
+        else ()
     ),
     undone_by=_undone_by,
     made_before=_made_before,

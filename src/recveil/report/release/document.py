@@ -16,9 +16,11 @@ from recveil.report.release.text import describe_basis, linkage_warnings
 @parts_of.register
 def _(made: Anonymized) -> dict[str, object]:
     private = made.release.private
+    suppressed = private.settings.get("suppressed")
     return {
         "settings": made.release.published.settings,
         "filled_cells": private.settings.get("filled_cells"),
+        **({} if suppressed is None else {"suppressed": suppressed}),
         "lone_ratings": _figures(private.lone_ratings),
         "diversity_cost": _figures(private.diversity_cost),
         "coverage": made.summary.coverage,

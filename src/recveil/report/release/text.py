@@ -1,6 +1,6 @@
 """Sentences about a new release for its publisher, and about the estimate of one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 from pathlib import Path
 from shlex import quote
@@ -174,6 +174,7 @@ def _describe(figures: object, published: Published) -> Iterator[str]:
 @_describe.register
 def _(figures: PredictiveSummary, published: Published) -> Iterator[str]:
     del published
+    yield from _suppressed(figures.suppressed)
     exact = figures.exact
     if exact is None:
         return
@@ -211,6 +212,17 @@ def _of_alternatives(figures: PredictiveSummary) -> Iterator[str]:
         )
 
 
+def _suppressed(cost: Mapping[str, int] | None) -> Iterator[str]:
+    """Describe what limits of values cost."""
+    if cost is not None:
+        merged = describe_count(cost["merged"], "class", "classes")
+        yield (
+            f"Diversity and closeness suppressed {describe_count(cost['cells'], 'value')}, and "
+            f"with them {describe_count(cost['ratings'], 'rating')}, and merged {merged} with "
+            f"others."
+        )
+
+
 @_describe.register
 def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
     settings, scale = published.settings, published.scale
@@ -222,6 +234,7 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
             f"what an adversary learns about a group holds for each of its users."
         )
         return
+    n_lost = figures.suppressed["ratings"] if figures.suppressed else 0
     # The verdict already warns of an adversary who knows ratings.
     unchanged = (
         ", which are published unchanged: they re-identify users nearly as easily as before"
@@ -230,8 +243,9 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
     )
     yield (
         f"Filled {describe_count(figures.n_filled, 'cell')} ({each:.1f} per rating) next to "
-        f"{figures.n_ratings:,} real ratings{unchanged}."
+        f"{figures.n_ratings - n_lost:,} real ratings{unchanged}."
     )
+    yield from _suppressed(figures.suppressed)
     if trust := figures.trust:
         yield (
             f"Trust: {describe_count(trust['statements'], 'statement')} between users; "

@@ -1,0 +1,210 @@
+"""l-diversity and t-closeness of the values that a class has of each item."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.ratings import RatingScale
+from recveil.release.manifest import Manifest
+from recveil.release.method import has_few_levels
+from recveil.runtime.safe_repr import brief
+from recveil.verification.equivalence_classes import Classes
+from recveil.verification.results import Violation
+
+# Sums of shares differ by this much, and values of a grid.
+_SLACK = 1e-9
+
+
+def count_levels(
+    cells: NDArray[np.int64], values: NDArray[Any], scale: RatingScale, n_cells: int
+) -> NDArray[np.int64]:
+    """Count the values of each cell at each level of the scale, shape (n_cells, n_levels).
+
+    Examples
+    --------
+    >>> cells = np.array([0, 0, 1])
+    >>> count_levels(cells, np.array([1, 3, 3]), RatingScale(1, 3, 1), n_cells=2)
+    array([[1, 0, 1],
+           [0, 0, 1]])
+    """
+    step = scale.step or 1.0
+    n_levels = round(scale.range / step) + 1
+    levels = np.rint((np.asarray(values, np.float64) - scale.low) / step).astype(np.int64)
+    places = cells * n_levels + np.clip(levels, 0, n_levels - 1)
+    return np.bincount(places, minlength=n_cells * n_levels).reshape(n_cells, n_levels)
+
+
+def distances(counts: NDArray[Any], of_table: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the earth mover's distance of each row of counts to that of another table.
+
+    Levels are ordered: a whole move from the lowest to the highest is 1.
+
+    Notes
+    -----
+    Source: Li, Li and Venkatasubramanian 2007, section 5 (ordered distance).
+
+    Examples
+    --------
+    Half of the values move by two of four steps.
+
+    >>> distances(np.array([[1, 0, 1, 0, 0]]), np.array([[2, 0, 0, 0, 0]]))
+    array([0.25])
+    """
+    one, other = (
+        np.cumsum(part, axis=1) / np.maximum(part.sum(axis=1, keepdims=True), 1)
+        for part in (counts, of_table)
+    )
+    return np.asarray(np.abs(one - other).sum(axis=1) / max(1, counts.shape[1] - 1))
+
+
+@brief
+class ValueLimits(NamedTuple):
+    """Limits on the values that a class has of each item."""
+
+    # At least so many distinct values
+    diversity: int | None
+    # At most so far from the item's values in the table
+    closeness: float | None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Self | None:
+        """Return the limits that a release states; None without any."""
+        diversity, closeness = settings.get("diversity"), settings.get("closeness")
+        limits = cls(
+            diversity if type(diversity) is int else None,
+            closeness if type(closeness) is float else None,
+        )
+        return None if limits == (None, None) else limits
+
+    def broken(
+        self, counts: NDArray[Any], items: NDArray[Any], of_items: NDArray[Any]
+    ) -> NDArray[np.bool_]:
+        """Return which cells are outside the limits.
+
+        Parameters
+        ----------
+        counts : ndarray of int, shape (n_cells, n_levels)
+        items : ndarray of int, shape (n_cells,)
+            Item of each cell, a row of `of_items`.
+        of_items : ndarray of int, shape (n_items, n_levels)
+            Counts of all values of an item.
+        """
+        is_broken = np.zeros(len(counts), np.bool_)
+        if self.diversity is not None:
+            is_broken |= (counts > 0).sum(axis=1) < self.diversity
+        if self.closeness is not None:
+            is_broken |= distances(counts, of_items[items]) > self.closeness + _SLACK
+        return is_broken
+
+    def keep(
+        self, counts: NDArray[Any], items: NDArray[Any], of_items: NDArray[Any] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return the cells to publish; all others are suppressed.
+
+        Without `of_items`, an item's values are those that are kept, so cells are suppressed until
+        the others are within the limits.
+        """
+        kept = np.ones(len(counts), np.bool_)
+        while True:
+            table = _sums(counts[kept], items[kept], items) if of_items is None else of_items
+            is_broken = kept & self.broken(counts, items, table)
+            if not is_broken.any():
+                return kept
+            kept &= ~is_broken
+
+    def describe(self) -> str:
+        """Return the limits as text.
+
+        Examples
+        --------
+        >>> ValueLimits(3, 0.2).describe()
+        'diversity 3, closeness 0.2'
+        """
+        parts = {"diversity": self.diversity, "closeness": self.closeness}
+        return ", ".join(f"{name} {part:g}" for name, part in parts.items() if part is not None)
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.describe()}
+
+
+def _sums(counts: NDArray[Any], items: NDArray[Any], all_items: NDArray[Any]) -> NDArray[np.int64]:
+    sums = np.zeros((int(all_items.max(initial=-1)) + 1, counts.shape[1]), np.int64)
+    np.add.at(sums, items, counts)
+    return sums
+
+
+class LimitedValues:
+    """Published values, collected block by block to check the limits that a release states.
+
+    Records of k-coRating have the values themselves. Values of simple rows are means of ratings
+    that are not published. A mean of ratings with l distinct levels is not near an end of the
+    scale, and needs l users; all else about them is the publisher's word.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        limits = ValueLimits.of(manifest.settings)
+        self._limits = limits if has_few_levels(manifest.scale.to_json()) else None
+        self._scale, self._grid = manifest.scale, manifest.value_grid or 0.0
+        self._has_means = manifest.claim.kind != "co-rated"
+        self._class_of: dict[bytes, int] = {}
+        # Cells, each the number of a class and of an item, and their counts of levels
+        self._cells: list[NDArray[np.int64]] = []
+        self._counts: list[NDArray[np.int64]] = []
+        # Of means: the lowest and the highest of each class
+        self._ends: dict[bytes, tuple[float, float]] = {}
+
+    def add(
+        self,
+        digests: Sequence[bytes],
+        indptr: NDArray[np.int64],
+        items: NDArray[np.int32],
+        values: NDArray[np.float64],
+    ) -> None:
+        """Add records of these classes, with the numbers of their items."""
+        if self._limits is None or not values.size:
+            return
+        if self._has_means:
+            lowest = np.minimum.reduceat(values, indptr[:-1]).tolist()
+            highest = np.maximum.reduceat(values, indptr[:-1]).tolist()
+            self._ends.update(zip(digests, zip(lowest, highest, strict=True), strict=True))
+            return
+        classes = [self._class_of.setdefault(one, len(self._class_of)) for one in digests]
+        cells = np.repeat(np.array(classes, np.int64), np.diff(indptr)) << 32 | items
+        distinct, place = np.unique(cells, return_inverse=True)
+        self._cells.append(distinct)
+        self._counts.append(count_levels(place, values, self._scale, distinct.size))
+
+    def violations(self, classes: Classes, name: str) -> Iterator[Violation]:
+        """Report the classes and items that are outside the limits."""
+        if self._limits is None:
+            return
+        n_broken = n_cells = 0
+        if self._has_means:
+            n_cells = len(self._ends)
+            n_broken = sum(
+                not self._is_possible(*ends, classes.user_counts[digest])
+                for digest, ends in self._ends.items()
+            )
+        elif self._cells:
+            cells, place = np.unique(np.concatenate(self._cells), return_inverse=True)
+            parts = np.concatenate(self._counts)
+            counts = np.zeros((cells.size, parts.shape[1]), np.int64)
+            np.add.at(counts, place, parts)
+            items, n_cells = cells & 0xFFFFFFFF, cells.size
+            n_broken = int(self._limits.broken(counts, items, _sums(counts, items, items)).sum())
+        if n_broken:
+            what = "rows of groups" if self._has_means else "items of classes"
+            problem = (
+                f"{n_broken:,} of {n_cells:,} {what} have values outside {self._limits.describe()}"
+            )
+            yield Violation.of_file(name, problem)
+
+    def _is_possible(self, lowest: float, highest: float, n_users: int) -> bool:
+        """Return whether means can be of so many distinct levels of at most so many users."""
+        least = (self._limits and self._limits.diversity) or 1
+        away = (self._scale.step or 0.0) * least * (least - 1) / 2 / max(1, n_users)
+        away -= self._grid / 2 + _SLACK
+        is_inside = lowest >= self._scale.low + away and highest <= self._scale.high - away
+        return n_users >= least and is_inside

@@ -1,0 +1,231 @@
+"""l-diversity and t-closeness of values: worked by hand, a plain oracle, and tampering."""
+
+import csv
+import itertools
+from collections import defaultdict
+
+import independent
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import wasserstein_distance
+
+from error_assertions import raises
+from recveil.datasets import make_ratings
+from recveil.methods import KCoRater, PredictiveAnonymizer
+from recveil.methods.registry import same_again, summarize
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest_reader import known_manifest
+from recveil.report.release import describe_summary
+from recveil.spark.verification import check_shared
+from recveil.verification import verify
+from recveil.verification.value_limits import ValueLimits, count_levels, distances
+from shared.methods_k_corating import rows_of
+from shared.verification_tampering import _manifest, _sign_with_new_card
+
+RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=700, seed=1)
+
+
+def test_the_example_of_li_et_al():
+    # Section 5: salaries of 3k to 11k in the table; 3k, 4k, 5k are 0.375 away, 6k, 8k, 11k 0.167.
+    table = np.ones((1, 9), int)
+    low, spread = np.zeros((2, 1, 9), int)
+    low[0, [0, 1, 2]] = spread[0, [3, 5, 8]] = 1
+    assert distances(low, table)[0] == pytest.approx(0.375)
+    assert distances(spread, table)[0] == pytest.approx(1 / 6)
+
+
+_LEVELS = st.lists(st.integers(1, 5), min_size=1, max_size=8)
+
+
+@given(_LEVELS, _LEVELS)
+def test_distances_against_scipy(one, other):
+    counts = [
+        count_levels(np.zeros(len(row), int), np.array(row), RatingScale(1, 5, 1), 1)
+        for row in (one, other)
+    ]
+    assert distances(*counts)[0] == pytest.approx(wasserstein_distance(one, other) / 4)
+
+
+def test_cells_are_suppressed_until_the_others_are_close():
+    # Item 0 has 4 of 5, 1 of 1 and 1 of 1: far from half of each is the first, then nothing is.
+    counts = np.array([[0, 4], [1, 0], [1, 0], [1, 1]])
+    items = np.array([0, 0, 0, 1])
+    assert ValueLimits(None, 0.5).keep(counts, items).tolist() == [True, False, False, True]
+    assert ValueLimits(None, 0.5).keep(counts[1:], items[1:]).tolist() == [True] * 3
+    assert ValueLimits(2, None).keep(counts, items).tolist() == [False, False, False, True]
+
+
+def _cells(rows: dict) -> dict:
+    """The values of each item in each class of records with the same items."""
+    cells = defaultdict(list)
+    for row in rows.values():
+        for item, value in row.items():
+            cells[frozenset(row), item].append(value)
+    return cells
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"diversity": 2},
+        {"diversity": 4},
+        {"closeness": 0.15},
+        {"diversity": 3, "closeness": 0.2, "fill": "random", "protect": "shuffle"},
+    ],
+)
+def test_co_rated_rows_are_within_the_limits(options, tmp_path):
+    rater = KCoRater(4, seed=1, **options)
+    release = rater.anonymize(RATINGS)
+    rows = rows_of(release)
+    cells, of_item = _cells(rows), defaultdict(list)
+    for (_, item), values in cells.items():
+        of_item[item] += values
+    for (_, item), values in cells.items():
+        assert len(set(values)) >= options.get("diversity", 1)
+        apart = wasserstein_distance(values, of_item[item]) / 4
+        assert apart <= options.get("closeness", 1) + 1e-9
+    n_real = sum(
+        rows[user].get(item) is not None
+        for user, at in zip(RATINGS.users.tolist(), range(60), strict=True)
+        for item in RATINGS.items[RATINGS.row(at)[0]].tolist()
+    )
+    cost = release.private.settings["suppressed"]
+    told = " ".join(describe_summary(summarize(release, RATINGS)))
+    assert f"{cost['cells']:,} values" in told
+    assert f"{n_real:,} real ratings" in told
+    assert cost["ratings"] == RATINGS.n_ratings - n_real > 0
+    assert release.private.settings["filled_cells"] == sum(map(len, rows.values())) - n_real
+    assert release.write(tmp_path / "out").holds
+    assert not list(independent.problems(tmp_path / "out"))
+    assert same_again(known_manifest(tmp_path / "out"), seed=1).get_params() == rater.get_params()
+
+
+@pytest.mark.parametrize("options", [{"diversity": 3}, {"closeness": 0.15}])
+def test_ratings_behind_simple_rows_are_within_the_limits(options, tmp_path):
+    rater = PredictiveAnonymizer(4, "simple", seed=1, **options)
+    release = rater.anonymize(RATINGS)
+    groups, dense = release.private.groups, RATINGS.csr.toarray()
+    records = [
+        block.indices[start:end].tolist()
+        for block in release.published.blocks()
+        for start, end in itertools.pairwise(block.indptr)
+    ]
+    assert all(records)
+    n_suppressed = 0
+    for members, items in zip(np.split(groups.members, groups.starts[1:-1]), records, strict=True):
+        for item in range(RATINGS.n_items):
+            values, table = dense[members, item], dense[:, item]
+            if not values.any():
+                continue
+            values, table = values[values > 0], table[table > 0]
+            apart = wasserstein_distance(values, table) / 4
+            is_diverse = len(set(values)) >= options.get("diversity", 1)
+            assert (item in items) == (is_diverse and apart <= options.get("closeness", 1) + 1e-9)
+            n_suppressed += item not in items
+    assert release.private.settings["suppressed"]["cells"] == n_suppressed
+    assert release.write(tmp_path / "out").holds
+    assert not list(independent.problems(tmp_path / "out"))
+    again = same_again(known_manifest(tmp_path / "out"), seed=1)
+    assert (again.diversity, again.closeness) == (rater.diversity, rater.closeness)
+
+
+def test_classes_without_a_value_are_merged(tmp_path):
+    # Classes {0, 1} and {2, 3} agree on all items: only together they have two values of a.
+    ratings = Ratings.from_columns(
+        *([0, 1, 2, 3, 2, 3], ["a", "a", "a", "a", "b", "b"], [1, 1, 5, 5, 3, 3]),
+        scale=RatingScale(1, 5, 1),
+    )
+    release = KCoRater(2, diversity=2, seed=1).anonymize(ratings)
+    assert rows_of(release) == {0: {"a": 1}, 1: {"a": 1}, 2: {"a": 5}, 3: {"a": 5}}
+    assert release.private.settings["suppressed"] == {"cells": 4, "ratings": 2, "merged": 1}
+    with raises("option.value"):
+        KCoRater(2, diversity=3, seed=1).anonymize(ratings)
+
+
+class TestTampering:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        release = KCoRater(4, diversity=2, closeness=0.4, seed=1).anonymize(RATINGS)
+        release.write(tmp_path / "out", file_format="csv")
+        return tmp_path / "out"
+
+    def test_values_made_equal(self, folder):
+        with (folder / "ratings.csv").open() as file:
+            header, *lines = csv.reader(file)
+        first = lines[0][1]
+        changed = [[user, item, 3.0 if item == first else float(v)] for user, item, v in lines]
+        text = "".join(f'"{user}",{item},{value:g}\n' for user, item, value in changed)
+        (folder / "ratings.csv").write_text(",".join(f'"{name}"' for name in header) + "\n" + text)
+        _sign_with_new_card(folder, _manifest(folder))
+        assert _problems(folder) == ["outside diversity 2"]
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("diversity", 5), ("closeness", 0.01), ("diversity", 4)]
+    )
+    def test_a_stricter_limit(self, folder, name, value):
+        manifest = _manifest(folder)
+        manifest["settings"][name] = value
+        _sign_with_new_card(folder, manifest)
+        assert _problems(folder) == [
+            f"outside {ValueLimits.of(manifest['settings']).describe()}"[:19]
+        ]
+
+    @pytest.mark.parametrize("value", [1, 2.0, "2", None, True, 101, -1])
+    def test_a_limit_that_no_release_has(self, folder, value):
+        manifest = _manifest(folder)
+        manifest["settings"]["diversity"] = value
+        _sign_with_new_card(folder, manifest)
+        assert not verify(folder).holds
+        assert list(independent.problems(folder))
+
+    def test_executors_do_not_count_limits(self, folder):
+        with raises("option.unsupported"):
+            check_shared(folder, None, None)
+
+    def test_means_at_the_ends_of_the_scale_have_no_diverse_ratings(self, tmp_path):
+        PredictiveAnonymizer(4, "simple", diversity=2, seed=1).anonymize(RATINGS).write(
+            tmp_path / "out", file_format="csv"
+        )
+        manifest = _manifest(tmp_path / "out")
+        manifest["settings"]["diversity"] = 5
+        _sign_with_new_card(tmp_path / "out", manifest)
+        assert _problems(tmp_path / "out") == ["outside diversity 5"]
+
+
+def _problems(folder) -> list[str]:
+    assert list(independent.problems(folder))
+    problems = [violation.problem for violation in verify(folder).violations]
+    return [
+        problem[problem.index("outside") :][:19] for problem in problems if "outside" in problem
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "code"),
+    [
+        (KCoRater, {"diversity": 1}, "option.value"),
+        (KCoRater, {"diversity": True}, "option.value"),
+        (KCoRater, {"closeness": 1.5}, "option.value"),
+        (KCoRater, {"diversity": 2, "protect": "mean"}, "option.conflict"),
+        (KCoRater, {"closeness": 0.1, "round_fills": False}, "option.conflict"),
+        (PredictiveAnonymizer, {"diversity": 2}, "option.conflict"),
+        (PredictiveAnonymizer, {"diversity": 2, "homogenize": "simple", "l": 2}, "option.conflict"),
+        (
+            PredictiveAnonymizer,
+            {"closeness": 0.1, "homogenize": "simple", "privacy_levels": "5"},
+            "option.conflict",
+        ),
+    ],
+)
+def test_options_that_exclude_each_other(make, options, code):
+    with raises(code):
+        make(4, **options)
+
+
+def test_scales_without_steps_have_no_levels():
+    scale = RatingScale(0, 1)
+    ratings = Ratings.from_columns(range(9), [0] * 9, np.arange(9) / 9, scale=scale)
+    with raises("option.unsupported"):
+        KCoRater(4, diversity=2).anonymize(ratings)
