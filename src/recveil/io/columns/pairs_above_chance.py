@@ -25,7 +25,14 @@ _MOST_PLACES = 50
 _SHORTEST, _SHORTEST_WITH_DATE = 4, 3
 _YEAR = re.compile(r"(1[89]|20)\d\d")
 _DATE = re.compile(r"\b(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4})\b")
-_NUMERIC = re.compile(r"\d+(?:t\d+)?z?")
+# Numbers, times, and the words around them in a sentence.
+_OF_ROW = re.compile(
+    r"\d+(?:t\d+)?z?|one|two|three|four|five|six|seven|eight|nine|ten"
+    r"|a|gave|gives|rated|rates|likes|liked|stars?|rating|user|item"
+)
+_SHORTEST_CODE = 5
+# So many times as many ids are rows as have other words next to codes.
+_LIKE_ROWS = 10
 # Numbers of users in so many ids are how items are numbered, unless these users rated the items.
 _MANY = 3
 # Chance has so many users with items that they rated in fewer tables than these shares.
@@ -67,10 +74,10 @@ class _Candidate(NamedTuple):
     """The words of the user, or the number."""
     items: tuple[int, ...]
     is_row: bool
-    """Whether the id consists of users, items, numbers and dates, and may be a row."""
+    """Whether the id consists of columns, or the user is a code, which no title contains."""
     has_date: bool
     has_number: bool
-    """Whether a number is in no other id."""
+    """Whether the id consists of columns, one of which is a number."""
     has_code: bool
     """Whether an item is a code with letters and digits, or with a sign."""
 
@@ -105,7 +112,7 @@ def find_pairs_above_chance(
     >>> rows = Rows(np.arange(4), np.arange(3, dtype=np.int32), np.ones(3, np.float32), None)
     >>> find_pairs_above_chance(["ann", "bob", "man"], ["i1", "i2", "bob: i2 (5)"], lambda: rows)
     [2]
-    >>> find_pairs_above_chance(["ann", "bob", "man"], ["i1", "i2", "ann likes i2"], lambda: rows)
+    >>> find_pairs_above_chance(["ann", "bob", "man"], ["i1", "i2", "man on i3"], lambda: rows)
     []
     """
     users, items = [*users], [*items]
@@ -138,7 +145,7 @@ def _find_names(candidates: list[_Candidate], pairs: "_Pairs") -> set[int]:
     for has_code in (False, True):
         part = [each for each in clear if each.has_code == has_code]
         ids, rated = {each.at for each in part}, pairs.rated(part)
-        if has_code and len(ids) < len(others):
+        if has_code and len(ids) < _LIKE_ROWS * len(others):
             continue
         if ids == rated:
             found |= rated
@@ -199,7 +206,7 @@ def _candidates_within(at: int, text: Text, users: _Ids, items: _Ids) -> Iterato
     both = [*of_users, *of_items]
     covered = {place for each in both for place in each.words}
     others = [word for place, word in enumerate(words) if place not in covered]
-    is_all = all(map(_NUMERIC.fullmatch, others))
+    is_all = all(map(_OF_ROW.fullmatch, others))
     of_users, of_items = (
         [each for each in places if not any(map(each.is_inside, both))][:_MOST_PLACES]
         for places in (of_users, of_items)
@@ -216,8 +223,9 @@ def _candidates_within(at: int, text: Text, users: _Ids, items: _Ids) -> Iterato
         if _is_number(name):
             apart = [item for item in apart if not _is_number(words[item.begin : item.end])]
         has_code = any(map(user.is_apart, codes))
+        is_long_code = _is_code(name) and len("".join(name)) >= _SHORTEST_CODE
         is_row = (
-            is_all
+            (is_all or is_long_code)
             and user.words not in spans
             and (is_clear or has_code or len(name) > 1 or not name[0].isalpha())
         )
@@ -228,7 +236,7 @@ def _candidates_within(at: int, text: Text, users: _Ids, items: _Ids) -> Iterato
             tuple(item.code for item in apart),
             is_row,
             bool(in_dates),
-            any(map(str.isdecimal, others)),
+            is_all and any(map(str.isdecimal, others)),
             has_code,
         )
 
