@@ -33,10 +33,13 @@ _OF_ROW = re.compile(
 _SHORTEST_CODE = 5
 # So many times as many ids are rows as have other words next to codes.
 _LIKE_ROWS = 10
+# Words in more ids, without a rating, separate items.
+_MOST_IDS = 10
 # Numbers of users in so many ids are how items are numbered, unless these users rated the items.
 _MANY = 3
 # Chance has so many users with items that they rated in fewer tables than these shares.
 _CHANCE_OF_NUMBERS, _CHANCE = 0.01, 0.001
+_TIMES = 2
 # Users whose numbers are so near rated the item as often, if ids follow in time.
 _NEAR = (-3, -2, -1, 1, 2, 3)
 
@@ -138,6 +141,10 @@ def _find_names(candidates: list[_Candidate], pairs: "_Pairs") -> set[int]:
     known = [each for each in candidates if each.user >= 0]
     rows = {(each.user, each.at) for each in known if each.is_row}
     of_titles = {each.user for each in known if (each.user, each.at) not in rows}
+    n_ids = Counter(
+        user for user, _ in {(each.user, each.at) for each in known if not each.has_number}
+    )
+    of_titles |= {user for user, n in n_ids.items() if n > _MOST_IDS}
     clear = [each for each in known if each.user not in of_titles and each.items]
     found = pairs.above_chance([each for each in known if each.items])
     # Names of products have other words next to codes.
@@ -332,6 +339,8 @@ class _Pairs(NamedTuple):
         is_row = all(
             _is_no_chance(len(found), each, _CHANCE) for each in (chances.values(), adjacent)
         )
+        # Active users and popular items go together, so that a little more is no row.
+        is_row &= len(found) >= min(len(chances), _TIMES * sum(chances.values()))
         return self.rated(candidates) if is_row else set()
 
     def _class(self, user: int) -> Hashable:
