@@ -23,11 +23,13 @@ WORD = re.compile(r"[^\W_]+")
 ESCAPED = re.compile(
     r"\\(?:[nrtvfN]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|[0-3][0-7]{2}|0)|%[01][\da-fA-F]|%2[Cc]|%3[Bb]"
     r"|%7[Cc]|&#(?:\d{1,2}|x[\da-fA-F]{1,2});|<br */?>"
+    # As terminals show them.
+    r"|\^[IJM]"
     # As Excel writes them.
     r"|_x00(?:[01][\da-fA-F]|2[Cc]|3[Bb]|7[Cc])_"
 )
-ESCAPES = re.compile(r"[\\%&<]|_x00")
-_ENCODED = re.compile(r"[\\%&<=]|_x00")
+ESCAPES = re.compile(r"[\\%&<^]|_x00")
+_ENCODED = re.compile(r"[\\%&<=^]|_x00")
 _MINUS = "-\u2212\u2013"
 _PERCENT, _PRINTABLE = re.compile(r"%([\da-fA-F]{2})"), re.compile(r"=([\dA-F]{2})")
 _WRITTEN = re.compile(r"\\(?:u[\da-fA-F]{4}|x[\da-fA-F]{2})")
@@ -100,14 +102,20 @@ def _without_exponent(number: str) -> str:
 def fold(text: str) -> str:
     """Return a text in small letters, without characters that cannot be seen, and without ``.0``.
 
+    Digits of all scripts become those of ASCII.
+
     Examples
     --------
-    >>> fold("U12: 1003.0")
-    'u12: 1003'
+    >>> fold("U12: 1003.0"), fold("\u0661\u0660")
+    ('u12: 1003', '10')
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-        text = "".join(each for each in text if unicodedata.category(each) != "Cf")
+        text = "".join(
+            str(unicodedata.decimal(each, each))
+            for each in text
+            if unicodedata.category(each) != "Cf"
+        )
     text = text.casefold()
     return _WHOLE.sub(r"\1", text) if ".0" in text else text
 

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.io.columns.chances import divergence
+from recveil.io.columns.pairs_above_chance import find_pairs_above_chance
 from recveil.io.columns.repeated_rows import decoded_forms, fold
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.safe_repr import brief
@@ -60,7 +62,9 @@ def find_rows_above_chance(
     read: Callable[[], Rows],
     classes: Sequence[Hashable] = (),
 ) -> list[int]:
-    """Return the positions of item ids whose numbers are rows of the table more often than chance.
+    """Return the positions of item ids that contain rows of the table more often than by chance.
+
+    Of pairs of two numbers, many are needed; of others, `find_pairs_above_chance` decides.
 
     The first number of an item id names the item. Other numbers are compared by what separates
     them, and by how far apart they are. The rows are read only if there is something to compare.
@@ -82,7 +86,14 @@ def find_rows_above_chance(
     >>> find_rows_above_chance(range(1000, 1060), items, lambda: rows)
     []
     """
-    items = [*map(str, items)]
+    users, items = [*users], [*map(str, items)]
+    by_numbers = _find_rows_of_numbers(users, items, read, classes)
+    return sorted({*by_numbers, *find_pairs_above_chance(users, items, read, classes)})
+
+
+def _find_rows_of_numbers(
+    users: list[Any], items: list[str], read: Callable[[], Rows], classes: Sequence[Hashable]
+) -> list[int]:
     if sum(not each.isdecimal() for each in items) < _FEWEST:
         return []
     texts = [*map(_texts_of, items)]
@@ -202,11 +213,11 @@ class _Table(NamedTuple):
         if min(np.unique(ids[is_row]).size, np.unique(user[is_row]).size) < _FEWEST:
             return []
         n_expected = self.n_of_user[user] * self.n_of_item[item] * share / self.cells.size
-        mean = float(np.minimum(n_expected, 1).mean())
-        if _divergence(is_row, mean) <= least:
+        mean, n_rows = float(np.minimum(n_expected, 1).mean()), int(is_row.sum())
+        if divergence(n_rows, is_row.size, mean) <= least:
             return []
         mean = max(mean, *self._adjacent_shares(user, item, value))
-        return ids[is_row].tolist() if _divergence(is_row, mean) > least else []
+        return ids[is_row].tolist() if divergence(n_rows, is_row.size, mean) > least else []
 
     def _adjacent_shares(
         self, user: NDArray[np.int64], item: NDArray[np.int64], value: NDArray[np.int64]
@@ -242,20 +253,3 @@ def _ascending(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 def _contains(ascending: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
     at = np.minimum(np.searchsorted(ascending, codes), ascending.size - 1)
     return ascending[at] == codes if ascending.size else np.zeros(codes.shape, bool)
-
-
-def _divergence(is_row: NDArray[np.bool_], mean: float) -> float:
-    """Return how unlikely so many rows are by chance, as a negative logarithm (Chernoff's bound).
-
-    Examples
-    --------
-    >>> round(_divergence(np.ones(4, bool), 1 / 60) / math.log(60), 6)
-    4.0
-    """
-    share = float(is_row.mean())
-    if mean >= share:
-        return 0.0
-    unlikely = share * math.log(share / mean)
-    if share < 1:
-        unlikely += (1 - share) * math.log((1 - share) / (1 - mean))
-    return is_row.size * unlikely
