@@ -9,6 +9,7 @@ import vl_convert
 from error_assertions import raises
 from recveil.attacks import Adversary
 from recveil.auditing import audit
+from recveil.runtime.number_format import format_bounds, percent
 from recveil.runtime.safe_repr import Grid, html_grid
 from shared.notebook import (
     Cells,
@@ -29,7 +30,7 @@ class TestTables:
         assert "a random guess gives 0.83%" in html
         (outcome,) = [each for each in found.attacks if each.adversary.name == "colleague"]
         interval = outcome.reidentified
-        words = f"{interval.rate:.1%} ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
+        words = f"{percent(interval.rate)} ({format_bounds(interval.low, interval.high)})"
         assert words in html
 
     def test_nothing_private_and_nothing_from_elsewhere(self, results):

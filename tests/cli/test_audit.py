@@ -9,6 +9,7 @@ from recveil.datasets import make_ratings
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.report.audit.terminal import show_audit
+from recveil.runtime.number_format import percent
 from shared.cli_audit import NEVER_LIKED, NEVER_RATED, likes, run  # noqa: F401 (fixtures)
 
 
@@ -53,7 +54,7 @@ def test_measures_of_the_papers_are_told_where_they_find_more(capsys, monkeypatc
         line for line in capsys.readouterr().out.splitlines() if "metrics of the papers" in line
     ]
     for graph in found.graphs:
-        what = f"{graph.attack} with {graph.known} items {graph.unique.rate:.1%}"
+        what = f"{graph.attack} with {graph.known} items {percent(graph.unique.rate)}"
         assert (what in line) == (graph.unique.rate > 0.01)
     assert "a record of similarity 0.5" in line
 

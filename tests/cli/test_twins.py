@@ -65,6 +65,11 @@ OF_THE_COMMAND_ALONE = {
         for verb in ("anonymize", "audit", "verify")
         for name in ("engine", "master")
     },
+    **{
+        ("audit", name): "a parameter of Adversary"
+        for name in ("algorithm", "eccentricity", "rating_width", "day_width", "threshold")
+    },
+    ("audit", "first_date_error"): "a parameter of Adversary",
     ("verify", "croissant"): "recveil.publish._describe.check_croissant says what it adds",
     ("inspect", "rows"): "says how much of the result is shown",
     ("evaluate", "whole"): "says how much of the result is told",

@@ -247,4 +247,4 @@ def test_judging_without_a_terminal_says_how_far_it_is(split, padded, monkeypatc
     told = capsys.readouterr().err.splitlines()
     assert told
     assert all(line.startswith("Evaluating the release") for line in told)
-    assert re.search(r" \d+ % in ", told[-1])
+    assert re.search(r" \d+% in ", told[-1])

@@ -9,7 +9,6 @@ from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.methods.registry import summarize
 from recveil.ratings import RatingScale
-from recveil.release.claim import Claim
 from recveil.release.sides import Sides
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.release import describe_summary
@@ -68,21 +67,6 @@ def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, crowd, epsilon, judged
     assert ("1 is strong" in told) is bool(judged)
     assert (judged or "") in told
     assert "weak promise" not in told or judged == "is a weak"
-
-
-@pytest.mark.parametrize("noise", [True, False])
-def test_a_noisy_share_is_not_stated_as_a_fact(drawn, crowd, noise):
-    published = drawn.published
-    claim = published.claim if noise else Claim("aggregates", 300)
-    settings = published.settings | {
-        "omitted_share": 0.25,
-        "noise": "gaussian" if noise else "none",
-    }
-    release = Sides(replace(published, claim=claim, settings=settings), drawn.private)
-    (said,) = (each for each in describe_summary(summarize(release, crowd)) if "25.0%" in each)
-    assert ("a noisy mean" in said) is noise
-    assert ("below the noise threshold" in said) is noise
-    assert ("too few raters" in said) is not noise
 
 
 def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):

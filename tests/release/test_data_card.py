@@ -91,8 +91,8 @@ def test_what_is_seen_of_whom_is_found(card_of, name):
             "simple",
             [
                 "or all who rated it agree, the value is their exact rating",
-                "most values on the scale are such: 94 % of them",
-                "computes 84 % of the ratings of the last one",
+                "most values on the scale are such: 94% of them",
+                "computes 84% of the ratings of the last one",
                 "AUC of 0.98 from 16 known ratings",
             ],
         ),
@@ -100,9 +100,9 @@ def test_what_is_seen_of_whom_is_found(card_of, name):
             "padded",
             [
                 "Who rated what is not hidden",
-                "marks 63 % of the rated cells with a precision of 95 %",
-                "yields 52 % of the ratings that one member alone gave, exactly",
-                "24 % of the users from eight items",
+                "marks 63% of the rated cells with a precision of 95 %",
+                "yields 52% of the ratings that one member alone gave, exactly",
+                "24% of the users from eight items",
                 "Membership is not hidden",
                 "AUC of 0.98 from 16 known ratings, and of 0.998 from all",
             ],
@@ -119,8 +119,8 @@ def test_what_a_fit_of_all_rows_tells_is_not_promised_away(card_of, homogenize, 
 @pytest.mark.parametrize("protect", ["none", "shuffle"])
 def test_that_fills_are_told_is_said(card_of, protect):
     card = plain(card_of(KCoRater(5, "random", protect=protect, seed=1)))
-    assert "from eight items without ratings: 81 % with item means" in card
-    assert "36 % with random values" in card
+    assert "from eight items without ratings: 81% with item means" in card
+    assert "36% with random values" in card
 
 
 @pytest.mark.parametrize("name", SEEN)
@@ -190,7 +190,7 @@ def test_a_card_of_version_1_0_still_verifies(invented, tmp_path, anonymizer):
     content["files"]["classes.csv"] = vars(FileEntry.of(tmp_path / "out" / "classes.csv"))
     manifest = Manifest.from_json(with_todays_names(content, 5))
     now, before = data_cards(manifest, manifest.ratings_file)
-    assert "34 % of the people alone" in before
+    assert "34% of the people alone" in before
     for card, holds in ((before, True), (now, True), (now.replace("no other", "an other"), False)):
         (tmp_path / "out" / "README.md").write_text(card)
         content["files"]["README.md"] = vars(FileEntry.of(tmp_path / "out" / "README.md"))

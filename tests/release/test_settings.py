@@ -37,7 +37,7 @@ def test_all_groupings_and_predictors_are_known():
     assert tuple(PREDICTORS) == PREDICTOR_NAMES
     known = [kind.__name__ for kind in (*GROUPINGS.values(), *LEVEL_GROUPINGS.values())]
     assert sorted(GROUPING_CLASSES) == sorted(known)
-    assert set(CO_RATED_GROUPINGS) == {"gecom", "supports", *GROUPINGS}
+    assert set(CO_RATED_GROUPINGS) == {"gecom", "pagecom", "supports", *GROUPINGS}
     assert {type(make(0)).__name__ for make in PREDICTORS.values()} <= set(PREDICTOR_CLASSES)
     for name in FILLS:
         make_fill(name, 0, None)

@@ -27,7 +27,7 @@ def test_a_footer_of_gigabytes_in_a_file_with_holes_is_not_read(tmp_path):
         made.write(length.to_bytes(4, "little") + b"PAR1")
     with memory_limited("1GB"), raises("machine.memory") as error:
         ParquetBytes(file, pa.schema([]))
-    assert "3.0 GB" in str(error.value)
+    assert "3 GB" in str(error.value)
 
 
 def test_a_page_is_one_frame(tmp_path):

@@ -335,9 +335,7 @@ def test_the_card_says_what_was_pooled(made):
     manifest = manifest_of(made / "noisy-users")
     manifest["settings"]["omitted_share"] = 0.03
     card = data_card(Manifest.from_json(manifest), "ratings.parquet")
-    assert (
-        "3.0 % of a user's ratings on average (a noisy figure) are for items with too few" in card
-    )
+    assert "with 97.0% of a user's ratings on\n  average (a noisy figure)" in card
 
 
 def test_a_model_with_a_gap_among_its_ids_is_refused(tmp_path):

@@ -22,7 +22,7 @@ def test_without_ratings_they_are_likes_by_hand():
     assert likes.values.tolist() == [1, 1, 1]
     assert likes.indptr.tolist() == [0, 2, 3]
     assert likes.days.tolist() == [3, 1, 2]
-    assert repr(likes) == "Ratings(2 users × 2 items, 3 likes, 75 % filled, with times)"
+    assert repr(likes) == "Ratings(2 users × 2 items, 3 likes, 75% filled, with times)"
     again = Ratings.from_frame(pa.table({**PAIRS, "day": likes.days * 86_400 + 86_400 * 9_999}))
     assert again.is_unary
     assert (again.days - 9_999 == likes.days).all()

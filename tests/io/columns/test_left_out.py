@@ -88,7 +88,7 @@ def test_the_note_says_what_was_left_out():
     (note,) = describe_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
     assert note == (
         "2 rows were dropped, because the rating is not on the scale 1:5:1 (drop_off_scale, "
-        "--drop-off-scale). Their values: '9', 'none'. These are 67% of all rows: check the "
+        "--drop-off-scale). Their values: '9', 'none'. These are 66.7% of all rows: check the "
         "scale."
     )
 

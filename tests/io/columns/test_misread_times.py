@@ -283,7 +283,7 @@ def test_a_day_with_far_more_times_than_others_is_noted(form, tmp_path):
 def test_a_day_that_is_busy_among_busy_days_is_not_noted():
     usual = np.repeat(np.arange(40), 4)
     assert describe_repeated(np.append(usual, np.full(41, 99))) == (
-        "41 of 201 times (20%) are on one day, 1970-04-10, and 4 on a usual day; if that is the "
+        "41 of 201 times (20.4%) are on one day, 1970-04-10, and 4 on a usual day; if that is the "
         "date of an import, and not of the ratings, the audit understates the risk"
     )
     assert not describe_repeated(np.append(usual, np.full(39, 99)))
