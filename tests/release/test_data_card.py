@@ -100,7 +100,7 @@ def test_what_is_seen_of_whom_is_found(card_of, name):
             "padded",
             [
                 "Who rated what is not hidden",
-                "marks 63% of the rated cells with a precision of 95 %",
+                "marks 63% of the rated cells with a precision of 95%",
                 "yields 52% of the ratings that one member alone gave, exactly",
                 "24% of the users from eight items",
                 "Membership is not hidden",
@@ -190,7 +190,7 @@ def test_a_card_of_version_1_0_still_verifies(invented, tmp_path, anonymizer):
     content["files"]["classes.csv"] = vars(FileEntry.of(tmp_path / "out" / "classes.csv"))
     manifest = Manifest.from_json(with_todays_names(content, 5))
     now, before = data_cards(manifest, manifest.ratings_file)
-    assert "34% of the people alone" in before
+    assert "34 % of the people alone" in before
     for card, holds in ((before, True), (now, True), (now.replace("no other", "an other"), False)):
         (tmp_path / "out" / "README.md").write_text(card)
         content["files"]["README.md"] = vars(FileEntry.of(tmp_path / "out" / "README.md"))
