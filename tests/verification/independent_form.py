@@ -230,7 +230,7 @@ def rising(value):
 
 
 SPARK = ("ALS", "KGatherInBins")
-PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN", SPARK[0])
+PREDICTORS = ("FunkSVD", "PlainFunkSVD", "ItemMean", "UserKNN", "TrustKNN", SPARK[0])
 GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
     *("UnionSplit", "LevelGather", "BisectingOneKGather"),
@@ -488,7 +488,7 @@ def problems_together(told, given, number):
     if ("crowd" in given or "fill" in given) and given.get("label_step", usual) != usual:
         yield "another grid than the usual one"
     own = [name.removesuffix(OWN) for name in given.values() if OWN in str(name)]
-    if number == 9 and not set(own) <= {"FunkSVD", "ItemMean", *GROUPINGS, *SPARK}:
+    if number == 9 and not set(own) <= {*PREDICTORS, *GROUPINGS, *SPARK}:
         yield "parameters of what has none"
     if number == 9:
         yield from problems_of_makers(told, given)

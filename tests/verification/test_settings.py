@@ -131,7 +131,6 @@ def test_no_setting_can_be_added_or_left_out(copy_of, kind):
     ("kind", "changes"),
     [
         ("levels", {"grouping": "KGather"}),
-        ("simple", {"predictor": "UserKNN, with parameters of its own"}),
         ("sparse", {"value_step": 0.2}),
         ("co-rated", {"fill": "random, with parameters of its own"}),
         ("co-rated-mean", {"value_step": 0.5}),

@@ -57,6 +57,7 @@ from recveil.methods.synthetic.user_model import sample_users
 from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import levels_by_rule
+from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import Manifest
 from recveil.release.method import Method, Variant, publishes_likes
 from recveil.release.records import Records
@@ -86,6 +87,8 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
     predictor, grouping = settings["predictor"], settings["grouping"]
     if predictor not in predictors or grouping not in groupings:
         return None
+    if predictor in ("UserKNN", "TrustKNN") and manifest.number < RENAMED_SINCE:
+        return None  # earlier formats do not state whether it had parameters of its own
     step = settings["value_step"]
     return PredictiveAnonymizer(
         claim.k,

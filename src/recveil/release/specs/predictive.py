@@ -16,7 +16,7 @@ from recveil.release.method import (
 )
 
 # The built-in names; any other predictor or grouping is a custom class.
-PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN")
+PREDICTORS = ("FunkSVD", "PlainFunkSVD", "ItemMean", "UserKNN", "TrustKNN")
 GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
     *("UnionSplit", "LevelGather", "BisectingOneKGather"),
@@ -25,10 +25,8 @@ GROUPINGS = (
 _UNIFORM_GROUPINGS, _LEVEL_GROUPINGS = GROUPINGS[:-2], GROUPINGS[-2:]
 # A release by Spark: factors by MLlib, and k-gather in bins of users.
 SPARK_PREDICTOR, SPARK_GROUPING = "ALS", "KGatherInBins"
-# Predictors that may have parameters of their own; the others are named by their class.
-_PARAMETERIZED = ("FunkSVD", "ItemMean", SPARK_PREDICTOR)
 # Names of the choices; the first is the default.
-PREDICTOR_NAMES = ("funk-svd", "item-mean")
+PREDICTOR_NAMES = ("funk-svd", "funk-svd-plain", "item-mean", "user-knn", "trust-knn")
 GROUPING_NAMES = (
     *("k-gather", "bisecting", "predictive", "bounded-t-means", "mdav", "k-member", "union-split"),
 )
@@ -100,7 +98,7 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
     if number < RENAMED_SINCE:
         return
     for name, classes in (
-        ("predictor", _PARAMETERIZED),
+        ("predictor", (*PREDICTORS, SPARK_PREDICTOR)),
         ("grouping", (*GROUPINGS, SPARK_GROUPING)),
     ):
         yield from problems_of_suffix(settings, name, classes)
@@ -215,7 +213,9 @@ PREDICTIVE = Method(
         ),
         Option(
             name="predictor",
-            help="The predictor of missing ratings: funk-svd (default), item-mean.",
+            help="The predictor of missing ratings: funk-svd (default; funk-svd-plain, without "
+            "biases, as in Chang et al., section 4.1), item-mean, user-knn or trust-knn (k-coRating, "
+            "eqs. 1 to 6; slow).",
             choices=PREDICTOR_NAMES,
         ),
         Option(
