@@ -23,7 +23,9 @@ def test_one_step_by_hand():
     factors = [np.array([[0.5]], f), np.array([[0.2]], f)]
     order, begins, ends, indices = np.array([[0], [0], [1], [0]])
     values = np.array([1], f)
-    _learn_together(order, begins, ends, indices, values, *biases, *factors, f(0.1), f(0.1), f(0.5), f(0))
+    _learn_together(
+        order, begins, ends, indices, values, *biases, *factors, f(0.1), f(0.1), f(0.5), f(0)
+    )
     assert np.allclose([*biases, *map(np.ravel, factors)], [[0.09], [0.09], [0.493], [0.235]])
 
 

@@ -394,7 +394,7 @@ def problems_of_kinds(told):
         yield "a whole number is none"
     if not all(type(number) is float and abs(number) <= 1e12 for number in broken):
         yield "a number is none"
-    if type(told["levels"]) is not bool or diversity["b"] > 3:
+    if type(told["levels"]) is not bool or (diversity["b"] > 3 and number < 9):
         yield "levels or diversity make no sense"
     if told["layout"] not in ("users", "groups" if has_people else "model"):
         yield "nobody knows this layout"

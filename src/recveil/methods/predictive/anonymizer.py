@@ -85,8 +85,8 @@ class PredictiveAnonymizer(BaseAnonymizer):
         `Ratings.users`, or a rule for `levels_by_rule`. A user of level 1 may have an own row, and
         is then published unchanged.
     b, l : int
-        Diversity: every set of b items (1 to 3) of a published row must occur in at least l
-        different rows. Missing items are added.
+        Diversity: every set of b items of a published row must occur in at least l different rows.
+        Missing items are added. For b > 3 this needs short rows, whose sets can be counted.
     values : {"rated", "predicted"}
         What padded rows average: "rated", each member's own ratings, and predictions elsewhere;
         "predicted", predictions alone, so that no rating is recognizable.

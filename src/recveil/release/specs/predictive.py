@@ -213,9 +213,8 @@ PREDICTIVE = Method(
         ),
         Option(
             name="predictor",
-            help="The predictor of missing ratings: funk-svd (default; funk-svd-plain, without "
-            "biases, as in Chang et al., section 4.1), item-mean, user-knn or trust-knn (k-coRating, "
-            "eqs. 1 to 6; slow).",
+            help="The predictor of missing ratings: funk-svd (default; funk-svd-plain: without "
+            "biases, as in Chang et al., section 4.1), item-mean, user-knn or trust-knn (slow).",
             choices=PREDICTOR_NAMES,
         ),
         Option(
@@ -246,7 +245,8 @@ PREDICTIVE = Method(
             metavar=None,
             panel=_PROMISE,
             default=1,
-            help="With --l: the number of items in a set, 1, 2 or 3.",
+            help="With --l: the number of items in a set (Chang et al., section 5.1). Beyond 3, "
+            "rows must be short: their sets are counted.",
         ),
         Option(
             name="l",
