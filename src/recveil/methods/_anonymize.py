@@ -43,6 +43,7 @@ class MethodOptions(TypedDict, total=False):
     predictor: str | None
     round_values: str | float | None
     values: Literal["rated", "predicted"] | None
+    padding: float | None
     privacy_levels: str | PathLike[str] | None
     b: int
     l: int  # noqa: E741

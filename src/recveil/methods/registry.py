@@ -99,6 +99,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         b=claim.b,
         l=claim.l,
         values=settings.get("values", "rated"),
+        padding=settings.get("padding"),
         seed=seed,
     )
 
@@ -220,7 +221,8 @@ def _reject_idle_b(options: Options) -> None:
 def _expect_predictive(
     ratings: Ratings, k: int, options: Options, layout: str, file_format: str
 ) -> Expected | None:
-    if options.get("homogenize", "padded") != "padded" or not 1 <= k <= ratings.n_users:
+    is_simple = options.get("homogenize", "padded") != "padded" or options.get("padding") == 0
+    if is_simple or not 1 <= k <= ratings.n_users:
         return None
     step = value_step(options.get("round_values", "usual"), ratings.scale)
     levels = options.get("privacy_levels")

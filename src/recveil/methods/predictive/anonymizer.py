@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -36,6 +37,7 @@ from recveil.methods.predictive.homogenize import (
     homogenize_padded,
     homogenize_simple,
 )
+from recveil.methods.predictive.padding_degree import choose_items, keep_items
 from recveil.methods.rare_items import labelled_as, merge_items
 from recveil.predict import Padded, Predictor, padded_by
 from recveil.publish.release import Release
@@ -90,6 +92,10 @@ class PredictiveAnonymizer(BaseAnonymizer):
     values : {"rated", "predicted"}
         What padded rows average: "rated", each member's own ratings, and predictions elsewhere;
         "predicted", predictions alone, so that no rating is recognizable.
+    padding : float, optional
+        Degree of padding, from 0, simple rows, to 1, padded rows (the default). Between them, rows
+        have the items that a member rated and those that a member most likely rated: see
+        `choose_items`. Their values are those of padded rows.
     seed : int, optional
         Fixes every random choice, except in predictors and groupings passed as objects, which have
         their own. Drawn from the system by default, and kept in the private folder.
@@ -129,6 +135,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         b: int = 1,
         l: int = 1,  # noqa: E741
         values: PaddedValues = "rated",
+        padding: float | None = None,
         seed: int | None = None,
     ) -> None:
         self.k = k
@@ -140,6 +147,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         self.b = b
         self.l = l
         self.values = values
+        self.padding = padding
         self.seed = seed
         self.check_options()
 
@@ -174,12 +182,18 @@ class PredictiveAnonymizer(BaseAnonymizer):
         known = self._known(ratings)
         padding = padded_by(learn(predictor, known, get_num_threads()), known, grouping_seed)
         options = {} if levels is None else {"levels": levels}
-        labels = grouping.fit(padding.coordinates(), **options).labels_
+        coordinates = padding.coordinates()
+        labels = grouping.fit(coordinates, **options).labels_
         n_groups = int(labels.max()) + 1
         rng = secret_rng(seed, ratings)
         groups = Groups.from_labels(labels, rng.permutation(n_groups))
         promised = _promises(groups, levels, int(self.k), type(grouping).__name__)
         added, cost = self._diversify(ratings, padding, groups)
+        chosen = (
+            choose_items(ratings, coordinates, groups, float(self.padding))
+            if self.padding is not None and 0 < self.padding < 1
+            else None
+        )
         release = assemble(
             ratings,
             rng,
@@ -192,7 +206,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
             ),
             settings={
                 "method": PREDICTIVE.title,
-                "homogenize": self.homogenize,
+                "homogenize": self._rows,
                 "predictor": component_name(predictor),
                 "grouping": component_name(grouping),
                 "value_step": step,
@@ -201,15 +215,18 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 {"values": "predicted", "values_below_k": "pooled"}
                 if self.values == "predicted"
                 else {}
-            ),
+            )
+            | ({} if chosen is None else {"padding": float(self.padding or 0)}),
             groups=groups,
-            blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised),
-            default_layout="groups" if self.homogenize == "padded" else "users",
+            blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised, chosen),
+            default_layout="groups" if self._rows == "padded" else "users",
             seed=seed,
             expect=lambda layout, file_format: expect(
                 ratings,
-                self.homogenize,
-                widths=_widths(ratings, groups, self.homogenize, added),
+                self._rows,
+                widths=_widths(ratings, groups, self._rows, added)
+                if chosen is None
+                else np.diff(chosen.indptr),
                 sizes=groups.sizes,
                 layout=layout,
                 file_format=file_format,
@@ -219,7 +236,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
             levels=levels,
         )
         lone = None
-        if self.homogenize == "simple":  # to count in padded rows would be to make them twice
+        if self._rows == "simple":  # to count in padded rows would be to make them twice
             lone = count_exact_ratings(ratings, groups, release.published.blocks(), step)
         return with_private(release, lone_ratings=lone, diversity_cost=cost)
 
@@ -239,6 +256,32 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 code="option.value",
             )
         self._check_values()
+        self._check_padding()
+
+    @property
+    def _rows(self) -> Homogenize:
+        return "simple" if self.padding == 0 else self.homogenize
+
+    def _check_padding(self) -> None:
+        if self.padding is None:
+            return
+        is_number = isinstance(self.padding, Real) and not isinstance(self.padding, bool)
+        if not is_number or not 0 <= self.padding <= 1:
+            raise RecveilError(
+                f"padding (--padding) is {quoted(self.padding, 20)}; expected a number from 0 to 1",
+                code="option.value",
+            )
+        for name, value, usual in (
+            ("homogenize", self.homogenize, "padded"),
+            ("values", self.values, "rated"),
+            ("l", self.l, 1),
+        ):
+            if value != usual:
+                raise RecveilError(
+                    f"padding (--padding) was given, but {name} (--{name}) is {value!r}; drop one "
+                    f"of them",
+                    code="option.conflict",
+                )
 
     def _check_values(self) -> None:
         if self.values not in get_args(PaddedValues):
@@ -305,13 +348,16 @@ class PredictiveAnonymizer(BaseAnonymizer):
         step: float | None,
         added: AddedEdges | None,
         promised: NDArray[np.int64] | None,
+        chosen: Any,
     ) -> Iterator[Records]:
-        if self.homogenize == "padded":
+        if self._rows == "padded":
             is_predicted = self.values == "predicted"
             predicted_as = labelled_as(ratings, int(self.k)) if is_predicted else None
             homogenized = homogenize_padded(ratings, padding, groups, predicted_as=predicted_as)
         else:
             homogenized = homogenize_simple(ratings, groups)
+        if chosen is not None:
+            homogenized = keep_items(homogenized, chosen)
         if added is not None:
             homogenized = add_edges(homogenized, added.edges)
         first = 0

@@ -81,6 +81,10 @@ def _is_padded(settings: Settings) -> bool:
     return settings.get("homogenize") == "padded"
 
 
+def _is_full(settings: Settings) -> bool:
+    return _is_padded(settings) and "padding" not in settings
+
+
 def _made_before(settings: Settings) -> tuple[str, ...]:
     is_old = "method" in settings and "values_below_k" not in settings
     return (MODEL_LONE_UNDONE,) if is_old and _is_predicted(settings) else ()
@@ -93,6 +97,11 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
         yield "settings: values are predicted, but rows are not padded, so that they are ratings"
     if _is_predicted(settings) and has_levels:
         yield "settings: values are predicted, which no release with privacy levels has"
+    if "padding" in settings:
+        if not _is_padded(settings) or "values" in settings or manifest["diversity"]["l"] != 1:
+            yield "settings: padding is only that of padded rows of ratings without diversity"
+        if settings["padding"] in (0, 1):
+            yield "settings: padding is 0 or 1, which is that of simple or of padded rows"
     if has_levels and settings.get("grouping") in _UNIFORM_GROUPINGS:
         yield f"settings: the grouping {settings['grouping']} has no privacy levels"
     if number < RENAMED_SINCE:
@@ -116,6 +125,7 @@ def _problems_of_spark(manifest: Mapping[str, Any]) -> Iterator[str]:
     by_others = {
         "another predictor or grouping": parts != (SPARK_PREDICTOR, SPARK_GROUPING),
         "predicted values": "values" in settings,
+        "a degree of padding": "padding" in settings,
         "hidden items": "items" in settings,
         "levels of counts": "counts" in settings,
         "labels": "labels" in manifest["scale"],
@@ -130,9 +140,29 @@ def _problems_of_spark(manifest: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _problems_of_rows(settings: Settings, _k: int, counts: Mapping[str, int]) -> Iterator[str]:
+def _fewest_rows(degree: float, n_rows: int) -> int:
+    """Return in how many rows an item is at least: s that rated it, and a share of the others."""
+    return min(rated + int(degree * (n_rows - rated)) for rated in range(1, n_rows + 1))
+
+
+def _problems_of_padding(degree: float, k: int, counts: Mapping[str, int]) -> Iterator[str]:
+    """Report fewer values than a degree of padding leads to."""
+    is_expanded = counts["records"] == counts["users"]
+    n_rows = _fewest_rows(degree, counts["classes" if is_expanded else "records"])
+    least = counts["items"] * n_rows * (k if is_expanded else 1)
+    if counts["values"] < least:
+        yield (
+            f"settings: padding is {degree:g}, so that {counts['records']:,} rows hold at least "
+            f"{least:,} values, but they hold {counts['values']:,}"
+        )
+
+
+def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> Iterator[str]:
     """Report rows that padding, or predictions by item means, do not lead to."""
     if not _is_padded(settings):
+        return
+    if "padding" in settings:
+        yield from _problems_of_padding(settings["padding"], k, counts)
         return
     yield from problems_of_full_rows("padded", counts)
     by_means = _is_predicted(settings) and settings.get("predictor") == "ItemMean"
@@ -191,6 +221,12 @@ PREDICTIVE = Method(
             when=lambda settings: "values_below_k" in settings and "values" in settings,
             first_format=5,
         ),
+        PublicSetting(
+            "padding",
+            any_share=True,
+            when=lambda settings: "padding" in settings,
+            first_format=RENAMED_SINCE,
+        ),
     ),
     claim_of=lambda _: "identical-rows",
     card=card_text("predictive"),
@@ -232,6 +268,14 @@ PREDICTIVE = Method(
             "are none; predicted, predictions alone, so that no rating is recognizable.",
         ),
         Option(
+            name="padding",
+            kind=float,
+            metavar="SHARE",
+            help="Degree of padding, from 0 (rows as with --homogenize simple) to 1 (padded): the "
+            "share of the rows without a rater of an item that get it nevertheless, those with "
+            "the most likely raters first (Chang et al., section 7, future work).",
+        ),
+        Option(
             name="privacy_levels",
             metavar="FILE|RULE",
             panel=_PROMISE,
@@ -261,6 +305,18 @@ PREDICTIVE = Method(
     variants=(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
         *(_variant("simple", name) for name in (None, *GROUPING_NAMES)),
+        *(
+            Variant(
+                name=f"padded-{degree:g}",
+                description=f"Padded rows with the items that a user of the group rated, and "
+                f"{degree:.0%} of the others: those that a user of the group most likely rated.",
+                options={"homogenize": "padded", "padding": degree},
+                claim="identical-rows",
+                kind="padded",
+                colour="#0072B2",
+            )
+            for degree in (0.25, 0.5, 0.75)
+        ),
         Variant(
             name="padded-predicted",
             description="Groups of at least k users get the mean of their predictions for all "
@@ -280,7 +336,7 @@ PREDICTIVE = Method(
     problems_of_rows=_problems_of_rows,
     value_grid=lambda settings, _: settings.get("value_step"),
     other_items_clause=lambda settings: (
-        ", with predictions for all other items" if _is_padded(settings) else ""
+        ", with predictions for all other items" if _is_full(settings) else ""
     ),
     undone_by=_undone_by,
     made_before=_made_before,
