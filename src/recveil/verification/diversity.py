@@ -303,14 +303,13 @@ def _reject_if_too_many(table: _Table, b: int, least: int) -> None:
     """Estimate the steps that sets of b items take, and raise if they exceed the limit."""
     rows, n_items, n = table.rows, table.items.size, int(table.weights.sum())
     squares = rows.lengths.astype(np.float64)[rows.row_of] ** 2
-    through_rows = np.bincount(rows.indices, squares, minlength=n_items) / 2
-    by_bits = np.arange(n_items)[::-1] ** 2 / 2 * np.ceil(table.supports / 64)
+    through_rows: NDArray[Any] = np.bincount(rows.indices, squares, minlength=n_items) / 2
+    by_bits: NDArray[Any] = np.arange(n_items)[::-1] ** 2 / 2 * np.ceil(table.supports / 64)
     if b > 3:
         # The number of more frequent items in the row of each entry.
         others = np.repeat(rows.indptr[1:], rows.lengths) - np.arange(rows.indices.size) - 1
         by_row = _binomial(others, b - 1) + _STEPS_PER_SELECTION * _binomial(others, b - 3)
-        through_rows = np.bincount(rows.indices, by_row, minlength=n_items)
-        by_bits = through_rows
+        by_bits = through_rows = np.bincount(rows.indices, by_row, minlength=n_items)
     # All other sets are compared with the count of the first.
     with_first = rows.only(rows.indices < b).lengths == b
     smallest = max(least, int(with_first @ table.weights))

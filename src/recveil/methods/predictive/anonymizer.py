@@ -9,6 +9,7 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
+from recveil.clustering.bounded_k_means import Assignment, Centers, Distance
 from recveil.clustering.level_gather import checked_levels
 from recveil.methods.base import (
     FINEST_STEP,
@@ -51,6 +52,16 @@ from recveil.release.records import Groups, Records
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.verification.diversity import check_parameters
+
+# Padded rows that are compared are kept: 4 GiB at most.
+_MOST_PADDED_CELLS = 1 << 30
+
+# Parameters of bounded t-means, with the usual value first.
+_STEPS = {
+    "distance": get_args(Distance),
+    "centers": get_args(Centers),
+    "assignment": get_args(Assignment),
+}
 
 Homogenize = Literal["padded", "simple"]
 PaddedValues = Literal["rated", "predicted"]
@@ -96,6 +107,13 @@ class PredictiveAnonymizer(BaseAnonymizer):
         Degree of padding, from 0, simple rows, to 1, padded rows (the default). Between them, rows
         have the items that a member rated and those that a member most likely rated: see
         `choose_items`. Their values are those of padded rows.
+    distance : {"euclidean", "weighted-squared"}
+        Distance that the groupings "predictive" and "bounded-t-means" use: between the users'
+        embeddings, or the similarity of Chang et al., section 4.2, between their padded rows.
+    centers : {"virtual", "users"}
+        Centres of their clusters: means, or real users (ibid., Figure 3).
+    assignment : {"rounds", "pairwise"}
+        How they assign users to centres: see `recveil.clustering.BoundedTMeans`.
     seed : int, optional
         Fixes every random choice, except in predictors and groupings passed as objects, which have
         their own. Drawn from the system by default, and kept in the private folder.
@@ -136,6 +154,9 @@ class PredictiveAnonymizer(BaseAnonymizer):
         l: int = 1,  # noqa: E741
         values: PaddedValues = "rated",
         padding: float | None = None,
+        distance: Distance = "euclidean",
+        centers: Centers = "virtual",
+        assignment: Assignment = "rounds",
         seed: int | None = None,
     ) -> None:
         self.k = k
@@ -148,6 +169,9 @@ class PredictiveAnonymizer(BaseAnonymizer):
         self.l = l
         self.values = values
         self.padding = padding
+        self.distance = distance
+        self.centers = centers
+        self.assignment = assignment
         self.seed = seed
         self.check_options()
 
@@ -177,13 +201,19 @@ class PredictiveAnonymizer(BaseAnonymizer):
         )
         predictor = make_predictor(self.predictor, predictor_seed)
         grouping = make_grouping(self.grouping, self.k, levels, grouping_seed)
+        self._set_steps(grouping)
         if levels is not None and self.grouping == "one-k-gather":
             _check_one_k(levels, ratings, int(self.k))
         known = self._known(ratings)
         padding = padded_by(learn(predictor, known, get_num_threads()), known, grouping_seed)
         options = {} if levels is None else {"levels": levels}
         coordinates = padding.coordinates()
-        labels = grouping.fit(coordinates, **options).labels_
+        rows = coordinates
+        if getattr(grouping, "distance", "euclidean") == "weighted-squared":
+            rows = self._padded_rows(ratings, padding)
+            if grouping.value_range is None:
+                grouping.set_params(value_range=ratings.scale.range)
+        labels = grouping.fit(rows, **options).labels_
         n_groups = int(labels.max()) + 1
         rng = secret_rng(seed, ratings)
         groups = Groups.from_labels(labels, rng.permutation(n_groups))
@@ -255,6 +285,13 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'",
                 code="option.value",
             )
+        for name, allowed in _STEPS.items():
+            if getattr(self, name) not in allowed:
+                raise RecveilError(
+                    f"{name} (--{name}) is {getattr(self, name)!r}; expected {allowed[0]!r} or "
+                    f"{allowed[1]!r}",
+                    code="option.value",
+                )
         self._check_values()
         self._check_padding()
 
@@ -304,6 +341,35 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 "privacy level 1 requests exact ones; drop privacy_levels (--privacy-levels)",
                 code="option.conflict",
             )
+
+    def _set_steps(self, grouping: Any) -> None:
+        """Give the grouping the parameters that are not the usual ones."""
+        for name, (usual, _) in _STEPS.items():
+            value = getattr(self, name)
+            if value == usual:
+                continue
+            if name not in grouping.get_params():
+                raise RecveilError(
+                    f"{name} (--{name}) is {value!r}, which the grouping "
+                    f"{type(grouping).__name__} does not have; choose grouping (--grouping) "
+                    f"predictive or bounded-t-means",
+                    code="option.conflict",
+                )
+            grouping.set_params(**{name: value})
+
+    def _padded_rows(self, ratings: Ratings, padding: Padded) -> NDArray[np.float32]:
+        """Return the users' padded rows, over the items that anyone rated."""
+        n_cells = ratings.n_users * ratings.n_items
+        if n_cells > _MOST_PADDED_CELLS:
+            raise RecveilError(
+                f"distance (--distance) is 'weighted-squared', which compares padded rows of "
+                f"{n_cells:,} cells, more than {_MOST_PADDED_CELLS:,}; choose 'euclidean'",
+                code="table.too-large",
+            )
+        rows = padding.rows(slice(None))
+        if self.values == "rated":
+            rows[ratings.user_positions(), ratings.indices] = ratings.values
+        return rows[:, ratings.support > 0]
 
     def _known(self, ratings: Ratings) -> Ratings:
         """Return the ratings from which predictions are learned."""

@@ -66,7 +66,8 @@ def choose_items(
         shape=(ratings.n_users, ratings.n_items),
     )
     raters = (member @ rated).tocsc()
-    similar = _similar_groups((member @ coordinates) / sizes[:, np.newaxis])
+    sums: NDArray[np.float64] = np.asarray(member @ coordinates)
+    similar = _similar_groups(sums / sizes[:, np.newaxis])
     n_similar, weight = similar @ sizes, sizes.mean()
     columns = []
     step = max(1, _CELLS // n_groups)

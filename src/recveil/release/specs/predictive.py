@@ -248,6 +248,25 @@ PREDICTIVE = Method(
             f"one-k-gather",
         ),
         Option(
+            name="distance",
+            choices=("euclidean", "weighted-squared"),
+            help="What the groupings predictive and bounded-t-means compare: euclidean (default), "
+            "embeddings; weighted-squared, padded rows by the similarity of Chang et al., section "
+            "4.2.",
+        ),
+        Option(
+            name="centers",
+            choices=("virtual", "users"),
+            help="Centres of the same groupings: virtual (default), means; users, the users "
+            "nearest to these (Chang et al., section 4.2, Figure 3).",
+        ),
+        Option(
+            name="assignment",
+            choices=("rounds", "pairwise"),
+            help="How the same groupings fill a center: rounds (default), all users ask at once; "
+            "pairwise, by ascending distance (bounded t-means of Chang et al., section 4.2).",
+        ),
+        Option(
             name="predictor",
             help="The predictor of missing ratings: funk-svd (default; funk-svd-plain: without "
             "biases, as in Chang et al., section 4.1), item-mean, user-knn or trust-knn (slow).",
