@@ -299,7 +299,7 @@ class AddedEdges(NamedTuple):
     harm: float
     # How many edges there were before pruning; the number of edges for b = 1
     bundled: int
-    # False if the table was too large to prune: then more was added than necessary
+    # False if the table was too large to prune, or b > 3: then more was added than necessary
     pruned: bool
 
 
@@ -566,7 +566,7 @@ class DiversityCost(NamedTuple):
     added: int
     # Mean distance of an added value from its item's mean, in rating points; nan without any
     harm: float
-    # False if the table was too large to remove unnecessary ones
+    # False if the table was too large to remove unnecessary ones, or b > 3
     pruned: bool
     # Root mean squared error of the items' mean values, each group counting once, against the
     # ratings
