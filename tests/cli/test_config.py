@@ -358,9 +358,10 @@ NAMED_ALONE = {
     "explain json "
     "preset known right wrong-kind rating-error date-error outside-top activity-error duplicates "
     "drop-off-scale query max-memory engine master",
-    "anonymize": "output k method homogenize grouping distance centers assignment predictor padding round values privacy-levels b l "
-    "fill trust round-fills protect cluster-size epsilon delta n-users item-catalog ratings "
-    "layout seed hide-items force allow-large allow-sparse-coverage earlier-release dry-run "
+    "anonymize": "output k method homogenize grouping distance centers assignment predictor "
+    "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "
+    "delta n-users item-catalog ratings layout seed hide-items force allow-large "
+    "allow-sparse-coverage earlier-release dry-run "
     "explain json duplicates drop-off-scale query max-memory engine master",
     "sample": "output n-users seed force json max-memory",
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "
