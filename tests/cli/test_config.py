@@ -359,9 +359,9 @@ NAMED_ALONE = {
     "preset known right wrong-kind rating-error date-error outside-top activity-error duplicates "
     "algorithm eccentricity rating-width day-width threshold tune first-date-error sensitive "
     "drop-off-scale query max-memory engine master",
-    "anonymize": "output k method homogenize grouping predictor round values privacy-levels b l "
-    "fill trust round-fills protect cluster-size epsilon delta n-users item-catalog ratings "
-    "workloads direct-weights trust-steps diversity closeness "
+    "anonymize": "output k method homogenize grouping distance centers assignment predictor "
+    "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "
+    "delta n-users item-catalog ratings workloads direct-weights trust-steps diversity closeness "
     "layout seed hide-items force allow-large allow-sparse-coverage earlier-release dry-run "
     "explain json duplicates drop-off-scale query max-memory engine master",
     "sample": "output n-users seed force json max-memory",

@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.clustering import BoundedTMeans
 from recveil.clustering.bounded_k_means import (
+    Steps,
     bounded_assignment,
     bounded_t_means,
     nearest_centre,
+    nearest_weighted_squared,
 )
+from recveil.evaluation import weighted_squared
+from recveil.ratings import RatingScale
 
 
 def column(*numbers):
@@ -39,6 +43,77 @@ def slow_assignment(X, centres, min_size):
                 label[row] = centre
                 free[centre] -= 1
     return [label.get(row, int(distance[row].argmin())) for row in range(len(X))]
+
+
+def slow_pairwise_assignment(X, centres, min_size):
+    """The placing of Thompson & Yao: all pairs in order of distance, for distinct centres."""
+    distance = squared_distances(X, centres)
+    free, label = [min_size] * len(centres), {}
+    pairs = np.ndindex(distance.shape)
+    for row, centre in sorted(pairs, key=lambda pair: (distance[pair], pair[0])):
+        if row not in label and free[centre]:
+            label[row] = centre
+            free[centre] -= 1
+    return [label.get(row, int(distance[row].argmin())) for row in range(len(X))]
+
+
+def test_pairwise_a_rejected_row_may_displace_one_that_is_farther():
+    # In rounds, 17 takes the place at 10 (7 away) while 0 and 4 compete for that at 0, so that 4 is
+    # left and goes to the nearest. By pairs, 4 (6 away) comes before 17, which is left.
+    X, centres = column(0, 4, 17), column(0, 10)
+    assert bounded_assignment(X, centres, 1).tolist() == [0, 0, 1]
+    assert bounded_assignment(X, centres, 1, pairwise=True).tolist() == [0, 1, 1]
+
+
+@given(data=st.data(), t=st.integers(1, 5), min_size=st.integers(1, 4))
+def test_pairwise_against_a_slow_oracle(data, t, min_size):
+    n = data.draw(st.integers(t * min_size, 25))
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    X, centres = (rng.normal(size=(rows, 2)).astype(np.float32) for rows in (n, t))
+    labels = bounded_assignment(X, centres, min_size, pairwise=True)
+    assert labels.tolist() == slow_pairwise_assignment(X, centres, min_size)
+
+
+def test_weighted_squared_is_the_measure_of_the_paper():
+    rng = np.random.default_rng(1)
+    X, centres = (rng.uniform(1, 5, (rows, 6)).astype(np.float32) for rows in (20, 4))
+    pairs = (X[:, np.newaxis], centres[np.newaxis], RatingScale(1, 5))
+    expected = weighted_squared(*np.broadcast_arrays(*pairs[:2]), pairs[2])
+    nearest, distance = nearest_weighted_squared(X, centres, 4)
+    assert np.array_equal(nearest, expected.argmin(axis=1))
+    assert np.allclose(distance, expected.min(axis=1))
+
+
+def test_weighted_squared_counts_small_differences_more():
+    # From (1, 1): (3, 1) differs by half of the range once, 1 - (0.25 + 1) / 2 = 0.375; (2, 2) by a
+    # quarter twice, 1 - 0.5625 = 0.4375. Euclidean distances are 2 and 1.41.
+    X, centres = np.array([[1, 1]], np.float32), np.array([[3, 1], [2, 2]], np.float32)
+    assert nearest_centre(X, centres)[0].tolist() == [1]
+    nearest, distance = nearest_weighted_squared(X, centres, 4)
+    assert (nearest.tolist(), distance.tolist()) == ([0], [0.375])
+
+
+def test_real_users_as_centres():
+    # The means of 0, 1, 5 and of 20, 21 are 2 and 20.5; 1 and, of equally near ones, 20 are next.
+    X = column(0, 1, 5, 20, 21)
+    steps = Steps(has_users_as_centres=True)
+    for seed in range(5):
+        centres = bounded_t_means(X, 2, 2, 10, np.random.default_rng(seed), steps).centres
+        assert sorted(centres.ravel().tolist()) == [1, 20]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"distance": "cosine"},
+        {"centers": "medians"},
+        {"assignment": "any"},
+        {"distance": "weighted-squared", "value_range": -1},
+    ],
+)
+def test_senseless_steps_are_refused(options):
+    with raises("argument.value", list(options)[-1]):
+        BoundedTMeans(2, **options).fit(np.eye(4))
 
 
 def test_rows_compete_for_the_places_of_a_centre():

@@ -1,5 +1,7 @@
 """What every grouping promises, on inputs whose answer is obvious."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_clustering
@@ -32,6 +34,15 @@ GROUPINGS = [
     KMember,
     UnionSplit,
     RGather,
+    *(
+        partial(kind, **options)
+        for kind in (BoundedTMeans, PredictiveGrouping)
+        for options in (
+            {"distance": "weighted-squared"},
+            {"centers": "users"},
+            {"assignment": "pairwise"},
+        )
+    ),
 ]
 
 
@@ -107,4 +118,4 @@ class TestEveryGrouping:
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_blobs_stay_whole_if_groups_may_be_as_large(grouping):
-    check_clustering(grouping.__name__, grouping(15))
+    check_clustering(type(grouping()).__name__, grouping(15))

@@ -75,6 +75,18 @@ class TestDiversify:
         assert few.edges.nnz < few.bundled == many.bundled == many.edges.nnz
         assert is_diverse(table | entries(many.edges), b, 2)
 
+    def test_sets_of_four_and_more_are_bundled_alone(self):
+        table = np.random.default_rng(0).random((12, 10)) < 0.5
+        added = diversify(cover(table), 4, 2, np.ones(table.shape))
+        assert not added.pruned
+        assert added.edges.nnz == added.bundled > 0
+        assert is_diverse(table | entries(added.edges), 4, 2)
+
+    def test_sets_of_four_of_long_rows_are_too_many(self):
+        table = np.random.default_rng(0).random((12, 3000)) < 0.5
+        with raises("table.too-large", "sets of 4"):
+            diversify(cover(table), 4, 2, np.ones(table.shape))
+
     def test_triples_are_pruned_up_to_a_limit_of_their_own(self, monkeypatch):
         table = np.random.default_rng(0).random((12, 10)) < 0.5
         monkeypatch.setattr(bundles, "MOST_STEPS_PRUNED", 10)
@@ -97,7 +109,7 @@ class TestDiversify:
         ("b", "least", "size", "code", "name"),
         [
             (1, 4, None, "table.too-few-users", "l = 4"),
-            (4, 2, None, "option.value", "b is 4"),
+            (0, 2, None, "option.value", "b is 0"),
             (2, 0, None, "option.value", "l is 0"),
             (2, 2, 1, "argument.value", "bundle_size is 1"),
             (2, 2, 4, "argument.value", "bundle_size is 4"),

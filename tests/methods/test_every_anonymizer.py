@@ -63,6 +63,7 @@ K_CORATERS["k-coRating close"] = lambda k, **more: KCoRater(k, closeness=0.3, **
 PREDICTIVE["simple close"] = lambda k, **more: PredictiveAnonymizer(
     k, "simple", closeness=0.3, **more
 )
+PREDICTIVE["padded 0.3"] = lambda k, **more: PredictiveAnonymizer(k, padding=0.3, **more)
 PREDICTIVE["padded model"] = lambda k, **more: PredictiveAnonymizer(k, values="predicted", **more)
 # Their labels are predictions, which are near to what all people gave, and not just that.
 OF_PREDICTIONS = {"sparse": SparseRows, "padded model": PREDICTIVE["padded model"]}

@@ -3,7 +3,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from error_assertions import raises
-from recveil.clustering import BisectingKGather
+from recveil.clustering import BisectingKGather, BoundedTMeans
 from recveil.methods import PredictiveAnonymizer
 from recveil.predict import FunkSVD, ItemMean, UserKNN
 from recveil.release.exact_ratings import count_exact_ratings
@@ -47,7 +47,13 @@ def test_parts_can_be_objects_and_stay_as_they_were(invented):
         ("funk-svd", "FunkSVD"),
         (FunkSVD(seed=7), "FunkSVD"),
         (FunkSVD(n_epochs=2), "FunkSVD, with parameters of its own"),
-        (UserKNN(), "UserKNN"),
+        ("funk-svd-plain", "PlainFunkSVD"),
+        (FunkSVD(2, biases=False), "FunkSVD, with parameters of its own"),
+        (type("PlainFunkSVD", (ItemMean,), {})(), "PlainFunkSVD, with parameters of its own"),
+        ("user-knn", "UserKNN"),
+        ("trust-knn", "TrustKNN"),
+        (UserKNN(threads=1), "UserKNN"),
+        (UserKNN(5), "UserKNN, with parameters of its own"),
         (type("FunkSVD", (ItemMean,), {})(), "FunkSVD, with parameters of its own"),
     ],
 )
@@ -167,3 +173,58 @@ def test_known_seed_and_other_data_give_another_order(invented, two_blocks):
         for data in (invented, two_blocks)
     ]
     assert order[0].tolist() != order[1].tolist()
+
+
+@pytest.mark.parametrize("grouping", ["predictive", "bounded-t-means"])
+@pytest.mark.parametrize(
+    "options",
+    [{"distance": "weighted-squared"}, {"centers": "users"}, {"assignment": "pairwise"}],
+)
+def test_steps_of_bounded_t_means_are_options(invented, grouping, options):
+    release = PredictiveAnonymizer(4, grouping=grouping, seed=1, **options).anonymize(invented)
+    settings = release.private.settings["grouping"]
+    assert settings.items() >= options.items()
+    assert release.published.settings["grouping"].endswith(", with parameters of its own")
+    usual = PredictiveAnonymizer(4, grouping=grouping, seed=1).anonymize(invented)
+    assert usual.private.groups.sizes.min() >= 4
+    members, others = usual.private.groups.members, release.private.groups.members
+    assert not np.array_equal(members, others)
+
+
+def test_weighted_squared_compares_padded_rows(invented):
+    made = []
+
+    class Recorded(BoundedTMeans):
+        def _fit_rows(self, rows, group):
+            made.append((rows, self.value_range))
+            return super()._fit_rows(rows, group)
+
+    grouping = Recorded(4, random_state=1, distance="weighted-squared")
+    PredictiveAnonymizer(4, grouping=grouping, seed=1).anonymize(invented)
+    ((rows, value_range),) = made
+    assert value_range == 4
+    column = np.cumsum(invented.support > 0) - 1
+    cells = rows[invented.user_positions(), column[invented.indices]]
+    assert np.array_equal(cells, invented.values)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "name"),
+    [
+        ({"distance": "cosine"}, "option.value", "distance"),
+        ({"distance": "weighted-squared"}, "option.conflict", "distance"),
+        ({"grouping": "mdav", "centers": "users"}, "option.conflict", "centers"),
+        ({"grouping": "mdav", "assignment": "pairwise"}, "option.conflict", "assignment"),
+    ],
+)
+def test_steps_that_a_grouping_lacks_are_refused(invented, options, code, name):
+    with raises(code, name):
+        PredictiveAnonymizer(4, seed=1, **options).anonymize(invented)
+
+
+def test_padded_rows_that_are_too_large_to_compare_are_refused(invented, monkeypatch):
+    monkeypatch.setattr("recveil.methods.predictive.anonymizer._MOST_PADDED_CELLS", 9)
+    with raises("table.too-large", "weighted-squared"):
+        PredictiveAnonymizer(
+            4, grouping="predictive", distance="weighted-squared", seed=1
+        ).anonymize(invented)

@@ -11,6 +11,8 @@ from recveil.ratings import Ratings, RatingScale
 PADDERS = {
     "funk-svd": lambda: FunkSVD(seed=1),
     "funk-svd sequential": lambda: FunkSVD(rank=10, sequential=True, seed=1),
+    "funk-svd plain": lambda: FunkSVD(biases=False, seed=1),
+    "funk-svd plain sequential": lambda: FunkSVD(rank=10, sequential=True, biases=False, seed=1),
     "item-mean": ItemMean,
 }
 

@@ -23,7 +23,9 @@ def test_one_step_by_hand():
     factors = [np.array([[0.5]], f), np.array([[0.2]], f)]
     order, begins, ends, indices = np.array([[0], [0], [1], [0]])
     values = np.array([1], f)
-    _learn_together(order, begins, ends, indices, values, *biases, *factors, f(0.1), f(0.5), f(0))
+    _learn_together(
+        order, begins, ends, indices, values, *biases, *factors, f(0.1), f(0.1), f(0.5), f(0)
+    )
     assert np.allclose([*biases, *map(np.ravel, factors)], [[0.09], [0.09], [0.493], [0.235]])
 
 
@@ -48,6 +50,29 @@ def test_against_truncated_svd_on_a_full_matrix():
     left, strengths, right = np.linalg.svd(matrix)
     best = left[:, :2] * strengths[:2] @ right[:2] - matrix
     assert np.mean(error**2) <= np.mean(best**2) * 1.02
+
+
+def test_without_biases_it_predicts_products_of_factors_alone():
+    # Chang et al., section 4.1: r = u · o. The best rank-2 matrix is that of the SVD of raw values.
+    rng = np.random.default_rng(4)
+    matrix = 3 + rng.normal(size=(30, 2)) @ rng.normal(size=(2, 20)) / 2
+    users, items = np.divmod(np.arange(600), 20)
+    ratings = Ratings.from_columns(users, items, matrix.ravel(), scale=RatingScale(-9, 9))
+    predictor = FunkSVD(2, 2_000, 0.05, 0.999, regularization=0, biases=False).fit(ratings)
+    padding = predictor.padding()
+    assert not padding.item_offset.any()
+    assert not padding.user_factors[:, -1].any()  # the user bias
+    left, strengths, right = np.linalg.svd(matrix)
+    best = left[:, :2] * strengths[:2] @ right[:2] - matrix
+    assert np.mean((padding.rows(slice(None)) - matrix) ** 2) <= np.mean(best**2) * 1.02
+
+
+def test_without_biases_users_and_items_without_ratings_get_the_mean_factors():
+    scale = RatingScale(1, 5, 1)
+    ratings = Ratings([1, 2, 3], [1, 2, 3], [0, 2, 4, 4], [0, 1, 0, 1], [2, 4, 3, 5], None, scale)
+    padding = FunkSVD(rank=2, biases=False).fit(ratings).padding()
+    assert np.allclose(padding.user_factors[2], padding.user_factors[:2].mean(axis=0))
+    assert np.allclose(padding.item_factors[2], padding.item_factors[:2].mean(axis=0))
 
 
 def rmse(predictor, ratings):

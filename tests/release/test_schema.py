@@ -22,6 +22,7 @@ EPSILON = {"epsilon": 20.0, "item_catalog": "as-rated"}
 RELEASES = {
     "padded": ("ratings", {"k": 3, "method": "predictive"}),
     "predictions alone": ("ratings", {"k": 3, "method": "predictive", "values": "predicted"}),
+    "partly padded": ("ratings", {"k": 3, "method": "predictive", "padding": 0.5}),
     "csv of everybody": (
         "ratings",
         {"k": 3, "method": "predictive", "layout": "users", "file_format": "csv"},
@@ -134,7 +135,7 @@ def test_nothing_can_be_added_anywhere(told, name):
 @pytest.mark.parametrize("name", RELEASES)
 def test_nothing_can_be_left_out(told, name):
     optional = {"formulas", "items_below_k", "values_below_k", "values", "items", "trust"}
-    optional |= {"workloads", "direct_weights", "trust_steps", "closeness"}
+    optional |= {"workloads", "direct_weights", "trust_steps", "closeness", "padding"}
     for path in objects(told[name]):
         for key in set(at(told[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
             changed = copy.deepcopy(told[name])

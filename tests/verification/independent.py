@@ -238,6 +238,7 @@ def problems_of_rows(records, found, told):
     """Rows of two methods hold all items; those of one have few values of each item."""
     settings = told["settings"]
     is_full = settings["method"] == "words by shares" or settings.get("homogenize") == "padded"
+    is_full &= "padding" not in settings
     if is_full and any(len(items) < found["items"] for _, items, *_ in records):
         yield "a row lacks an item"
     if settings.get("homogenize") == "simple" and told["diversity"]["l"] == 1:

@@ -230,7 +230,7 @@ def rising(value):
 
 
 SPARK = ("ALS", "KGatherInBins")
-PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN", SPARK[0])
+PREDICTORS = ("FunkSVD", "PlainFunkSVD", "ItemMean", "UserKNN", "TrustKNN", SPARK[0])
 GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
     *("UnionSplit", "MHM", "RGather", "LevelGather", "BisectingOneKGather"),
@@ -292,6 +292,7 @@ def settings_of(told, number):
         if number >= 5 and "labels" in given and "rare_labels" in given:
             rest |= {"rare_labels": one_of("pooled")}
         rest |= limits(given, number)
+        rest |= {"padding": share} if number == 9 and "padding" in given else {}
     elif method == "k-coRating":
         rest = {
             "fill": class_of(*FILLS),
@@ -415,7 +416,7 @@ def problems_of_kinds(told):
         yield "a whole number is none"
     if not all(type(number) is float and abs(number) <= 1e12 for number in broken):
         yield "a number is none"
-    if type(told["levels"]) is not bool or diversity["b"] > 3:
+    if type(told["levels"]) is not bool or (diversity["b"] > 3 and told["format"] != FORMATS[8]):
         yield "levels or diversity make no sense"
     if told["layout"] not in ("users", "groups" if has_people else "model"):
         yield "nobody knows this layout"
@@ -511,7 +512,7 @@ def problems_together(told, given, number):
     if ("crowd" in given or "fill" in given) and given.get("label_step", usual) != usual:
         yield "another grid than the usual one"
     own = [name.removesuffix(OWN) for name in given.values() if OWN in str(name)]
-    if number == 9 and not set(own) <= {"FunkSVD", "ItemMean", *GROUPINGS, *SPARK}:
+    if number == 9 and not set(own) <= {*PREDICTORS, *GROUPINGS, *SPARK}:
         yield "parameters of what has none"
     if number == 9:
         yield from problems_of_makers(told, given)
@@ -534,9 +535,13 @@ def problems_of_makers(told, given):
     """Two groupings are for levels alone, and Spark makes plain releases."""
     if given.get("grouping") in GROUPINGS[-2:] and not told["levels"]:
         yield "a grouping for levels, and no levels"
+    if "padding" in given:
+        is_part = 0 < given["padding"] < 1 and told["diversity"]["l"] == 1
+        if not is_part or given["homogenize"] != "padded" or "labels" in given:
+            yield "padding of rows that are not partly padded"
     parts = given.get("predictor"), given.get("grouping")
     is_plain = not told["levels"] and told["diversity"] == {"b": 1, "l": 1}
-    more = {"labels", "items"} & set(given) or "words" in told["scale"] or not is_plain
+    more = {"labels", "items", "padding"} & set(given) or "words" in told["scale"] or not is_plain
     if set(parts) & set(SPARK) and (parts != SPARK or more):
         yield "Spark makes no such release"
 

@@ -25,6 +25,7 @@ MORE = make_ratings(200, 30, 2500, seed=1)
 KINDS = {
     "padded": (RATINGS, {"k": 5, "method": "predictive"}),
     "predicted": (RATINGS, {"k": 5, "method": "predictive", "values": "predicted"}),
+    "partly-padded": (RATINGS, {"k": 5, "method": "predictive", "padding": 0.4}),
     "simple": (RATINGS, {"k": 5, "method": "predictive", "homogenize": "simple"}),
     "levels": (RATINGS, {"k": 5, "method": "predictive", "privacy_levels": "activity<7:3,else:5"}),
     "hidden": (
@@ -139,12 +140,15 @@ def test_no_setting_can_be_added_or_left_out(copy_of, kind):
     ("kind", "changes"),
     [
         ("levels", {"grouping": "KGather"}),
-        ("simple", {"predictor": "UserKNN, with parameters of its own"}),
         ("sparse", {"value_step": 0.2}),
         ("co-rated", {"fill": "random, with parameters of its own"}),
         ("co-rated-mean", {"value_step": 0.5}),
         ("co-rated-likes", {"grouping": "mdav"}),
         ("padded", {"predictor": "ALS"}),
+        ("padded", {"padding": 1.0}),
+        ("padded", {"padding": 0.0}),
+        ("simple", {"padding": 0.4}),
+        ("predicted", {"padding": 0.4}),
         ("padded", {"grouping": "KGatherInBins"}),
         ("padded", {"grouping": "LevelGather"}),
         ("padded", {"grouping": "BisectingOneKGather"}),

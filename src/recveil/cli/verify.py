@@ -29,7 +29,7 @@ def verify(
     ] = None,
     b: Annotated[
         int | None,
-        typer.Option("--b", help="With --l: number of items in a set, 1, 2 or 3. Default: 1."),
+        typer.Option("--b", help="With --l: number of items in a set. Default: 1."),
     ] = None,
     l: Annotated[  # noqa: E741
         int | None,

@@ -41,8 +41,12 @@ class MethodOptions(TypedDict, total=False):
     homogenize: Literal["padded", "simple", "commonest", "shares"] | None
     grouping: str | None
     predictor: str | None
+    distance: Literal["euclidean", "weighted-squared"] | None
+    centers: Literal["virtual", "users"] | None
+    assignment: Literal["rounds", "pairwise"] | None
     round_values: str | float | None
     values: Literal["rated", "predicted"] | None
+    padding: float | None
     privacy_levels: str | PathLike[str] | None
     b: int
     l: int  # noqa: E741

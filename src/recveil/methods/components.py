@@ -23,16 +23,24 @@ from recveil.clustering import (
 )
 from recveil.clustering.base import Grouping
 from recveil.clustering.level_gather import LevelGrouping
-from recveil.predict import FunkSVD, ItemMean, Padder, Predictor
+from recveil.predict import FunkSVD, ItemMean, Padder, Predictor, TrustKNN, UserKNN
 from recveil.release.method import CUSTOM_SUFFIX
 from recveil.release.specs.predictive import SPARK_GROUPING, SPARK_PREDICTOR
 from recveil.runtime.errors import RecveilError
 
 # How to make each from a seed, which a mean does not need.
-PREDICTORS: dict[str, Callable[[int], Padder]] = {
+PADDERS: dict[str, Callable[[int], Padder]] = {
     "funk-svd": lambda seed: FunkSVD(seed=seed),
+    "funk-svd-plain": lambda seed: FunkSVD(biases=False, seed=seed),
     "item-mean": lambda _: ItemMean(),
 }
+PREDICTORS: dict[str, Callable[[int], Predictor]] = {
+    **PADDERS,
+    "user-knn": lambda _: UserKNN(),
+    "trust-knn": lambda _: TrustKNN(),
+}
+# The public name of FunkSVD without biases, which is no class of its own.
+PLAIN_FUNK_SVD = "PlainFunkSVD"
 # The first is the default.
 GROUPINGS: dict[str, type[Grouping]] = {
     "k-gather": KGather,
@@ -136,21 +144,28 @@ def component_name(part: Any) -> str:
     A component with other parameters gets another name, so that shadow releases are not made with
     the usual one.
     """
-    usual: list[type[Any]] = [FunkSVD, ItemMean, *GROUPINGS.values(), *LEVEL_GROUPINGS.values()]
+    predictors = (FunkSVD, ItemMean, UserKNN, TrustKNN)
+    usual: list[type[Any]] = [*predictors, *GROUPINGS.values(), *LEVEL_GROUPINGS.values()]
     ours = {made.__name__: made for made in usual}
     name = type(part).__name__
-    if name in (SPARK_PREDICTOR, SPARK_GROUPING):
+    if name in (SPARK_PREDICTOR, SPARK_GROUPING, PLAIN_FUNK_SVD):
         return name + CUSTOM_SUFFIX
     if name not in ours:
         return name
-    is_custom = type(part) is not ours[name] or _chosen(part) != _chosen(ours[name]())
+    if type(part) is FunkSVD and _chosen(part) == _chosen(FunkSVD(biases=False)):
+        return PLAIN_FUNK_SVD
+    is_custom = (
+        type(part) is not ours[name]
+        or _chosen(part) != _chosen(ours[name]())
+        or getattr(part, "links", None) is not None
+    )
     return name + CUSTOM_SUFFIX if is_custom else name
 
 
 def _chosen(part: Any) -> dict[str, object]:
-    """Return the parameters other than seeds and group sizes."""
+    """Return the parameters other than seeds, group sizes and threads."""
     return {
         name: value
         for name, value in parameters_of(part).items()
-        if name not in ("seed", "random_state", "min_size")
+        if name not in ("seed", "random_state", "min_size", "threads")
     }

@@ -58,6 +58,7 @@ from recveil.methods.synthetic.user_model import sample_users
 from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import levels_by_rule
+from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import Manifest
 from recveil.release.method import Method, Variant, publishes_likes
 from recveil.release.records import Records
@@ -87,6 +88,8 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
     predictor, grouping = settings["predictor"], settings["grouping"]
     if predictor not in predictors or grouping not in groupings:
         return None
+    if predictor in ("UserKNN", "TrustKNN") and manifest.number < RENAMED_SINCE:
+        return None  # earlier formats do not state whether it had parameters of its own
     step = settings["value_step"]
     return PredictiveAnonymizer(
         claim.k,
@@ -99,6 +102,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         values=settings.get("values", "rated"),
         diversity=settings.get("diversity"),
         closeness=settings.get("closeness"),
+        padding=settings.get("padding"),
         seed=seed,
     )
 
@@ -230,7 +234,8 @@ def _reject_idle_b(options: Options) -> None:
 def _expect_predictive(
     ratings: Ratings, k: int, options: Options, layout: str, file_format: str
 ) -> Expected | None:
-    if options.get("homogenize", "padded") != "padded" or not 1 <= k <= ratings.n_users:
+    is_simple = options.get("homogenize", "padded") != "padded" or options.get("padding") == 0
+    if is_simple or not 1 <= k <= ratings.n_users:
         return None
     step = value_step(options.get("round_values", "usual"), ratings.scale)
     levels = options.get("privacy_levels")

@@ -72,7 +72,7 @@ def foresee_predictive(
     step = value_step(options.get("round_values", "usual"), ratings.scale)
     groups = _most_groups(ratings, least, levels)
     basis: list[Basis] = ["groups-of-k" if levels is None else "groups-of-levels"]
-    if options.get("homogenize", "padded") == "padded":
+    if options.get("homogenize", "padded") == "padded" and options.get("padding") != 0:
         expected = expect_padded(ratings, least, levels, layout, file_format, step)
         basis.append("padded-rows")
     else:

@@ -1,4 +1,4 @@
-"""Matrix factorization by stochastic gradient descent, with user and item biases."""
+"""Matrix factorization by stochastic gradient descent, with or without biases."""
 
 from concurrent.futures import Executor
 from typing import Any, NamedTuple, Self
@@ -23,6 +23,8 @@ _PARTS = 4
 class FunkSVD(LatentPredictor):
     """Predict ``mean + user bias + item bias + user factors · item factors``.
 
+    Without biases, predict ``user factors · item factors`` alone.
+
     Learning happens on ratings shifted and scaled to the width of a 1-to-5 scale, so that the
     same settings serve every scale.
 
@@ -40,6 +42,10 @@ class FunkSVD(LatentPredictor):
         Pull of factors and biases towards zero.
     sequential : bool
         Train one factor at a time, as Funk and the papers did, instead of all together.
+    biases : bool
+        Whether to learn the mean and the biases. Without them, the prediction is that of Chang et
+        al., section 4.1, ``r = u · o``; the factors start so that it is the mean rating, and users
+        and items without ratings get the mean factors of the others.
     seed : int
         Fixes the starting factors and the order of the users; the result does not depend on the
         number of threads.
@@ -71,6 +77,7 @@ class FunkSVD(LatentPredictor):
         bias_regularization: float = 0.02,
         *,
         sequential: bool = False,
+        biases: bool = True,
         seed: int = 0,
     ) -> None:
         self.rank = rank
@@ -80,6 +87,7 @@ class FunkSVD(LatentPredictor):
         self.regularization = regularization
         self.bias_regularization = bias_regularization
         self.sequential = sequential
+        self.biases = biases
         self.seed = seed
 
     def fit(self, ratings: Ratings) -> Self:
@@ -108,11 +116,16 @@ class FunkSVD(LatentPredictor):
             user_factors=users,
             item_factors=items,
         )
-        # Factors of users without ratings would stay random; zero predicts the biases alone.
-        model.user_factors[ratings.activity == 0] = 0
-        model.item_factors[ratings.support == 0] = 0
         mean = float(ratings.values.mean(dtype=np.float64))
         unit = ratings.scale.range / 4 or 1.0
+        if not self.biases:
+            start = np.float32(np.sqrt(abs(mean) / unit / max(1, self.rank)))
+            users += start
+            items += start if mean > 0 else -start
+            mean = 0.0
+        idle_users, idle_items = ratings.activity == 0, ratings.support == 0
+        # Factors of users without ratings would stay random; zero predicts the biases alone.
+        users[idle_users], items[idle_items] = 0, 0
         values = (ratings.values - np.float32(mean)) / np.float32(unit)
         table = _Table(ratings.indptr, ratings.indices, values)
         if self.sequential:
@@ -124,6 +137,9 @@ class FunkSVD(LatentPredictor):
                 f"FunkSVD: learning diverged at learning_rate={self.learning_rate:g}; lower it",
                 code="argument.value",
             )
+        if not self.biases:
+            for factors, idle in ((users, idle_users), (items, idle_items)):
+                factors[idle] = factors[~idle].mean(axis=0)
         # The user bias is one more factor, with weight 1 for every item.
         ones = np.ones((ratings.n_items, 1), np.float32)
         self.padding_ = Padding(
@@ -148,7 +164,8 @@ class FunkSVD(LatentPredictor):
         indptr, indices, values = table
         user_bias, item_bias, user_factors, item_factors = model
         biases = _Model(user_bias, item_bias, user_factors[:, :0], item_factors[:, :0])
-        self._fit_together(table, biases, rng, "Learning biases")
+        if self.biases:
+            self._fit_together(table, biases, rng, "Learning biases")
         users = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
         left = values - user_bias[users] - item_bias[indices]
         for factor in track(range(self.rank), "Learning factors one by one", share=0.4):
@@ -156,14 +173,17 @@ class FunkSVD(LatentPredictor):
             of_items = np.ascontiguousarray(item_factors[:, factor])
             for epoch in range(self.n_epochs):
                 order = rng.permutation(indptr.size - 1)
-                rate, pull, _ = self._steps(epoch)
+                steps = self._steps(epoch)
+                rate, pull = steps.rate, steps.pull
                 _learn_one(order, indptr, indices, left, of_users, of_items, rate, pull)
             left -= of_users[users] * of_items[indices]
             user_factors[:, factor], item_factors[:, factor] = of_users, of_items
 
     def _steps(self, epoch: int) -> "_Steps":
+        rate = np.float32(self.learning_rate * self.decay**epoch)
         return _Steps(
-            np.float32(self.learning_rate * self.decay**epoch),
+            rate,
+            rate if self.biases else np.float32(0),
             np.float32(self.regularization),
             np.float32(self.bias_regularization),
         )
@@ -193,6 +213,7 @@ class _Steps(NamedTuple):
     """Step sizes of a pass; float32, so that the kernels compute in it."""
 
     rate: np.float32
+    bias_rate: np.float32
     pull: np.float32
     bias_pull: np.float32
 
@@ -259,6 +280,7 @@ def _learn_together(
     user_factors: NDArray[Any],
     item_factors: NDArray[Any],
     rate: np.float32,
+    bias_rate: np.float32,
     pull: np.float32,
     bias_pull: np.float32,
 ) -> None:
@@ -271,8 +293,8 @@ def _learn_together(
             for f in range(rank):
                 predicted += user_factors[user, f] * item_factors[item, f]
             error = values[at] - predicted
-            user_bias[user] += rate * (error - bias_pull * user_bias[user])
-            item_bias[item] += rate * (error - bias_pull * item_bias[item])
+            user_bias[user] += bias_rate * (error - bias_pull * user_bias[user])
+            item_bias[item] += bias_rate * (error - bias_pull * item_bias[item])
             for f in range(rank):
                 of_user, of_item = user_factors[user, f], item_factors[item, f]
                 user_factors[user, f] += rate * (error * of_item - pull * of_user)

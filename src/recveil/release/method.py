@@ -142,7 +142,8 @@ SET_OPTIONS = (
         metavar=None,
         panel="Promise",
         default=1,
-        help="With --l: the number of items in a set, 1, 2 or 3.",
+        help="With --l: the number of items in a set (Chang et al., section 5.1). Beyond 3, "
+        "rows must be short: their sets are counted.",
     ),
     Option(
         name="l",

@@ -83,8 +83,11 @@ class ItemRows(NamedTuple):
         return self.of_cells(self.indices[order], self.row_of[order], self.n_items, n_rows)
 
 
-# Triples are counted one by one. This many additions, or words of 64 groups, take a few minutes.
+# Sets of three and more are counted one by one. This many additions, or words of 64 groups, take
+# a few minutes.
 MOST_STEPS = 10**11
+# What it costs, in such steps, to select the rows that hold some items of a larger set.
+_STEPS_PER_SELECTION = 10**5
 
 _SETS, _BELOW, _SMALLEST, _FIRST, _SECOND = range(5)
 
@@ -119,8 +122,8 @@ def check_diversity(
     ----------
     support : ItemRows, or sparse or dense matrix, shape (n_rows, n_items)
         Row g has an entry for each item of group g. A stored zero is an entry.
-    b : {1, 2, 3}
-        Items per set.
+    b : int
+        Items per set, at least 1. Beyond 3, long rows have too many sets to count.
     l : int
         Groups in which each set must occur, at least 1.
     n_groups : array-like of int, shape (n_rows,), optional
@@ -132,6 +135,11 @@ def check_diversity(
     -------
     Diversity
         All numbers are exact.
+
+    Raises
+    ------
+    RecveilError
+        If a parameter is invalid, or there are too many sets to count.
 
     Notes
     -----
@@ -145,14 +153,19 @@ def check_diversity(
     Items are processed from the rarest to the most frequent. The pairs of an item are counted from
     the rows that hold it or from columns of bits, whichever takes fewer steps. Since
     ``|A ∩ B| >= |A| + |B| - n``, pairs that cannot be rarer than the rarest pair so far are
-    skipped, which makes full rows cheap. Triples are the pairs in the rows of each item. Memory: a
-    copy of the matrix, and one bit per group and item.
+    skipped, which makes full rows cheap. Larger sets are the sets of b - 1 in the rows of each
+    item. Memory: a copy of the matrix, and one bit per group and item.
     """
     check_parameters(b, l)
     table = _Table.of(*_checked(support, n_groups))
     # If l exceeds the number of groups, every set is below it and needs no comparison.
     unreachable = l > table.weights.sum()
-    state, example = _count_sets(table, b, 1 if unreachable else l)
+    least = 1 if unreachable else l
+    if b > 2:
+        _reject_if_too_many(table, b, least)
+    # Nothing is counted yet; every number of groups is below this initial minimum.
+    state = np.array([0, 0, np.iinfo(np.int64).max // 4, 0, 0])
+    example = _count_sets(table, b, least, state)
     sets, below, smallest = state[[_SETS, _BELOW, _SMALLEST]].tolist()
     if unreachable:
         below = sets
@@ -176,9 +189,11 @@ def describe_rare_sets(diversity: Diversity) -> str:
 
 
 def check_parameters(b: int, l: int) -> None:  # noqa: E741
-    """Raise a RecveilError unless b is 1, 2 or 3 and l is an integer of at least 1."""
-    if isinstance(b, bool) or b not in (1, 2, 3):
-        raise RecveilError(f"b is {b!r}; expected 1, 2 or 3 items", code="option.value")
+    """Raise a RecveilError unless b and l are integers of at least 1."""
+    if not isinstance(b, int | np.integer) or isinstance(b, bool) or b < 1:
+        raise RecveilError(
+            f"b is {b!r}; expected a whole number of items, at least 1", code="option.value"
+        )
     if not isinstance(l, int | np.integer) or isinstance(l, bool) or l < 1:
         raise RecveilError(
             f"l is {l!r}; expected a whole number of groups, at least 1", code="option.value"
@@ -224,24 +239,25 @@ def _checked(support: Any, n_groups: ArrayLike | None) -> tuple[ItemRows, NDArra
     return rows, weights.astype(np.int64)
 
 
-def _count_sets(table: _Table, b: int, least: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    # Nothing is counted yet; every number of groups is below this initial minimum.
-    state = np.array([0, 0, np.iinfo(np.int64).max // 4, 0, 0])
+def _count_sets(table: _Table, b: int, least: int, state: NDArray[np.int64]) -> tuple[Any, ...]:
+    """Add the counts of all sets of b items to the state; return the rarest set if it is new."""
     if not table.items.size:
-        return state, ()
+        return ()
     if b == 1:
         state[_SETS] = table.items.size
         state[_BELOW] = np.count_nonzero(table.supports < least)
         state[_SMALLEST] = table.supports[0]
-        return state, (table.items[0],)
+        return (table.items[0],)
     if b == 2:
+        smallest = state[_SMALLEST]
         _count_pairs(table, least, state)
-        return state, tuple(table.items[state[[_FIRST, _SECOND]]])
-    return state, _count_triples(table, least, state)
+        is_rarer = state[_SMALLEST] < smallest
+        return tuple(table.items[state[[_FIRST, _SECOND]]]) if is_rarer else ()
+    return _count_larger(table, b, least, state)
 
 
 def _count_pairs(table: _Table, least: int, state: NDArray[np.int64]) -> None:
-    """Add the counts of all pairs to the state; return the columns of the rarest pair."""
+    """Add the counts of all pairs to the state, with the columns of the rarest pair."""
     rows = table.rows
     n_words = -(-int(table.weights.sum()) // 64)
     through_rows = np.bincount(
@@ -259,42 +275,55 @@ def _count_pairs(table: _Table, least: int, state: NDArray[np.int64]) -> None:
     )
 
 
-def _count_triples(table: _Table, least: int, state: NDArray[np.int64]) -> tuple[Any, ...]:
-    """Add the pair counts of each item's rows to the state; return the rarest triple."""
-    _reject_if_too_many(table, least)
+def _count_larger(table: _Table, b: int, least: int, state: NDArray[np.int64]) -> tuple[Any, ...]:
+    """Add the counts of sets of b - 1 in each item's rows to the state; return the rarest set."""
     n_items, n = table.items.size, int(table.weights.sum())
     columns = table.rows.columns()
     example: tuple[Any, ...] = ()
-    for item in range(n_items - 2):
+    for item in range(n_items - b + 1):
         smallest = state[_SMALLEST]
-        # |A ∩ B ∩ C| >= |A| + |B| + |C| - 2n: no remaining triple can be rarer.
-        if 3 * table.supports[item] - 2 * n >= max(least, smallest):
-            state[_SETS] += math.comb(n_items - item, 3)
+        # |A ∩ B ∩ C| >= |A| + |B| + |C| - 2n, and so on: no remaining set can be rarer.
+        if b * table.supports[item] - (b - 1) * n >= max(least, smallest):
+            state[_SETS] += math.comb(n_items - item, b)
             break
         holders = columns.indices[columns.indptr[item] : columns.indptr[item + 1]]
-        pairs = table.with_item(item, holders)
-        _count_pairs(pairs, least, state)
+        others = _count_sets(table.with_item(item, holders), b - 1, least, state)
         if state[_SMALLEST] < smallest:
-            second, third = pairs.items[state[[_FIRST, _SECOND]]]
-            example = table.items[item], table.items[second], table.items[third]
+            example = table.items[item], *(table.items[other] for other in others)
     return example
 
 
-def _reject_if_too_many(table: _Table, least: int) -> None:
-    """Estimate the steps that triples take, and raise if they exceed the limit."""
+def _binomial(n: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return how many sets of a size there are of n items, nearly."""
+    chosen = np.arange(size)
+    return np.prod(np.maximum(n[:, np.newaxis] - chosen, 0) / (chosen + 1), axis=1)
+
+
+def _reject_if_too_many(table: _Table, b: int, least: int) -> None:
+    """Estimate the steps that sets of b items take, and raise if they exceed the limit."""
     rows, n_items, n = table.rows, table.items.size, int(table.weights.sum())
     squares = rows.lengths.astype(np.float64)[rows.row_of] ** 2
-    through_rows = np.bincount(rows.indices, squares, minlength=n_items) / 2
-    by_bits = np.arange(n_items)[::-1] ** 2 / 2 * np.ceil(table.supports / 64)
-    # All other triples are compared with the count of the first.
-    with_three = rows.only(rows.indices < 3).lengths == 3
-    smallest = max(least, int(with_three @ table.weights))
-    spared = 3 * table.supports - 2 * n >= smallest
+    through_rows: NDArray[Any] = np.bincount(rows.indices, squares, minlength=n_items) / 2
+    by_bits: NDArray[Any] = np.arange(n_items)[::-1] ** 2 / 2 * np.ceil(table.supports / 64)
+    if b > 3:
+        # The number of more frequent items in the row of each entry.
+        others = np.repeat(rows.indptr[1:], rows.lengths) - np.arange(rows.indices.size) - 1
+        by_row = _binomial(others, b - 1) + _STEPS_PER_SELECTION * _binomial(others, b - 3)
+        by_bits = through_rows = np.bincount(rows.indices, by_row, minlength=n_items)
+    # All other sets are compared with the count of the first.
+    with_first = rows.only(rows.indices < b).lengths == b
+    smallest = max(least, int(with_first @ table.weights))
+    spared = b * table.supports - (b - 1) * n >= smallest
     steps = np.minimum(through_rows, by_bits)[~spared].sum()
+    if b > 3:
+        by_length = np.bincount(rows.lengths).tolist()
+        at_most = sum(rows_of * math.comb(length, b) for length, rows_of in enumerate(by_length))
+        if (at_most := min(at_most, math.comb(n_items, b))) >= 2**62:
+            steps = np.float64(at_most)  # more than an integer of the count holds
     if steps > MOST_STEPS:
         raise RecveilError(
-            f"sets of 3 of {n_items:,} items in {n:,} groups take about {steps:.0e} steps to "
-            f"count, more than the {MOST_STEPS:.0e} that are allowed; check b = 2",
+            f"sets of {b} of {n_items:,} items in {n:,} groups take about {steps:.0e} steps to "
+            f"count, more than the {MOST_STEPS:.0e} that are allowed; choose b = {b - 1}",
             code="table.too-large",
         )
 

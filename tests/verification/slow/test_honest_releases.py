@@ -60,7 +60,7 @@ def made(tmp_path_factory):
         maker = PredictiveAnonymizer(4, *choice, seed=1, **more)
         found.append(settings_of(maker.anonymize(RATINGS), folder / str(len(found))))
 
-    predictors = ("funk-svd", "item-mean", UserKNN(), TrustKNN())
+    predictors = ("funk-svd", "funk-svd-plain", "item-mean", UserKNN(), TrustKNN())
     for (homogenize, values), predictor in itertools.product(HOW, predictors):
         for grouping in GROUPING_NAMES:
             make(homogenize, predictor, grouping, values=values)

@@ -10,7 +10,7 @@ from scipy.stats import ortho_group
 
 from recveil.methods.base import Blocks
 from recveil.methods.baselines.perturbation import Baseline, LabelNoise, each_user_alone, places_of
-from recveil.methods.components import PREDICTORS
+from recveil.methods.components import PADDERS
 from recveil.predict import Padder, Padding
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.method import Settings
@@ -127,16 +127,16 @@ class RotationPerturbation(Baseline):
             if not callable(getattr(self.predictor, "padding", None)):
                 raise RecveilError(
                     f"predictor {type(self.predictor).__name__} has no padding to rotate; expected "
-                    f"one that has, such as FunkSVD(), or one of {', '.join(PREDICTORS)}",
+                    f"one that has, such as FunkSVD(), or one of {', '.join(PADDERS)}",
                     code="argument.type",
                 )
             return copy.copy(self.predictor)
-        if self.predictor not in PREDICTORS:
+        if self.predictor not in PADDERS:
             raise RecveilError(
-                f"predictor {self.predictor!r}: expected one of {', '.join(PREDICTORS)}",
+                f"predictor {self.predictor!r}: expected one of {', '.join(PADDERS)}",
                 code="argument.value",
             )
-        return PREDICTORS[self.predictor](seed)
+        return PADDERS[self.predictor](seed)
 
     def _settings(self, _scale: RatingScale) -> Settings:
         name = self.predictor if isinstance(self.predictor, str) else type(self.predictor).__name__

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
+from recveil.clustering.bounded_k_means import Assignment, Centers, Distance
 from recveil.clustering.level_gather import checked_levels
 from recveil.methods.base import (
     FINEST_STEP,
@@ -40,6 +42,7 @@ from recveil.methods.predictive.homogenize import (
     homogenize_simple,
     keep_within,
 )
+from recveil.methods.predictive.padding_degree import choose_items, keep_items
 from recveil.methods.rare_items import labelled_as, merge_items
 from recveil.methods.suppression import Suppressed, no_values_within
 from recveil.predict import Padded, Predictor, padded_by
@@ -55,6 +58,16 @@ from recveil.release.specs.predictive import PREDICTIVE
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.verification.diversity import check_parameters
 from recveil.verification.value_limits import ValueLimits
+
+# Padded rows that are compared are kept: 4 GiB at most.
+_MOST_PADDED_CELLS = 1 << 30
+
+# Parameters of bounded t-means, with the usual value first.
+_STEPS = {
+    "distance": get_args(Distance),
+    "centers": get_args(Centers),
+    "assignment": get_args(Assignment),
+}
 
 Homogenize = Literal["padded", "simple"]
 PaddedValues = Literal["rated", "predicted"]
@@ -91,8 +104,8 @@ class PredictiveAnonymizer(BaseAnonymizer):
         `Ratings.users`, or a rule for `levels_by_rule`. A user of level 1 may have an own row, and
         is then published unchanged.
     b, l : int
-        Diversity: every set of b items (1 to 3) of a published row must occur in at least l
-        different rows. Missing items are added.
+        Diversity: every set of b items of a published row must occur in at least l different rows.
+        Missing items are added. For b > 3 this needs short rows, whose sets can be counted.
     diversity, closeness : int, float, optional
         For simple rows: the ratings behind each mean have at least so many distinct values, and are
         at most so far from all ratings of the item (`recveil.verification.value_limits`). Other
@@ -100,6 +113,17 @@ class PredictiveAnonymizer(BaseAnonymizer):
     values : {"rated", "predicted"}
         What padded rows average: "rated", each member's own ratings, and predictions elsewhere;
         "predicted", predictions alone, so that no rating is recognizable.
+    padding : float, optional
+        Degree of padding, from 0, simple rows, to 1, padded rows (the default). Between them, rows
+        have the items that a member rated and those that a member most likely rated: see
+        `choose_items`. Their values are those of padded rows.
+    distance : {"euclidean", "weighted-squared"}
+        Distance that the groupings "predictive" and "bounded-t-means" use: between the users'
+        embeddings, or the similarity of Chang et al., section 4.2, between their padded rows.
+    centers : {"virtual", "users"}
+        Centres of their clusters: means, or real users (ibid., Figure 3).
+    assignment : {"rounds", "pairwise"}
+        How they assign users to centres: see `recveil.clustering.BoundedTMeans`.
     seed : int, optional
         Fixes every random choice, except in predictors and groupings passed as objects, which have
         their own. Drawn from the system by default, and kept in the private folder.
@@ -141,6 +165,10 @@ class PredictiveAnonymizer(BaseAnonymizer):
         values: PaddedValues = "rated",
         diversity: int | None = None,
         closeness: float | None = None,
+        padding: float | None = None,
+        distance: Distance = "euclidean",
+        centers: Centers = "virtual",
+        assignment: Assignment = "rounds",
         seed: int | None = None,
     ) -> None:
         self.k = k
@@ -154,6 +182,10 @@ class PredictiveAnonymizer(BaseAnonymizer):
         self.values = values
         self.diversity = diversity
         self.closeness = closeness
+        self.padding = padding
+        self.distance = distance
+        self.centers = centers
+        self.assignment = assignment
         self.seed = seed
         self.check_options()
 
@@ -183,16 +215,23 @@ class PredictiveAnonymizer(BaseAnonymizer):
         )
         predictor = make_predictor(self.predictor, predictor_seed)
         grouping = make_grouping(self.grouping, self.k, levels, grouping_seed)
+        self._set_steps(grouping)
         if levels is not None and self.grouping == "one-k-gather":
             _check_one_k(levels, ratings, int(self.k))
         known = self._known(ratings)
         padding = padded_by(learn(predictor, known, get_num_threads()), known, grouping_seed)
         options = {} if levels is None else {"levels": levels}
-        labels = grouping.fit(padding.coordinates(), **options).labels_
+        coordinates = padding.coordinates()
+        rows = coordinates
+        if getattr(grouping, "distance", "euclidean") == "weighted-squared":
+            rows = self._padded_rows(ratings, padding)
+            if grouping.value_range is None:
+                grouping.set_params(value_range=ratings.scale.range)
+        labels = grouping.fit(rows, **options).labels_
         limits = ValueLimits.of(published_limits(self.diversity, self.closeness))
         n_made = int(labels.max()) + 1
         if limits is not None:
-            labels = _merge_beyond(ratings, labels, padding.coordinates(), limits)
+            labels = _merge_beyond(ratings, labels, coordinates, limits)
         n_groups = int(labels.max()) + 1
         rng = secret_rng(seed, ratings)
         groups = Groups.from_labels(labels, rng.permutation(n_groups))
@@ -203,6 +242,11 @@ class PredictiveAnonymizer(BaseAnonymizer):
             suppressed = {"suppressed": lost._asdict()}
         promised = _promises(groups, levels, int(self.k), type(grouping).__name__)
         added, cost = self._diversify(ratings, padding, groups)
+        chosen = (
+            choose_items(ratings, coordinates, groups, float(self.padding))
+            if self.padding is not None and 0 < self.padding < 1
+            else None
+        )
         release = assemble(
             ratings,
             rng,
@@ -215,7 +259,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
             ),
             settings={
                 "method": PREDICTIVE.title,
-                "homogenize": self.homogenize,
+                "homogenize": self._rows,
                 "predictor": component_name(predictor),
                 "grouping": component_name(grouping),
                 "value_step": step,
@@ -225,15 +269,20 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 if self.values == "predicted"
                 else {}
             )
-            | published_limits(self.diversity, self.closeness),
+            | published_limits(self.diversity, self.closeness)
+            | ({} if chosen is None else {"padding": float(self.padding or 0)}),
             groups=groups,
-            blocks=lambda: self._blocks(ratings, padding, groups, step, added, promised, kept),
-            default_layout="groups" if self.homogenize == "padded" else "users",
+            blocks=lambda: self._blocks(
+                ratings, padding, groups, step, added, promised, kept, chosen
+            ),
+            default_layout="groups" if self._rows == "padded" else "users",
             seed=seed,
             expect=lambda layout, file_format: expect(
                 ratings,
-                self.homogenize,
-                widths=_widths(ratings, groups, self.homogenize, added, kept),
+                self._rows,
+                widths=_widths(ratings, groups, self._rows, added, kept)
+                if chosen is None
+                else np.diff(chosen.indptr),
                 sizes=groups.sizes,
                 layout=layout,
                 file_format=file_format,
@@ -243,7 +292,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
             levels=levels,
         )
         lone = None
-        if self.homogenize == "simple":  # to count in padded rows would be to make them twice
+        if self._rows == "simple":  # to count in padded rows would be to make them twice
             lone = count_exact_ratings(ratings, groups, release.published.blocks(), step)
         return with_private(release, lone_ratings=lone, diversity_cost=cost)
 
@@ -263,6 +312,13 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'",
                 code="option.value",
             )
+        for name, allowed in _STEPS.items():
+            if getattr(self, name) not in allowed:
+                raise RecveilError(
+                    f"{name} (--{name}) is {getattr(self, name)!r}; expected {allowed[0]!r} or "
+                    f"{allowed[1]!r}",
+                    code="option.value",
+                )
         self._check_values()
         check_limits(self.diversity, self.closeness)
         others = {
@@ -275,6 +331,32 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 raise RecveilError(
                     f"diversity and closeness (--diversity, --closeness): not with {other}; drop "
                     f"one of the two",
+                    code="option.conflict",
+                )
+        self._check_padding()
+
+    @property
+    def _rows(self) -> Homogenize:
+        return "simple" if self.padding == 0 else self.homogenize
+
+    def _check_padding(self) -> None:
+        if self.padding is None:
+            return
+        is_number = isinstance(self.padding, Real) and not isinstance(self.padding, bool)
+        if not is_number or not 0 <= self.padding <= 1:
+            raise RecveilError(
+                f"padding (--padding) is {quoted(self.padding, 20)}; expected a number from 0 to 1",
+                code="option.value",
+            )
+        for name, value, usual in (
+            ("homogenize", self.homogenize, "padded"),
+            ("values", self.values, "rated"),
+            ("l", self.l, 1),
+        ):
+            if value != usual:
+                raise RecveilError(
+                    f"padding (--padding) was given, but {name} (--{name}) is {value!r}; drop one "
+                    f"of them",
                     code="option.conflict",
                 )
 
@@ -299,6 +381,35 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 "privacy level 1 requests exact ones; drop privacy_levels (--privacy-levels)",
                 code="option.conflict",
             )
+
+    def _set_steps(self, grouping: Any) -> None:
+        """Give the grouping the parameters that are not the usual ones."""
+        for name, (usual, _) in _STEPS.items():
+            value = getattr(self, name)
+            if value == usual:
+                continue
+            if name not in grouping.get_params():
+                raise RecveilError(
+                    f"{name} (--{name}) is {value!r}, which the grouping "
+                    f"{type(grouping).__name__} does not have; choose grouping (--grouping) "
+                    f"predictive or bounded-t-means",
+                    code="option.conflict",
+                )
+            grouping.set_params(**{name: value})
+
+    def _padded_rows(self, ratings: Ratings, padding: Padded) -> NDArray[np.float32]:
+        """Return the users' padded rows, over the items that anyone rated."""
+        n_cells = ratings.n_users * ratings.n_items
+        if n_cells > _MOST_PADDED_CELLS:
+            raise RecveilError(
+                f"distance (--distance) is 'weighted-squared', which compares padded rows of "
+                f"{n_cells:,} cells, more than {_MOST_PADDED_CELLS:,}; choose 'euclidean'",
+                code="table.too-large",
+            )
+        rows = padding.rows(slice(None))
+        if self.values == "rated":
+            rows[ratings.user_positions(), ratings.indices] = ratings.values
+        return rows[:, ratings.support > 0]
 
     def _known(self, ratings: Ratings) -> Ratings:
         """Return the ratings from which predictions are learned."""
@@ -344,13 +455,16 @@ class PredictiveAnonymizer(BaseAnonymizer):
         added: AddedEdges | None,
         promised: NDArray[np.int64] | None,
         kept: NDArray[np.bool_] | None,
+        chosen: Any,
     ) -> Iterator[Records]:
-        if self.homogenize == "padded":
+        if self._rows == "padded":
             is_predicted = self.values == "predicted"
             predicted_as = labelled_as(ratings, int(self.k)) if is_predicted else None
             homogenized = homogenize_padded(ratings, padding, groups, predicted_as=predicted_as)
         else:
             homogenized = homogenize_simple(ratings, groups)
+        if chosen is not None:
+            homogenized = keep_items(homogenized, chosen)
         if added is not None:
             homogenized = add_edges(homogenized, added.edges)
         first = n_values = 0

@@ -82,8 +82,10 @@ def missing_in_bundles(support: Any, bundles: NDArray[np.int64]) -> Any:
 def can_prune(support: Any, added: Any, b: int) -> bool:
     """Return whether pruning for sets of b items stays within the limits of this module.
 
-    Unpruned bundles are right as well, only dearer.
+    Unpruned bundles are right as well, only dearer. Sets of more than three are not pruned.
     """
+    if b > 3:
+        return False
     n_groups, n_items = support.shape
     if b < 3:
         return bool(n_items <= MOST_ITEMS_PRUNED)
@@ -297,7 +299,7 @@ class AddedEdges(NamedTuple):
     harm: float
     # How many edges there were before pruning; the number of edges for b = 1
     bundled: int
-    # False if the table was too large to prune: then more was added than necessary
+    # False if the table was too large to prune, or b > 3: then more was added than necessary
     pruned: bool
 
 
@@ -332,17 +334,18 @@ def diversify(
 
     - b = 1: an item that too few groups hold goes to those groups whose own label for it would be
       nearest to the mean label of its holders; of equally near ones, the first.
-    - b = 2 and 3, unless nothing needs to be added: the groups are gathered into bundles of at
+    - b > 1, unless nothing needs to be added: the groups are gathered into bundles of at
       least `bundle_size`, and all groups of a bundle take over all of its items; then edges are
       taken back, the most harmful first (its label the farthest from the item's mean), as long as
-      every set of at most b items in the group's row still occurs in l groups.
+      every set of at most b items in the group's row still occurs in l groups. For b > 3, nothing
+      is taken back.
 
     Parameters
     ----------
     coverage : Coverage
         From `gather_coverage`, for all groups.
-    b : {1, 2, 3}
-        Items in a set.
+    b : int
+        Items in a set, at least 1.
     l : int
         Groups in which each set must occur, at least 1.
     labels : callable or array-like of float, shape (n_groups, n_items)
@@ -355,6 +358,11 @@ def diversify(
     -------
     AddedEdges
         The same for the same input; nothing here is random.
+
+    Raises
+    ------
+    RecveilError
+        If a parameter is invalid, or b > 3 and the rows have too many sets to count and verify.
 
     Notes
     -----
@@ -389,6 +397,8 @@ def diversify(
         harm = np.abs(values - coverage.item_means[missing.indices])
         kept = prune(support, missing, harm, b, l)
     added = _compressed(rows[kept], missing.indices[kept], values[kept], support.shape)
+    if b > 3:
+        check_diversity(_ones(support, np.int8) + _ones(added, np.int8), b, l)
     return AddedEdges(added, _harm(added, coverage.item_means), bundled, pruned)
 
 
@@ -556,7 +566,7 @@ class DiversityCost(NamedTuple):
     added: int
     # Mean distance of an added value from its item's mean, in rating points; nan without any
     harm: float
-    # False if the table was too large to remove unnecessary ones
+    # False if the table was too large to remove unnecessary ones, or b > 3
     pruned: bool
     # Root mean squared error of the items' mean values, each group counting once, against the
     # ratings

@@ -20,7 +20,7 @@ from recveil.release.method import (
 )
 
 # The built-in names; any other predictor or grouping is a custom class.
-PREDICTORS = ("FunkSVD", "ItemMean", "UserKNN", "TrustKNN")
+PREDICTORS = ("FunkSVD", "PlainFunkSVD", "ItemMean", "UserKNN", "TrustKNN")
 GROUPINGS = (
     *("KGather", "BisectingKGather", "PredictiveGrouping", "BoundedTMeans", "MDAV", "KMember"),
     *("UnionSplit", "MHM", "RGather", "LevelGather", "BisectingOneKGather"),
@@ -29,10 +29,8 @@ GROUPINGS = (
 _UNIFORM_GROUPINGS, _LEVEL_GROUPINGS = GROUPINGS[:-2], GROUPINGS[-2:]
 # A release by Spark: factors by MLlib, and k-gather in bins of users.
 SPARK_PREDICTOR, SPARK_GROUPING = "ALS", "KGatherInBins"
-# Predictors that may have parameters of their own; the others are named by their class.
-_PARAMETERIZED = ("FunkSVD", "ItemMean", SPARK_PREDICTOR)
 # Names of the choices; the first is the default.
-PREDICTOR_NAMES = ("funk-svd", "item-mean")
+PREDICTOR_NAMES = ("funk-svd", "funk-svd-plain", "item-mean", "user-knn", "trust-knn")
 GROUPING_NAMES = (
     *("k-gather", "bisecting", "predictive", "bounded-t-means", "mdav", "k-member", "union-split"),
     *("mhm", "r-gather"),
@@ -88,6 +86,10 @@ def _is_padded(settings: Settings) -> bool:
     return settings.get("homogenize") == "padded"
 
 
+def _is_full(settings: Settings) -> bool:
+    return _is_padded(settings) and "padding" not in settings
+
+
 def _made_before(settings: Settings) -> tuple[str, ...]:
     is_old = "method" in settings and "values_below_k" not in settings
     return (MODEL_LONE_UNDONE,) if is_old and _is_predicted(settings) else ()
@@ -100,6 +102,8 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
         yield "settings: values are predicted, but rows are not padded, so that they are ratings"
     if _is_predicted(settings) and has_levels:
         yield "settings: values are predicted, which no release with privacy levels has"
+    if "padding" in settings:
+        yield from _problems_of_degree(manifest)
     if has_levels and settings.get("grouping") in _UNIFORM_GROUPINGS:
         yield f"settings: the grouping {settings['grouping']} has no privacy levels"
     why_not = "rows are padded, and hold all items" if _is_padded(settings) else ""
@@ -109,13 +113,22 @@ def _problems(manifest: Mapping[str, Any], number: int) -> Iterator[str]:
     if number < RENAMED_SINCE:
         return
     for name, classes in (
-        ("predictor", _PARAMETERIZED),
+        ("predictor", (*PREDICTORS, SPARK_PREDICTOR)),
         ("grouping", (*GROUPINGS, SPARK_GROUPING)),
     ):
         yield from problems_of_suffix(settings, name, classes)
     if settings.get("grouping") in _LEVEL_GROUPINGS and not has_levels:
         yield f"settings: the grouping {settings['grouping']} needs privacy levels; rows have none"
     yield from _problems_of_spark(manifest)
+
+
+def _problems_of_degree(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Report a degree of padding that leads to no rows, or to those of another setting."""
+    settings = manifest["settings"]
+    if not _is_padded(settings) or "values" in settings or manifest["diversity"]["l"] != 1:
+        yield "settings: padding is only that of padded rows of ratings without diversity"
+    if settings["padding"] in (0, 1):
+        yield "settings: padding is 0 or 1, which is that of simple or of padded rows"
 
 
 def _problems_of_spark(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -127,6 +140,7 @@ def _problems_of_spark(manifest: Mapping[str, Any]) -> Iterator[str]:
     by_others = {
         "another predictor or grouping": parts != (SPARK_PREDICTOR, SPARK_GROUPING),
         "predicted values": "values" in settings,
+        "a degree of padding": "padding" in settings,
         "hidden items": "items" in settings,
         "levels of counts": "counts" in settings,
         "labels": "labels" in manifest["scale"],
@@ -141,9 +155,29 @@ def _problems_of_spark(manifest: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _problems_of_rows(settings: Settings, _k: int, counts: Mapping[str, int]) -> Iterator[str]:
+def _fewest_rows(degree: float, n_rows: int) -> int:
+    """Return in how many rows an item is at least: s that rated it, and a share of the others."""
+    return min(rated + int(degree * (n_rows - rated)) for rated in range(1, n_rows + 1))
+
+
+def _problems_of_padding(degree: float, k: int, counts: Mapping[str, int]) -> Iterator[str]:
+    """Report fewer values than a degree of padding leads to."""
+    is_expanded = counts["records"] == counts["users"]
+    n_rows = _fewest_rows(degree, counts["classes" if is_expanded else "records"])
+    least = counts["items"] * n_rows * (k if is_expanded else 1)
+    if counts["values"] < least:
+        yield (
+            f"settings: padding is {degree:g}, so that {counts['records']:,} rows hold at least "
+            f"{least:,} values, but they hold {counts['values']:,}"
+        )
+
+
+def _problems_of_rows(settings: Settings, k: int, counts: Mapping[str, int]) -> Iterator[str]:
     """Report rows that padding, or predictions by item means, do not lead to."""
     if not _is_padded(settings):
+        return
+    if "padding" in settings:
+        yield from _problems_of_padding(settings["padding"], k, counts)
         return
     yield from problems_of_full_rows("padded", counts)
     by_means = _is_predicted(settings) and settings.get("predictor") == "ItemMean"
@@ -203,6 +237,12 @@ PREDICTIVE = Method(
             first_format=5,
         ),
         *VALUE_LIMITS,
+        PublicSetting(
+            "padding",
+            any_share=True,
+            when=lambda settings: "padding" in settings,
+            first_format=RENAMED_SINCE,
+        ),
     ),
     claim_of=lambda _: "identical-rows",
     card=card_text("predictive"),
@@ -225,8 +265,28 @@ PREDICTIVE = Method(
             f"r-gather: Aggarwal et al. 2006 (Chen 2012, section 8.2), at most 20,000 users",
         ),
         Option(
+            name="distance",
+            choices=("euclidean", "weighted-squared"),
+            help="What the groupings predictive and bounded-t-means compare: euclidean (default), "
+            "embeddings; weighted-squared, padded rows by the similarity of Chang et al., section "
+            "4.2.",
+        ),
+        Option(
+            name="centers",
+            choices=("virtual", "users"),
+            help="Centres of the same groupings: virtual (default), means; users, the users "
+            "nearest to these (Chang et al., section 4.2, Figure 3).",
+        ),
+        Option(
+            name="assignment",
+            choices=("rounds", "pairwise"),
+            help="How the same groupings fill a center: rounds (default), all users ask at once; "
+            "pairwise, by ascending distance (bounded t-means of Chang et al., section 4.2).",
+        ),
+        Option(
             name="predictor",
-            help="The predictor of missing ratings: funk-svd (default), item-mean.",
+            help="The predictor of missing ratings: funk-svd (default; funk-svd-plain: without "
+            "biases, as in Chang et al., section 4.1), item-mean, user-knn or trust-knn (slow).",
             choices=PREDICTOR_NAMES,
         ),
         Option(
@@ -244,6 +304,14 @@ PREDICTIVE = Method(
             "are none; predicted, predictions alone, so that no rating is recognizable.",
         ),
         Option(
+            name="padding",
+            kind=float,
+            metavar="SHARE",
+            help="Degree of padding, from 0 (rows as with --homogenize simple) to 1 (padded): the "
+            "share of the rows without a rater of an item that get it nevertheless, those with "
+            "the most likely raters first (Chang et al., section 7, future work).",
+        ),
+        Option(
             name="privacy_levels",
             metavar="FILE|RULE",
             panel=_PROMISE,
@@ -257,6 +325,18 @@ PREDICTIVE = Method(
     variants=(
         *(_variant("padded", name) for name in (None, *GROUPING_NAMES)),
         *(_variant("simple", name) for name in (None, *GROUPING_NAMES)),
+        *(
+            Variant(
+                name=f"padded-{degree:g}",
+                description=f"Padded rows with the items that a user of the group rated, and "
+                f"{degree:.0%} of the others: those that a user of the group most likely rated.",
+                options={"homogenize": "padded", "padding": degree},
+                claim="identical-rows",
+                kind="padded",
+                colour="#0072B2",
+            )
+            for degree in (0.25, 0.5, 0.75)
+        ),
         Variant(
             name="padded-predicted",
             description="Groups of at least k users get the mean of their predictions for all "
@@ -278,7 +358,7 @@ PREDICTIVE = Method(
     problems_of_rows=_problems_of_rows,
     value_grid=lambda settings, _: settings.get("value_step"),
     other_items_clause=lambda settings: (
-        ", with predictions for all other items" if _is_padded(settings) else ""
+        ", with predictions for all other items" if _is_full(settings) else ""
     ),
     publishers_word=lambda settings: (
         (

@@ -204,7 +204,11 @@ def _of_alternatives(figures: PredictiveSummary) -> Iterator[str]:
         yield SPARSE_KEEPS_MORE
     cost = figures.diversity_cost
     if cost is not None:
-        kept = "" if cost.pruned else " The table is too large to remove unnecessary ones."
+        kept = (
+            ""
+            if cost.pruned
+            else " Unnecessary ones stay: the table is too large, or b is above 3."
+        )
         yield (
             f"Diversity added {cost.added:,} values to {cost.labels:,}, on average "
             f"{cost.harm:.2f} points off their item's mean; RMSE of the item means before and "
