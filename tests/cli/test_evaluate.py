@@ -127,10 +127,15 @@ class TestHeadline:
 
     def test_lists_are_compared_with_popularity(self):
         assert "retains 50% of the gain above them (40% to 60%)" in self.headline()
-        for value, high, words in ((-0.2, -0.1, "worse"), (-0.2, 0.1, "not significantly better")):
-            share = Measured(value, -0.4, high, 99)
-            text = self.headline(retained={"lists_gain": share})
-            assert f"have 0.1000; the release's lists are {words}." in text
+
+    @pytest.mark.parametrize(("high", "words"), [(-0.1, "worse than"), (0.1, "do not beat")])
+    @pytest.mark.parametrize("ndcg", [0.05, 0.1])
+    def test_lists_that_do_not_beat_popularity_come_first(self, ndcg, high, words):
+        share = Measured(-0.2, -0.4, high, 99)
+        text = self.headline(retained={"lists_gain": share}, release=self.served(ndcg))
+        first = text.partition("The release retains")[0]
+        assert words in first
+        assert f"{ndcg:.4f} against 0.1000" in first
 
     def test_worse_than_averages_only_if_the_interval_is_below_0(self):
         share, wide = Measured(-0.037, -1.43, 0.62, 99), Measured(-0.001, -0.04, 0.02, 99)

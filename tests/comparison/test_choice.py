@@ -324,7 +324,7 @@ def test_what_one_split_cannot_tell_apart():
     assert choice.row.title == "padded, k = 2"
     assert [row.title for row in choice.tied] == ["padded, k = 5"]
     assert "on one split: lists as good as raw, ratings 65% to as good as raw;" in told
-    assert "not distinguish it from “padded, k = 5”." in told
+    assert "not distinguish it from “padded, k = 5”" in told
     touching = rows[1]._replace(gain_retained_high=0.65)
     assert choose_setting([rows[0], touching], 0.5).tied == [touching]
     below = rows[1]._replace(gain_retained_high=0.649)
@@ -522,7 +522,7 @@ class TestPassedOver:
         assert choice.row.title == "simple, k = 10"
         (told,) = [caveat for caveat in caveats_of(choice) if "is rejected" in caveat]
         assert [row.k for row in choice.rejected] == [5, 6]
-        assert "could attack more than 700 of the targets" in told
+        assert "700 of 900 targets" in told
 
     @pytest.mark.parametrize(
         "changes", [{"most_targets_attacked": 900}, {"risk_high": 0.2}, {"gain_retained": 0.1}]
@@ -625,6 +625,64 @@ class TestNoRecommendation:
     def test_limits_that_none_keeps_have_their_own_reason(self):
         assert choose_setting(TABLE, 0.01).reason == "no-safe-setting"
         assert choose_setting(TABLE, 0.15).reason is None
+
+
+class TestBelowBaseline:
+    """A setting that beats neither popular items nor averages is never recommended."""
+
+    LISTS: ClassVar = {"ndcg": 0.3, "popularity_ndcg": 0.4, "lists_gain_retained": -0.5}
+    RATINGS: ClassVar = {"averages_rmse": 0.9, "gain_retained": -0.1}
+
+    @pytest.mark.parametrize(
+        ("changes", "utility", "reason"),
+        [
+            (LISTS, "lists", "below-baseline"),
+            (LISTS, "ratings", None),
+            (LISTS, "both", None),  # ratings beat averages
+            (RATINGS, "ratings", "below-baseline"),
+            (RATINGS, "lists", None),
+            (LISTS | RATINGS, "both", "below-baseline"),
+        ],
+    )
+    def test_it_is_no_answer(self, changes, utility, reason):
+        rows = [row._replace(**changes) for row in TABLE]
+        choice = choose_setting(rows, 0.15, utility=utility)
+        assert (choice.reason, choice.row is None) == (reason, reason is not None)
+        assert [row.title for row in choice.beaten] == (
+            ["padded, k = 5", "padded, k = 50"] if reason else []
+        )
+        if reason:
+            for text in (headline_of(choice), describe_answer(choice)):
+                assert ("0.300 against 0.400" in text) == (utility != "ratings")
+            assert ("0.9300 against 0.9000" in describe_answer(choice)) == (utility != "lists")
+            assert len(headline_of(choice)) <= 100
+
+    def test_one_that_beats_it_is_the_answer_whatever_the_others_retain(self):
+        beaten = TABLE[1]._replace(**self.LISTS, averages_rmse=0.9, gain_retained=-0.1)
+        useful = TABLE[2]._replace(ndcg=0.5, popularity_ndcg=0.4, gain_retained=-0.2)
+        assert choose_setting([beaten, useful], 0.15).row == useful
+        rejected = useful._replace(most_targets_attacked=700, bound=None)
+        choice = choose_setting([beaten, rejected], 0.15)
+        assert (choice.reason, choice.rejected) == ("below-baseline", [rejected])
+
+    def test_nominal_labels_are_compared_with_the_most_frequent(self):
+        accuracy = {"nominal_accuracy": 0.6, "baseline_nominal_accuracy": 0.61}
+        rows = [row._replace(rmse=None, **accuracy) for row in TABLE]
+        choice = choose_setting(rows, 0.15, utility="ratings")
+        assert choice.reason == "below-baseline"
+        assert "60%" in headline_of(choice)
+        assert "61%" in headline_of(choice)
+
+
+def test_settings_are_not_distinguished_only_where_the_intervals_of_all_shares_overlap():
+    ends = {"gain_retained_low": 0.4, "gain_retained_high": 0.6}
+    one = made("sparse", 10, "k-anonymity", 0.05, 0.95, **ends, ndcg_retained=0.75)
+    one = one._replace(ndcg_retained_low=0.7, ndcg_retained_high=0.8)
+    other = one._replace(method="simple", gain_retained=0.49, ndcg_retained=0.7)
+    for low, high, is_tied in ((0.6, 0.72, True), (0.36, 0.47, False), (0.85, 0.9, False)):
+        other = other._replace(ndcg_retained_low=low, ndcg_retained_high=high)
+        choice = choose_setting([one, other], 0.1)
+        assert (choice.row, choice.tied) == (one, [other] if is_tied else [])
 
 
 class TestLessDisclosing:

@@ -34,6 +34,27 @@ def test_the_chart_comes_first_and_caveats_are_folded_after_the_table(page):
     assert '<details id="caveats" class="expert">' in page
 
 
+def test_no_setting_is_recommended_below_a_list_of_popular_items(comparison):
+    beaten = [row if row.problem else row._replace(popularity_ndcg=0.2) for row in rows()]
+    below = dataclasses.replace(comparison, rows=beaten, utility="lists")
+    answer, page = below.to_dict()["answer"], below.to_html()
+    assert (answer["row"], answer["reason"]) == (None, "below-baseline")
+    assert "0.100 against 0.200" in answer["headline"]
+    assert answer["headline"] in text_of(page)
+    assert answer["sentence"] in text_of(page)
+    assert 'class="chosen' not in page
+
+
+def test_the_chart_of_lists_has_a_line_for_popular_items():
+    """Raw lists have 0.4, so 0.2 is half of them; the chart of ratings has no such line."""
+    row = rows()[0]._replace(ndcg=0.1, ndcg_retained=0.25, popularity_ndcg=0.2)
+    drawn = [draw_frontier([row], utility, None)[0] for utility in utilities_of([row])]
+    specs = [chart.layers.to_dict(validate=False) for chart in drawn]
+    edges = [spec["datasets"][spec["layer"][0]["data"]["name"]] for spec in specs]
+    heights = [[edge["y"] for edge in each] for each in edges]
+    assert heights == [[1, 0, 0.5], [1, 0]]
+
+
 def test_an_unfinished_comparison_recommends_nothing(comparison):
     part = dataclasses.replace(comparison, unfinished=3)
     result, page = part.to_dict(), part.to_html()

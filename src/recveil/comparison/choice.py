@@ -1,7 +1,7 @@
 """Risk axes, and the choice of the setting with the highest utility among the safe ones."""
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from recveil.auditing.release_attacks import COVERAGE
 from recveil.comparison.measures import measure_named
@@ -12,6 +12,8 @@ from recveil.comparison.rows import (
     check_purpose,
     deciding,
     order_of,
+    shares_of,
+    utilities_in,
     utility_of,
 )
 from recveil.release.claim import is_promise
@@ -267,7 +269,7 @@ def has_coverage(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
 
 
 # Why no setting is recommended.
-NoChoice = Literal["unfinished", "not-distinguishable", "no-safe-setting"]
+NoChoice = Literal["unfinished", "not-distinguishable", "no-safe-setting", "below-baseline"]
 # From these differences on, a setting discloses far more than another of the same utility: of the
 # AUC of membership inference, where the intervals are disjoint, and of the share of ratings that
 # are published exactly.
@@ -287,23 +289,25 @@ class Choice(NamedTuple):
     row : Row or None
         The setting, or None if there is none.
     tied : list of Row
-        The other safe settings whose utility interval overlaps that of the answer, so that one
+        The other safe settings whose utility intervals overlap those of the answer, so that one
         split cannot rank them.
     decided_by : {"both", "ratings", "lists"} or None
         The shares that decided; None if no safe setting reports one, so that the safest won.
     rejected : list of Row
         Settings with more utility than the answer, the best first, that were rejected because too
         many users could not be attacked.
+    beaten : list of Row
+        Without an answer, the settings within the limits, if none of them beats a baseline.
     safest : Row or None
         Without an answer, the setting with the lowest risk; None if no setting is a candidate.
     less_disclosing : list of Row
         Settings of the same utility that disclose far less than the answer, the best first: their
         AUC of membership inference or their share of exactly published ratings is lower by more
         than `FAR_AUC` or `FAR_PUBLISHED`.
-    reason : {"unfinished", "not-distinguishable", "no-safe-setting"} or None
+    reason : {"unfinished", "not-distinguishable", "no-safe-setting", "below-baseline"} or None
         Why there is no answer: the comparison is unfinished; the raw table itself does not beat a
-        baseline by more than its interval, so that no share decides; or no setting is within the
-        limits.
+        baseline by more than its interval, so that no share decides; no setting is within the
+        limits; or none of those beats popularity or averages in what decides.
     unbeaten : tuple of {"lists", "ratings"}
         Where the raw table does not beat its baseline, popularity or averages.
     n_unfinished : int
@@ -320,6 +324,7 @@ class Choice(NamedTuple):
     tied: list[Row] = []  # noqa: RUF012
     decided_by: Purpose | None = None
     rejected: list[Row] = []  # noqa: RUF012
+    beaten: list[Row] = []  # noqa: RUF012
     safest: Row | None = None
     less_disclosing: list[Row] = []  # noqa: RUF012
     reason: NoChoice | None = None
@@ -368,8 +373,10 @@ def choose_setting(
     Returns
     -------
     Choice
-        Never a baseline, which has no guarantee. And without a proof, never a setting for which no
-        adversary could attack nearly all users: a user who was not attacked is not safe.
+        Never a baseline, which has no guarantee. Never a setting that beats neither of the
+        baselines that count: popularity in lists, averages in ratings. And without a proof, never a
+        setting for which no adversary could attack at least 95% of the targets: a user who was not
+        attacked is not safe.
 
     Raises
     ------
@@ -389,20 +396,12 @@ def choose_setting(
     >>> choose_setting([padded, raw], unfinished=3).reason
     'unfinished'
     """
-    if max_risk is not None and not 0 < max_risk <= 1:
-        raise RecveilError(
-            f"max_risk (--max-risk) is {max_risk}; expected a share above 0, up to 1",
-            code="option.value",
-        )
-    if min_k is not None and min_k < 2:
-        raise RecveilError(f"min_k (--min-k) is {min_k}; expected at least 2", code="option.value")
+    _check_limits(max_risk, min_k)
     check_purpose(utility)
     axis = axis_named(risk)
     rows = list(rows)
     unbeaten = tuple(
-        name
-        for name in get_args(Utility)
-        if utility in ("both", name) and any(row.is_unbeaten(name) for row in rows)
+        name for name in utilities_in(utility) if any(row.is_unbeaten(name) for row in rows)
     )
     is_nominal = any(row.is_nominal for row in rows)
     question = Choice(max_risk, min_k, utility, risk, unbeaten=unbeaten, is_nominal=is_nominal)
@@ -420,29 +419,55 @@ def choose_setting(
     def order(row: Row) -> tuple[float, ...]:
         return order_of(row, decided, axis.highest(row))
 
+    def is_useful(row: Row) -> bool:
+        """Return whether a setting beats a baseline in what decides."""
+        return any(row.is_above_baseline(name) for name in utilities_in(decided or utility))
+
     def is_rejected(row: Row) -> bool:
         """Return whether a better setting is unsafe only because users could not be attacked."""
         covered = row._replace(most_targets_attacked=row.targets)
         limits = max_risk, min_k, axis
-        return not is_safe(row, *limits) and is_safe(covered, *limits) and order(row) < order(best)
+        is_better = order(row) < order(best) or not is_useful(best)
+        return (
+            is_useful(row) and is_better and not is_safe(row, *limits) and is_safe(covered, *limits)
+        )
 
     def is_alternative(row: Row) -> bool:
         """Return whether a setting could be published instead, or its risk is not defined."""
         is_open = min_k is None and axis.of(row) is None and is_promise(row.promise)
-        return row is not best and row.problem is None and (row in safe or is_open)
+        is_other = row is not best and row.problem is None and is_useful(row)
+        return is_other and (row in safe or is_open)
 
-    best, *others = sorted(safe, key=order)
+    best, *others = sorted(filter(is_useful, safe), key=order) or safe
+    rejected = sorted(filter(is_rejected, rows), key=order)
+    if not is_useful(best):
+        return question._replace(
+            reason="below-baseline", beaten=safe, decided_by=decided, rejected=rejected
+        )
     return question._replace(
         row=best,
-        tied=[row for row in others if _overlap(best, row, decided)],
+        tied=[
+            row for row in others if _reaches(row, best, decided) and _reaches(best, row, decided)
+        ],
         decided_by=decided,
-        rejected=sorted(filter(is_rejected, rows), key=order),
+        rejected=rejected,
         less_disclosing=[
             row
             for row in sorted(filter(is_alternative, rows), key=order)
             if _has_same_utility(best, row, decided) and discloses_far_less(row, best)
         ],
     )
+
+
+def _check_limits(max_risk: float | None, min_k: int | None) -> None:
+    """Reject limits that are out of range."""
+    if max_risk is not None and not 0 < max_risk <= 1:
+        raise RecveilError(
+            f"max_risk (--max-risk) is {max_risk}; expected a share above 0, up to 1",
+            code="option.value",
+        )
+    if min_k is not None and min_k < 2:
+        raise RecveilError(f"min_k (--min-k) is {min_k}; expected at least 2", code="option.value")
 
 
 def discloses_far_less(one: Row, other: Row) -> bool:
@@ -509,12 +534,14 @@ def frontier(
     return best
 
 
-def _overlap(best: Row, other: Row, decided: Purpose | None) -> bool:
-    """Return whether the utility intervals of two settings overlap."""
-    one, two = (decided and utility_of(row, decided) for row in (best, other))
-    if one is None or two is None or one.low is None or two.high is None:
-        return False
-    return two.high >= one.low
+def _reaches(one: Row, other: Row, decided: Purpose | None) -> bool:
+    """Return whether the intervals of one setting reach those of another in all deciding shares."""
+    pairs = [
+        (getattr(shares_of(one), name), getattr(shares_of(other), name))
+        for name in utilities_in(decided)
+    ]
+    known = [(high.high, low.low) for high, low in pairs if high is not None and low is not None]
+    return bool(known) and all(None not in ends and ends[0] >= ends[1] for ends in known)
 
 
 def _has_same_utility(best: Row, other: Row, decided: Purpose | None) -> bool:
@@ -524,4 +551,4 @@ def _has_same_utility(best: Row, other: Row, decided: Purpose | None) -> bool:
     one, two = utility_of(best, decided), utility_of(other, decided)
     if one is None or two is None:
         return False
-    return two.value >= one.value or _overlap(best, other, decided)
+    return two.value >= one.value or _reaches(other, best, decided)

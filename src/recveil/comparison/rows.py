@@ -141,6 +141,24 @@ class Row:
             return self.is_all_popular
         return self.lists_gain_retained_low is None and self.ndcg_retained_low is not None
 
+    def is_above_baseline(self, utility: Utility) -> bool:
+        """Return whether the release beats popularity in lists, or averages in predicted ratings.
+
+        As measured, whatever its interval; also where either was not measured.
+
+        Examples
+        --------
+        >>> row = Row("padded", 5, "k-anonymity", None, ndcg=0.3, popularity_ndcg=0.4, rmse=0.9)
+        >>> row.is_above_baseline("lists"), row.is_above_baseline("ratings")
+        (False, True)
+        """
+        better, worse = self.rmse, self.averages_rmse
+        if utility == "lists":
+            better, worse = self.popularity_ndcg, self.ndcg
+        elif self.is_nominal:
+            better, worse = self.baseline_nominal_accuracy, self.nominal_accuracy
+        return None in (better, worse) or bool(better < worse)
+
     def _asdict(self) -> dict[str, Value | None]:
         """Return all values by name; None for a measure registered after the row was made."""
         return {name: vars(self).get(name) for name in self._fields}
@@ -271,24 +289,34 @@ def counted_shares(row: Row, purpose: Purpose) -> tuple[Share | None, ...]:
     return shares if purpose == "both" else (getattr(shares, purpose),)
 
 
+def utilities_in(purpose: Purpose | None) -> tuple[Utility, ...]:
+    """Return the utilities that count for a purpose.
+
+    Examples
+    --------
+    >>> utilities_in("both"), utilities_in("lists"), utilities_in(None)
+    (('lists', 'ratings'), ('lists',), ())
+    """
+    return tuple(name for name in get_args(Utility) if purpose in ("both", name))
+
+
 def deciding(rows: Collection[Row], purpose: Purpose) -> Purpose | None:
     """Return which shares decide between settings: those that some setting reports.
 
     A share that no setting reports decides nothing, whatever was measured; nor does a share of
     what the raw data retain above no baseline.
     """
-    names: tuple[Utility, ...] = ("ratings", "lists")
+    names = utilities_in(purpose)
     reported = [
         name
         for name in names
-        if purpose in ("both", name)
-        and any(
+        if any(
             (share := getattr(shares_of(row), name)) and share.is_reliable
             for row in rows
             if not row.is_unbeaten(name)
         )
     ]
-    return "both" if len(reported) == len(names) else reported[0] if reported else None
+    return "both" if len(reported) > 1 else reported[0] if reported else None
 
 
 def order_of(row: Row, decided: Purpose | None, high: float) -> tuple[float, ...]:

@@ -44,7 +44,7 @@ from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 
 _ANY_RISK = 100
-_NO_OTHER = "No other finished setting keeps your limits."
+_NO_OTHER = "No other finished setting is within your limits and beats popularity or averages."
 _MOST_K = 1_000_000
 
 
@@ -260,7 +260,7 @@ def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
     if not is_safe(row, question.max_risk, question.min_k, axis):
         return f"It exceeds your limits: {_explain_violations(row, question)}."
     if choice.row is None:
-        return "It is within your limits."
+        return f"It is within your limits. {headline_of(choice)}"
     best = choice.row
     description = (
         f"“{best.title}” retains more utility: {format_lists(best)}, {format_ratings(best)}"

@@ -47,6 +47,7 @@ class Upward(NamedTuple):
     whole: str
 
 
+_POPULAR = "popular items alone"
 _LISTS = Upward("lists", "Lists", "no list has a relevant item", "the best on raw data")
 _RATINGS = Upward("ratings", "Ratings", "no better than averages", "the raw data’s gain")
 _LABELS = Upward("ratings", "Labels", "no better than most frequent labels", "the raw data’s gain")
@@ -174,7 +175,14 @@ def draw_frontier(
         for row, risk, share in placed
     ]
     names = _names(points, span)
-    chart = _frontier_layers(points, names, span, utility, chosen, axis)
+    edges = [("as good as the raw data", 1.0), (utility.floor, 0.0)]
+    if utility is _LISTS:
+        # The same share in all rows that have one
+        known = [row for row in rows if row.ndcg and row.ndcg_retained and row.popularity_ndcg]
+        edges += [
+            (_POPULAR, row.popularity_ndcg * row.ndcg_retained / row.ndcg) for row in known[:1]
+        ]
+    chart = _frontier_layers(points, names, span, utility, edges, chosen, axis)
     # Names are at the edge, and a reader's font may be wider than the measured one.
     chart = chart.properties(width=_WIDTH, height=_HEIGHT)
     svg = _svg(chart, right=34)
@@ -260,6 +268,7 @@ def _frontier_layers(
     names: list[_Name],
     span: tuple[float, float],
     utility: Upward,
+    edges: list[tuple[str, float]],
     chosen: str | None,
     axis: Axis,
 ) -> alt.LayerChart:
@@ -282,15 +291,16 @@ def _frontier_layers(
     base = alt.Chart({"values": points}).encode(
         x=across, y=up, color=alt.Color("colour:N", scale=None), detail="method:N"
     )
-    edges = [
-        {"y": 1, "text": "as good as the raw data"},
-        {"y": 0, "text": utility.floor},
+    heights = [
+        # Close to the raw data's, the name is below its line.
+        {"y": height, "text": text, "dy": 11 if text == _POPULAR and height > 0.5 else -6}
+        for text, height in edges
     ]
-    rules = alt.Chart({"values": edges}).encode(y=alt.Y("y:Q", scale=y))
+    rules = alt.Chart({"values": heights}).encode(y=alt.Y("y:Q", scale=y))
     reference = rules.mark_rule(color="#444444", strokeWidth=1)
-    words = rules.mark_text(align="left", dx=4, dy=-6, fontSize=11, color="#555555").encode(
-        x=alt.datum(_LEAST_RISK), text="text:N"
-    )
+    words = rules.mark_text(
+        align="left", dx=4, dy=alt.expr("datum.dy"), fontSize=11, color="#555555"
+    ).encode(x=alt.datum(_LEAST_RISK), text="text:N")
     lines = base.mark_line(strokeWidth=1.8).encode(
         order="x:Q", strokeDash=alt.StrokeDash("dash:N", scale=None)
     )

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from recveil.auditing.release_attacks import COVERAGE
 from recveil.charts import Chart
 from recveil.comparison.choice import REIDENTIFICATION, Choice
 from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
@@ -24,6 +25,7 @@ from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
     describe_answer,
+    describe_popularity,
     headline_of,
     warnings_of,
 )
@@ -54,7 +56,9 @@ def to_html(comparison: Comparison) -> str:
         warnings=warnings_of(comparison),
         headline="No setting was compared." if choice is None else headline_of(choice),
         advice=None if choice is None or choice.row is None else describe_advice(choice),
-        answer=None if choice is None or choice.row is None else describe_answer(choice),
+        answer=None if choice is None else describe_answer(choice),
+        coverage=COVERAGE,
+        popular=describe_popularity(reference),
         caveats=[] if choice is None else caveats_of(choice),
         chosen=chosen,
         axis=axis,

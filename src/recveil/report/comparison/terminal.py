@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.markup import escape
 
-from recveil.comparison.choice import REIDENTIFICATION, Axis
+from recveil.comparison.choice import REIDENTIFICATION, Axis, Choice
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, Share, shares_of
 from recveil.report.comparison.text import (
@@ -13,6 +13,7 @@ from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
     describe_answer,
+    describe_popularity,
     format_ends,
     headline_of,
     keeps_little,
@@ -42,11 +43,7 @@ def show_comparison(comparison: Comparison) -> None:
         if warning not in comparison.reading.notes:  # those are printed with the input
             console.print(f"[red]warning[/]  {escape(warning)}")
     if choice is not None:
-        if choice.row is not None:
-            console.print(escape(describe_advice(choice)))
-            console.print(escape(describe_answer(choice)))
-        for caveat in caveats_of(choice):
-            console.print(escape(caveat))
+        _show_reasons(console, choice)
         return
     ladder = comparison.ladder()
     for rung in ladder[:1] if ladder[0].is_unanswerable else ladder:
@@ -57,6 +54,15 @@ def show_comparison(comparison: Comparison) -> None:
         if rung.tied:
             others = ", ".join(row.title for row in rung.tied)
             console.print(f"  not distinguished: {escape(others)}")
+
+
+def _show_reasons(console: Console, choice: Choice) -> None:
+    """Print the answer's sentences and caveats, without what the headline says."""
+    answer = describe_answer(choice)
+    sentences = [] if choice.row is None else [describe_advice(choice)]
+    sentences += [] if answer == headline_of(choice) else [answer]
+    for sentence in (*sentences, *caveats_of(choice)):
+        console.print(escape(sentence))
 
 
 def words_of(comparison: Comparison) -> Iterator[str]:
@@ -97,6 +103,8 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
         f"are over the evaluated users, on this one split. {names}: of the {recommenders} that a "
         f"recipient would choose."
     )
+    if popular := describe_popularity(comparison.reference):
+        console.print(popular)
     if axis is not REIDENTIFICATION:
         console.print(f"{axis.column.capitalize()}: {AXIS_NOTES.get(axis.name, axis.label)}")
     if all(row.shadow_tpr is None for row in rows):

@@ -2,16 +2,28 @@
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from recveil.attacks import Interval
 from recveil.attacks.statistics import FEWEST
+from recveil.auditing.release_attacks import COVERAGE
 from recveil.comparison.choice import (
     REIDENTIFICATION,
     Axis,
     Choice,
     has_coverage,
 )
-from recveil.comparison.results import Comparison
-from recveil.comparison.rows import Purpose, Row, Share, Shares, counted_shares, shares_of
+from recveil.comparison.results import Comparison, Reference
+from recveil.comparison.rows import (
+    Purpose,
+    Row,
+    Share,
+    Shares,
+    Utility,
+    counted_shares,
+    shares_of,
+    utilities_in,
+)
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_labels
 from recveil.release.coverage import FEWEST_RATINGS, LOW
@@ -306,7 +318,12 @@ def headline_of(choice: Choice) -> str:
     """
     row = choice.row
     if row is None:
-        return shorten_headline(_describe_no_choice(choice))
+        names = utilities_in(choice.decided_by or choice.utility)[:1]
+        return shorten_headline(
+            f"No safe setting beats {_describe_beaten(choice, names)}"
+            if choice.beaten
+            else _describe_no_choice(choice)
+        )
     if choice.less_disclosing:
         other = choice.less_disclosing[0].title
         return shorten_headline(
@@ -322,6 +339,12 @@ def headline_of(choice: Choice) -> str:
     shares = shares_of(row)
     named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
     retained = " and ".join(f"{name} {format_share(share)}" for name, share in named if share)
+    if not row.is_above_baseline("lists"):
+        return shorten_headline(
+            f"Publish “{row.title}” for {predicted_of(row)} alone: its lists do not beat popular "
+            f"items.",
+            f"“{row.title}” for {predicted_of(row)} alone",
+        )
     risk = "" if choice.axis.of(row) is None else f", {describe_rate(row, choice.axis)}"
     if keeps_little(row):
         return shorten_headline(
@@ -359,7 +382,32 @@ def _describe_no_choice(choice: Choice) -> str:
         beaten = " or ".join(named[name][0] for name in choice.unbeaten)
         by = f" by {named[choice.unbeaten[0]][1]}" if len(choice.unbeaten) == 1 else ""
         return f"On this table no recommender beats {beaten}; releases cannot be distinguished{by}."
-    return f"{describe_question(choice)}, no compared setting qualifies."
+    question = describe_question(choice)
+    if choice.beaten:
+        names = utilities_in(choice.decided_by or choice.utility)
+        return f"{question}, no setting beats {_describe_beaten(choice, names)}"
+    return f"{question}, no compared setting qualifies."
+
+
+def _describe_beaten(choice: Choice, names: tuple[Utility, ...]) -> str:
+    """Describe the baselines that beat all settings within the limits, as the end of a sentence."""
+    rows = choice.beaten
+    beaten, instead = [], []
+    if "lists" in names:
+        best = max(rows, key=lambda row: row.ndcg or 0.0)
+        figures = f"nDCG {best.ndcg:.3f} against {best.popularity_ndcg:.3f}"
+        beaten.append(f"a list of popular items ({figures})")
+        instead.append("that list")
+    if "ratings" in names and choice.is_nominal:
+        best = max(rows, key=lambda row: row.nominal_accuracy or 0.0)
+        ends = percent(best.nominal_accuracy), percent(best.baseline_nominal_accuracy)
+        beaten.append(f"the most frequent labels (accuracy {' against '.join(ends)})")
+        instead.append("those labels")
+    elif "ratings" in names:
+        best = min(rows, key=lambda row: row.rmse or np.inf)
+        beaten.append(f"averages (RMSE {best.rmse:.4f} against {best.averages_rmse:.4f})")
+        instead.append("the averages")
+    return f"{' or '.join(beaten)}: publish {' and '.join(instead)}."
 
 
 def describe_advice(choice: Choice) -> str:
@@ -503,6 +551,12 @@ def _describe_missing(choice: Choice) -> list[str]:
     """Describe what to do where no setting is recommended."""
     if choice.reason == "unfinished":
         return ["A setting that is not finished may be better than those below."]
+    if choice.beaten:
+        return [
+            "A release that does not beat a baseline adds risk and no utility. More users, a "
+            "smaller k or a higher limit may give one that does.",
+            *_describe_rejected(choice),
+        ]
     if choice.reason == "not-distinguishable":
         has_other = choice.utility == "both" and len(choice.unbeaten) == 1
         return [
@@ -538,17 +592,15 @@ def _describe_rejected(choice: Choice) -> list[str]:
     if not choice.rejected:
         return []
     first, *others = choice.rejected
-    also = f", with {len(others)} more that rank above the answer" if others else ""
-    unproven = (
-        f", nor is the risk proven to be at most {percent(choice.max_risk)}"
-        if choice.max_risk
-        else ""
-    )
+    also = f", with {describe_count(len(others), 'more setting')}" if others else ""
+    bound = choice.axis.bound_of(first)
+    proven = "nothing" if bound is None else f"at most {percent(bound)}"
+    attacked, targets = first.most_targets_attacked or 0, first.targets or 0
     return [
-        f"“{first.title}” retains more and is rejected{also}: its measured risk is "
-        f"{describe_risk(first, choice.axis)}, but no adversary could attack more than "
-        f"{first.most_targets_attacked or 0:,} of the targets, and users who were not attacked are "
-        f"not safe{unproven}. Choose it only if you accept the risk for those."
+        f"“{first.title}” retains more and is rejected{also}: only {attacked:,} of {targets:,} "
+        f"targets could be attacked, fewer than {percent(COVERAGE)}. Users who were not attacked "
+        f"are not safe, and its measured risk ({percent(choice.axis.highest(first))} at most) "
+        f"counts them as not re-identified. Proven: {proven}."
     ]
 
 
@@ -672,8 +724,8 @@ def _describe_precision(choice: Choice, row: Row) -> list[str]:
         )
     if choice.tied:
         caveats.append(
-            f"This split does not distinguish it from {_titles(choice.tied)}. Choose the safest of "
-            f"them."
+            f"This split does not distinguish it from {_titles(choice.tied)}, as the 95% intervals "
+            f"overlap. Choose the safest of them."
         )
     return [*caveats, *_describe_recommenders(row)]
 
@@ -789,6 +841,17 @@ def format_figures(row: Row) -> str:
         for value in (row.rmse, row.raw_rmse, row.averages_rmse)
     )
     return f"RMSE {rmse}; raw {raw}, averages {averages}"
+
+
+def describe_popularity(reference: Reference | None) -> str:
+    """Describe what popular items alone reach; empty if that was not evaluated."""
+    popular = reference and reference.get("popularity", {}).get("ndcg@10")
+    raw = reference and reference["raw"].get("ndcg@10")
+    if popular is None or raw is None:
+        return ""
+    return (
+        f"Popular items alone, the same list for every user: nDCG {popular:.3f} (raw: {raw:.3f})."
+    )
 
 
 def format_share(share: Share | None) -> str:

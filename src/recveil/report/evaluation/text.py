@@ -411,7 +411,15 @@ def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
     share = result.retained.lists
     if not whole.has_share(share):
         return f"{_unreported_share(of_lists, share)}. {figures}"
-    return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
+    popular = raw.utilities[POPULARITY].ndcg
+    if chosen > popular:
+        return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
+    how = "are worse than" if result.retained.lists_gain.high < 0 else "do not beat"
+    return (
+        f"The release's lists {how} popular items alone, the same list for every user (nDCG "
+        f"{number(chosen)} against {number(popular)}): publish that list instead. "
+        f"{_retained(of_lists, share)}. {figures}"
+    )
 
 
 def _describe_better_ranker(release: Served) -> str:
@@ -431,9 +439,6 @@ def _describe_lists_gain(result: Evaluation | NominalLists) -> str:
     )
     if not result.raw_lists.has_share(share):
         return f"{popular}."
-    if share.value <= 0:
-        how = "worse" if share.high < 0 else "not significantly better"
-        return f"{popular}; the release's lists are {how}."
     if share.value >= 1:
         return f"{popular}; the release retains all of the gain above them."
     retained = f"{percent(share.value)} of the gain above them{ends(share)}"
