@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
 from recveil.methods.registry import summarize
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
+from recveil.release.coverage import CoverageWarning
 from recveil.release.sides import Sides
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.release import describe_summary
@@ -89,3 +91,12 @@ def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):
     drawn.write(tmp_path / "out")
     limits = {limit.code: limit.values for limit in verify(tmp_path / "out").not_covered}
     assert limits["large-epsilon"] == (20,)
+
+
+def test_a_low_coverage_warns_from_python():
+    ratings = make_ratings(50, 30, 400, seed=1)
+    with pytest.warns(CoverageWarning) as caught:
+        release = anonymize(ratings, k=20, seed=1, allow_sparse_coverage=True)
+    kept = np.unique(release.to_arrow()["item_id"]).size
+    assert f" {kept} of {ratings.n_items} items" in str(caught[0].message)
+    assert f"items: {kept}," in repr(release)

@@ -1,5 +1,6 @@
 """Turn ratings into a verified release in one call, or estimate it without making it."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -24,13 +25,13 @@ from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
-from recveil.release.coverage import FEWEST_RATINGS
+from recveil.release.coverage import FEWEST_RATINGS, CoverageWarning
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
-from recveil.runtime.reportable import Described
+from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
 
@@ -423,6 +424,11 @@ def anonymize(
     UnknownOrderError
         If the user column cannot be determined.
 
+    Warns
+    -----
+    CoverageWarning
+        If less than half of the items or ratings are in the release, or it is nearly empty.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -462,6 +468,7 @@ def anonymize(
         summary = summarize(release, ready.ratings)
         if not allow_sparse_coverage:
             _reject_nearly_empty(summary)
+        _warn_of_coverage(summary)
         release = with_private(release, coverage=summary.coverage)
         if output is None:
             return release
@@ -495,6 +502,14 @@ def _reject_nearly_empty(summary: ReleaseSummary) -> None:
         f"allow_sparse_coverage (--allow-sparse-coverage)",
         code="release.nearly-empty",
     )
+
+
+def _warn_of_coverage(summary: ReleaseSummary) -> None:
+    coverage = summary.coverage
+    if coverage is not None and (coverage.is_low or coverage.is_nearly_empty):
+        likes = summary.published.scale.unary
+        text: str = reporter_of(summary).describe_coverage(coverage, likes=likes)
+        warnings.warn(text.removeprefix("Warning: "), CoverageWarning, stacklevel=3)
 
 
 @brief

@@ -297,7 +297,7 @@ class Release(Sides, PublishedRows):
     >>> from recveil.methods import SparseRows
     >>> release = SparseRows(k=5, seed=1).anonymize(make_ratings(50, 30, 400, seed=1))
     >>> release
-    Release(sparse rows, claim: identical-rows, k: 5, users: 50, items: 30, scale: 1:5:1)
+    Release(sparse rows, claim: identical-rows, k: 5, users: 50, items: at most 30, scale: 1:5:1)
     >>> release.to_arrow().num_rows, release.to_csr().shape, release.verify().holds
     (400, (50, 24), True)
     >>> with TemporaryDirectory() as folder:
@@ -342,6 +342,11 @@ class Release(Sides, PublishedRows):
     def _row_tables(self) -> Iterator[pa.Table]:
         blocks, in_groups = self.published.blocks(), self.manifest.in_groups
         return (table for table, _ in tables(self.published, blocks, in_groups=in_groups))
+
+    def _facts(self) -> dict[str, object]:
+        coverage, n_items = self.private.coverage, self.published.items.size
+        kept = f"at most {n_items:,}" if coverage is None else coverage.n_items_kept
+        return {**super()._facts(), "items": kept}
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> ReleaseFolder:

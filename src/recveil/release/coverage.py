@@ -14,6 +14,10 @@ LOW = 0.5
 _MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
 
 
+class CoverageWarning(UserWarning):
+    """Less than half of the items or ratings are in a release, or next to none."""
+
+
 class Coverage(NamedTuple):
     """The items and ratings of a table that a release covers, and how short its rows are.
 
