@@ -185,9 +185,11 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
 
 def _guarantees() -> str:
     """Format the guarantees that can be requested, one per line."""
-    lines = ["--k K: at least k users share each published row"]
+    lines = ["k (--k K): at least k users share each published row"]
     lines += [
-        f"--{each.selector} E: {each.promise_in_short}" for each in all_methods() if each.selector
+        f"{each.selector} (--{each.selector} E): {each.promise_in_short}"
+        for each in all_methods()
+        if each.selector
     ]
     return "".join(f"\n  {line}" for line in lines)
 
@@ -426,6 +428,8 @@ def anonymize(
 
     Warns
     -----
+    UserWarning
+        Without `output`, how the source was read; with it, `reading.notes` of the result.
     CoverageWarning
         If less than half of the items or ratings are in the release, or it is nearly empty.
 
@@ -471,6 +475,8 @@ def anonymize(
         _warn_of_coverage(summary)
         release = with_private(release, coverage=summary.coverage)
         if output is None:
+            for note in ready.reading.notes:
+                warnings.warn(note, stacklevel=2)
             return release
         with naming_cost(release.published.claim):
             if ready.expected is None and release.published.expect is not None:

@@ -25,7 +25,7 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import as_numbers, read_rows, reading_release, record_starts
 from recveil.release.records import PREFIX, pseudonyms
 from recveil.release.sides import FileFormat, Layout, Sides
-from recveil.runtime.errors import RecveilError, shortened
+from recveil.runtime.errors import RecveilError, no_attribute, shortened
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification, verify
@@ -276,6 +276,7 @@ def _distinct(column: pa.ChunkedArray) -> NDArray[Any]:
 # The calls that replace those of other libraries.
 _CALLS = {
     "save": "write(folder)",
+    "to_frame": "to_pandas()",
     "to_csv": "write(folder, file_format='csv')",
     "to_parquet": "write(folder)",
     "to_numpy": "to_csr()",
@@ -312,8 +313,7 @@ class Release(Sides, PublishedRows):
 
         def __getattr__(self, name: str) -> Any:
             """Name the right call for those of other libraries."""
-            call = f"; call {_CALLS[name]}" if name in _CALLS else ""
-            raise AttributeError(f"a Release has no attribute {name!r}{call}")
+            raise no_attribute(self, name, _CALLS)
 
     @property
     def manifest(self) -> Manifest:  # type: ignore[override]
