@@ -33,6 +33,15 @@ def test_the_headline_names_the_worst(found):
     assert f"{worst.skipped / worst.requested:.0%} of the users have too few" in headline
 
 
+def test_the_chart_has_one_denominator(found):
+    worst = next(each for each in found.attacks if 0 < each.skipped < each.requested)
+    drawn = found.chart("adversaries").to_dict()
+    rates = {row["rate"] for rows in drawn["datasets"].values() for row in rows if "rate" in row}
+    assert worst.among_attacked.rate in rates
+    assert worst.reidentified.rate not in rates
+    assert worst.of_attacked(worst.success).trials == worst.control.trials == worst.attacked
+
+
 def test_nothing_reassuring_without_coverage(file):
     shy = Adversary(known=60, rating_error=None, name="shy")
     plain = audit(file, adversaries=[shy], targets=60, curves=False).to_dict()
