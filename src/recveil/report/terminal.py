@@ -1,5 +1,6 @@
 """Text, tables and bars on the terminal, and how a table was read."""
 
+import os
 import shutil
 import sys
 import textwrap
@@ -23,8 +24,8 @@ _LEAST_BAR, _MOST_BAR = 8, 50
 def echo(text: str, *, err: bool = False) -> None:
     r"""Print text to standard output or standard error.
 
-    On a terminal, lines are wrapped between words; names are never broken, so that they can be
-    copied. Files and pipes get the text unchanged.
+    On a terminal, or with COLUMNS set, lines are wrapped between words; names are never broken, so
+    that they can be copied. Files and pipes get the text unchanged.
 
     Examples
     --------
@@ -35,7 +36,7 @@ def echo(text: str, *, err: bool = False) -> None:
     if stream is None:  # closed
         return
     lines = text.split("\n")
-    if stream.isatty():
+    if stream.isatty() or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
         lines = [part for line in lines for part in _wrapped(line, width)]
     print("\n".join(lines), file=stream)
@@ -48,8 +49,11 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def table_of(*heads: str) -> Table:
-    """Return a table without a frame."""
-    return Table(*heads, show_edge=False, pad_edge=False)
+    """Return a table without a frame, no head of which is cut within a word."""
+    table = Table(show_edge=False, pad_edge=False)
+    for head in heads:
+        table.add_column(head, min_width=max(map(len, head.split()), default=0), overflow="fold")
+    return table
 
 
 def bars(names: Sequence[str], counts: Sequence[int], width: int, indent: int = 2) -> list[str]:
