@@ -1,5 +1,6 @@
 """What the owner hears of the other rows that promise the same."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from recveil.release.coverage import CoverageWarning
 from recveil.release.sides import Sides
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.release import describe_summary
+from recveil.runtime.errors import RecveilError
 from recveil.verification._verify import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -98,5 +100,21 @@ def test_a_low_coverage_warns_from_python():
     with pytest.warns(CoverageWarning) as caught:
         release = anonymize(ratings, k=20, seed=1, allow_sparse_coverage=True)
     kept = np.unique(release.to_arrow()["item_id"]).size
-    assert f" {kept} of {ratings.n_items} items" in str(caught[0].message)
+    assert f" {kept} of {np.count_nonzero(ratings.support)} items" in str(caught[0].message)
     assert f"items: {kept}," in repr(release)
+
+
+def test_a_nearly_empty_release_is_not_recommended(tmp_path):
+    ratings = make_ratings(50, 30, 400, seed=1)
+    for k, ending in ((20, "Nearly empty"), (2, "Publish")):
+        with warnings.catch_warnings(action="ignore"):
+            made = anonymize(ratings, tmp_path / str(k), k=k, seed=1, allow_sparse_coverage=True)
+        assert made.sentences()[-1].startswith(ending)
+
+
+def test_k_cannot_be_lowered_below_2():
+    ratings = make_ratings(50, 300, 60, seed=1)
+    for k in (2, 3):
+        with pytest.raises(RecveilError) as caught:
+            anonymize(ratings, k=k, seed=1)
+        assert ("lower k" in str(caught.value)) is (k > 2)

@@ -501,11 +501,12 @@ def _reject_nearly_empty(summary: ReleaseSummary) -> None:
     coverage, claim = summary.coverage, summary.published.claim
     if coverage is None or claim.epsilon is not None or not coverage.is_nearly_empty:
         return
+    lower = "lower k (--k), " * ((claim.k or 0) > 2)
     raise RecveilError(
         f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
         f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
-        f"{FEWEST_RATINGS} ratings; lower k (--k), take a longer period, or give "
-        f"allow_sparse_coverage (--allow-sparse-coverage)",
+        f"{FEWEST_RATINGS} ratings; {lower}take a longer period, publish a list of popular items, "
+        f"or give allow_sparse_coverage (--allow-sparse-coverage)",
         code="release.nearly-empty",
     )
 

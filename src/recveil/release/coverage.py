@@ -38,6 +38,8 @@ class Coverage(NamedTuple):
     # Published users, and those with fewer than `FEWEST_RATINGS` values
     n_users: int
     n_short_users: int
+    # Users of the table with so few ratings
+    n_short_raw_users: int = 0
 
     @classmethod
     def of(
@@ -47,8 +49,11 @@ class Coverage(NamedTuple):
         lengths: ArrayLike,
         sizes: ArrayLike,
         n_users: int,
+        raw_lengths: ArrayLike = (),
     ) -> "Coverage":
         """Compare item counts, given the length of each row and its number of users.
+
+        `raw_lengths` are the users' numbers of ratings in the table.
 
         Users of `n_users` who have no row have no value.
         """
@@ -61,6 +66,7 @@ class Coverage(NamedTuple):
             rating_share=float(counts[kept].sum() / counts.sum()),
             n_users=n_users,
             n_short_users=n_users - int(np.asarray(sizes)[is_long].sum()),
+            n_short_raw_users=int(np.count_nonzero(np.asarray(raw_lengths) < FEWEST_RATINGS)),
         )
 
     @property
