@@ -1,6 +1,5 @@
 """Text, tables and bars on the terminal, and how a table was read."""
 
-import os
 import shutil
 import sys
 import textwrap
@@ -24,8 +23,8 @@ _LEAST_BAR, _MOST_BAR = 8, 50
 def echo(text: str, *, err: bool = False) -> None:
     r"""Print text to standard output or standard error.
 
-    On a terminal, or with COLUMNS set, lines are wrapped between words; names are never broken, so
-    that they can be copied. Files and pipes get the text unchanged.
+    On a terminal, lines are wrapped between words; names are never broken, so that they can be
+    copied. Files and pipes get the text unchanged.
 
     Examples
     --------
@@ -36,7 +35,7 @@ def echo(text: str, *, err: bool = False) -> None:
     if stream is None:  # closed
         return
     lines = text.split("\n")
-    if stream.isatty() or "COLUMNS" in os.environ:
+    if stream.isatty():
         width = shutil.get_terminal_size().columns
         lines = [part for line in lines for part in _wrapped(line, width)]
     print("\n".join(lines), file=stream)
