@@ -29,7 +29,7 @@ def test_the_headline_names_the_worst(found):
     headline = found.to_dict()["verdict"][0]
     assert worst.adversary.name in headline
     assert worst.among_attacked.rate == 1
-    assert headline.startswith(f"Every user with at least {worst.adversary.known} ratings")
+    assert headline.startswith(f"Every sampled user with at least {worst.adversary.known} ratings")
     assert f"{worst.skipped / worst.requested:.0%} of the users have too few" in headline
 
 

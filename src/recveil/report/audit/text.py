@@ -204,7 +204,8 @@ def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
         with_enough = f"with at least {describe_count(known, 'rating')}"
         whom = f"{in_short(among)} of the users {with_enough} are"
         if among.rate > 1 - 1e-9:
-            whom = f"Every user {with_enough} is"
+            is_sample = worst.requested * worst.baseline < 1 - 1e-9
+            whom = f"Every {'sampled ' * is_sample}user {with_enough} is"
         elif among.rate > _NEARLY_ALL:
             whom = f"Nearly every user {with_enough} is"
             who += f": {in_short(among)}"
