@@ -29,8 +29,17 @@ def test_the_headline_names_the_worst(found):
     headline = found.to_dict()["verdict"][0]
     assert worst.adversary.name in headline
     assert worst.among_attacked.rate == 1
-    assert headline.startswith(f"Every user with at least {worst.adversary.known} ratings")
+    assert headline.startswith(f"Every sampled user with at least {worst.adversary.known} ratings")
     assert f"{worst.skipped / worst.requested:.0%} of the users have too few" in headline
+
+
+def test_the_chart_has_one_denominator(found):
+    worst = next(each for each in found.attacks if 0 < each.skipped < each.requested)
+    drawn = found.chart("adversaries").to_dict()
+    rates = {row["rate"] for rows in drawn["datasets"].values() for row in rows if "rate" in row}
+    assert worst.among_attacked.rate in rates
+    assert worst.reidentified.rate not in rates
+    assert worst.of_attacked(worst.success).trials == worst.control.trials == worst.attacked
 
 
 def test_nothing_reassuring_without_coverage(file):

@@ -35,3 +35,10 @@ def test_one_target_is_no_plural():
     (one,), (two,) = (describe_uncovered([Uncovered("paper", n, n, 0.0)]) for n in (1, 2))
     assert "all 1 " not in one
     assert "all 2 " in two
+
+
+def test_adversaries_with_the_same_figures_share_a_sentence():
+    same = [Uncovered(name, 6, 10, 0.4) for name in ("paper", "insider")]
+    (sentence,) = describe_uncovered([*same, Uncovered("likes", 5, 10, 0.1)])
+    assert sentence.count("100%") == sentence.count("of 10") - 1 == 1
+    assert "“paper”, “insider”" in sentence

@@ -32,15 +32,15 @@ def run(tmp_path, monkeypatch, capsys):
 def test_neither_promise(run):
     code, told = run()
     assert code == 2
-    assert "--k K: at least k users share each published row" in told
-    assert "--epsilon E: no user's row is published" in told
+    assert "k (--k K): at least k users share each published row" in told
+    assert "epsilon (--epsilon E): no user's row is published" in told
 
 
 def test_both_promises(run):
     code, told = run("--k", "5", "--epsilon", "3")
     assert code == 2
     assert "k (--k) and" in told
-    assert "--k K: at least" in told
+    assert "k (--k K): at least" in told
 
 
 def test_epsilon_is_enough(run, tmp_path):

@@ -1,17 +1,21 @@
 """What the owner hears of the other rows that promise the same."""
 
+import warnings
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer
+from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
 from recveil.methods.registry import summarize
 from recveil.ratings import RatingScale
+from recveil.release.coverage import CoverageWarning
 from recveil.release.sides import Sides
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.release import describe_summary
+from recveil.runtime.errors import RecveilError
 from recveil.verification._verify import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -73,3 +77,28 @@ def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):
     drawn.write(tmp_path / "out")
     limits = {limit.code: limit.values for limit in verify(tmp_path / "out").not_covered}
     assert limits["large-epsilon"] == (20,)
+
+
+def test_a_low_coverage_warns_from_python():
+    ratings = make_ratings(50, 30, 400, seed=1)
+    with pytest.warns(CoverageWarning) as caught:
+        release = anonymize(ratings, k=20, seed=1, allow_sparse_coverage=True)
+    kept = np.unique(release.to_arrow()["item_id"]).size
+    assert f" {kept} of {np.count_nonzero(ratings.support)} items" in str(caught[0].message)
+    assert f"items: {kept}," in repr(release)
+
+
+def test_a_nearly_empty_release_is_not_recommended(tmp_path):
+    ratings = make_ratings(50, 30, 400, seed=1)
+    for k, ending in ((20, "Nearly empty"), (2, "Publish")):
+        with warnings.catch_warnings(action="ignore"):
+            made = anonymize(ratings, tmp_path / str(k), k=k, seed=1, allow_sparse_coverage=True)
+        assert made.sentences()[-1].startswith(ending)
+
+
+def test_k_cannot_be_lowered_below_2():
+    ratings = make_ratings(50, 300, 60, seed=1)
+    for k in (2, 3):
+        with pytest.raises(RecveilError) as caught:
+            anonymize(ratings, k=k, seed=1)
+        assert ("lower k" in str(caught.value)) is (k > 2)

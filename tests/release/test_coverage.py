@@ -37,6 +37,7 @@ def test_coverage_is_that_of_a_count_by_hand(name):
     shared = sum(counts[item] for item in kept) / ratings.n_ratings
     assert coverage.rating_share == pytest.approx(shared)
     assert (coverage.n_short_users, coverage.n_users) == (short, release.published.n_users)
+    assert coverage.n_short_raw_users == np.count_nonzero(np.diff(ratings.indptr) < 3)
 
 
 def test_an_evaluation_has_the_coverage_of_its_training_table():

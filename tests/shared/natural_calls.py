@@ -75,6 +75,13 @@ a.to_html("a.html")
 bool(v), v.holds, v.k
 v.to_dict()
 dir(rv)
+R.to_frame()
+rv.SparseRows(5).fit_transform(df)
+rv.SparseRows(5, random_state=0)
+rv.anonymize(df, k=5, random_state=0)
+rv.read(df, user_col="user_id")
+rv.audit(df, adversaries=["papre"])
+rv.read(R.to_csr().toarray()[:, :2] + 1)
 """.strip().splitlines()
 
 # Audits and evaluations take more than a CPU second, and noise needs many users.
@@ -86,6 +93,13 @@ REMEDIES = {
     'rv.SparseRows(k="5")': "expected a whole number",
     "rv.SparseRows(k=1)": "at least 2",
     'rel.save("o3")': "write(folder)",
+    "R.to_frame()": "to_pandas()",
+    "rv.SparseRows(5).fit_transform(df)": "anonymize(ratings)",
+    "rv.SparseRows(5, random_state=0)": "seed",
+    "rv.anonymize(df, k=5, random_state=0)": "seed",
+    'rv.read(df, user_col="user_id")': "did you mean user?",
+    'rv.audit(df, adversaries=["papre"])': "did you mean paper?",
+    "rv.read(R.to_csr().toarray()[:, :2] + 1)": "from_columns(*array.T)",
 }
 
 

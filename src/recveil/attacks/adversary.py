@@ -1,10 +1,11 @@
 """The auxiliary information of an adversary about a target."""
 
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, quoted, unknown
 
 WrongKind = Literal["value", "item"]
 Algorithm = Literal["scoreboard-rh", "scoreboard"]
@@ -254,3 +255,29 @@ PRESETS = {
         "how many there were.",
     ),
 }
+
+
+def choose_adversaries(given: Iterable[Adversary | str] | None) -> list[Adversary]:
+    """Return adversaries, presets by their names; all presets if none is given.
+
+    Examples
+    --------
+    >>> [each.known for each in choose_adversaries(["paper", Adversary(known=3)])]
+    [8, 3]
+    """
+    if isinstance(given, Adversary | str):
+        given = [given]
+    chosen = []
+    for each in given or ():
+        if isinstance(each, str):
+            if each not in PRESETS:
+                raise unknown("adversary", each, PRESETS)
+            each = PRESETS[each]
+        if not isinstance(each, Adversary):
+            raise RecveilError(
+                f"adversaries: expected an Adversary or the name of a preset, got {quoted(each)}; "
+                f"choose from {', '.join(PRESETS)}",
+                code="argument.type",
+            )
+        chosen.append(each)
+    return chosen or [*PRESETS.values()]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks import PRESETS, Adversary, Candidates, choose_targets
+from recveil.attacks.adversary import choose_adversaries
 from recveil.attacks.attack_target import pairs_of
 from recveil.attacks.knowledge import (
     with_likes,
@@ -198,7 +199,7 @@ def audit(
     *,
     release: str | PathLike[str] | None = None,
     second_release: str | PathLike[str] | None = None,
-    adversaries: Iterable[Adversary] | None = None,
+    adversaries: Iterable[Adversary | str] | None = None,
     targets: int | None = 1_000,
     draws: int = 1,
     seed: int = 0,
@@ -219,10 +220,10 @@ def audit(
         A release of the same users to attack as well; its private folder is the ground truth.
     second_release : path, optional
         Another release of the same users, attacked together with `release`, which is required.
-    adversaries : iterable of Adversary, optional
-        All of `PRESETS` by default. Dates are dropped if the table has none. Where dates are
-        dropped, or a preset cannot have wrong values (all ratings are equal, say), wrong entries
-        are items that the target never rated. The descriptions say so.
+    adversaries : iterable of Adversary or str, optional
+        Adversaries, or names of `PRESETS`; all presets by default. Dates are dropped if the table
+        has none. Where dates are dropped, or a preset cannot have wrong values (all ratings are
+        equal, say), wrong entries are items that the target never rated. The descriptions say so.
     targets : int or None
         Number of targets per adversary; None for all users.
     draws : int
@@ -277,6 +278,7 @@ def audit(
                 code="option.value",
             )
     reject_unknown_keywords("audit", reading, "k", "user_files")
+    chosen = choose_adversaries(adversaries)
     reject_releases(release, second_release)
     reject_shadows(shadows, release)
     _require_paths(auxiliary, sensitive)
@@ -293,15 +295,13 @@ def audit(
         is_paired = ratings is not original
         if is_paired:
             reject_catalogue_of_words(item_catalog)
-            adversaries = adversaries_of_labels(adversaries, PRESETS.values())
+            chosen = adversaries_of_labels(chosen, PRESETS.values())
         if original.scale.labels:  # other files use the same words, coded by the same numbers
             reading = {**reading, "scale": original.scale}
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.
         known, public, items = _read_files(original, reading, **files)
-        chosen = [
-            fit_adversary(ratings, adversary) for adversary in adversaries or PRESETS.values()
-        ]
+        chosen = [fit_adversary(ratings, adversary) for adversary in chosen]
         suspects = attack_auxiliary(original, ratings, candidates, known, chosen[0])
         users = choose_targets(ratings.n_users, targets, seed)
         chosen, tunings = tune_adversaries(ratings, candidates, chosen, users, seed, is_wanted=tune)

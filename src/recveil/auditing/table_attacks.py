@@ -88,7 +88,11 @@ class Outcome(Reportable):
     @property
     def among_attacked(self) -> Interval:
         """The re-identification rate of the targets with enough ratings; nan if none has."""
-        found = self.reidentified.rate * self.requested if self.attacked else 0.0
+        return self.of_attacked(self.reidentified)
+
+    def of_attacked(self, rate: Interval) -> Interval:
+        """Return a share of all targets as one of the attacked targets, as `control` is."""
+        found = rate.rate * self.requested if self.attacked else 0.0
         return wilson_interval(found, self.attacked)
 
     @property

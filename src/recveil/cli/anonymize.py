@@ -1,6 +1,7 @@
 """recveil anonymize."""
 
 import sys
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
@@ -132,6 +133,7 @@ def anonymize(
     from recveil.cli.outputs import write_json
     from recveil.methods import anonymize
     from recveil.publish.folder import naming_spending
+    from recveil.release.coverage import CoverageWarning
     from recveil.report.release.terminal import release_to_dict, show_release
 
     estimates: list[Expected] = []
@@ -140,7 +142,8 @@ def anonymize(
         estimates.append(expected)
         _report(expected)
 
-    with naming_spending():
+    with naming_spending(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)  # printed with the release
         made = anonymize(source, output, on_estimate=report, **keywords)
         for warning in made.warnings():
             echo(f"warning: {warning}", err=True)

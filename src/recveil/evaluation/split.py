@@ -407,7 +407,8 @@ class TrainingTable:
     def coverage_of(self, release: "TrainingTable") -> Coverage:
         """Return the items and ratings of this table that a release keeps."""
         rows = np.diff(release.rows.indptr), release.sizes, release.n_users
-        return Coverage.of(self.support, release.support, *rows)
+        raw_lengths = np.diff(self.rows.indptr)
+        return Coverage.of(self.support, release.support, *rows, raw_lengths)
 
     def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":
         """Return the same rows with only the marked values."""

@@ -27,7 +27,7 @@ from recveil.ratings.arrow_columns import python_values
 from recveil.ratings.rating_scale import Locate
 from recveil.ratings.ratings import doubts_of
 from recveil.ratings.sorted_rows import Duplicates
-from recveil.runtime.errors import RecveilError, quoted, shortened
+from recveil.runtime.errors import RecveilError, quoted, shortened, unexpected_keyword
 from recveil.runtime.progress import busy
 
 _EXAMPLES, _LOOKED_AT = 2, 10_000
@@ -594,7 +594,7 @@ def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> N
     known = {*ReadingOptions.__annotations__, "times", "k", "user_files"}
     for name in given:
         if name not in known or name in own:
-            raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}")
+            raise unexpected_keyword(verb, name, ReadingOptions.__annotations__)
 
 
 def has_value(value: object) -> bool:

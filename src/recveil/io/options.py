@@ -122,6 +122,7 @@ def reject_given(options: Mapping[str, object], what: str) -> None:
     """Raise a RecveilError for file options that were given for another kind of input."""
     if given := [name for name, value in options.items() if value is not None]:
         raise RecveilError(
-            f"{', '.join(given)}: not supported for {what}; leave that out",
+            f"{', '.join(given)}: not supported for {what}; "
+            f"{'call its melt' if 'wide' in given else 'leave that out'}",
             code="option.unsupported",
         )

@@ -1,5 +1,6 @@
 """Turn ratings into a verified release in one call, or estimate it without making it."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -24,13 +25,13 @@ from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
-from recveil.release.coverage import FEWEST_RATINGS
+from recveil.release.coverage import FEWEST_RATINGS, CoverageWarning
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
-from recveil.runtime.reportable import Described
+from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification
 
@@ -188,9 +189,11 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
 
 def _guarantees() -> str:
     """Format the guarantees that can be requested, one per line."""
-    lines = ["--k K: at least k users share each published row"]
+    lines = ["k (--k K): at least k users share each published row"]
     lines += [
-        f"--{each.selector} E: {each.promise_in_short}" for each in all_methods() if each.selector
+        f"{each.selector} (--{each.selector} E): {each.promise_in_short}"
+        for each in all_methods()
+        if each.selector
     ]
     return "".join(f"\n  {line}" for line in lines)
 
@@ -427,6 +430,13 @@ def anonymize(
     UnknownOrderError
         If the user column cannot be determined.
 
+    Warns
+    -----
+    UserWarning
+        Without `output`, how the source was read; with it, `reading.notes` of the result.
+    CoverageWarning
+        If less than half of the items or ratings are in the release, or it is nearly empty.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -466,8 +476,11 @@ def anonymize(
         summary = summarize(release, ready.ratings)
         if not allow_sparse_coverage:
             _reject_nearly_empty(summary)
+        _warn_of_coverage(summary)
         release = with_private(release, coverage=summary.coverage)
         if output is None:
+            for note in ready.reading.notes:
+                warnings.warn(note, stacklevel=2)
             return release
         with naming_cost(release.published.claim):
             if ready.expected is None and release.published.expect is not None:
@@ -492,13 +505,22 @@ def _reject_nearly_empty(summary: ReleaseSummary) -> None:
     coverage, claim = summary.coverage, summary.published.claim
     if coverage is None or claim.epsilon is not None or not coverage.is_nearly_empty:
         return
+    lower = "lower k (--k), " * ((claim.k or 0) > 2)
     raise RecveilError(
         f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
         f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
-        f"{FEWEST_RATINGS} ratings; lower k (--k), take a longer period, or give "
-        f"allow_sparse_coverage (--allow-sparse-coverage)",
+        f"{FEWEST_RATINGS} ratings; {lower}take a longer period, publish a list of popular items, "
+        f"or give allow_sparse_coverage (--allow-sparse-coverage)",
         code="release.nearly-empty",
     )
+
+
+def _warn_of_coverage(summary: ReleaseSummary) -> None:
+    coverage = summary.coverage
+    if coverage is not None and (coverage.is_low or coverage.is_nearly_empty):
+        likes = summary.published.scale.unary
+        text: str = reporter_of(summary).describe_coverage(coverage, likes=likes)
+        warnings.warn(text.removeprefix("Warning: "), CoverageWarning, stacklevel=3)
 
 
 @brief

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import signature
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,13 @@ from recveil.release.method import HIDDEN_ITEMS, MOST_LEVELS, has_few_levels
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, Records, fresh_prefix, pseudonyms
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Private, Published
-from recveil.runtime.errors import RecveilError, describe_count, shortened
+from recveil.runtime.errors import (
+    RecveilError,
+    describe_count,
+    no_attribute,
+    shortened,
+    unexpected_keyword,
+)
 from recveil.runtime.safe_repr import BriefParameters
 from recveil.verification.rater_ids import search_ratings
 
@@ -32,6 +38,10 @@ from recveil.verification.rater_ids import search_ratings
 FINEST_STEP, _LARGEST = 1e-9, 1e12
 
 Blocks = Callable[[], Iterator[Records]]
+
+
+# The calls that replace those of other libraries.
+_CALLS = dict.fromkeys(("fit", "transform", "fit_transform", "predict"), "anonymize(ratings)")
 
 
 class BaseAnonymizer(BriefParameters, BaseEstimator):
@@ -43,6 +53,19 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
 
     # False where no release with a seed is written, so that it may be shown.
     _seed_is_private = True
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Name the right keyword for those of other libraries."""
+        known = signature(cls.__init__).parameters
+        for name in given.keys() - known.keys():
+            raise unexpected_keyword(cls.__name__, name, known)
+        return super().__new__(cls)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Name the right call for those of other libraries."""
+            raise no_attribute(self, name, _CALLS)
 
     def check_options(self) -> None:
         """Raise a RecveilError for parameters that are invalid for any ratings."""

@@ -137,5 +137,5 @@ class PublishedCounts(NamedTuple):
 
     def coverage(self, ratings: Ratings, n_users: int) -> Coverage:
         """Compare them with the table."""
-        rows = self.lengths, self.sizes, n_users
+        rows = self.lengths, self.sizes, n_users, np.diff(ratings.indptr)
         return Coverage.of(ratings.support, self.items, *rows)

@@ -25,7 +25,7 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import as_numbers, read_rows, reading_release, record_starts
 from recveil.release.records import PREFIX, pseudonyms
 from recveil.release.sides import FileFormat, Layout, Sides
-from recveil.runtime.errors import RecveilError, shortened
+from recveil.runtime.errors import RecveilError, no_attribute, shortened
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification, verify
@@ -276,6 +276,7 @@ def _distinct(column: pa.ChunkedArray) -> NDArray[Any]:
 # The calls that replace those of other libraries.
 _CALLS = {
     "save": "write(folder)",
+    "to_frame": "to_pandas()",
     "to_csv": "write(folder, file_format='csv')",
     "to_parquet": "write(folder)",
     "to_numpy": "to_csr()",
@@ -297,7 +298,7 @@ class Release(Sides, PublishedRows):
     >>> from recveil.methods import SparseRows
     >>> release = SparseRows(k=5, seed=1).anonymize(make_ratings(50, 30, 400, seed=1))
     >>> release
-    Release(sparse rows, claim: identical-rows, k: 5, users: 50, items: 30, scale: 1:5:1)
+    Release(sparse rows, claim: identical-rows, k: 5, users: 50, items: at most 30, scale: 1:5:1)
     >>> release.to_arrow().num_rows, release.to_csr().shape, release.verify().holds
     (400, (50, 24), True)
     >>> with TemporaryDirectory() as folder:
@@ -312,8 +313,7 @@ class Release(Sides, PublishedRows):
 
         def __getattr__(self, name: str) -> Any:
             """Name the right call for those of other libraries."""
-            call = f"; call {_CALLS[name]}" if name in _CALLS else ""
-            raise AttributeError(f"a Release has no attribute {name!r}{call}")
+            raise no_attribute(self, name, _CALLS)
 
     @property
     def manifest(self) -> Manifest:  # type: ignore[override]
@@ -342,6 +342,11 @@ class Release(Sides, PublishedRows):
     def _row_tables(self) -> Iterator[pa.Table]:
         blocks, in_groups = self.published.blocks(), self.manifest.in_groups
         return (table for table, _ in tables(self.published, blocks, in_groups=in_groups))
+
+    def _facts(self) -> dict[str, object]:
+        coverage, n_items = self.private.coverage, self.published.items.size
+        kept = f"at most {n_items:,}" if coverage is None else coverage.n_items_kept
+        return {**super()._facts(), "items": kept}
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> ReleaseFolder:

@@ -23,13 +23,23 @@ from recveil.ratings.rating_scale import (
     scale_of,
 )
 from recveil.ratings.sorted_rows import Duplicates, first_fall
-from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.runtime.errors import RecveilError, describe_count, no_attribute, quoted
 from recveil.runtime.safe_repr import html_line
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from recveil.io.columns.build import Built
+
+
+# The calls that replace those of other libraries.
+_CALLS = {
+    "to_frame": "to_pandas()",
+    "to_df": "to_pandas()",
+    "to_numpy": "to_csr()",
+    "to_csv": "to_pandas().to_csv(path)",
+    "to_parquet": "to_pandas().to_parquet(path)",
+}
 
 
 class Ratings:
@@ -237,6 +247,12 @@ class Ratings:
         for note in (*describe_dropped(built, duplicates), *notes):
             warnings.warn(note, stacklevel=2)
         return cls.from_built(built)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Name the right call for those of other libraries."""
+            raise no_attribute(self, name, _CALLS)
 
     @staticmethod
     def read(source: Any, **options: Any) -> "Ratings":

@@ -14,6 +14,10 @@ LOW = 0.5
 _MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
 
 
+class CoverageWarning(UserWarning):
+    """Less than half of the items or ratings are in a release, or next to none."""
+
+
 class Coverage(NamedTuple):
     """The items and ratings of a table that a release covers, and how short its rows are.
 
@@ -34,6 +38,8 @@ class Coverage(NamedTuple):
     # Published users, and those with fewer than `FEWEST_RATINGS` values
     n_users: int
     n_short_users: int
+    # Users of the table with so few ratings
+    n_short_raw_users: int = 0
 
     @classmethod
     def of(
@@ -43,8 +49,11 @@ class Coverage(NamedTuple):
         lengths: ArrayLike,
         sizes: ArrayLike,
         n_users: int,
+        raw_lengths: ArrayLike = (),
     ) -> "Coverage":
         """Compare item counts, given the length of each row and its number of users.
+
+        `raw_lengths` are the users' numbers of ratings in the table.
 
         Users of `n_users` who have no row have no value.
         """
@@ -57,6 +66,7 @@ class Coverage(NamedTuple):
             rating_share=float(counts[kept].sum() / counts.sum()),
             n_users=n_users,
             n_short_users=n_users - int(np.asarray(sizes)[is_long].sum()),
+            n_short_raw_users=int(np.count_nonzero(np.asarray(raw_lengths) < FEWEST_RATINGS)),
         )
 
     @property

@@ -48,8 +48,11 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def table_of(*heads: str) -> Table:
-    """Return a table without a frame."""
-    return Table(*heads, show_edge=False, pad_edge=False)
+    """Return a table without a frame, no head of which is cut within a word."""
+    table = Table(show_edge=False, pad_edge=False)
+    for head in heads:
+        table.add_column(head, min_width=max(map(len, head.split()), default=0), overflow="fold")
+    return table
 
 
 def bars(names: Sequence[str], counts: Sequence[int], width: int, indent: int = 2) -> list[str]:

@@ -5,7 +5,7 @@ import errno
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from json import JSONDecodeError
 
 # Longer messages are not read, and a message must not pass on the data that it complains about.
@@ -280,3 +280,32 @@ def first_line_of(error: Exception) -> str:
     'bad magic number'
     """
     return shortened(str(error).strip().partition("\n")[0], 80) or type(error).__name__
+
+
+# Names in other libraries, and those here.
+_OTHER_NAMES = {"random_state": "seed"}
+
+
+def unexpected_keyword(call: str, name: str, known: Iterable[str]) -> TypeError:
+    """Return the error for a keyword that a call does not have, with the one that was meant.
+
+    Examples
+    --------
+    >>> unexpected_keyword("read", "user_col", ["user", "item"])
+    TypeError("read() got an unexpected keyword argument 'user_col' (did you mean user?)")
+    """
+    other = _OTHER_NAMES.get(name)
+    hint = f" (did you mean {other}?)" if other else suggest_name(name, known)
+    return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def no_attribute(owner: object, name: str, calls: Mapping[str, str]) -> AttributeError:
+    """Return the error for an attribute of other libraries' classes, with the call to use.
+
+    Examples
+    --------
+    >>> no_attribute(RecveilError(), "save", {"save": "write(folder)"})
+    AttributeError("RecveilError has no attribute 'save'; call write(folder)")
+    """
+    call = f"; call {calls[name]}" if name in calls else ""
+    return AttributeError(f"{type(owner).__name__} has no attribute {name!r}{call}")

@@ -6,7 +6,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from recveil.attacks import PRESETS, Adversary, Candidates, choose_targets
+from recveil.attacks import Adversary, Candidates, choose_targets
+from recveil.attacks.adversary import choose_adversaries
 from recveil.auditing import Audit, work_estimates
 from recveil.auditing._audit import attack_table, fit_adversary
 from recveil.io import Reading, understand
@@ -37,7 +38,7 @@ _NOT_OFFERED = (
 def audit(
     source: "DataFrame | str | PathLike[str]",
     *,
-    adversaries: Iterable[Adversary] | None = None,
+    adversaries: Iterable[Adversary | str] | None = None,
     targets: int | None = 1_000,
     draws: int = 1,
     seed: int = 0,
@@ -88,7 +89,7 @@ def audit(
         ):
             ratings = read.ratings
             chosen = [
-                fit_adversary(ratings, adversary) for adversary in adversaries or PRESETS.values()
+                fit_adversary(ratings, adversary) for adversary in choose_adversaries(adversaries)
             ]
             users = choose_targets(ratings.n_users, targets, seed)
             begin(THE_REST)

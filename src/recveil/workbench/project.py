@@ -174,6 +174,7 @@ class Result(TypedDict, total=False):
     sha256: str
     verification: Mapping[str, Any]
     is_release: bool
+    statements: list[str]
     unpacked: Mapping[str, str] | None
 
 

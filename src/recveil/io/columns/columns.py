@@ -185,8 +185,8 @@ def find_columns(
     for role in ("user", "item", "rating"):
         if found[role] is None:
             raise RecveilError(
-                f"{where}: no {role} column among {listed(names)}{_width(found, names)}; expected "
-                f"a name such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
+                f"{where}: no {role} column among {listed(names, 80)}{_width(found, names)}; "
+                f"expected a name such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
                 f"rename it, or name it with {role} (--{role})",
                 code="column.missing",
             )
@@ -226,7 +226,8 @@ def _width(found: Mapping[str, str | None], names: Sequence[str]) -> str:
     """Return a hint that the table may be a matrix, if it is wide enough."""
     if len(names) < WIDE or sum(name is not None for name in found.values()) > 1:
         return ""
-    return f" ({len(names):,} columns; a wide matrix? Read it with wide, --wide)"
+    remedy = "Read a file with wide, --wide; melt a data frame"
+    return f" ({len(names):,} columns; a wide matrix? {remedy})"
 
 
 def _given(role: str, names: Sequence[str], where: str, given: str | None) -> str:

@@ -100,11 +100,12 @@ def _of_matrix(matrix: Any) -> "Frame":
 
 def _of_array(array: NDArray[Any]) -> "Frame":
     """Read each number that is not nan as the rating of a user (row) for an item (column)."""
-    if array.shape[1] == 3:
+    n_columns = array.shape[1]
+    if n_columns in (2, 3):
         raise RecveilError(
-            "an array of 3 columns may be a matrix of 3 items, or columns of users, items and "
-            "ratings: for these call Ratings.from_columns(*array.T); for a matrix pass "
-            "scipy.sparse.csr_array(array)",
+            f"an array of {n_columns} columns may be a matrix of {n_columns} items, or columns of "
+            f"users{' and items' if n_columns == 2 else ', items and ratings'}: for these call "
+            f"Ratings.from_columns(*array.T); for a matrix pass scipy.sparse.csr_array(array)",
             code="argument.shape",
         )
     if zeros := int(np.count_nonzero(array == 0)):

@@ -180,9 +180,10 @@ class SparseRows(BaseAnonymizer):
                 code="table.too-few-users",
             )
         if support.max() < self.k:
+            lower = "lower k (--k), or " * (self.k > 2)
             raise RecveilError(
-                f"no item has {self.k} raters, and sparse rows omit items with fewer; lower k "
-                f"(--k), or choose another method (--method predictive, or --method k-corating for "
+                f"no item has {self.k} raters, and sparse rows omit items with fewer; "
+                f"{lower}choose another method (--method predictive, or --method k-corating for "
                 f"likes)",
                 code="table.too-few-ratings",
             )

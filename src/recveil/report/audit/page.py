@@ -43,18 +43,19 @@ def draw_part(audit: Audit, name: str) -> Chart:
 
 
 def draw_adversaries(attacks: list[Outcome]) -> Chart | None:
-    """Draw each adversary's re-identification rate; return None without attacks."""
+    """Draw each adversary's rates among the attacked targets; return None without attacks."""
     match = match_of(attacks)
     rates = [
         (outcome.adversary.name, series, rate)
         for outcome in attacks
         for series, rate in (
-            ("re-identified: the best guess is right", outcome.reidentified),
-            (f"{match}, and the paper's guess is right", outcome.success),
+            ("re-identified: the best guess is right", outcome.among_attacked),
+            (f"{match}, and the paper's guess is right", outcome.of_attacked(outcome.success)),
             (f"control: {match} although the target is not in the data", outcome.control),
         )
     ]
-    return _draw_rates(rates)
+    has_skipped = any(outcome.skipped for outcome in attacks)
+    return _draw_rates(rates, f"share of the {'attacked ' * has_skipped}targets")
 
 
 def draw_release(release: AttackedRelease | None) -> Chart | None:
@@ -80,7 +81,9 @@ def draw_risk(risk: Risk | None) -> Chart | None:
     return draw_histogram(plain(risk)["bins"], x, "users")
 
 
-def _draw_rates(rates: list[tuple[str, str, Interval]]) -> Chart | None:
+def _draw_rates(
+    rates: list[tuple[str, str, Interval]], x: str = "share of the targets"
+) -> Chart | None:
     """Draw rates by adversary and series; None if no target was attacked."""
     rows = [
         RateRow(
@@ -93,7 +96,7 @@ def _draw_rates(rates: list[tuple[str, str, Interval]]) -> Chart | None:
         for name, series, interval in rates
         if not math.isnan(interval.rate)
     ]
-    return draw_rates(rows, "share of the targets") if rows else None
+    return draw_rates(rows, x) if rows else None
 
 
 def page_environment() -> Environment:

@@ -188,9 +188,13 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
     trials = attacks[0]
+    enough = in_likes(
+        "; of those with enough ratings: re-identified of the others, control", is_unary
+    )
+    basis = enough if any(each.skipped for each in attacks) else ""
     console.print(
-        f"Shares of {describe_count(trials.requested, 'requested target')}, with 95% intervals; "
-        f"a random guess gives {percent(trials.baseline)}. {_CONTROL} Attacks: "
+        f"Shares of {describe_count(trials.requested, 'requested target')}{basis}, with 95% "
+        f"intervals; a random guess gives {percent(trials.baseline)}. {_CONTROL} Attacks: "
         f"{', '.join(trials.by_attack)}."
     )
 

@@ -204,7 +204,8 @@ def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
         with_enough = f"with at least {describe_count(known, 'rating')}"
         whom = f"{in_short(among)} of the users {with_enough} are"
         if among.rate > 1 - 1e-9:
-            whom = f"Every user {with_enough} is"
+            is_sample = worst.requested * worst.baseline < 1 - 1e-9
+            whom = f"Every {'sampled ' * is_sample}user {with_enough} is"
         elif among.rate > _NEARLY_ALL:
             whom = f"Nearly every user {with_enough} is"
             who += f": {in_short(among)}"
@@ -286,13 +287,15 @@ def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]
             f"{'the one target has' if requested == 1 else f'all {requested:,} targets have'} "
             f"too few ratings. No user was attacked, which shows nothing."
         )
-    rates = [
-        f"{_quoted(one.name)} could attack {one.requested - one.skipped:,} of {one.requested:,} "
-        f"and re-identifies {percent(one.rate * one.requested / (one.requested - one.skipped))} of "
-        f"them"
-        for one in uncovered
-        if one.skipped < one.requested
-    ]
+    names_by_rate: dict[str, list[str]] = {}
+    for one in uncovered:
+        if n_attacked := one.requested - one.skipped:
+            rate = (
+                f"{n_attacked:,} of {one.requested:,} were attacked, and "
+                f"{percent(one.rate * one.requested / n_attacked)} of them re-identified, by "
+            )
+            names_by_rate.setdefault(rate, []).append(_quoted(one.name))
+    rates = [rate + ", ".join(names) for rate, names in names_by_rate.items()]
     if rates:
         sentences.append(
             f"{where}{'users' if where else 'Users'} with too few ratings count as not "

@@ -382,7 +382,7 @@ def _describe_labels(result: NominalEvaluation) -> str:
             f"{_reason_of(gain)}"
         )
     elif not gain.has_share(share):
-        retained = _unreported_share(of_gain, share)
+        retained = _unreported_share(of_gain)
     else:
         retained = _retained(of_gain, share)
     return f"{retained}. {figures}"
@@ -410,7 +410,7 @@ def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
         )
     share = result.retained.lists
     if not whole.has_share(share):
-        return f"{_unreported_share(of_lists, share)}. {figures}"
+        return f"{_unreported_share(of_lists)}. {figures}"
     popular = raw.utilities[POPULARITY].ndcg
     if chosen > popular:
         return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
@@ -461,15 +461,15 @@ def _describe_ratings(result: Evaluation) -> str:
     if share.value <= 0 or is_worse:
         how = worse if is_worse else f"{worse.replace('worse', 'not significantly better')}"
         if not is_reliable:
-            return f"{how}. {_unreported_share(of_gain, share)}."
+            return f"{how}. {_unreported_share(of_gain)}."
         return f"{how}: it retains {percent(share.value)} {of_gain}{ends(share)}."
     if not is_reliable:
-        return f"{_unreported_share(of_gain, share)}."
+        return f"{_unreported_share(of_gain)}."
     return f"{_retained(of_gain, share)}."
 
 
-def _unreported_share(of: str, share: Measured) -> str:
-    return f"The retained share {of} is not reported, as its interval is too wide{ends(share)}"
+def _unreported_share(of: str) -> str:
+    return f"The retained share {of} is not reported, as its interval is too wide"
 
 
 def _retained(of: str, share: Measured) -> str:
@@ -509,21 +509,20 @@ def describe_best(result: Evaluation) -> str:
     if not result.has_ratings:
         return (
             f"The best lists on the test likes, which a recipient cannot know in advance: nDCG "
-            f"{ndcgs[0]} from the raw likes, {ndcgs[1]} from the release ({lists})."
+            f"{ndcgs[0]} from the raw likes, {ndcgs[1]} from the release{lists}."
         )
     return (
         f"All shares above are of the recommenders that a recipient would choose. The best on the "
         f"test ratings, which a recipient cannot know in advance: RMSE {rmses[0]} from the raw "
-        f"ratings, {rmses[1]} from the release "
-        f"({_format_share(retained.ratings, result.raw_gain)}); nDCG {ndcgs[0]} and {ndcgs[1]} "
-        f"({lists})."
+        f"ratings, {rmses[1]} from the release{_format_share(retained.ratings, result.raw_gain)}; "
+        f"nDCG {ndcgs[0]} and {ndcgs[1]}{lists}."
     )
 
 
 def _format_share(share: Measured, whole: Measured) -> str:
     if not whole.has_share(share):
-        return "–"
-    return "as good as raw" if share.value >= 1 else f"{percent(share.value)} retained"
+        return ""
+    return " (as good as raw)" if share.value >= 1 else f" ({percent(share.value)} retained)"
 
 
 def number(value: float | None, digits: int = 4) -> str:

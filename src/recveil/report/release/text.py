@@ -54,6 +54,7 @@ def sentences(result: Anonymized | Released | DryRun) -> list[str]:
             result.output,
             contains_users=result.verification.contains_users,
             has_earlier=bool(result.earlier),
+            coverage=result.summary.coverage,
         ),
     ]
 
@@ -88,7 +89,9 @@ def _first_of(linked: Sequence[str]) -> list[str]:
     ]
 
 
-def _describe_publishing(output: Path, *, contains_users: bool, has_earlier: bool) -> str:
+def _describe_publishing(
+    output: Path, *, contains_users: bool, has_earlier: bool, coverage: Coverage | None = None
+) -> str:
     """Describe what to publish, and what the private folder would reveal.
 
     Examples
@@ -98,7 +101,12 @@ def _describe_publishing(output: Path, *, contains_users: bool, has_earlier: boo
     """
     alone = ", and none of the earlier releases of these users" if has_earlier else ""
     reveals = "it maps rows to users" if contains_users else "it lists the users of the table"
-    return f"Publish {output}{alone}. Keep {private_name(str(output))} secret: {reveals}."
+    if coverage is not None and coverage.is_nearly_empty:
+        items = f"{coverage.n_items_kept:,} of {describe_count(coverage.n_items, 'item')}"
+        publish = f"Nearly empty: {output} has {items}. A list of popular items may be of more use"
+    else:
+        publish = f"Publish {output}{alone}"
+    return f"{publish}. Keep {private_name(str(output))} secret: {reveals}."
 
 
 def describe_summary(summary: ReleaseSummary) -> list[str]:
@@ -137,9 +145,10 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
             f"{describe_count(coverage.n_items, 'item')} ({percent(coverage.item_share)}), which "
             f"have {percent(coverage.rating_share)} of the {noun}"
         )
+    n_before = coverage.n_short_raw_users
     short = (
         f"; {coverage.n_short_users:,} of {describe_count(coverage.n_users, 'published user')} "
-        f"have fewer than {FEWEST_RATINGS} {noun}"
+        f"have fewer than {FEWEST_RATINGS} {noun}{f' ({n_before:,} in the table)' * bool(n_before)}"
         if coverage.n_short_users
         else ""
     )

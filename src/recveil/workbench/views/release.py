@@ -93,6 +93,9 @@ def _page(request: Request) -> Response:
         job=job,
         result=result,
         is_current=table is None or job is None or is_current(project, table, job),
+        alarms=[each for each in result["statements"] if each.startswith("Warning: ")]
+        if result
+        else [],
         verdict=None if result is None else describe_verdict(result["verification"]),
         running=workspace.jobs.running_in("release"),
         releases=[each for each in releases if each.state == "done"],
