@@ -90,7 +90,7 @@ class TestCharts:
         attacked = [outcome for outcome in found.attacks if outcome.attacked]
         assert attacked
         for outcome in attacked:
-            assert json.dumps(outcome.reidentified.rate) in content
+            assert json.dumps(outcome.among_attacked.rate) in content
 
     def test_of_a_comparison(self, results):
         assert {"as good as the raw data", "padded"} <= drawn(results["comparison"].chart())

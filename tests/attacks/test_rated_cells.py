@@ -98,7 +98,7 @@ def test_a_rate_that_failed_does_not_reassure_where_the_area_tells():
     nobody = Interval(float("nan"), 0.0, 1.0, 0)
     said = of_fit(InferredCells(area, none, none, nobody, 0.56, 0.001, 0.01, 9, 9)).sentence
     assert "nothing new" not in said
-    assert "in 77.7% (75% to 80%) of the cases, popularity alone in 56%" in said
+    assert "in 77.7% (75–80) of the cases, popularity alone in 56%" in said
     chance = area._replace(low=0.55)
     said = of_fit(InferredCells(chance, none, none, nobody, 0.56, 0.001, 0.01, 9, 9)).sentence
     assert "reveals nothing new about the release" in said

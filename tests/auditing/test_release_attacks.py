@@ -305,7 +305,7 @@ def test_a_headline_about_nobody_shows_nothing(ratings):
 @pytest.mark.parametrize(
     "own",
     [
-        {"predictor": UserKNN()},
+        {"predictor": UserKNN(min_overlap=3)},
         {"predictor": FunkSVD(rank=3)},
         {"grouping": BisectingKGather(5, n_bisections=1)},
     ],

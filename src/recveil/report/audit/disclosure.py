@@ -365,9 +365,11 @@ def _describe_cells(cells: InferredCells) -> str:
         sentence += (
             f"{';' if chance else ', and'} they recover exactly {in_short(lone)} of the ratings "
             f"that only one user of the class gave"
-            f"{no_better(lone, cells.popularity_lone_exact, usual, about)}; "
-            f"{percent(cells.lone_known.rate)} where it is known that only one did"
+            f"{no_better(lone, cells.popularity_lone_exact, usual, about)}"
         )
+        if cells.lone_known.trials:
+            known = percent(cells.lone_known.rate)
+            sentence += f"; {known} where it is known that only one did"
     return f"{sentence}.{_sample_of(cells)} Better fits may reveal more."
 
 
