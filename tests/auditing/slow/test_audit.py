@@ -77,5 +77,5 @@ def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, c
     told = capsys.readouterr().err.splitlines()
     assert told
     assert all(line.startswith("Auditing (") for line in told)
-    assert " % in " in told[-1]
+    assert "% in " in told[-1]
     assert told[-1].endswith(" left")

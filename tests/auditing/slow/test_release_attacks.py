@@ -10,6 +10,7 @@ from recveil.attacks.inference import fill_detection
 from recveil.auditing.release_attacks import attack_published
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
+from recveil.runtime.number_format import percent
 from shared.auditing_release_attacks import audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -82,13 +83,14 @@ def test_who_could_not_be_looked_for_is_said_once(tmp_path):
     _, attack = max(found.attacks, key=lambda pair: pair[1].reidentified.rate)
     among = 300 * attack.reidentified.rate / (300 - attack.skipped)
     assert attack.skipped > 30
-    said = f"; {among:.1%} of the {300 - attack.skipped} with enough ratings)"
+    said = f"; {percent(among)} of the {300 - attack.skipped} with enough ratings)"
     assert said in found.to_dict()["headline"]
     assert said in found.to_dict()["verdict"][0]
     (told,) = found.to_dict()["warnings"]
     assert told.count("count as not re-identified") == 1
     for adversary, attack in found.attacks:
-        assert f"“{adversary.name}” could attack {300 - attack.skipped} of 300 and" in told
+        assert f"“{adversary.name}”" in told
+        assert f"{300 - attack.skipped} of 300 were attacked" in told
 
 
 def test_of_how_many_people_each_area_is_stands_beside_it(many, tmp_path):
@@ -98,7 +100,7 @@ def test_of_how_many_people_each_area_is_stands_beside_it(many, tmp_path):
     assert found.by_known["16"].members < found.by_known["8"].members
     for told in found.by_known.values():
         assert (
-            f"of {told.members:,} members recognized at a false positive rate of 5 % among" in text
+            f"of {told.members:,} members recognized at a false positive rate of 5% among" in text
         )
         assert f"control {told.null_auc.rate:.2f} (" in text
 
@@ -136,11 +138,11 @@ def test_the_headline_is_that_of_the_strongest_adversary(many, tmp_path):
     assert fitted["rate"] > max(attack["reidentified"]["rate"] for attack in plain["attacks"])
     assert fitted["rate"] > plain["all_known"]["reidentified"]["rate"]
     assert headline.startswith(
-        f"In the release, {fitted['rate']:.1%} of the users are re-identified "
-        f"({fitted['low']:.1%} to "
+        f"In the release, {percent(fitted['rate'])} of the users are re-identified "
+        f"({percent(fitted['low'])} to "
     )
     assert "who knows all ratings of a target exactly, and the rows of other targets;" in headline
-    assert headline.count("the guarantee is at most 20.0%") == 1
+    assert headline.count("the guarantee is at most 20%") == 1
     best = plain["membership"]
     assert f"Membership is inferred with AUC {best['auc']['rate']:.2f} (" in headline
     assert f"who knows {best['known']} exact ratings of a user" in headline
