@@ -159,7 +159,7 @@ class _TMeansGrouping(Grouping):
             # The rows that `_group` gets are divided by the largest number.
             unit = (widest / (np.abs(rows).max() or 1)) or 1.0
             nearest = partial(nearest_weighted_squared, value_range=float(unit))
-        self._steps = Steps(nearest, self.centers == "users", self.assignment == "pairwise")
+        self.steps_ = Steps(nearest, self.centers == "users", self.assignment == "pairwise")
         return super()._fit_rows(rows, group)
 
 
@@ -254,7 +254,7 @@ class BoundedTMeans(_TMeansGrouping):
                     code="argument.value",
                 )
         t = most if self.n_clusters is None else self.n_clusters
-        clusters = bounded_t_means(X, t, self.min_size, self.max_iter, rng, self._steps)
+        clusters = bounded_t_means(X, t, self.min_size, self.max_iter, rng, self.steps_)
         self.n_iter_ = clusters.n_iter
         return clusters.labels
 
@@ -497,13 +497,13 @@ class PredictiveGrouping(_TMeansGrouping):
 
     def _group(self, X: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         at_least("max_iter", self.max_iter, 1)
-        bins = _bins(X, self._centres(X, rng), self.min_size, self._steps.nearest)
+        bins = _bins(X, self._centres(X, rng), self.min_size, self.steps_.nearest)
         labels = np.empty(len(X), dtype=np.int64)
         n_groups = 0
         by_bin = np.argsort(bins, kind="stable")
         for rows in np.split(by_bin, np.flatnonzero(np.diff(bins[by_bin])) + 1):
             t = len(rows) // self.min_size
-            inner = bounded_t_means(X[rows], t, self.min_size, self.max_iter, rng, self._steps)
+            inner = bounded_t_means(X[rows], t, self.min_size, self.max_iter, rng, self.steps_)
             labels[rows] = n_groups + inner.labels
             n_groups += t
         return labels
@@ -524,7 +524,7 @@ class PredictiveGrouping(_TMeansGrouping):
         lower_bound = max(k, s // (2 * t))
         t = min(t, s // lower_bound)
         sample = X[np.sort(rng.choice(n, s, replace=False))]
-        clusters = bounded_t_means(sample, t, lower_bound, self.max_iter, rng, self._steps)
+        clusters = bounded_t_means(sample, t, lower_bound, self.max_iter, rng, self.steps_)
         self.n_iter_ = clusters.n_iter
         return clusters.centres
 

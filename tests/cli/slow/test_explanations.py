@@ -28,9 +28,9 @@ LINES = {
 }
 # Of the intervals, the bounds and what is not covered nothing may hide behind an option.
 ALWAYS = {
-    "audit": ["95 % intervals", "a random guess gives"],
+    "audit": ["95% intervals", "a random guess gives"],
     "audit of likes": ["Here no dates are known", "Here the wrong entries are items"],
-    "audit of a release": ["the guarantee is at most 25.0%", "95 % intervals"],
+    "audit of a release": ["the guarantee is at most 25%", "95% intervals"],
     "verify": ["Not covered by this verdict"],
     "evaluate": ["on this one split", "depend on it more than on the values"],
     "compare": ["on this one split", "Not measured: membership inference with shadow releases"],
