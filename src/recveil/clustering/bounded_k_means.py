@@ -134,7 +134,7 @@ class _TMeansGrouping(Grouping):
     value_range: float | None
     centers: Centers
     assignment: Assignment
-    _steps = Steps()
+    steps_ = Steps()
 
     def _fit_rows(self, rows: NDArray[Any], group: GroupRows) -> Self:
         for name, allowed in (
