@@ -19,12 +19,12 @@ OPTIONS = [
     ({"grouping": "mdav"}, ["predictive", "k-corating", "nominal"]),
     ({"grouping": "supports"}, ["k-corating"]),
     ({"privacy_levels": "5"}, ["predictive"]),
-    ({"l": 2}, ["predictive"]),
+    ({"l": 2}, ["predictive", "k-corating"]),
     ({"round_values": "scale"}, ["predictive"]),
     ({"homogenize": "shares"}, ["nominal"]),
     ({"homogenize": "nonsense"}, ["predictive", "nominal"]),
     ({"fill": "random", "trust": "trust.csv"}, ["k-corating"]),
-    ({"l": 2, "fill": "random"}, ["predictive"]),
+    ({"l": 2, "fill": "random"}, ["k-corating"]),
 ]
 
 

@@ -79,7 +79,7 @@ def test_how_likely_odds_move_further():
 def test_what_four_releases_keep():
     mu = 2 * Budget.of(3.0, 1e-6).mu
     assert (
-        f"four of epsilon 3 with delta 10<sup>\N{MINUS SIGN}6</sup> keep {epsilon_of(mu, 1e-6):.2f}"
+        f"four of epsilon 3 with delta 10<sup>\N{MINUS SIGN}6</sup> have epsilon {epsilon_of(mu, 1e-6):.2f}"
         in SENTENCES
     )
 
@@ -90,7 +90,7 @@ def test_what_tries_cost_that_noise_refused():
     mu = Budget.of(3.0, 1e-6).mu
     five = [f"{epsilon_of(mu * math.sqrt(1 + 4 * share), 1e-6):.2f}" for share in (few, items)]
     until = [f"{3 + epsilon_of(mu * math.sqrt(share), 1e-6):.2f}" for share in (few, items)]
-    assert f"five tries keep {five[0]} if users were too few, and {five[1]} if items" in SENTENCES
+    assert f"five tries cost {five[0]} if users were too few, and {five[1]} if items" in SENTENCES
     assert f"({until[0]} or {until[1]})" in SENTENCES
     of_likes = SHARES_OF_LIKES["users by user count"] + SHARES_OF_LIKES["item sums"]
     assert f"({100 * of_likes:.0f} % of likes)" in SENTENCES
