@@ -1,6 +1,7 @@
 """Every database gives the same ratings as a CSV of its table, and stays as it is."""
 
 import hashlib
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -38,9 +39,7 @@ class Shop:
                 self._run(connection, statements, rows)
             connection.close()
         elif self.kind == "duckdb":
-            import duckdb
-
-            with duckdb.connect(str(self.path)) as connection:
+            with self._connect_duckdb() as connection:
                 self._run(connection, statements, rows)
         else:
             from adbc_driver_postgresql import dbapi
@@ -50,6 +49,17 @@ class Shop:
                 with connection.cursor() as cursor:
                     self._run(cursor, statements, rows)
                 connection.commit()
+
+    def _connect_duckdb(self):
+        """Wait for the lock of a reader that has just ended."""
+        import duckdb
+
+        for _ in range(100):
+            try:
+                return duckdb.connect(str(self.path))
+            except duckdb.IOException:
+                time.sleep(0.05)
+        return duckdb.connect(str(self.path))
 
     def _run(self, cursor, statements, rows):
         for statement in statements[: -1 if rows else None]:
