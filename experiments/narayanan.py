@@ -18,7 +18,7 @@ MOST_TARGETS = 1_000
 FILES = ("u.data", "ratings.csv")
 NETFLIX_PEOPLE, NETFLIX_ITEMS = 480_189, 17_770
 MEASURES = (
-    "'Stands out' is the paper's measure: Scoreboard-RH's best guess leads by 1.5 standard "
+    "'Matched' is the paper's measure: Scoreboard-RH's best guess leads by 1.5 standard "
     "deviations, and is right. 'Best attack' is what the better of Scoreboard-RH and the "
     "likeliest record finds, whatever the lead."
 )
@@ -78,12 +78,12 @@ def chart(figure: Figure, panels: dict[str, str] | None = None) -> list[Row]:
     return rows
 
 
-BOTH = {", eccentricity ≥ 1.5": "stands out", ", best attack": "best attack"}
+BOTH = {", eccentricity ≥ 1.5": "matched", ", best attack": "best attack"}
 IN_WORDS = "right entries of known ones"
 
 
 def share_found(folder: Path, adversary: Adversary) -> tuple[Point, Point]:
-    """Attack with an adversary of one's own: who stands out, and whom the best attack finds."""
+    """Attack with an adversary of one's own: who matched, and whom the best attack finds."""
     ratings = ratings_of(folder)
     targets = choose_targets(ratings.n_users, MOST_TARGETS, seed=0)
     outcome = run_attack(ratings, Candidates.from_ratings(ratings), adversary, targets)
@@ -91,6 +91,6 @@ def share_found(folder: Path, adversary: Adversary) -> tuple[Point, Point]:
     shares = (outcome.success, outcome.reidentified)
     stands_out, found = (
         of_attacked(folder, Point(name, x, share.rate, share.low, share.high, outcome.attacked))
-        for name, share in zip(("stands out", "best attack"), shares, strict=True)
+        for name, share in zip(("matched", "best attack"), shares, strict=True)
     )
     return stands_out, found

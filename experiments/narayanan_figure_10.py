@@ -27,10 +27,10 @@ def run(folder: Path) -> list[Row]:
     for known in ("3 of 4", "4 of 6", "6 of 8"):
         for kind in ("wrong value", "item never rated"):
             rows += [row(point(figure, kind + end, known)) for end in BOTH]
-    least = point(figure, "item never rated, stands out", "6 of 8").y / blind
+    least = point(figure, "item never rated, matched", "6 of 8").y / blind
     rows.append(
         Row(
-            "claim: errors do not protect: 6 of 8, never rated, stands out / blind guess, "
+            "claim: errors do not protect: 6 of 8, never rated, matched / blind guess, "
             "at least 100",
             *(least, None, least >= 100),
             f"{least:.0f} times as many.",

@@ -32,11 +32,11 @@ def run(folder: Path) -> list[Row]:
             ]
             rows += [row(one, label=f"{one.x}, number {one.series}") for one in pair]
             factors[end].append(pair[1].y / max(pair[0].y, 1e-9))
-    most = max(factors[", stands out"])
+    most = max(factors[", matched"])
     rows += [
         Row("largest factor, best attack", max(factors[", best attack"]), form=".2f"),
         Row(
-            "claim: it can more than double what is found: largest factor, stands out, above 2",
+            "claim: it can more than double what is found: largest factor, matched, above 2",
             *(most, None, most > 2),
             f"the largest factor is {most:.2f}.",
             ".2f",

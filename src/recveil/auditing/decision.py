@@ -116,8 +116,8 @@ def count_matches(
     least = float(adversary.eccentricity)
     is_match = (guesses.eccentricity >= least) & (guesses.best >= 0)
     is_right = guesses.best == knowledge.targets
-    everyone = np.arange(candidates.n_users)
-    leads = ScoreboardRH.of(adversary).control(candidates, knowledge, everyone)
+    record_of = np.arange(candidates.n_users)
+    leads = ScoreboardRH.of(adversary).control(candidates, knowledge, record_of)
     return MatchCounts(
         right=int((is_match & is_right).sum()),
         wrong=int((is_match & ~is_right).sum()),
@@ -210,11 +210,11 @@ def tune_widths(
     learning, judging = (
         draw_knowledge(ratings, adversary, half, seed) for half in _halves(targets, seed)
     )
-    everyone = np.arange(ratings.n_users)
+    record_of = np.arange(ratings.n_users)
 
     def guess(tried: Adversary, knowledge: Knowledge) -> Guesses:
         attack = attacks_on_table(tried, ratings.scale)[tried.algorithm]
-        return attack.attack(candidates, knowledge, everyone)
+        return attack.attack(candidates, knowledge, record_of)
 
     def merit(tried: Adversary) -> tuple[float, float]:
         guesses = guess(tried, learning)
@@ -273,12 +273,12 @@ def _measure_leads(
     seed: int,
 ) -> _Leads:
     knowledge = draw_knowledge(ratings, adversary, targets, seed)
-    attack, everyone = ScoreboardRH.of(adversary), np.arange(ratings.n_users)
-    guesses = attack.attack(candidates, knowledge, everyone)
+    attack, record_of = ScoreboardRH.of(adversary), np.arange(ratings.n_users)
+    guesses = attack.attack(candidates, knowledge, record_of)
     is_right = guesses.best == knowledge.targets
     return _Leads(
         np.where(is_right, guesses.eccentricity, -1.0),
-        attack.control(candidates, knowledge, everyone),
+        attack.control(candidates, knowledge, record_of),
     )
 
 

@@ -94,9 +94,9 @@ def measure_in_table(
     worst = max(outcomes, key=lambda outcome: outcome.reidentified.ranked)
     known = draw_knowledge(ratings, worst.adversary, targets, seed)
     attack = attacks_on_table(worst.adversary, ratings.scale)[worst.strongest]
-    everyone = np.arange(ratings.n_users)
-    guesses = attack.attack(candidates, known, everyone)
-    categories = _measure(ratings, sensitive, known, guesses, everyone, ratings.row, seed)
+    record_of = np.arange(ratings.n_users)
+    guesses = attack.attack(candidates, known, record_of)
+    categories = _measure(ratings, sensitive, known, guesses, record_of, ratings.row, seed)
     return SensitiveDisclosure("table", worst.adversary.name, sensitive.n_unknown, categories)
 
 

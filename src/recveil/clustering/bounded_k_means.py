@@ -204,10 +204,6 @@ class BoundedTMeans(_TMeansGrouping):
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
     n_iter_ : int
         How often the rows were placed.
 
@@ -456,10 +452,6 @@ class PredictiveGrouping(_TMeansGrouping):
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
     n_iter_ : int
         How often the rows of the sample were placed.
 

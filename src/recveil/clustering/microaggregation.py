@@ -198,13 +198,6 @@ class MHM(Grouping):
     random_state : int, RandomState, Generator or None
         Not used, as nothing is drawn; here because every grouping takes one.
 
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
-
     Examples
     --------
     MDAV cuts three rows from each end; the natural groups have four and five.

@@ -50,13 +50,6 @@ class RGather(Grouping):
     random_state : int, RandomState, Generator or None
         Not used, as nothing is drawn; here because every grouping takes one.
 
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row.
-    n_groups_ : int
-        How many groups there are.
-
     Examples
     --------
     Within 1 of the first row are the first three. The fourth is the second centre, and needs the

@@ -579,7 +579,7 @@ def privacy_loss(noise: LabelNoise, grid: ArrayLike, shares: ArrayLike) -> float
 
     Examples
     --------
-    With noise from -1 to 1, the half of the published values that is below 0 or above 1 tells 0
+    With noise from -1 to 1, half of the published values are below 0 or above 1, and distinguish 0
     from 1: half a bit.
 
     >>> noise = LabelNoise("uniform", scale=1 / 3**0.5)
