@@ -3,6 +3,7 @@
 import math
 import random
 import time
+import uuid
 from itertools import chain, pairwise, product
 
 import numpy as np
@@ -273,3 +274,48 @@ def test_many_users_and_items_within_an_id_take_no_time():
     began = time.process_time()
     assert find_rows_within([*items, *bundles], users, [*items, *bundles]) == []
     assert time.process_time() - began < 10, "each took 2 seconds"
+
+
+TITLES = ["Heat", "Alien", "Toy Story", "Up", "Jaws", "Fargo"]
+ABSENT = {
+    "addresses": ([f"{name}@x.org" for name in ("ann", "bob", "cid", "dora")], "zoe.b@x.org"),
+    "numbers": ([*range(1001, 1031)], "1061"),
+    "long numbers": ([*range(100_001, 100_031)], "100061"),
+    "UUIDs": ([str(uuid.UUID(int=draw.getrandbits(128))) for draw in map(random.Random, "abcd")],),
+}
+ABSENT["UUIDs"] += (str(uuid.UUID(int=random.Random("e").getrandbits(128))),)
+SWALLOWED = [
+    *(r"{i},3\n{u},{o},4", "{i};3;{u};{o};4", "{i}|3|{u}|{o}|4", "{i}::3::{u}::{o}::4"),
+    *("{i},3 {u},{o},4", "{i}   3   {u}   {o}   4", "{i}~{u}~{o}~4", "{i}#3#{u}#{o}#4"),
+    '{i}","rating":3}},{{"user":"{u}","item":"{o}","rating":4}}',
+]
+
+
+@pytest.mark.parametrize("users", ABSENT)
+@pytest.mark.parametrize("title", ["{}", "{} (1995)", "{}!", "*{}", "\u00ab{}\u00bb", "{}+", "{}."])
+@pytest.mark.parametrize("form", SWALLOWED)
+def test_a_row_of_a_user_who_is_nowhere_else_is_found_next_to_any_title(users, title, form):
+    """Titles without the punctuation at their ends were compared with whole fields."""
+    users, absent = ABSENT[users]
+    items = [*map(title.format, TITLES)]
+    label = form.format(i=items[0], u=absent, o=items[3])
+    assert find_rows_within([*items, label], users, [*items, label]) == [6]
+
+
+@pytest.mark.parametrize("sign", ["~", "/", " - ", "_", ":", " ", " rated ", "\u2192", "*", "."])
+@pytest.mark.parametrize("users", ["addresses", "UUIDs"])
+@pytest.mark.parametrize("items", [TITLES, [*map(str, range(101, 107))]], ids=["titles", "numbers"])
+def test_an_address_or_uuid_next_to_an_item_is_a_row_whatever_separates_them(sign, users, items):
+    users, absent = ABSENT[users]
+    if sign in "_." and "@" in absent:
+        absent = f"<{absent}>"  # a part of the address otherwise
+    label = sign.join([items[0], absent, items[3], "4"])
+    assert find_rows_within([*items, label], users, [*items, label]) == [6]
+    honest = [f"{items[0]} 4", f"{items[0]} and {items[1]} 3", absent]
+    assert find_rows_within([*items, *honest], users, [*items, *honest]) == []
+
+
+def test_words_name_a_user_and_an_item_among_ids_of_any_kind():
+    items = [*TITLES, "i7", "Heat user 12 item Up rating 4", "i7 customer: 13, product: Alien"]
+    items += ["Alien: user guide, item 8", "7 users, 12 items"]
+    assert find_rows_within(items, range(1, 31), items) == [7, 8]
