@@ -445,7 +445,7 @@ class _ApartSearch(NamedTuple):
             (
                 found
                 for found in look.finditer(whole.casefold())
-                if any(map(str.isdigit, found[0])) or "@" in found[0]
+                if "@" in found[0] or (_is_mixed(found[0]) and any(map(str.isalpha, found[0])))
                 if whole[slice(*found.span())] not in self.items.known
                 if self.item_looks.repeated.isdisjoint(_looks_of(found[0]))
             ),
@@ -560,8 +560,8 @@ class _ApartSearch(NamedTuple):
 
 def _splits(text: str, signs: re.Pattern[str]) -> Iterator[list[str]]:
     """Yield the fields between signs of data, blanks, or another sign that no title has."""
-    others = {sign for sign, n in Counter(text).items() if n > 1 and FOREIGN.match(sign)} - {"&"}
-    splits = [signs.split(text), _BLANKS.split(text), *map(text.split, others)]
+    others = {sign for sign, n in Counter(text).items() if n > 1 and FOREIGN.match(sign)}
+    splits = [signs.split(text), _BLANKS.split(text), *map(text.split, others - {*"&="})]
     yield from ([field.strip(" \"'") for field in fields] for fields in splits)
 
 
