@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil import Ratings
+from recveil import Ratings, anonymize
 from recveil.io.columns import rows_within_ids
 from recveil.io.columns.pairs_above_chance import find_pairs_above_chance
 from recveil.methods import KCoRater
@@ -223,3 +223,26 @@ def test_a_table_of_such_an_id_is_neither_read_nor_published(tmp_path, monkeypat
     release.write(tmp_path / "out")
     monkeypatch.setattr(where, find)
     assert verify(tmp_path / "out", private=tmp_path / "out.private").private_found
+
+
+def test_verification_of_sparse_rows_finds_users_of_swallowed_rows(tmp_path, monkeypatch):
+    """Sparse rows have none of the table's pairs; numbers of users are enough."""
+    draw = random.Random(5)
+    users = [*map(str, draw.sample(range(1000, 3000), 60))]
+    items = [*map(str, range(1, 31))]
+    labels = [f"{draw.choice(items)} by {user} of {draw.choice(items)}" for user in users[:25]]
+    cells = [(u, i, draw.randint(1, 5)) for u in users for i in items if draw.random() < 0.2]
+    cells += [(u, i, draw.randint(1, 5)) for u in users for i in labels if draw.random() < 0.8]
+    columns = [[*column] for column in zip(*cells, strict=True)]
+    with raises("id.row-within"):
+        Ratings.from_columns(*columns, scale="1:5:1")
+    with monkeypatch.context() as context:
+        context.setattr(rows_within_ids, "find_rows_above_chance", lambda *_: [])
+        context.setattr(rows_within_ids, "find_repeated_rows", lambda *_: [])
+        ratings = Ratings.from_columns(*columns, scale="1:5:1")
+        for where in ("rater_ids", "release_folder"):
+            name = f"recveil.verification.{where}.find_rows_above_chance"
+            context.setattr(name, lambda *_: [])
+        anonymize(ratings, k=5, method="sparse", seed=1).write(tmp_path / "out")
+    found = verify(tmp_path / "out", private=tmp_path / "out.private").private_found
+    assert "rows of the original table" in found[0]
