@@ -288,6 +288,7 @@ SWALLOWED = [
     *(r"{i},3\n{u},{o},4", "{i};3;{u};{o};4", "{i}|3|{u}|{o}|4", "{i}::3::{u}::{o}::4"),
     *("{i},3 {u},{o},4", "{i}   3   {u}   {o}   4", "{i}~{u}~{o}~4", "{i}#3#{u}#{o}#4"),
     '{i}","rating":3}},{{"user":"{u}","item":"{o}","rating":4}}',
+    "{i}', 3), ('{u}', '{o}', 4), ('{u}', '{i}', 2",
 ]
 
 
@@ -319,3 +320,33 @@ def test_words_name_a_user_and_an_item_among_ids_of_any_kind():
     items = [*TITLES, "i7", "Heat user 12 item Up rating 4", "i7 customer: 13, product: Alien"]
     items += ["Alien: user guide, item 8", "7 users, 12 items"]
     assert find_rows_within(items, range(1, 31), items) == [7, 8]
+
+
+@pytest.mark.parametrize("sign", [" / ", "-", " - ", ":", "_", "+"])
+def test_two_users_who_are_nowhere_else_are_found_between_signs_of_titles(sign):
+    label = sign.join(["Heat", "3", "1061", "Alien", "4", "1062", "Up"])
+    assert find_rows_within([*TITLES, label], range(1001, 1031), [*TITLES, label]) == [6]
+    honest = [sign.join(["Heat", "1061", "Alien"]), sign.join(["Heat", "1994", "Up", "1996"])]
+    assert find_rows_within([*TITLES, *honest], range(1001, 1031), [*TITLES, *honest]) == []
+
+
+def test_a_like_of_an_unknown_number_is_found_between_two_items():
+    labels = ["Heat,1061,Alien", "Heat,1994,Alien", "Heat, 1061"]
+    items = [*TITLES, *labels]
+    assert find_rows_within(items, range(1001, 1031), items, is_unrated=True) == [6]
+
+
+def test_a_row_is_found_between_signs_that_were_read_in_another_encoding(tmp_path):
+    for sign in "\u00b7\u00a6\u2192\u2022":
+        wrong = sign.encode().decode(
+            "cp1252" if sign > "\u2000" and sign != "\u2192" else "latin-1"
+        )
+        rows = [
+            "user,item,rating",
+            "u8,Up,4",
+            "u9,Heat,2",
+            f"u9,{wrong.join(['Heat', 'u8', 'Up', '4'])},3",
+        ]
+        (tmp_path / "r.csv").write_text("\n".join(rows))
+        with raises("id.row-within"):
+            read_ratings(tmp_path / "r.csv")

@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain, combinations
+from itertools import accumulate, chain, combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +67,7 @@ _NAMES_OF_ITEMS = re.compile(r"(?:item|product|article|movie|book)(?:s|id)?")
 _OF_TITLES = re.compile(r"[ \-'\u2019&.]*|[,:] +")
 _ADDRESS = r"[\w.+\-]+@[\w\-]+\.[\w.\-]*\w"
 _BLANKS = re.compile(r"\s{2,}")
+_SIGNS_OF_TITLES = "/-:_+*."
 # A line break may have become a blank.
 _AFTER_RATING = re.compile(r"(?<=[,;|\t]\d) +(?=[^\s,;|]+[,;|\t])")
 # An id with parts: the address of an item may name the user who made it.
@@ -370,7 +371,20 @@ class _FieldSearch(NamedTuple):
     def finds(self, label: str) -> bool:
         plain = ESCAPED.sub("\n", label) if ESCAPES.search(label) else label
         splits = _splits(_AFTER_RATING.sub("\n", plain), DELIMITER)
-        return any(self._are_row([*filter(None, fields)]) for fields in splits)
+        return any(self._are_row([*filter(None, fields)]) for fields in splits) or any(
+            self._are_two_users([field.strip() for field in plain.split(sign)])
+            for sign in _SIGNS_OF_TITLES
+        )
+
+    def _are_two_users(self, fields: list[str]) -> bool:
+        """Return whether two fields next to known items are long numbers of users."""
+        pairs = [*pairwise(fields), *pairwise(fields[::-1])]
+        users = {user for user, item in pairs if item in self.known_items and not item.isdigit()}
+        return len({user for user in users if self._is_long_number(user)}) > 1
+
+    def _is_long_number(self, user: str) -> bool:
+        is_long = user.isdigit() and len(user) >= _SHORT and not _YEAR.fullmatch(user)
+        return is_long and self.users.include(user) and user not in self.known_items
 
     def _are_row(self, fields: list[str]) -> bool:
         fewest = 2 if self.is_unrated else 3
@@ -389,7 +403,9 @@ class _FieldSearch(NamedTuple):
             if self.are_numbers:  # short ones may be a list of items
                 is_row = is_known and has_rating and user.isdigit() and len(user) > 3
             elif user.isdigit():
-                is_row = is_known and has_rating and not item.isdigit()
+                is_between = at > 0 and fields[at - 1] in self.known_items
+                is_like = self.is_unrated and is_between and self._is_long_number(user)
+                is_row = is_known and (has_rating or is_like) and not item.isdigit()
             elif self.items.include(user):
                 is_row = (is_known or is_like) and has_rating
             else:
@@ -562,7 +578,7 @@ def _splits(text: str, signs: re.Pattern[str]) -> Iterator[list[str]]:
     """Yield the fields between signs of data, blanks, or another sign that no title has."""
     others = {sign for sign, n in Counter(text).items() if n > 1 and FOREIGN.match(sign)}
     splits = [signs.split(text), _BLANKS.split(text), *map(text.split, others - {*"&="})]
-    yield from ([field.strip(" \"'") for field in fields] for fields in splits)
+    yield from ([field.strip(QUOTES) for field in fields] for fields in splits)
 
 
 def _start(place: range) -> int:
