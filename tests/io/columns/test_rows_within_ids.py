@@ -350,3 +350,10 @@ def test_a_row_is_found_between_signs_that_were_read_in_another_encoding(tmp_pat
         (tmp_path / "r.csv").write_text("\n".join(rows))
         with raises("id.row-within"):
             read_ratings(tmp_path / "r.csv")
+
+
+def test_a_word_with_digits_is_no_user_of_the_same_length():
+    users = [f"anna{n}" for n in range(1000, 1030)]
+    items = [*TITLES, "Ghosts", "Thirteen Ghosts (a.k.a. Thir13en Ghosts)"]
+    for is_unrated in (False, True):
+        assert find_rows_within(items, users, items, is_unrated=is_unrated) == []

@@ -54,6 +54,8 @@ _SHARED, _LOOKED_AT = 0.05, 2_000
 _SIGNED = re.compile(r"[-+]?\d{1,4}(?:[.,]\d+)?")
 _LETTERS, _RATING = re.compile(r"[^\W\d_]+"), re.compile(r"\d{1,4}(?:[.,]\d+)?")
 _SHORTEST_OF_ONE_LENGTH = 8
+# Between any signs, only longer ones of one length are looked for.
+_SHORTEST_ANYWHERE = 12
 # Ids of more words are not looked for among words.
 _MOST_WORDS = 8
 # So many users and items of one id are compared.
@@ -334,6 +336,7 @@ class _Looks:
     def pattern(self) -> re.Pattern[str] | None:
         """What looks like such ids within a text, unless these are words or numbers."""
         shared = {look for look in self.shared if " digits" not in look and look[:1] != "a"}
+        shared -= {f"{n} characters" for n in range(_SHORTEST_ANYWHERE)}  # as Thir13en has
         parts = ([_ADDRESS] if "@" in shared else []) + [
             rf"[a-z\d\-]{{{look.split()[0]}}}"
             if " characters" in look
