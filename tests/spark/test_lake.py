@@ -1,5 +1,7 @@
 """What a table in Spark holds."""
 
+import random
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -139,3 +141,18 @@ def test_a_row_within_an_item_id_is_refused(spark, odd):
     assert lake_of(frame_of(spark, [*rows, ("user_1000", "i1; the 4th", 2.0)])).items.size == 6
     with raises("id.row-within", "item"):
         lake_of(frame_of(spark, [*rows, ("user_1000", odd, 2.0)]))
+
+
+@pytest.mark.parametrize("most", [1_000_000, 400])
+@pytest.mark.parametrize("form", ["{0} by {1} of {2}", "{1} gave {2} four"])
+def test_rows_of_users_within_item_ids_are_refused_above_chance(spark, monkeypatch, most, form):
+    """Of more ratings than are compared, those of some users are."""
+    monkeypatch.setattr("recveil.spark.input._MOST_COMPARED", most)
+    users = random.Random(1).sample(range(1000, 9000), 120)
+    rows = [(str(u), str(n), 1.0 + n % 5) for u in users for n in range(1, 40) if (u * n) % 5 == 0]
+    odd = [form.format(n % 39 + 1, users[n], (7 * n) % 39 + 1) for n in range(60)]
+    honest = [form.format(n % 39 + 1, users[n] + 9, (7 * n) % 39 + 1) for n in range(60)]
+    of_honest = [("1000", label, 2.0) for label in honest]
+    assert lake_of(frame_of(spark, [*rows, *of_honest])).items.size > 90
+    with raises("id.row-within", "item"):
+        lake_of(frame_of(spark, [*rows, *(("1000", label, 2.0) for label in odd)]))

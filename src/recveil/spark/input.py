@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.io.columns.columns import (
@@ -26,10 +27,11 @@ from recveil.io.columns.columns import (
     require_different,
 )
 from recveil.io.columns.ids import NOT_IN_IDS, encode_ids
-from recveil.io.columns.rows_within_ids import require_no_rows_within
+from recveil.io.columns.rows_within_ids import require_no_original_rows, require_no_rows_within
 from recveil.io.columns.times import is_plausible
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import LIKES, ScaleLike, scale_of
+from recveil.ratings.sorted_rows import Rows, find_order
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
 from recveil.runtime.safe_repr import brief
 
@@ -51,6 +53,8 @@ _TEXT = ("string", "varchar", "char")
 _WHOLE = ("byte", "short", "integer", "long")
 # All users never come to the driver; so many show what their ids look like.
 _USERS_LOOKED_AT = 2_000
+# So many ratings come to the driver, to be compared with item ids; of more, those of some users.
+_MOST_COMPARED, _HASHES = 1_000_000, 1 << 20
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -131,6 +135,9 @@ def lake_of(
     if items.dtype == object:
         both = _sample_of_users(rows), items
         require_no_rows_within(items, codes, "item", both, _locate_in_items, is_unrated=is_likes)
+        if any(not str(item).isalnum() for item in items):
+            some = _sample_of_rows(rows, n_ratings)
+            _require_no_original_rows(some.toArrow(), items, (raw, codes), scale)
     named = ", ".join(f"{role}: {name!r:.60}" for role, name in found.by_role().items())
     return Lake(
         rows, scale, n_ratings, values, items, raw, codes, (f"Columns: {named}.", *lost_digits)
@@ -145,6 +152,34 @@ def _sample_of_users(rows: "DataFrame") -> list[str]:
     chosen = distinct.orderBy(sql.xxhash64("user"), "user").limit(_USERS_LOOKED_AT)
     users: list[str] = chosen.toArrow()["user"].to_pylist()
     return users
+
+
+def _sample_of_rows(rows: "DataFrame", n_ratings: int) -> "DataFrame":
+    """Return all rows of users whose hashes choose them, so that these are a table of its own."""
+    from pyspark.sql import functions as sql
+
+    rows = rows.select("user", "item", "rating")
+    share = int(min(1.0, _MOST_COMPARED / n_ratings) * _HASHES)
+    is_chosen = sql.pmod(sql.xxhash64("user"), sql.lit(_HASHES)) < share
+    return rows if share == _HASHES else rows.filter(is_chosen).limit(2 * _MOST_COMPARED)
+
+
+def _require_no_original_rows(
+    table: pa.Table,
+    items: NDArray[Any],
+    codes: tuple[pa.ChunkedArray, NDArray[np.int32]],
+    scale: RatingScale,
+) -> None:
+    """Raise for an item id that contains rows of these users."""
+    if not table.num_rows:
+        return
+    users, user_of = encode_ids(table["user"], "user", _locate_in_items)
+    at = pc.index_in(table["item"], codes[0].combine_chunks()).to_numpy()
+    item_of = codes[1][at]
+    order = find_order(user_of, item_of, users.size)
+    values = table["rating"].to_numpy().astype(np.float32)
+    rows = Rows(order.indptr, order.apply(item_of), order.apply(values), None)
+    require_no_original_rows((users, items), rows, scale, (_locate_in_items, _locate_in_items))
 
 
 def _locate_in_items(_: int) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil import Ratings
+from recveil import Ratings, anonymize
 from recveil.io.columns import rows_within_ids
 from recveil.io.columns.pairs_above_chance import find_pairs_above_chance
 from recveil.methods import KCoRater
@@ -164,6 +164,47 @@ def test_words_of_honest_ids_are_users_by_chance(users, kind, share):
         assert _find(cells) == []
 
 
+@pytest.mark.parametrize("n_digits", [3, 4, 6])
+@pytest.mark.parametrize("form", ["{0} by {1} of {2}", "{1}-{2}-4", "{2} / {1}", "{0}_{1}_{2}"])
+@pytest.mark.parametrize("items", [CODES, [*map(str, range(1, 61))]], ids=["codes", "numbers"])
+def test_users_of_swallowed_rows_are_never_in_the_gaps_between_numbers(n_digits, form, items):
+    """One in three numbers is a user, or fewer: 20 numbers that all are have a chance of 3e-10."""
+    draw = random.Random(f"{n_digits} {form}")
+    first = 10 ** (n_digits - 1)
+    users = sorted(draw.sample(range(first, 3 * first), 60))
+    cells = {(str(u), i): 3 for u in users for i in items if draw.random() < 0.3}
+    honest, rows = [], []
+    for user in draw.sample(users, 25):
+        one, other = draw.sample(items, 2)
+        rows.append(form.format(one, user, other))
+        honest.append(form.format(one, draw.randrange(first, 3 * first), other))
+    for labels in rows, honest:
+        found = _find(cells | {(str(users[at]), label): 3 for at, label in enumerate(labels)})
+        assert len(found) > 20 if labels is rows else found == []
+
+
+LIKED = ["Titanic", "Heat", "Alien", "Casablanca", "Matrix", "Up", "Jaws", "Fargo", "Mad Monday"]
+LIKED += [
+    f"{a}{b}" for a in ("Over", "Under", "Out", "In", "Dead") for b in ("land", "side", "line")
+]
+LIKED += [f"{a} {b}" for a in ("Big", "Lost", "Blue") for b in ("River", "Stone", "Wolf", "Moon")]
+
+
+@pytest.mark.parametrize("form", ["{}-{}", "{1} {0}", "{}: {}"])
+def test_a_name_and_a_title_alone_are_a_like_if_no_other_word_is_next_to_a_title(form):
+    draw = random.Random(form)
+    cells = {(u, i): 1 for u in NAMES for i in LIKED if u == NAMES[0] or draw.random() < 0.1}
+    cells[NAMES[20], "Casablanca"] = 1
+    row = form.format(NAMES[20], "Casablanca")
+    assert _find(cells | {(NAMES[2], row): 1}) == [row]
+    others = {(NAMES[3], "Heat Wave"): 1, (NAMES[4], "Alien Nation"): 1}
+    assert _find(cells | others | {(NAMES[2], row): 1}) == []
+    del cells[NAMES[20], "Casablanca"]
+    assert _find(cells | {(NAMES[2], row): 1}) == []
+    rows = [form.format(NAMES[at], LIKED[at]) for at in range(5)]
+    assert _find(cells | {(NAMES[2], row): 1 for row in rows}) == rows
+
+
 def test_a_table_of_such_an_id_is_neither_read_nor_published(tmp_path, monkeypatch):
     users = USERS["full names"]
     cells = _table(users, CODES) | {(users[at], f"{users[20]} i3 5"): 3 for at in range(2, 8)}
@@ -182,3 +223,26 @@ def test_a_table_of_such_an_id_is_neither_read_nor_published(tmp_path, monkeypat
     release.write(tmp_path / "out")
     monkeypatch.setattr(where, find)
     assert verify(tmp_path / "out", private=tmp_path / "out.private").private_found
+
+
+def test_verification_of_sparse_rows_finds_users_of_swallowed_rows(tmp_path, monkeypatch):
+    """Sparse rows have none of the table's pairs; numbers of users are enough."""
+    draw = random.Random(5)
+    users = [*map(str, draw.sample(range(1000, 3000), 60))]
+    items = [*map(str, range(1, 31))]
+    labels = [f"{draw.choice(items)} by {user} of {draw.choice(items)}" for user in users[:25]]
+    cells = [(u, i, draw.randint(1, 5)) for u in users for i in items if draw.random() < 0.2]
+    cells += [(u, i, draw.randint(1, 5)) for u in users for i in labels if draw.random() < 0.8]
+    columns = [[*column] for column in zip(*cells, strict=True)]
+    with raises("id.row-within"):
+        Ratings.from_columns(*columns, scale="1:5:1")
+    with monkeypatch.context() as context:
+        context.setattr(rows_within_ids, "find_rows_above_chance", lambda *_: [])
+        context.setattr(rows_within_ids, "find_repeated_rows", lambda *_: [])
+        ratings = Ratings.from_columns(*columns, scale="1:5:1")
+        for where in ("rater_ids", "release_folder"):
+            name = f"recveil.verification.{where}.find_rows_above_chance"
+            context.setattr(name, lambda *_: [])
+        anonymize(ratings, k=5, method="sparse", seed=1).write(tmp_path / "out")
+    found = verify(tmp_path / "out", private=tmp_path / "out.private").private_found
+    assert "rows of the original table" in found[0]

@@ -121,7 +121,7 @@ def test_numbers_of_honest_ids_are_rows_by_chance(kind, has_band, first):
 def _swallowed_table():
     draw = random.Random(3)
     cells = _ratings(draw, [*map(str, range(1, 61))], [*map(str, range(1, 101))], 0.1)
-    cells = _swallow(draw, cells, 60, lambda i, u, o, v: f"{i} user {u} item {o}")
+    cells = _swallow(draw, cells, 60, lambda i, u, o, v: f"{i} by {u} of {o}")
     return [
         [*column] for column in zip(*((*cell, value) for cell, value in cells.items()), strict=True)
     ]

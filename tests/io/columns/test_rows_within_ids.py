@@ -3,6 +3,7 @@
 import math
 import random
 import time
+import uuid
 from itertools import chain, pairwise, product
 
 import numpy as np
@@ -273,3 +274,86 @@ def test_many_users_and_items_within_an_id_take_no_time():
     began = time.process_time()
     assert find_rows_within([*items, *bundles], users, [*items, *bundles]) == []
     assert time.process_time() - began < 10, "each took 2 seconds"
+
+
+TITLES = ["Heat", "Alien", "Toy Story", "Up", "Jaws", "Fargo"]
+ABSENT = {
+    "addresses": ([f"{name}@x.org" for name in ("ann", "bob", "cid", "dora")], "zoe.b@x.org"),
+    "numbers": ([*range(1001, 1031)], "1061"),
+    "long numbers": ([*range(100_001, 100_031)], "100061"),
+    "UUIDs": ([str(uuid.UUID(int=draw.getrandbits(128))) for draw in map(random.Random, "abcd")],),
+}
+ABSENT["UUIDs"] += (str(uuid.UUID(int=random.Random("e").getrandbits(128))),)
+SWALLOWED = [
+    *(r"{i},3\n{u},{o},4", "{i};3;{u};{o};4", "{i}|3|{u}|{o}|4", "{i}::3::{u}::{o}::4"),
+    *("{i},3 {u},{o},4", "{i}   3   {u}   {o}   4", "{i}~{u}~{o}~4", "{i}#3#{u}#{o}#4"),
+    '{i}","rating":3}},{{"user":"{u}","item":"{o}","rating":4}}',
+    "{i}', 3), ('{u}', '{o}', 4), ('{u}', '{i}', 2",
+]
+
+
+@pytest.mark.parametrize("users", ABSENT)
+@pytest.mark.parametrize("title", ["{}", "{} (1995)", "{}!", "*{}", "\u00ab{}\u00bb", "{}+", "{}."])
+@pytest.mark.parametrize("form", SWALLOWED)
+def test_a_row_of_a_user_who_is_nowhere_else_is_found_next_to_any_title(users, title, form):
+    """Titles without the punctuation at their ends were compared with whole fields."""
+    users, absent = ABSENT[users]
+    items = [*map(title.format, TITLES)]
+    label = form.format(i=items[0], u=absent, o=items[3])
+    assert find_rows_within([*items, label], users, [*items, label]) == [6]
+
+
+@pytest.mark.parametrize("sign", ["~", "/", " - ", "_", ":", " ", " rated ", "\u2192", "*", "."])
+@pytest.mark.parametrize("users", ["addresses", "UUIDs"])
+@pytest.mark.parametrize("items", [TITLES, [*map(str, range(101, 107))]], ids=["titles", "numbers"])
+def test_an_address_or_uuid_next_to_an_item_is_a_row_whatever_separates_them(sign, users, items):
+    users, absent = ABSENT[users]
+    if sign in "_." and "@" in absent:
+        absent = f"<{absent}>"  # a part of the address otherwise
+    label = sign.join([items[0], absent, items[3], "4"])
+    assert find_rows_within([*items, label], users, [*items, label]) == [6]
+    honest = [f"{items[0]} 4", f"{items[0]} and {items[1]} 3", absent]
+    assert find_rows_within([*items, *honest], users, [*items, *honest]) == []
+
+
+def test_words_name_a_user_and_an_item_among_ids_of_any_kind():
+    items = [*TITLES, "i7", "Heat user 12 item Up rating 4", "i7 customer: 13, product: Alien"]
+    items += ["Alien: user guide, item 8", "7 users, 12 items"]
+    assert find_rows_within(items, range(1, 31), items) == [7, 8]
+
+
+@pytest.mark.parametrize("sign", [" / ", "-", " - ", ":", "_", "+"])
+def test_two_users_who_are_nowhere_else_are_found_between_signs_of_titles(sign):
+    label = sign.join(["Heat", "3", "1061", "Alien", "4", "1062", "Up"])
+    assert find_rows_within([*TITLES, label], range(1001, 1031), [*TITLES, label]) == [6]
+    honest = [sign.join(["Heat", "1061", "Alien"]), sign.join(["Heat", "1994", "Up", "1996"])]
+    assert find_rows_within([*TITLES, *honest], range(1001, 1031), [*TITLES, *honest]) == []
+
+
+def test_a_like_of_an_unknown_number_is_found_between_two_items():
+    labels = ["Heat,1061,Alien", "Heat,1994,Alien", "Heat, 1061"]
+    items = [*TITLES, *labels]
+    assert find_rows_within(items, range(1001, 1031), items, is_unrated=True) == [6]
+
+
+def test_a_row_is_found_between_signs_that_were_read_in_another_encoding(tmp_path):
+    for sign in "\u00b7\u00a6\u2192\u2022":
+        wrong = sign.encode().decode(
+            "cp1252" if sign > "\u2000" and sign != "\u2192" else "latin-1"
+        )
+        rows = [
+            "user,item,rating",
+            "u8,Up,4",
+            "u9,Heat,2",
+            f"u9,{wrong.join(['Heat', 'u8', 'Up', '4'])},3",
+        ]
+        (tmp_path / "r.csv").write_text("\n".join(rows))
+        with raises("id.row-within"):
+            read_ratings(tmp_path / "r.csv")
+
+
+def test_a_word_with_digits_is_no_user_of_the_same_length():
+    users = [f"anna{n}" for n in range(1000, 1030)]
+    items = [*TITLES, "Ghosts", "Thirteen Ghosts (a.k.a. Thir13en Ghosts)"]
+    for is_unrated in (False, True):
+        assert find_rows_within(items, users, items, is_unrated=is_unrated) == []

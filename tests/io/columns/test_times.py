@@ -340,3 +340,33 @@ def test_months_are_not_taken_for_dates_with_years_of_two_digits(format, kind):
     assert found.days is None
     assert "months" in found.problem
     assert "time_format" not in found.problem
+
+
+PERIODS = {
+    "quarters": lambda day: f"{day.year}{day.month // 4 + 1}",
+    "quarters first": lambda day: f"{day.month // 4 + 1}{day.year}",
+    "weeks": lambda day: day.strftime("%G%V"),
+    "weeks and days": lambda day: day.strftime("%G%V%u"),
+    "days of weeks from Sunday": lambda day: day.strftime("%Y%U%w"),
+}
+
+
+@pytest.mark.parametrize("name", PERIODS)
+@pytest.mark.parametrize("months", [range(1, 13), range(2, 7)])
+def test_quarters_and_weeks_have_a_remedy_that_reads_them_right(name, months):
+    """Quarters became days of 2025 by the formula, and weeks with days days of the year."""
+    days = [date(year, month, at) for year in (2018, 2019) for month in months for at in (9, 21)]
+    if name == "weeks" and max(months) < 8:
+        return  # may be days of YYMMDD
+    numbers = column([int(PERIODS[name](day)) for day in days])
+    found = parse_days(numbers, str)
+    assert found.days is None
+    assert found.problem.endswith("write ISO dates") or "; if they are Unix" in found.problem
+    assert "time_format (--time-format), such as" not in found.problem
+    assert "number" not in found.problem.partition("write ISO dates")[0].partition(";")[2]
+
+
+def test_days_of_the_year_are_no_weeks():
+    days = [date(2018, month, at) for month in range(1, 7) for at in (3, 8, 17, 21)]
+    found = parse_days(column([int(day.strftime("%Y%j")) for day in days]), str)
+    assert "such as %Y%j" in found.problem

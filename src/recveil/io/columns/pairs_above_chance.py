@@ -9,12 +9,12 @@ hardly occurs by chance; or users rated more of these items than their activity 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from math import log
+from math import gcd, log
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from recveil.io.columns.chances import divergence
+from recveil.io.columns.chances import divergence, is_no_chance
 from recveil.io.columns.repeated_rows import Text, is_like_title, texts_of, words_of_id
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.safe_repr import brief
@@ -23,6 +23,7 @@ from recveil.runtime.safe_repr import brief
 _MOST_PLACES = 50
 # Shorter numbers and years occur in titles; next to a date and an item, shorter ones do not.
 _SHORTEST, _SHORTEST_WITH_DATE = 4, 3
+_DIGITS = re.compile(r"\d+")
 _YEAR = re.compile(r"(1[89]|20)\d\d")
 _DATE = re.compile(r"\b(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4})\b")
 # Numbers, times, and the words around them in a sentence.
@@ -40,6 +41,8 @@ _MANY = 3
 # Chance has so many users with items that they rated in fewer tables than these shares.
 _CHANCE_OF_NUMBERS, _CHANCE = 0.01, 0.001
 _TIMES = 2
+# Numbers of users that are no further from an item are those of so many groups by chance.
+_FARTHEST, _CHANCE_OF_KNOWN = 4, 1e-5
 # Users whose numbers are so near rated the item as often, if ids follow in time.
 _NEAR = (-3, -2, -1, 1, 2, 3)
 
@@ -125,12 +128,14 @@ def find_pairs_above_chance(
     wanted = {word for _, text in texts for word in text.words}
     ids = _Ids(users, wanted), _Ids(items, wanted)
     candidates = [each for at, text in texts for each in _candidates_within(at, text, *ids)]
+    known = _find_known_numbers(texts, users, ids[1])
     if not any(each.user >= 0 and each.items for each in candidates):
-        return []
+        return sorted(known)
     pairs = _Pairs.of(users, read(), classes)
     of_names = [each for each in candidates if not each.is_number]
     of_numbers = [each for each in candidates if each.is_number and each.items]
-    return sorted({*_find_names(of_names, pairs), *_find_numbers(of_numbers, pairs)})
+    found = _find_names(of_names, pairs) | _find_numbers(of_numbers, pairs)
+    return sorted(found | known | _find_words(texts, items, ids, pairs))
 
 
 def _find_names(candidates: list[_Candidate], pairs: "_Pairs") -> set[int]:
@@ -175,6 +180,68 @@ def _find_numbers(candidates: list[_Candidate], pairs: "_Pairs") -> set[int]:
     return found | pairs.above_chance([each for each in candidates if each.user >= 0])
 
 
+def _find_known_numbers(texts: list[tuple[int, Text]], users: list[Any], items: "_Ids") -> set[int]:
+    """Return the ids with users that are numbers next to items, whether they rated these or not.
+
+    Numbers of honest ids are in the gaps between the numbers of users, too.
+    """
+    known = {int(user) for user in map(str, users) if user.isdecimal()}
+    if not known:
+        return set()
+    first = min(known)
+    step = gcd(*(number - first for number in known)) or 1
+    density = len(known) * step / (max(known) - first + step)
+    groups: defaultdict[tuple[bool, str], defaultdict[int, set[int]]]
+    groups = defaultdict(lambda: defaultdict(set))
+    for at, text in texts:
+        numbers = [place for place, word in enumerate(text.words) if word.isdecimal()]
+        others = [place for place in numbers if not items.has((text.words[place],))]
+        for item in [*items.places(text.words)][:_MOST_PLACES] if others else ():
+            for place in others[:_MOST_PLACES]:
+                begin, end = (place + 1, item.begin) if place < item.begin else (item.end, place)
+                if 0 <= end - begin < _FARTHEST:
+                    gap = text.text[text.spans[begin - 1][1] : text.spans[end][0]]
+                    key = place < item.begin, _DIGITS.sub("0", gap)
+                    groups[key][int(text.words[place])].add(at)
+    found: set[int] = set()
+    for ids_of in groups.values():
+        of_users = [number for number in ids_of if number in known]
+        if len(of_users) >= _MANY:
+            near = [number + away * step in known for number in of_users for away in _NEAR]
+            chance = max(density, float(np.mean(near)))
+            unlikely = divergence(len(of_users), len(ids_of), chance)
+            if unlikely > log(len(groups) / _CHANCE_OF_KNOWN):
+                found.update(*(ids_of[number] for number in of_users))
+    return found
+
+
+def _find_words(
+    texts: list[tuple[int, Text]], items: list[Any], ids: tuple["_Ids", "_Ids"], pairs: "_Pairs"
+) -> set[int]:
+    """Return the ids of a word and an item, if all are users and words of other ids seldom are."""
+    found, rated, free, share = set[int](), set[int](), set[str](), 0.0
+    for at, text in texts:
+        for item in ids[1].places(text.words):
+            if item.end - item.begin != len(text.words) - 1:
+                continue
+            word = text.words[-1 if item.begin == 0 else 0]
+            if not word.isalpha() or ids[1].has((word,)):
+                continue
+            if (user := ids[0].code((word,))) < 0:
+                return set()
+            found.add(at)
+            free.add(word)
+            share += pairs.share(item.code)
+            rated |= {at} if pairs.has(user, item.code) else set()
+    if not found:
+        return set()
+    words = {word for item in items for word in words_of_id(item)} - free
+    chance = (1 + sum(ids[0].has((word,)) for word in words)) / (1 + len(words))
+    if is_no_chance(len(free), chance * len(free), _CHANCE):
+        return found
+    return rated if is_no_chance(len(rated), chance * share, _CHANCE_OF_NUMBERS) else set()
+
+
 class _Ids:
     """Ids, by their words."""
 
@@ -184,6 +251,13 @@ class _Ids:
         self._sizes: defaultdict[str, set[int]] = defaultdict(set)
         for parts in self._codes:
             self._sizes[parts[0]].add(len(parts))
+
+    def code(self, words: _Words) -> int:
+        """Return the position of an id; -1 if there is none."""
+        return self._codes.get(words, -1)
+
+    def has(self, words: _Words) -> bool:
+        return words in self._codes
 
     def places(self, words: _Words) -> list[_Place]:
         """Return each place of an id that is not the whole text."""
@@ -304,6 +378,10 @@ class _Pairs(NamedTuple):
         indices = self.rows.indices[slice(*self.rows.indptr[user : user + 2])]
         cell = int(np.searchsorted(indices, item))
         return cell < indices.size and bool(indices[cell] == item)
+
+    def share(self, item: int) -> float:
+        """Return which share of the users rated an item."""
+        return self._count([item]) / max(1, self.rows.indptr.size - 1)
 
     def rated(self, candidates: list[_Candidate]) -> set[int]:
         """Return the ids with a user who rated one of their items."""

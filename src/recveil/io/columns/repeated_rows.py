@@ -29,7 +29,8 @@ ESCAPED = re.compile(
     r"|_x00(?:[01][\da-fA-F]|2[Cc]|3[Bb]|7[Cc])_"
 )
 ESCAPES = re.compile(r"[\\%&<^]|_x00")
-_ENCODED = re.compile(r"[\\%&<=^]|_x00")
+# The last two begin letters of UTF-8 that were read as Latin-1.
+_ENCODED = re.compile("[\\\\%&<=^\u00c2\u00e2]|_x00")
 _MINUS = "-\u2212\u2013"
 _PERCENT, _PRINTABLE = re.compile(r"%([\da-fA-F]{2})"), re.compile(r"=([\dA-F]{2})")
 _WRITTEN = re.compile(r"\\(?:u[\da-fA-F]{4}|x[\da-fA-F]{2})")
@@ -49,9 +50,25 @@ def decode_escapes(text: str) -> str:
     >>> decode_escapes(r"i7\tu%5F2&amp;4")
     'i7\nu_2&4'
     """
-    text = _without_entities(text)
+    text = _without_entities(_as_utf8(text))
     text = _PRINTABLE.sub(lambda found: chr(int(found[1], 16)), text)
     return ESCAPED.sub("\n", text)
+
+
+def _as_utf8(text: str) -> str:
+    """Return text that was read as Latin-1 as it was.
+
+    >>> _as_utf8("Heat\u00c2\u00b7u8"), _as_utf8("Ch\u00e2teau")
+    ('Heat\u00b7u8', 'Ch\u00e2teau')
+    """
+    if text.isascii():
+        return text
+    for encoding in ("latin-1", "cp1252"):
+        try:
+            return text.encode(encoding).decode()
+        except UnicodeError:
+            continue
+    return text
 
 
 def _without_entities(text: str) -> str:

@@ -19,16 +19,12 @@ MARKUP = re.compile(r"[\x00-\x1f,;|?{}\[\]]|::|(?<=\S)&(?=\S)|<[^<>]*>")
 NAME = re.compile(r"[\s\"']*[^\W\d]\w*[\s\"']*[=:]")
 QUOTES = " \"'()"
 # Signs that article numbers, dates, times, ISBNs and titles do not have.
-_FOREIGN = re.compile(r"[^\w\s\-\u2010-\u2015/\\:.+*\u00d7'\u2019\"()!%@]+")
+FOREIGN = re.compile(r"[^\w\s\-\u2010-\u2015/\\:.+*\u00d7'\u2019\"()!%@]+")
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"(?!0\d)\d+(?:\.0+)?")
 _RATING = re.compile(r"[-+]?(?!0\d)\d{1,3}(?:[.,]\d+)?")
 # The item of the id, and the user and the item of a row
 _FEWEST_NUMBERS = 3
-_WORDED = (
-    re.compile(r"(?i)(?<![^\W\d])(?:user|customer|client|member|person)s?\W{0,3}(\d+)(?!\d)"),
-    re.compile(r"(?i)(?<![^\W\d])(?:item|product|article|movie|book)s?\W{0,3}(\d+)(?!\d)"),
-)
 # An item, and rows of three columns: one of these is the users', and one the ratings'.
 _COLUMNS, _FEWEST_ROWS = 3, 2
 # A user and two items are a row if chance explains so many in fewer tables than this share.
@@ -58,10 +54,7 @@ class NumberSearch(NamedTuple):
         """Return the positions of ids that contain rows; each id is given in several forms."""
         found, by_chance, n_expected = set(), set(), 0.0
         for at, texts in forms.items():
-            if any(
-                self._has_fields(text) or self._has_words(text) or self._has_columns(text)
-                for text in texts
-            ):
+            if any(self._has_fields(text) or self._has_columns(text) for text in texts):
                 found.add(at)
                 continue
             numbers = max((_DIGITS.findall(text) for text in texts), key=len)
@@ -82,13 +75,8 @@ class NumberSearch(NamedTuple):
         plain = MARKUP.sub("\n", ESCAPED.sub("\n", text))
         parts = [part for part in plain.split("\n") if part.strip(QUOTES)]
         named = [NAME.sub("", part).strip(QUOTES) for part in parts]
-        signs = [part.strip(QUOTES) for part in _FOREIGN.split(plain.replace("\n", ";"))]
+        signs = [part.strip(QUOTES) for part in FOREIGN.split(plain.replace("\n", ";"))]
         return self._are_row(named) or self._are_row([*filter(None, signs)])
-
-    def _has_words(self, text: str) -> bool:
-        """Return whether words name a user and an item, as in "user 14 item 8"."""
-        users, items = (set(pattern.findall(text)) for pattern in _WORDED)
-        return not self.users.isdisjoint(users) and not self.items.isdisjoint(items)
 
     def _are_row(self, fields: list[str]) -> bool:
         whole = {at: field.split(".")[0] for at, field in enumerate(fields) if _is_whole(field)}
@@ -132,7 +120,7 @@ def are_fields(text: str) -> bool:
     >>> are_fields("4711-2-38"), are_fields("31;1002"), are_fields("31~1002")
     (False, True, True)
     """
-    return bool(MARKUP.search(text) or _FOREIGN.search(text))
+    return bool(MARKUP.search(text) or FOREIGN.search(text))
 
 
 def _is_whole(field: str) -> bool:

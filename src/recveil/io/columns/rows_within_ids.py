@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain, combinations
+from itertools import accumulate, chain, combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,14 @@ from recveil.io.columns.repeated_rows import (
     words_of_id,
 )
 from recveil.io.columns.rows_above_chance import find_rows_above_chance
-from recveil.io.columns.rows_of_numbers import MARKUP, NAME, QUOTES, NumberSearch, are_fields
+from recveil.io.columns.rows_of_numbers import (
+    FOREIGN,
+    MARKUP,
+    NAME,
+    QUOTES,
+    NumberSearch,
+    are_fields,
+)
 from recveil.ratings.rating_scale import Locate, RatingScale
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.errors import RecveilError
@@ -47,14 +54,24 @@ _SHARED, _LOOKED_AT = 0.05, 2_000
 _SIGNED = re.compile(r"[-+]?\d{1,4}(?:[.,]\d+)?")
 _LETTERS, _RATING = re.compile(r"[^\W\d_]+"), re.compile(r"\d{1,4}(?:[.,]\d+)?")
 _SHORTEST_OF_ONE_LENGTH = 8
+# Between any signs, only longer ones of one length are looked for.
+_SHORTEST_ANYWHERE = 12
 # Ids of more words are not looked for among words.
 _MOST_WORDS = 8
 # So many users and items of one id are compared.
 _MOST_PLACES = 50
 # A number of four digits in a title may be its year.
 _YEAR = re.compile(r"(1[89]|20)\d\d")
+# Words in front of ids.
+_NAMES_OF_USERS = re.compile(r"(?:user|customer|client|member|person)(?:s|id)?")
+_NAMES_OF_ITEMS = re.compile(r"(?:item|product|article|movie|book)(?:s|id)?")
 # What separates words of a title, or names in a list of them.
 _OF_TITLES = re.compile(r"[ \-'\u2019&.]*|[,:] +")
+_ADDRESS = r"[\w.+\-]+@[\w\-]+\.[\w.\-]*\w"
+_BLANKS = re.compile(r"\s{2,}")
+_SIGNS_OF_TITLES = "/-:_+*."
+# A line break may have become a blank.
+_AFTER_RATING = re.compile(r"(?<=[,;|\t]\d) +(?=[^\s,;|]+[,;|\t])")
 # An id with parts: the address of an item may name the user who made it.
 _PATH = re.compile(r"[\w./:@+\-]+")
 # If fewer users have numbers, short ones may be numbers of titles.
@@ -132,7 +149,7 @@ def find_rows_within(
     lists = [at for at, _ in several if any(map(numbers.finds, forms[at]))]
     # What many ids look like is no fault of a few rows.
     rows = {*lists} if len(lists) <= max(_OTHERS, _OTHER_SHARE * len(labels)) else set()
-    apart = _ApartSearch(search.users, search.items, *looks, is_unrated)
+    apart = _ApartSearch(search.users, search.items, *looks, looks[0].pattern, is_unrated)
     rows |= of_numbers
     columns = GluedColumns.among(users, items, is_unrated=is_unrated)
     rows |= {
@@ -159,7 +176,7 @@ class _Ids:
         self.lengths: set[int] = set()
         for core in filter(None, (_CORE.search(str(each)) for each in ids)):
             words = WORD.findall(core[0])
-            self.known.add(core[0])
+            self.known |= {core[0], core.string}
             self.starts.add(words[0])
             self.lengths.add(len(words))
 
@@ -225,13 +242,11 @@ class _Search(NamedTuple):
 
     def _finds(self, label: str, is_certain: bool) -> bool:
         words = WORD.findall(label)
-        if (
-            self.users.starts.isdisjoint(words)
-            or self.items.starts.isdisjoint(words)
-            or (not is_certain and all(map(str.isdigit, words)))
-        ):
+        if self.users.starts.isdisjoint(words) or self.items.starts.isdisjoint(words):
             return False
         text = _Text(label, words)
+        if not is_certain and all(map(str.isdigit, words)):
+            return False
         for first in (at for at, word in enumerate(words) if word in self.users.starts):
             for end in self.users.ends(text, first):
                 before, after = self._items_next_to(text, first, end, is_certain)
@@ -312,9 +327,23 @@ class _Looks:
         looked_at = ids[:: max(1, len(ids) // _LOOKED_AT)]
         counts = Counter(look for each in looked_at for look in _looks_of(str(each)))
         self.shared = {look for look, n in counts.items() if n >= _SHARED * len(looked_at)}
+        self.repeated = {look for look in self.shared if counts[look] > 1}
 
     def include(self, field: str) -> bool:
         return not self.shared.isdisjoint(_looks_of(field))
+
+    @property
+    def pattern(self) -> re.Pattern[str] | None:
+        """What looks like such ids within a text, unless these are words or numbers."""
+        shared = {look for look in self.shared if " digits" not in look and look[:1] != "a"}
+        shared -= {f"{n} characters" for n in range(_SHORTEST_ANYWHERE)}  # as Thir13en has
+        parts = ([_ADDRESS] if "@" in shared else []) + [
+            rf"[a-z\d\-]{{{look.split()[0]}}}"
+            if " characters" in look
+            else re.escape(look).replace("0", r"\d+")
+            for look in sorted(shared - {"@"})
+        ]
+        return re.compile(rf"(?<![^\W_])(?:{'|'.join(parts)})(?![^\W_])") if parts else None
 
 
 def _looks_of(text: str) -> set[str]:
@@ -344,11 +373,26 @@ class _FieldSearch(NamedTuple):
 
     def finds(self, label: str) -> bool:
         plain = ESCAPED.sub("\n", label) if ESCAPES.search(label) else label
-        fields = [field.strip(" \"'") for field in DELIMITER.split(plain)]
-        fields = [*filter(None, fields)]
-        if len(fields) < (2 if self.is_unrated else 3):
-            return False
-        return any(self._is_row(fields, at) for at in range(len(fields) - 1))
+        splits = _splits(_AFTER_RATING.sub("\n", plain), DELIMITER)
+        return any(self._are_row([*filter(None, fields)]) for fields in splits) or any(
+            self._are_two_users([field.strip() for field in plain.split(sign)])
+            for sign in _SIGNS_OF_TITLES
+        )
+
+    def _are_two_users(self, fields: list[str]) -> bool:
+        """Return whether two fields next to known items are long numbers of users."""
+        pairs = [*pairwise(fields), *pairwise(fields[::-1])]
+        users = {user for user, item in pairs if item in self.known_items and not item.isdigit()}
+        return len({user for user in users if self._is_long_number(user)}) > 1
+
+    def _is_long_number(self, user: str) -> bool:
+        is_long = user.isdigit() and len(user) >= _SHORT and not _YEAR.fullmatch(user)
+        return is_long and self.users.include(user) and user not in self.known_items
+
+    def _are_row(self, fields: list[str]) -> bool:
+        fewest = 2 if self.is_unrated else 3
+        pairs = range(len(fields) - 1) if len(fields) >= fewest else ()
+        return any(self._is_row(fields, at) for at in pairs)
 
     def _is_row(self, fields: list[str], at: int) -> bool:
         """Return whether a field and the next one are a user and an item, in either order."""
@@ -362,7 +406,9 @@ class _FieldSearch(NamedTuple):
             if self.are_numbers:  # short ones may be a list of items
                 is_row = is_known and has_rating and user.isdigit() and len(user) > 3
             elif user.isdigit():
-                is_row = is_known and has_rating and not item.isdigit()
+                is_between = at > 0 and fields[at - 1] in self.known_items
+                is_like = self.is_unrated and is_between and self._is_long_number(user)
+                is_row = is_known and (has_rating or is_like) and not item.isdigit()
             elif self.items.include(user):
                 is_row = (is_known or is_like) and has_rating
             else:
@@ -384,12 +430,61 @@ class _ApartSearch(NamedTuple):
     items: _Ids
     user_looks: _Looks
     item_looks: _Looks
+    user_look: re.Pattern[str] | None
     is_unrated: bool
 
     def finds(self, text: str) -> bool:
         """Return whether an id contains a row, as it is or without its escapes."""
         both = dict.fromkeys((text, decode_escapes(text)))
-        return any(self._has_words(each) or self._has_fields(each) for each in both)
+        return any(
+            self._has_names(each)
+            or self._has_look(each)
+            or self._has_words(each)
+            or self._has_fields(each)
+            for each in both
+        )
+
+    def _has_names(self, whole: str) -> bool:
+        """Return whether words name a user and an item, as in "user 14 item 8"."""
+        words = WORD.findall(whole)
+        before = [word.casefold() for word in words[:-1]]
+        users = [at for at, word in enumerate(before, 1) if _NAMES_OF_USERS.fullmatch(word)]
+        items = [at for at, word in enumerate(before, 1) if _NAMES_OF_ITEMS.fullmatch(word)]
+        if not users or not items:
+            return False
+        text = _Text(whole, words)
+        return any(self.items.ends(text, at) for at in items) and any(
+            self.users.ends(text, at) or self.user_looks.include(words[at]) for at in users
+        )
+
+    def _has_look(self, whole: str) -> bool:
+        """Return whether a known item and a number are apart from what no item looks like."""
+        look = self.user_look
+        user = look and next(
+            (
+                found
+                for found in look.finditer(whole.casefold())
+                if "@" in found[0] or (_is_mixed(found[0]) and any(map(str.isalpha, found[0])))
+                if whole[slice(*found.span())] not in self.items.known
+                if self.item_looks.repeated.isdisjoint(_looks_of(found[0]))
+            ),
+            None,
+        )
+        if not user:
+            return False
+        rest = f"{whole[: user.start()]},{whole[user.end() :]}"
+        text = _Text(rest, WORD.findall(rest))
+        is_path = _is_path(_Text(whole, WORD.findall(whole)), self.items)
+        items = [
+            range(first, end)
+            for first in range(text.size)
+            for end in self.items.ends(text, first)
+            if not (is_path and text.part(first, end).isalpha())
+        ]
+        if self.is_unrated:
+            return bool(items)
+        numbers = {at for at, word in enumerate(text.words) if _is_short_number(word)}
+        return any(numbers.difference(item) for item in items)
 
     def _has_words(self, whole: str) -> bool:
         words = WORD.findall(whole)
@@ -447,7 +542,11 @@ class _ApartSearch(NamedTuple):
         )
 
     def _has_fields(self, whole: str) -> bool:
-        parts = [field for field in MARKUP.split(whole) if field.strip(QUOTES)]
+        """Return whether fields are a row, between signs of data or another that no title has."""
+        return any(self._are_row(whole, fields) for fields in _splits(whole, MARKUP))
+
+    def _are_row(self, whole: str, fields: list[str]) -> bool:
+        parts = [field for field in fields if field.strip(QUOTES)]
         fields = [NAME.sub("", field).strip(QUOTES) for field in parts]
         is_named = sum(map(bool, map(NAME.match, parts))) > 1
         if len(fields) < (2 if self.is_unrated and is_named else 3):
@@ -476,6 +575,13 @@ class _ApartSearch(NamedTuple):
             if others and is_row:
                 return True
         return False
+
+
+def _splits(text: str, signs: re.Pattern[str]) -> Iterator[list[str]]:
+    """Yield the fields between signs of data, blanks, or another sign that no title has."""
+    others = {sign for sign, n in Counter(text).items() if n > 1 and FOREIGN.match(sign)}
+    splits = [signs.split(text), _BLANKS.split(text), *map(text.split, others - {*"&="})]
+    yield from ([field.strip(QUOTES) for field in fields] for fields in splits)
 
 
 def _start(place: range) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, NamedTuple, Self
@@ -96,6 +96,15 @@ _FORMATS = (
     *("1%y%m%d", "1%y%m%d%H", "1%y%m%d%H%M", "1%y%m%d%H%M%S", "1%y%m%d%H%M%S%f"),
     *("1%y%j%H%M", "1%y%j%H%M%S"),
 )
+# What numbers next to a year may count: the size of their place, the least of the largest, and all.
+# Numbers of weeks up to 31 may be days of YYMMDD, and ten weeks' days may be days of the year.
+_WEEKS = range(1, 54)
+_PERIODS: dict[str, tuple[int, int, Sequence[int]]] = {
+    "months": (100, 1, range(1, 13)),
+    "quarters": (10, 1, range(1, 5)),
+    "weeks": (100, 32, _WEEKS),
+    "weeks and days": (1_000, 1, [10 * week + day for week in _WEEKS for day in range(8)]),
+}
 # So many different numbers do not form such dates by chance. A few may have a wrong hour or day.
 LEAST_BY_CHANCE, _TIMES_TRIED, LEAST_FITTING = 5, 1_000, 0.9
 EXAMPLE = datetime(2005, 12, 31, 23, 59, 58, tzinfo=UTC)
@@ -193,22 +202,27 @@ def are_months_and_days(times: NDArray[Any]) -> bool:
     return bool(ends.mean() >= LEAST_FITTING)
 
 
-def _are_months(times: NDArray[Any]) -> bool:
-    """Check whether numbers are years and months, as YYYYMM or MMYYYY.
+def _find_period(times: NDArray[Any]) -> str:
+    """Return what whole numbers after or before a year count, if not days; "" for others.
 
-    As YYMMDD, they would be consecutive days: 201203 is 2020-12-03.
+    As YYMMDD, months would be consecutive days: 201203 is 2020-12-03. Weeks with a number of the
+    day would be days of the year, and quarters days since 1970.
 
     Examples
     --------
-    >>> _are_months(np.array([201_104, 201_112])), _are_months(np.array([42_011, 122_011]))
-    (True, True)
+    >>> [_find_period(np.array(each)) for each in ([201_104, 201_112], [42_011, 122_011])]
+    ['months', 'months']
+    >>> [_find_period(np.array(each)) for each in ([20_191, 20_204], [2_019_031, 2_019_357])]
+    ['quarters', 'weeks and days']
     """
     different = np.unique(times)
     years = range(_year(EARLIEST), _year(latest_second()) + 1)
-    return any(
-        (np.isin(year, years) & np.isin(month, range(1, 13))).mean() >= LEAST_FITTING
-        for year, month in (np.divmod(different, 100), np.divmod(different, 10_000)[::-1])
-    )
+    for period, (size, least, numbers) in _PERIODS.items():
+        for year, part in (np.divmod(different, size), np.divmod(different, 10_000)[::-1]):
+            is_period = np.isin(year, years) & np.isin(part, numbers)
+            if is_period.mean() >= LEAST_FITTING and part.max() >= least:
+                return period
+    return ""
 
 
 def find_formats(times: NDArray[Any], least: int = 1) -> list[str]:
@@ -697,7 +711,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
         )
     largest = sizes.max()
     if largest < LEAST_SECONDS:
-        may_be_dates = find_formats(times) or are_months_and_days(times) or _are_months(times)
+        may_be_dates = find_formats(times) or are_months_and_days(times) or _find_period(times)
         if (unit := guess_unit(times)) or may_be_dates:
             return _implausible(times, unit, "seconds before March 1973")
         return Days(
@@ -776,8 +790,8 @@ def _find_problem(times: NDArray[np.float64], a_second: int) -> Days | None:
 
 def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
     formats = find_formats(times)
-    if months := _are_months(times):
-        remedy = "and form months, so that the days are unknown; write ISO dates"
+    if period := _find_period(times):
+        remedy = f"and form {period}; write ISO dates"
     elif formats:
         remedy = f"and form dates; set time_format (--time-format), such as {' or '.join(formats)}"
     elif unit:
@@ -788,7 +802,7 @@ def _implausible(times: NDArray[np.float64], unit: str, would_be: str) -> Days:
             "(--time-format)"
         )
     first = np.format_float_positional(times[0], trim="-")
-    joint = " " if months or formats else "; "
+    joint = " " if period or formats else "; "
     are_dates = bool(find_formats(times, LEAST_BY_CHANCE))
     if would_be.startswith("Unix seconds") and times.max() < LEAST_LATEST and not are_dates:
         remedy += f"; if they are Unix seconds, set time_format (--time-format {UNIX_SECONDS})"
