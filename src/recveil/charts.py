@@ -228,7 +228,7 @@ def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
     return Chart(_svg(chart), [], False, False, layers=chart)
 
 
-class Label(NamedTuple):
+class Caption(NamedTuple):
     """A text, and the places where its centre may be, best first, in pixels."""
 
     text: str
@@ -243,7 +243,7 @@ def width_of(text: str, size: float) -> float:
 def places_around(
     x: float, y: float, text: str, size: float, gap: float = 9
 ) -> list[tuple[float, float]]:
-    """Return places of a text around a point: above, below, beside, and farther away."""
+    """Return places of a text around a point: above, below, left, right, and farther away."""
     aside, up = width_of(text, size) / 2, size / 2
     return [
         (x + across * (aside + near), y + down * (up + far * gap))
@@ -255,22 +255,22 @@ def places_around(
     ]
 
 
-def place_labels(
-    labels: Iterable[Label],
+def place_captions(
+    captions: Iterable[Caption],
     marks: Iterable[tuple[float, float]],
     edges: tuple[float, float, float, float],
     size: float,
     radius: float = 6,
 ) -> list[tuple[float, float] | None]:
-    """Place labels, the first one first, where they overlap neither each other nor a mark.
+    """Place captions, the first one first, where they overlap neither each other nor a mark.
 
     Parameters
     ----------
-    labels : iterable of Label
+    captions : iterable of Caption
     marks : iterable of tuple
         The centres of the marks.
     edges : tuple
-        Left, top, right and bottom of the area for labels.
+        Left, top, right and bottom of the area for captions.
     size : float
         Size of the font.
     radius : float
@@ -279,20 +279,20 @@ def place_labels(
     Returns
     -------
     list of tuple or None
-        The centre of each label; None if none of its places is free.
+        The centre of each caption; None if none of its places is free.
 
     Examples
     --------
-    >>> labels = [Label("5", places_around(50, 50, "5", 10)) for _ in range(2)]
-    >>> place_labels(labels, [(50, 50)], (0, 0, 100, 100), 10)
+    >>> captions = [Caption("5", places_around(50, 50, "5", 10)) for _ in range(2)]
+    >>> place_captions(captions, [(50, 50)], (0, 0, 100, 100), 10)
     [(50.0, 36.0), (50.0, 64.0)]
     """
     left, top, right, bottom = edges
     taken = [(x - radius, y - radius, x + radius, y + radius) for x, y in marks]
     placed: list[tuple[float, float] | None] = []
-    for label in labels:
-        aside, up = width_of(label.text, size) / 2, size / 2
-        for x, y in label.places:
+    for caption in captions:
+        aside, up = width_of(caption.text, size) / 2, size / 2
+        for x, y in caption.places:
             box = x - aside, y - up, x + aside, y + up
             inside = box[0] >= left and box[1] >= top and box[2] <= right and box[3] <= bottom
             if inside and not any(

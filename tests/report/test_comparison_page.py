@@ -60,7 +60,7 @@ def test_the_chart_of_lists_has_a_line_for_popular_items():
 
 
 @pytest.mark.parametrize("n", [7, 14, 36])
-def test_labels_in_the_chart_overlap_neither_each_other_nor_points(n):
+def test_texts_in_the_chart_overlap_neither_each_other_nor_points(n):
     """All settings are within a few points of each other."""
     rng = np.random.default_rng(n)
     methods = [name for name in ("sparse", "simple", "padded", "padded-mdav") for _ in range(9)]

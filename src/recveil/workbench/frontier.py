@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
-from recveil.charts import Label, Style, place_labels, places_around
+from recveil.charts import Caption, Style, place_captions, places_around
 from recveil.comparison import Choice, choose_setting, frontier
 from recveil.comparison.choice import (
     AXES,
@@ -483,21 +483,21 @@ def draw(
 
 def _place_texts(named: list[Dot], dots: list[Dot], popular: float | None) -> list[Text]:
     """Place the name of the line of popular items, then those of settings."""
-    labels = []
+    captions = []
     if popular is not None:
-        labels.append(
-            Label(POPULAR, [(x, popular + dy) for x in (150, 540, 345) for dy in (-9, 11)])
+        captions.append(
+            Caption(POPULAR, [(x, popular + dy) for x in (150, 540, 345) for dy in (-9, 11)])
         )
-    labels += [
-        Label(dot.row.title, places_around(dot.x, dot.y, dot.row.title, _FONT, gap=12))
+    captions += [
+        Caption(dot.row.title, places_around(dot.x, dot.y, dot.row.title, _FONT, gap=12))
         for dot in named
     ]
     marks = [(dot.x, dot.y) for dot in dots]
     edges = _LEFT, 0, WIDTH, HEIGHT - _BOTTOM
-    places = place_labels(labels, marks, edges, _FONT)
+    places = place_captions(captions, marks, edges, _FONT)
     return [
-        Text(round(place[0], 1), round(place[1] + 5, 1), label.text)
-        for label, place in zip(labels, places, strict=True)
+        Text(round(place[0], 1), round(place[1] + 5, 1), caption.text)
+        for caption, place in zip(captions, places, strict=True)
         if place is not None
     ]
 

@@ -13,10 +13,10 @@ from recveil.charts import (
     DASHES,
     INK,
     SHAPES,
+    Caption,
     Chart,
-    Label,
     Style,
-    place_labels,
+    place_captions,
     places_around,
     width_of,
 )
@@ -367,29 +367,29 @@ def _place_texts(
     chosen: str | None,
 ) -> list[dict[str, object]]:
     """Place the names of the horizontal lines, then the numbers, first of the chosen setting."""
-    labels = []
+    captions = []
     for text, height in edges:
         half, y = width_of(text, _FONT) / 2 + 4, _down(height, span)
         across = half, _WIDTH - half, _WIDTH / 2
-        labels.append(Label(text, [(x, y + dy) for x in across for dy in (-8, 9)]))
+        captions.append(Caption(text, [(x, y + dy) for x in across for dy in (-8, 9)]))
     numbered = [point for point in points if point["number"]]
     numbered.sort(key=lambda point: point["title"] != chosen)
     for point in numbered:
         x, y = _across(point["x"]), _down(point["y"], span)
         gap = 12 if point["title"] == chosen else 9
-        labels.append(Label(point["number"], places_around(x, y, point["number"], _FONT, gap)))
+        captions.append(Caption(point["number"], places_around(x, y, point["number"], _FONT, gap)))
     marks = [(_across(point["x"]), _down(point["y"], span)) for point in points]
     # The names of the methods begin a little right of the plot.
-    places = place_labels(labels, marks, (0, -14, _WIDTH + 6, _HEIGHT + 2), _FONT)
+    places = place_captions(captions, marks, (0, -14, _WIDTH + 6, _HEIGHT + 2), _FONT)
     colours = [INK] * len(edges) + [point["colour"] for point in numbered]
     return [
         {
-            "text": label.text,
+            "text": caption.text,
             "colour": colour,
             "x": _beyond(place[0] - _WIDTH),
             "y": span[1] - place[1] / _HEIGHT * (span[1] - span[0]),
         }
-        for label, colour, place in zip(labels, colours, places, strict=True)
+        for caption, colour, place in zip(captions, colours, places, strict=True)
         if place is not None
     ]
 
