@@ -474,7 +474,8 @@ def anonymize(
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
         summary = summarize(release, ready.ratings)
-        if not allow_sparse_coverage:
+        # With epsilon the queries are spent by now: such a release is made, with a warning.
+        if not allow_sparse_coverage and release.published.claim.epsilon is None:
             reject_nearly_empty(summary.coverage, release.published.claim.k)
         warn_of_coverage(summary)
         release = with_private(release, coverage=summary.coverage)
@@ -498,13 +499,10 @@ def anonymize(
 
 
 def reject_nearly_empty(coverage: Coverage | None, k: int | None) -> None:
-    """Raise for a release with a k from which next to nothing can be learned.
-
-    Without a k the queries are spent by now: such a release is made, with a warning.
-    """
-    if coverage is None or k is None or not coverage.is_nearly_empty:
+    """Raise for a release from which next to nothing can be learned."""
+    if coverage is None or not coverage.is_nearly_empty:
         return
-    lower = "lower k (--k), " * (k > 2)
+    lower = "lower k (--k), " * ((k or 0) > 2)
     raise RecveilError(
         f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
         f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
