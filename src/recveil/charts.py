@@ -261,8 +261,9 @@ def place_captions(
     edges: tuple[float, float, float, float],
     size: float,
     radius: float = 6,
+    lines: Sequence[float] = (),
 ) -> list[tuple[float, float] | None]:
-    """Place captions, the first one first, where they overlap neither each other nor a mark.
+    """Place captions, the first one first, where they overlap no other, no mark and no line.
 
     Parameters
     ----------
@@ -275,6 +276,8 @@ def place_captions(
         Size of the font.
     radius : float
         Radius of a mark.
+    lines : sequence of float
+        Heights of horizontal lines.
 
     Returns
     -------
@@ -295,9 +298,17 @@ def place_captions(
         for x, y in caption.places:
             box = x - aside, y - up, x + aside, y + up
             inside = box[0] >= left and box[1] >= top and box[2] <= right and box[3] <= bottom
-            if inside and not any(
-                box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-                for other in taken
+            is_crossed = any(box[1] < height < box[3] for height in lines)
+            if (
+                inside
+                and not is_crossed
+                and not any(
+                    box[0] < other[2]
+                    and other[0] < box[2]
+                    and box[1] < other[3]
+                    and other[1] < box[3]
+                    for other in taken
+                )
             ):
                 taken.append(box)
                 placed.append((float(x), float(y)))

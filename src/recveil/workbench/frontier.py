@@ -494,7 +494,8 @@ def _place_texts(named: list[Dot], dots: list[Dot], popular: float | None) -> li
     ]
     marks = [(dot.x, dot.y) for dot in dots]
     edges = _LEFT, 0, WIDTH, HEIGHT - _BOTTOM
-    places = place_captions(captions, marks, edges, _FONT)
+    heights = [] if popular is None else [popular]
+    places = place_captions(captions, marks, edges, _FONT, lines=heights)
     return [
         Text(round(place[0], 1), round(place[1] + 5, 1), caption.text)
         for caption, place in zip(captions, places, strict=True)

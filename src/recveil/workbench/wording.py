@@ -40,7 +40,7 @@ _PAGES = {
     "describe": "Release",
     "verify": "Check",
 }
-_COMMAND = re.compile(rf"\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?=[,;()]|\.(?: |$)|$)")
+_COMMAND = re.compile(rf"\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?=[,;()”]|\.(?: |$)|$)")
 
 
 def page_words(message: str) -> str:
@@ -54,6 +54,8 @@ def page_words(message: str) -> str:
     '101 rows were dropped (“Drop rows without a rating”).'
     >>> page_words("to check it: recveil verify a.b, recveil audit X --release a.b. Then go on")
     'to check it: the page Check, the page Risk. Then go on'
+    >>> page_words("“recveil audit FILE --shadows 32” measures that")
+    '“the page Risk” measures that'
     >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
     'raise the limit, or pass “dry run”'
     """

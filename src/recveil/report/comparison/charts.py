@@ -380,7 +380,9 @@ def _place_texts(
         captions.append(Caption(point["number"], places_around(x, y, point["number"], _FONT, gap)))
     marks = [(_across(point["x"]), _down(point["y"], span)) for point in points]
     # The names of the methods begin a little right of the plot.
-    places = place_captions(captions, marks, (0, -14, _WIDTH + 6, _HEIGHT + 2), _FONT)
+    heights = [_down(height, span) for _, height in edges]
+    within = 0, -14, _WIDTH + 6, _HEIGHT + 2
+    places = place_captions(captions, marks, within, _FONT, lines=heights)
     colours = [INK] * len(edges) + [point["colour"] for point in numbered]
     return [
         {
