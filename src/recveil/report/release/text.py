@@ -26,7 +26,7 @@ from recveil.release.registry import method_of
 from recveil.release.sides import Published
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.verification import describe_formulas, describe_singletons
-from recveil.runtime.errors import describe_count, quoted
+from recveil.runtime.errors import describe_count, first_sentence_of, quoted
 from recveil.runtime.memory import machine_memory
 from recveil.runtime.number_format import format_bytes, percent
 from recveil.runtime.safe_repr import brief
@@ -109,6 +109,9 @@ def _describe_publishing(
     return f"{publish}. Keep {private_name(str(output))} secret: {reveals}."
 
 
+MEASURED = "README.md in the release has the attacks that were measured."
+
+
 def describe_summary(summary: ReleaseSummary) -> list[str]:
     """Return the figures of a release in sentences, and the known attacks on it."""
     published, figures, coverage = summary
@@ -118,9 +121,9 @@ def describe_summary(summary: ReleaseSummary) -> list[str]:
         described.insert(0, describe_coverage(coverage, likes=published.scale.unary))
     elif omitted := _describe_omitted(figures, published):
         described.append(omitted)
-    described += [f"{each.partition('. ')[0].removesuffix('.')}." for each in undone]
+    described += map(first_sentence_of, undone)
     if undone:
-        described.append("README.md in the release has the attacks that were measured.")
+        described.append(MEASURED)
     if isinstance(figures, PredictiveSummary):
         described += _of_alternatives(figures)
     return described
