@@ -63,7 +63,7 @@ _FIGURES = (
 
 # What a reader needs who has never seen these; --explain has all.
 _IN_SHORT = {
-    "membership": "whether a score tells so many users in the data from so many who are not in it; "
+    "membership": "how well a score distinguishes so many users in the data from so many others; "
     "AUC 0.5 is a random guess, 1 is always right",
     "TPR at 5% FPR": MEANINGS["TPR at 5% FPR"],
     "attributes": "whether an adversary guesses what a user liked",
