@@ -98,12 +98,12 @@ clean:  ## Remove what these made
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "recveil needs Python 3.11 or newer; name one: make PYTHON=python3.12"; exit 2; }
-	@echo "Installing recveil and its dependencies into $(VENV)"
+	@echo "Installing recveil and its dependencies into $(VENV): 0.8 GB"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
 $(READY): $(INSTALLED)
-	@echo "Installing what the tests need: Spark, databases, a browser driver; 1.6 GB more"
+	@echo "Installing what the tests need: Spark, databases, a browser driver; 1.5 GB more"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	@touch $@

@@ -1,7 +1,7 @@
 """Charts as static SVG, readable without scripts, network or colours, and in print."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import altair as alt
@@ -23,7 +23,8 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4])
 # Suffixes of a series' name: the same adversary by two measures.
 _MEASURES = (", eccentricity ≥ 1.5", ", best attack", " (in the data)", " (not in the data)")
 
-_INK, _GRID = "#333333", "#e6e6e6"
+# The style sheet of the pages has other values of these, and of dark colours, for dark mode.
+INK, _GRID = "#333333", "#e6e6e6"
 CONFIG: Mapping[str, Any] = {
     # Leave out the descriptions of single points, which would be half of the page.
     "aria": False,
@@ -33,8 +34,8 @@ CONFIG: Mapping[str, Any] = {
     # Fonts other than Helvetica may be wider than the measured one.
     "padding": {"left": 14, "top": 14, "right": 14, "bottom": 5},
     "axis": {
-        "labelColor": _INK,
-        "titleColor": _INK,
+        "labelColor": INK,
+        "titleColor": INK,
         "labelFontSize": 11.5,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
@@ -90,7 +91,7 @@ class Chart(NamedTuple):
         else:
             mark = mark.encode(shape=alt.Shape("shape:N", scale=None))
         words = base.mark_text(align="left", dx=12, fontSize=11.5).encode(
-            text="series:N", color=alt.value(_INK)
+            text="series:N", color=alt.value(INK)
         )
         key = (mark + words).properties(width=24, height=18 * len(names))
         return alt.hconcat(self.layers, key).configure(**white)
@@ -220,11 +221,101 @@ def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
         y=alt.Y("users:Q", title=y),
     )
     labels = base.transform_calculate(middle="(datum.low + datum.high) / 2")
-    labels = labels.mark_text(dy=-7, fontSize=12, color=_INK).encode(
+    labels = labels.mark_text(dy=-7, fontSize=12, color=INK).encode(
         x="middle:Q", y="users:Q", text="label:N"
     )
     chart = (bars + labels).properties(width=_WIDTH, height=200)
     return Chart(_svg(chart), [], False, False, layers=chart)
+
+
+class Caption(NamedTuple):
+    """A text, and the places where its centre may be, best first, in pixels."""
+
+    text: str
+    places: Sequence[tuple[float, float]]
+
+
+def width_of(text: str, size: float) -> float:
+    """Return an upper bound of a text's width in pixels."""
+    return 0.62 * size * len(text)
+
+
+def places_around(
+    x: float, y: float, text: str, size: float, gap: float = 9
+) -> list[tuple[float, float]]:
+    """Return places of a text around a point: above, below, left, right, and farther away."""
+    aside, up = width_of(text, size) / 2, size / 2
+    return [
+        (x + across * (aside + near), y + down * (up + far * gap))
+        for far in (1, 2, 3)
+        for across, down, near in (
+            *((0, -1, 0), (0, 1, 0), (1, 0, far * gap), (-1, 0, far * gap)),
+            *((1, -1, 0), (-1, -1, 0), (1, 1, 0), (-1, 1, 0)),
+        )
+    ]
+
+
+def place_captions(
+    captions: Iterable[Caption],
+    marks: Iterable[tuple[float, float]],
+    edges: tuple[float, float, float, float],
+    size: float,
+    radius: float = 6,
+    lines: Sequence[float] = (),
+) -> list[tuple[float, float] | None]:
+    """Place captions, the first one first, where they overlap no other, no mark and no line.
+
+    Parameters
+    ----------
+    captions : iterable of Caption
+    marks : iterable of tuple
+        The centres of the marks.
+    edges : tuple
+        Left, top, right and bottom of the area for captions.
+    size : float
+        Size of the font.
+    radius : float
+        Radius of a mark.
+    lines : sequence of float
+        Heights of horizontal lines.
+
+    Returns
+    -------
+    list of tuple or None
+        The centre of each caption; None if none of its places is free.
+
+    Examples
+    --------
+    >>> captions = [Caption("5", places_around(50, 50, "5", 10)) for _ in range(2)]
+    >>> place_captions(captions, [(50, 50)], (0, 0, 100, 100), 10)
+    [(50.0, 36.0), (50.0, 64.0)]
+    """
+    left, top, right, bottom = edges
+    taken = [(x - radius, y - radius, x + radius, y + radius) for x, y in marks]
+    placed: list[tuple[float, float] | None] = []
+    for caption in captions:
+        aside, up = width_of(caption.text, size) / 2, size / 2
+        for x, y in caption.places:
+            box = x - aside, y - up, x + aside, y + up
+            inside = box[0] >= left and box[1] >= top and box[2] <= right and box[3] <= bottom
+            is_crossed = any(box[1] < height < box[3] for height in lines)
+            if (
+                inside
+                and not is_crossed
+                and not any(
+                    box[0] < other[2]
+                    and other[0] < box[2]
+                    and box[1] < other[3]
+                    and other[1] < box[3]
+                    for other in taken
+                )
+            ):
+                taken.append(box)
+                placed.append((float(x), float(y)))
+                break
+        else:
+            placed.append(None)
+    return placed
 
 
 def _split(series: str) -> tuple[str, str]:

@@ -69,7 +69,7 @@ def test_json_keeps_its_contract(run, tmp_path):
             "memory",
             "estimated_from",
         ),
-        *("rejection", "leftovers", "output", "private", "data", "earlier"),
+        *("rejection", "leftovers", "output", "private", "data", "earlier", "coverage"),
     }
     assert (plain["groups"], plain["users"], plain["dry_run"]) == (15, 60, True)
 

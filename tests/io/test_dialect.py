@@ -58,3 +58,11 @@ def test_whoever_names_a_column_or_the_format_knows(tmp_path):
     assert understand(path, user="who", item="what").ratings.n_ratings == 2
     assert understand(path, user=1, item=2, format="csv").ratings.n_ratings == 2
     assert understand(path, user=1, item=2, format="csv-plain").ratings.n_ratings == 3
+
+
+def test_a_title_above_rows_whose_reviews_span_lines_is_named_with_the_command(tmp_path):
+    file = tmp_path / "my shop.csv"
+    rows = [f'{user};film-{user};3,5;"fine\nreally; fine"' for user in range(30)]
+    file.write_text("\n".join(["Export of May", "", "Kunde;Artikel;Sterne;Text", *rows, ""]))
+    with raises("input.header", "line 3", f"tail -n +3 '{file}' > table.csv"):
+        understand(file)

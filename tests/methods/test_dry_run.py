@@ -10,6 +10,7 @@ from recveil.methods.registry import method_names
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.coverage import CoverageWarning
 from recveil.runtime.locks import LOCK, hold_lock
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -79,6 +80,25 @@ def test_every_method_can_tell(ratings, tmp_path):
         for options in RUNS.values()
     }
     assert tested == set(method_names())
+
+
+def test_a_nearly_empty_release_is_foreseen(ratings, tmp_path):
+    """Five items have at least k raters, and the run keeps at most these."""
+    options = {"k": int(np.sort(ratings.support)[-5]), "method": "sparse"}
+    dry = dry_run(ratings, tmp_path / "out", **options)
+    assert dry.foreseen.coverage.n_items_kept == 5
+    assert "--allow-sparse-coverage" in dry.rejection
+    with raises("release.nearly-empty"):
+        anonymize(ratings, tmp_path / "out", **options)
+    options["allow_sparse_coverage"] = True
+    dry = dry_run(ratings, tmp_path / "out", **options)
+    assert dry.rejection == ""
+    with pytest.warns(CoverageWarning):
+        made = anonymize(ratings, tmp_path / "out", **options)
+    foreseen, coverage = dry.foreseen.coverage, made.summary.coverage
+    assert coverage.n_short_users >= 0.9 * foreseen.n_short_users
+    assert 4 <= coverage.n_items_kept <= foreseen.n_items_kept
+    assert coverage.rating_share <= foreseen.rating_share
 
 
 def test_no_epsilon_is_spent(ratings, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from recveil.evaluation import Evaluator, split_ratings
 from recveil.methods import SparseRows, Synthesizer, anonymize
 from recveil.methods.registry import summarize
 from recveil.ratings import Ratings, RatingScale
-from recveil.release.coverage import Coverage
+from recveil.release.coverage import Coverage, CoverageWarning
 from recveil.report.evaluation import headline
 from recveil.report.release import describe_coverage
 
@@ -68,6 +68,18 @@ def test_a_release_that_is_nearly_empty_is_refused_unless_it_is_wanted(tmp_path)
     assert made.verification.holds
     assert made.summary.coverage.is_nearly_empty
     assert "nearly empty" in made.sentences()[0]
+
+
+def test_a_nearly_empty_release_with_epsilon_is_made_since_its_queries_are_spent(tmp_path):
+    """What the run spent would be lost."""
+    users = np.arange(300)
+    table = Ratings.from_columns(
+        np.tile(users, 2), np.concatenate([users % 40, 100 + users % 3]), np.tile([1, 5], 300)
+    ).with_scale(RatingScale(1, 5, 1))
+    with pytest.warns(CoverageWarning):
+        made = anonymize(table, tmp_path / "out", epsilon=1.0, item_catalog="as-rated")
+    assert made.summary.coverage.is_nearly_empty
+    assert made.verification.holds
 
 
 @pytest.mark.parametrize(

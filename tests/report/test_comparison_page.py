@@ -2,11 +2,15 @@
 
 import dataclasses
 import html
+import itertools
+import math
 import re
 
 import numpy as np
 import pytest
 
+from recveil.charts import width_of
+from recveil.comparison.rows import Row
 from recveil.report.comparison.charts import draw_frontier, styles_of, utilities_of
 from recveil.runtime.number_format import percent
 from shared.report_comparison_page import VARIANTS, comparison, page, result, rows, text_of  # noqa: F401 (fixtures)
@@ -52,7 +56,40 @@ def test_the_chart_of_lists_has_a_line_for_popular_items():
     specs = [chart.layers.to_dict(validate=False) for chart in drawn]
     edges = [spec["datasets"][spec["layer"][0]["data"]["name"]] for spec in specs]
     heights = [[edge["y"] for edge in each] for each in edges]
-    assert heights == [[1, 0, 0.5], [1, 0]]
+    assert heights == [[0.5, 1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize("n", [7, 14, 36])
+def test_texts_in_the_chart_overlap_neither_each_other_nor_points(n):
+    """All settings are within a few points of each other."""
+    rng = np.random.default_rng(n)
+    methods = [name for name in ("sparse", "simple", "padded", "padded-mdav") for _ in range(9)]
+    settings = [
+        Row(
+            *(methods[at], 2 + at % 9, "k-anonymity", None),
+            **{"risk": rng.uniform(0.02, 0.1), "is_ndcg_reliable": True},
+            **{"ndcg_retained": rng.uniform(0.7, 1), "ndcg": 0.1, "popularity_ndcg": 0.09},
+        )
+        for at in range(n)
+    ]
+    lists = utilities_of(settings)[0]
+    drawn, _ = draw_frontier(settings, lists, settings[0].title)
+    spec = drawn.layers.to_dict(validate=False)
+    texts = spec["datasets"][spec["layer"][-3]["data"]["name"]]
+    (low, high), (width, height) = spec["layer"][0]["encoding"]["y"]["scale"]["domain"], (370, 330)
+    placed = [
+        (
+            text["text"],
+            width * (1 + math.log10(text["x"]) / 3),
+            height * (high - text["y"]) / (high - low),
+        )
+        for text in texts
+    ]
+    assert [text for text, _, _ in placed].count(str(settings[0].k))
+    assert len(placed) > 5
+    for (text, x, y), (other, left, top) in itertools.combinations(placed, 2):
+        apart = (width_of(text, 11) + width_of(other, 11)) / 2
+        assert abs(x - left) > apart - 0.01 or abs(y - top) > 11 - 0.01
 
 
 def test_an_unfinished_comparison_recommends_nothing(comparison):

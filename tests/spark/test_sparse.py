@@ -16,6 +16,7 @@ from recveil.methods.registry import summarize
 from recveil.methods.sparse import item_choice
 from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.coverage import CoverageWarning
 from recveil.report.release import describe_summary
 from recveil.spark import (
     anonymize,
@@ -93,11 +94,12 @@ def test_all_that_is_said_of_it_is_what_is_said_here(made, local, folder, rating
         assert here["counts"][name] == there["counts"][name], name
     here, there = (read(name.with_name(f"{name.name}.private"), "private.json") for name in names)
     assert here.get("settings") == there.get("settings")
-    told = describe_summary(summarize(local, ratings)._replace(coverage=None))
-    assert describe_summary(made.summary)[1:] == told[1:]
-    assert (
-        describe_summary(made.summary)[0].partition(". Item")[0] == told[0].partition(". Item")[0]
-    )
+    told = describe_summary(summarize(local, ratings))
+    assert [s.partition(". Item")[0] for s in describe_summary(made.summary)[2:]] == [
+        s.partition(". Item")[0] for s in told[2:]
+    ]
+    here, there = summarize(local, ratings).coverage, made.summary.coverage
+    assert there._replace(n_short_users=0) == here._replace(n_short_users=0)
 
 
 def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, ratings, told):
@@ -112,7 +114,7 @@ def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, 
     assert off.max() < 4 * 9
     assert (
         f"by {off.mean():.1f} users on average, and {off.max()} at"
-        in describe_summary(made.summary)[0]
+        in describe_summary(made.summary)[1]
     )
     labels = rows["rating"].to_numpy()
     assert np.allclose(labels * 10, np.rint(labels * 10), atol=1e-4)
@@ -192,3 +194,14 @@ def test_too_few_people_for_a_crowd_or_an_item_are_refused_as_here(spark, tmp_pa
     with raises("table.too-few-users"):
         anonymize(few, tmp_path / "out", cluster_size=31, **SPARSE)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_nearly_empty_release_is_rejected_before_it_is_in_place(frame, folder, ratings):
+    """Five items have at least k raters."""
+    options = SPARSE | {"k": int(np.sort(ratings.support)[-5])}
+    with raises("release.nearly-empty"):
+        anonymize(frame, folder / "empty", **options)
+    assert not (folder / "empty").exists()
+    with pytest.warns(CoverageWarning):
+        made = anonymize(frame, folder / "empty", allow_sparse_coverage=True, **options)
+    assert made.summary.coverage.n_items_kept <= 5

@@ -1,3 +1,6 @@
+from itertools import combinations
+
+from recveil.charts import width_of
 from recveil.comparison.choice import AXES, REIDENTIFICATION
 from recveil.comparison.rows import Row
 from recveil.report.comparison.charts import utilities_of
@@ -82,3 +85,20 @@ def test_nothing_is_drawn_of_nothing():
 def test_of_words_it_is_told_what_is_upwards():
     (words,) = utilities_of([Row("nominal", 5, "k-anonymity", None, nominal_accuracy=0.6)])
     assert draw([], words, REIDENTIFICATION).up_title == "labels: share of the raw data’s gain →"
+
+
+def test_only_chosen_raw_and_pareto_optimal_settings_get_their_names_without_overlap():
+    rows = [
+        setting(method, k, risk=0.02 + 0.001 * k, share=0.7 + 0.02 * k)
+        for method in ("sparse", "simple", "padded")
+        for k in (2, 3, 5, 10)
+    ]
+    rows.append(setting("raw", None, 1.0, 1.0, promise="nothing", ndcg=0.2, popularity_ndcg=0.1))
+    titles = ["sparse, k = 2", "simple, k = 3"]
+    drawn = draw(rows, LISTS, REIDENTIFICATION, best=titles[1:], chosen=titles[:1])
+    assert {text.text for text in drawn.texts} == {*titles, "raw", "popular items alone"}
+    assert drawn.top < drawn.popular < drawn.bottom
+    for one, other in combinations(drawn.texts, 2):
+        apart = (width_of(one.text, 15) + width_of(other.text, 15)) / 2
+        assert abs(one.x - other.x) > apart - 0.2 or abs(one.y - other.y) > 14.8
+    assert draw(rows, RATINGS, REIDENTIFICATION).popular is None

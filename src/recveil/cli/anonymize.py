@@ -169,11 +169,13 @@ def _run_by_spark(
 ) -> None:
     from recveil.cli.outputs import write_json
     from recveil.publish.folder import naming_spending
+    from recveil.release.coverage import CoverageWarning
     from recveil.report.release.terminal import show_released
     from recveil.spark import anonymize
 
     estimate = partial(_report, timed=False)
-    with naming_spending():
+    with naming_spending(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoverageWarning)  # printed with the release
         made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
         for warning in made.warnings():
             echo(f"warning: {warning}", err=True)

@@ -804,7 +804,7 @@ _UTILITY = (
         _path("carry_over", "tau_rmse"),
         ".2f",
         "up",
-        Panel("Order of recommenders (τ)", ".1f"),
+        Panel("Order of recommenders (τ)", ".2f"),
     ),
     Measure(
         "popularity_correlation",

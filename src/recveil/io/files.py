@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import re
+import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from recveil.runtime.errors import RecveilError, first_line_of, shortened, witho
 from recveil.runtime.memory import reject_beyond_limit
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_LONGEST_IN_SHELL = 90
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -146,6 +148,13 @@ def _packing(path: Path) -> str:
 # The remedy for a field that seems to span lines, at the end of an error.
 DOUBLE_QUOTE = "remove a stray quote, or double it within a quoted field"
 STRAY_QUOTE = f"{DOUBLE_QUOTE}; write a text in one line, or leave its column out"
+
+
+def name_in_shell(path: Path) -> str:
+    """Return a file's path for a command that reads text; FILE if it is packed or the path long."""
+    name = shlex.quote(str(path))
+    is_packed = path.suffix == ".gz" or packing_of(path) is not None
+    return "FILE" if is_packed or len(name) > _LONGEST_IN_SHELL else name
 
 
 class Place(NamedTuple):

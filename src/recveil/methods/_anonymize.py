@@ -25,7 +25,7 @@ from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
-from recveil.release.coverage import FEWEST_RATINGS, CoverageWarning
+from recveil.release.coverage import FEWEST_RATINGS, Coverage, CoverageWarning
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
@@ -474,9 +474,10 @@ def anonymize(
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
         summary = summarize(release, ready.ratings)
-        if not allow_sparse_coverage:
-            _reject_nearly_empty(summary)
-        _warn_of_coverage(summary)
+        # With epsilon the queries are spent by now: such a release is made, with a warning.
+        if not allow_sparse_coverage and release.published.claim.epsilon is None:
+            reject_nearly_empty(summary.coverage, release.published.claim.k)
+        warn_of_coverage(summary)
         release = with_private(release, coverage=summary.coverage)
         if output is None:
             for note in ready.reading.notes:
@@ -497,15 +498,11 @@ def anonymize(
     )
 
 
-def _reject_nearly_empty(summary: ReleaseSummary) -> None:
-    """Raise for a release from which next to nothing can be learned.
-
-    With epsilon the queries are spent by now: such a release is made, with a warning.
-    """
-    coverage, claim = summary.coverage, summary.published.claim
-    if coverage is None or claim.epsilon is not None or not coverage.is_nearly_empty:
+def reject_nearly_empty(coverage: Coverage | None, k: int | None) -> None:
+    """Raise for a release from which next to nothing can be learned."""
+    if coverage is None or not coverage.is_nearly_empty:
         return
-    lower = "lower k (--k), " * ((claim.k or 0) > 2)
+    lower = "lower k (--k), " * ((k or 0) > 2)
     raise RecveilError(
         f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
         f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
@@ -515,7 +512,8 @@ def _reject_nearly_empty(summary: ReleaseSummary) -> None:
     )
 
 
-def _warn_of_coverage(summary: ReleaseSummary) -> None:
+def warn_of_coverage(summary: ReleaseSummary) -> None:
+    """Warn if less than half of the items or ratings are in a release, or next to none."""
     coverage = summary.coverage
     if coverage is not None and (coverage.is_low or coverage.is_nearly_empty):
         likes = summary.published.scale.unary
@@ -841,10 +839,13 @@ def dry_run(
 
 def _rejection(foreseen: Foreseen | None, request: AnonymizeRequest) -> str:
     """Return why a run of the estimated size might be rejected; the run checks more."""
-    if foreseen is None or foreseen.expected is None:
+    if foreseen is None:
         return ""
     try:
-        check_size(request, foreseen.expected)
+        if foreseen.expected is not None:
+            check_size(request, foreseen.expected)
+        if not request.allow_sparse_coverage:
+            reject_nearly_empty(foreseen.coverage, request.k)
     except RecveilError as error:
         return str(error)
     return ""

@@ -18,6 +18,7 @@ from recveil.publish.size_estimate import (
     expect_synthetic,
 )
 from recveil.ratings import Ratings
+from recveil.release.coverage import FEWEST_RATINGS, Coverage
 from recveil.release.synthetic_form import step_of_drawn
 
 Options = Mapping[str, Any]
@@ -61,6 +62,8 @@ class Foreseen(NamedTuple):
     # Approximate peak memory in bytes
     memory: int
     basis: tuple[Basis, ...]
+    # None if it is known after the run alone
+    coverage: Coverage | None = None
 
 
 def foresee_predictive(
@@ -116,7 +119,21 @@ def foresee_sparse(
     step = value_step("usual", ratings.scale)
     expected = expect_sparse(ratings, least, layout, file_format, step)
     basis: list[Basis] = ["groups-of-k", "frequent-items"]
-    return _with_memory(ratings, groups, expected, _A_RATING["sparse"], basis)
+    foreseen = _with_memory(ratings, groups, expected, _A_RATING["sparse"], basis)
+    return foreseen._replace(coverage=_cover_frequent(ratings, least))
+
+
+def _cover_frequent(ratings: Ratings, k: int) -> Coverage:
+    """Return the coverage of rows that contain all items with at least k raters.
+
+    It is an upper bound: the run may leave out some that have hardly more. Rows have about as many
+    values as these items have ratings, so few values leave many users short; how many others are
+    short is not known.
+    """
+    kept = ratings.support * (ratings.support >= k)
+    n_long = min(ratings.n_users, int(kept.sum()) // FEWEST_RATINGS)
+    rows = [FEWEST_RATINGS], [n_long], ratings.n_users, np.diff(ratings.indptr)
+    return Coverage.of(ratings.support, kept, *rows)
 
 
 def foresee_synthetic(

@@ -282,6 +282,17 @@ def first_line_of(error: Exception) -> str:
     return shortened(str(error).strip().partition("\n")[0], 80) or type(error).__name__
 
 
+def first_sentence_of(text: str) -> str:
+    """Return the first sentence of a text.
+
+    Examples
+    --------
+    >>> first_sentence_of("Rows carry no noise. On half of the users, an AUC of 0.91.")
+    'Rows carry no noise.'
+    """
+    return f"{text.partition('. ')[0].removesuffix('.')}."
+
+
 # Names in other libraries, and those here.
 _OTHER_NAMES = {"random_state": "seed"}
 

@@ -6,6 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from recveil.io import understand
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import has_value, reject_unknown_keywords
@@ -16,15 +18,19 @@ from recveil.methods._anonymize import (
     check_layout,
     check_options,
     choose_method,
+    reject_nearly_empty,
     reject_within,
+    warn_of_coverage,
 )
 from recveil.methods.earlier_releases import find_earlier, others
 from recveil.methods.synthetic.options import check_n_users
-from recveil.publish.folder import naming_spending, write_release
+from recveil.publish.folder import Written, naming_spending, write_release
 from recveil.publish.size_estimate import Expected
 from recveil.publish.staging import check_target
+from recveil.release.coverage import FEWEST_RATINGS, Coverage
 from recveil.release.method import Method
 from recveil.release.registry import all_methods
+from recveil.release.sides import FileFormat, Published
 from recveil.release.specs.k_corating import K_CORATING
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.release.specs.sparse import SPARSE
@@ -35,7 +41,7 @@ from recveil.spark.input import Lake, address_of, is_for_spark, lake_of, read_fr
 from recveil.spark.session import session_for, spark_errors_translated, spark_session
 from recveil.spark.sparse import SparseMaking
 from recveil.spark.synthetic import SyntheticMaking
-from recveil.spark.users import DistributedUsers, Making
+from recveil.spark.users import DistributedUsers, DistributedWriting, Making
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,6 +82,11 @@ def anonymize(
     RecveilError
         If an option is wrong or unsupported, or Spark fails. Nothing is written then.
 
+    Warns
+    -----
+    CoverageWarning
+        See `recveil.anonymize`.
+
     Examples
     --------
     >>> anonymize("ratings.parquet", "out", k=5, method="nominal", master="local[1]")
@@ -112,6 +123,7 @@ def anonymize(
                 expected = published.expect(request.layout, request.file_format)
                 if expected is not None:
                     on_estimate(expected)
+            by = _CoverageWriting(planned.by, lake, allow_empty=request.allow_sparse_coverage)
             verification = write_release(
                 planned.release,
                 target,
@@ -119,10 +131,12 @@ def anonymize(
                 request.file_format,
                 force=request.force,
                 allow_large=request.allow_large,
-                by=planned.by,
+                by=by,
             )
         finally:
             users.let_go()
+        summary = planned.summary()._replace(coverage=by.coverage)
+        warn_of_coverage(summary)
         return Released(
             output=Path(output),
             n_users=users.n_users,
@@ -131,10 +145,54 @@ def anonymize(
             scale=lake.scale,
             release=planned.release,
             verification=verification,
-            summary=planned.summary(),
+            summary=summary,
             earlier=tuple(others(list(earlier), target)),
             notes=lake.notes,
         )
+
+
+class _CoverageWriting:
+    """Measures what is written, and rejects a nearly empty release before it is in place."""
+
+    def __init__(self, by: DistributedWriting, lake: Lake, *, allow_empty: bool) -> None:
+        self._by, self._lake, self._allow_empty = by, lake, allow_empty
+        self.coverage: Coverage | None = None
+        self.write_users = by.write_users
+        self.verify = by.verify
+
+    def write_ratings(
+        self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
+    ) -> Written:
+        """Write the records, and compare them with the table."""
+        from pyspark.sql import functions as sql
+
+        written = self._by.write_ratings(published, folder, file_format, in_groups=in_groups)
+        lake, n_users = self._lake, written.counts["users"]
+        with spark_errors_translated():
+            counted = lake.rows.groupBy("item").count().toArrow()
+            lengths = lake.rows.groupBy("user").count()
+            n_short_raw = lengths.where(sql.col("count") < FEWEST_RATINGS).count()
+        # Items as in the column may be written differently.
+        place_of = dict(zip(lake.raw.to_pylist(), lake.codes.tolist(), strict=True))
+        counts = np.zeros(lake.items.size, np.int64)
+        np.add.at(
+            counts,
+            [place_of[item] for item in counted["item"].to_pylist()],
+            counted["count"].to_numpy(),
+        )
+        is_kept = np.isin(lake.items, np.asarray(written.items, dtype=lake.items.dtype))
+        self.coverage = Coverage(
+            n_items=int(np.count_nonzero(counts)),
+            n_items_kept=int(np.count_nonzero(counts[is_kept])),
+            rating_share=float(counts[is_kept].sum() / counts.sum()),
+            n_users=n_users,
+            n_short_users=n_users - self._by.n_long,
+            n_short_raw_users=n_short_raw,
+        )
+        # With epsilon the queries are spent by now: such a release is made, with a warning.
+        if not self._allow_empty and published.claim.epsilon is None:
+            reject_nearly_empty(self.coverage, published.claim.k)
+        return written
 
 
 # Constructors of the methods: k, options, seed.

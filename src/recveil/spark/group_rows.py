@@ -26,6 +26,7 @@ from recveil.methods.k_corating.rows import CoRatedRows, Protect
 from recveil.methods.predictive.homogenize import homogenize_padded, homogenize_simple
 from recveil.publish.folder import Written, evenly, rating_writer, tables
 from recveil.ratings import Ratings
+from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.exact_ratings import ExactRatingCounts, ExactRatings
 from recveil.release.manifest import CLASSES, FileEntry, class_list, part_name
 from recveil.release.private_folder import PARTS
@@ -281,6 +282,8 @@ class PartReport(TypedDict):
     part: int
     records: int
     n_values: int
+    # Users whose row has at least `FEWEST_RATINGS` values
+    n_long: int
     # Bits of the published items that occur in it
     present: bytes
     sha256: str
@@ -289,10 +292,10 @@ class PartReport(TypedDict):
 
 # One row per part with a report, and one per class of its records.
 _WRITTEN = (
-    "part long, records long, n_values long, present binary, sha256 string, bytes long, "
-    "exact array<long>, digest binary, users long"
+    "part long, records long, n_values long, n_long long, present binary, sha256 string, "
+    "bytes long, exact array<long>, digest binary, users long"
 )
-_REPORT = ("part", "records", "n_values", "present", "sha256", "bytes", "exact")
+_REPORT = ("part", "records", "n_values", "n_long", "present", "sha256", "bytes", "exact")
 
 
 class GroupWriter:
@@ -315,6 +318,7 @@ class GroupWriter:
         self._groups: DistributedGroups | None = None
         self._used = used
         self.exact_ratings: ExactRatings | None = None
+        self.n_long = 0
         self.n_labels = 0
 
     @property
@@ -347,6 +351,7 @@ class GroupWriter:
         counts = _write_classes(written.where("digest is not null"), folder)
         remove_unfinished(folder)
         self.n_labels = sum(row["n_values"] for row in reports)
+        self.n_long = sum(row["n_long"] for row in reports)
         if reports[0]["exact"]:
             numbers = np.sum([row["exact"] for row in reports], axis=0)
             self.exact_ratings = ExactRatingCounts(numbers, (rows.step or 0.0) / 2).shares()
@@ -454,6 +459,7 @@ def _as_rows(reports: Mapping[str, object], classes: Counter[bytes]) -> pa.Table
         "part": pa.int64(),
         "records": pa.int64(),
         "n_values": pa.int64(),
+        "n_long": pa.int64(),
         "present": pa.binary(),
     }
     types |= {"sha256": pa.string(), "bytes": pa.int64(), "exact": pa.list_(pa.int64())}
@@ -541,11 +547,12 @@ def write_part(
 ) -> PartReport:
     """Write the records of a part, numbered from `first`; return a report on its file."""
     present = np.zeros(published.items.size, bool)
-    counts = {"records": 0, "n_values": 0}
+    counts = {"records": 0, "n_values": 0, "n_long": 0}
 
     def noted() -> Iterator[Records]:
         for block in blocks:
             present[block.indices] = True
+            counts["n_long"] += int(block.sizes[np.diff(block.indptr) >= FEWEST_RATINGS].sum())
             yield block
 
     def pieces() -> Iterator[pa.Table]:
@@ -563,6 +570,7 @@ def write_part(
         "part": part,
         "records": counts["records"],
         "n_values": counts["n_values"],
+        "n_long": counts["n_long"],
         "present": np.packbits(present).tobytes(),
         "sha256": entry.sha256,
         "bytes": entry.bytes,

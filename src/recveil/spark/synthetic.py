@@ -99,7 +99,9 @@ def _synthesizer(options: Mapping[str, Any], seed: int | None) -> Synthesizer:
     return maker
 
 
-_WRITTEN = "part long, records long, n_values long, present binary, sha256 string, bytes long"
+_WRITTEN = (
+    "part long, records long, n_values long, n_long long, present binary, sha256 string, bytes long"
+)
 
 
 class SyntheticWriter:
@@ -111,6 +113,7 @@ class SyntheticWriter:
         self._spark = spark
         self._users = users
         self._sampled = sampled
+        self.n_long = 0
 
     def write_ratings(
         self, published: Published, folder: Path, file_format: FileFormat, *, in_groups: bool
@@ -129,6 +132,7 @@ class SyntheticWriter:
         remove_unfinished(folder)
         require_parts([row["part"] for row in rows], n)
         n_users = sum(row["records"] for row in rows)
+        self.n_long = sum(row["n_long"] for row in rows)
         return describe_written(rows, published.items, {"users": n_users})
 
     def write_users(self, release: Sides, folder: Path, layout: str) -> Mapping[str, object]:

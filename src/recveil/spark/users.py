@@ -402,6 +402,13 @@ def _numbered(
         )
 
 
+class DistributedWriting(Writing, Protocol):
+    """Writer of a release by executors."""
+
+    # Users whose published row has at least `FEWEST_RATINGS` values, once it is written
+    n_long: int
+
+
 @brief
 class ReleasePlan(NamedTuple):
     """A release that executors are to write."""
@@ -409,7 +416,7 @@ class ReleasePlan(NamedTuple):
     # The private side has no ids, which are in its parts alone
     release: Sides
     # Writes and verifies it
-    by: Writing
+    by: DistributedWriting
     # Returns the figures for the publisher, once it is written
     summary: Callable[[], ReleaseSummary]
 

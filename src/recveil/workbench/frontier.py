@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
-from recveil.charts import Style
+from recveil.charts import Caption, Style, place_captions, places_around
 from recveil.comparison import Choice, choose_setting, frontier
 from recveil.comparison.choice import (
     AXES,
@@ -23,7 +23,7 @@ from recveil.comparison.choice import (
 from recveil.comparison.rows import Purpose, Row, Share, check_purpose, shares_of
 from recveil.release.claim import all_claims, is_promise
 from recveil.release.registry import variant_of
-from recveil.report.comparison.charts import Upward, styles_of
+from recveil.report.comparison.charts import POPULAR, Upward, popular_share, styles_of
 from recveil.report.comparison.text import (
     caveats_of,
     describe_answer,
@@ -358,8 +358,9 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
     )
 
 
-WIDTH, HEIGHT = 640, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 18, 16, 46
+WIDTH, HEIGHT = 640, 414
+_FONT = 15.0  # on narrow screens; 12.5 on others
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 26, 30, 46
 # Lower risks and shares are drawn at the edge.
 _LEAST_RISK, _LEAST_SHARE = 0.001, -0.5
 _RISKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -371,6 +372,14 @@ class Tick(NamedTuple):
 
     at: float
     label: str
+
+
+class Text(NamedTuple):
+    """A text in the drawing, by the middle of its baseline."""
+
+    x: float
+    y: float
+    text: str
 
 
 @brief
@@ -410,6 +419,10 @@ class Drawing(NamedTuple):
     frontier: str
     # The position of the highest accepted risk
     limit: float | None
+    # The height of lists of popular items; None if it is not known
+    popular: float | None
+    # Names of the chosen, the raw and the Pareto-optimal settings, where there is room
+    texts: list[Text]
     # Titles of settings without these measurements
     not_drawn: list[str]
 
@@ -420,8 +433,12 @@ def draw(
     axis: Axis,
     best: Iterable[str] = (),
     max_risk: float | None = None,
+    chosen: Iterable[str] = (),
 ) -> Drawing:
-    """Place settings by their risk and the utility they retain."""
+    """Place settings by their risk and the utility they retain.
+
+    Only the chosen settings, the raw table and the Pareto-optimal settings get their names.
+    """
     looks = styles_of(row.method for row in rows)
     placed = [
         (row, risk, share.value)
@@ -444,6 +461,10 @@ def draw(
     by_title = {dot.row.title: dot for dot in dots}
     best_dots = [by_title[title] for title in best if title in by_title]
     drawn = {dot.row.title for dot in dots}
+    level = popular_share(rows) if utility.name == "lists" else None
+    popular = None if level is None else _y(level, lowest)
+    titles = dict.fromkeys((*chosen, "raw", *best))
+    named = [by_title[title] for title in titles if title in by_title]
     return Drawing(
         *(WIDTH, HEIGHT, _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM),
         across=[Tick(_x(risk), percent(risk)) for risk in _RISKS],
@@ -454,8 +475,32 @@ def draw(
         lines=_lines(dots),
         frontier=_polyline(best_dots) if len(best_dots) > 1 else "",
         limit=None if max_risk is None else _x(max_risk),
+        popular=popular,
+        texts=_place_texts(named, dots, popular),
         not_drawn=[row.title for row in rows if row.title not in drawn],
     )
+
+
+def _place_texts(named: list[Dot], dots: list[Dot], popular: float | None) -> list[Text]:
+    """Place the name of the line of popular items, then those of settings."""
+    captions = []
+    if popular is not None:
+        captions.append(
+            Caption(POPULAR, [(x, popular + dy) for x in (150, 540, 345) for dy in (-9, 11)])
+        )
+    captions += [
+        Caption(dot.row.title, places_around(dot.x, dot.y, dot.row.title, _FONT, gap=12))
+        for dot in named
+    ]
+    marks = [(dot.x, dot.y) for dot in dots]
+    edges = _LEFT, 0, WIDTH, HEIGHT - _BOTTOM
+    heights = [] if popular is None else [popular]
+    places = place_captions(captions, marks, edges, _FONT, lines=heights)
+    return [
+        Text(round(place[0], 1), round(place[1] + 5, 1), caption.text)
+        for caption, place in zip(captions, places, strict=True)
+        if place is not None
+    ]
 
 
 def _share(row: Row, utility: Upward) -> Share | None:

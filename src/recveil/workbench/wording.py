@@ -40,7 +40,7 @@ _PAGES = {
     "describe": "Release",
     "verify": "Check",
 }
-_COMMAND = re.compile(rf"\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?=[,;()]|\.(?: |$)|$)")
+_COMMAND = re.compile(rf"\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?=[,;()”]|\.(?: |$)|$)")
 
 
 def page_words(message: str) -> str:
@@ -53,7 +53,9 @@ def page_words(message: str) -> str:
     >>> page_words("101 rows were dropped (drop_off_scale, --drop-off-scale).")
     '101 rows were dropped (“Drop rows without a rating”).'
     >>> page_words("to check it: recveil verify a.b, recveil audit X --release a.b. Then go on")
-    'to check it: the page Check, the page Risk. Then go on'
+    'to check it: the page Check, the page Check. Then go on'
+    >>> page_words("“recveil audit FILE --shadows 32” measures that")
+    '“the page Choose” measures that'
     >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
     'raise the limit, or pass “dry run”'
     """
@@ -68,9 +70,16 @@ def page_words(message: str) -> str:
         word, option = match.groups()
         return _title_of(option) if word == option.replace("-", "_") else match[0]
 
-    message = _COMMAND.sub(lambda match: f"the page {_PAGES[match[1]]}", message)
+    message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _NAMED_INSIDE.sub(named_inside, _NAMED.sub(named, message))
     return _OPTION.sub(lambda match: _title_of(match[1]), _IN_PARENTHESES.sub("", message))
+
+
+def _page_of(command: re.Match[str]) -> str:
+    """Return the page that does what a command does."""
+    if command[1] == "audit" and "--shadows" in command[0]:
+        return _PAGES["compare"]
+    return _PAGES["verify" if command[1] == "audit" and "--release" in command[0] else command[1]]
 
 
 def _title_of(option: str) -> str:

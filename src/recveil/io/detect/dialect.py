@@ -35,7 +35,7 @@ from recveil.io.detect.known_formats import (
     target_among,
     text_format,
 )
-from recveil.io.files import naming, opened_text
+from recveil.io.files import name_in_shell, naming, opened_text
 from recveil.io.formats.delimited import DIALECTS, Dialect
 from recveil.io.formats.typed_tables import reject_missing_reader
 from recveil.io.options import Layout
@@ -274,7 +274,7 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
         _reject_layout(layout, path, "delimited text")
         return Recognized(format or "json")
     if not layout.wide:
-        _reject_title(start, path.name)
+        _reject_title(start, path)
     if layout.delimiter is not None:
         if not layout.wide and len(fields := split_line(lines[0], layout.delimiter)) < 2:
             raise RecveilError(
@@ -304,9 +304,10 @@ def _of_lines(lines: Sequence[str], path: Path) -> Recognized:
     return _two_columns(lines) or reject_unknown_text(path, lines)
 
 
-def _reject_title(start: str, name: str) -> None:
+def _reject_title(start: str, path: Path) -> None:
     """Reject a text whose table begins below a title, as in reports and exports."""
-    lines = [(n, line) for n, line in enumerate(start.splitlines(), 1) if line.strip()]
+    name = path.name
+    lines = _logical_lines(start)
     if len(lines) > 2 and len(start) > HEAD_BYTES // 2:
         lines.pop()  # may be truncated
     lines = lines[:_LINES_LOOKED_AT]
@@ -325,9 +326,30 @@ def _reject_title(start: str, name: str) -> None:
     if at:
         raise RecveilError(
             f"{name}: the table seems to begin in line {lines[at][0]}, and line {first} is none of "
-            f"its rows ({quoted(title, 60)}); delete all lines above line {lines[at][0]}",
+            f"its rows ({quoted(title, 60)}); write the table alone: tail -n +{lines[at][0]} "
+            f"{name_in_shell(path)} > table.csv",
             code="input.header",
         )
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    r"""Return the lines with text and their numbers; those within quotes are one, but for a title.
+
+    >>> _logical_lines('Export\n\nuser;review\n1;"good\nnot bad"\n')
+    [(1, 'Export'), (3, 'user;review'), (4, '1;"good\nnot bad"')]
+    """
+    lines: list[tuple[int, str]] = []
+    is_open = False
+    for n, line in enumerate(text.splitlines(), 1):
+        if is_open:
+            first, begun = lines.pop()
+            lines.append((first, f"{begun}\n{line}"))
+        elif line.strip():
+            lines.append((n, line))
+        else:
+            continue
+        is_open = len(lines) > 1 and lines[-1][1].count('"') % 2 == 1
+    return lines
 
 
 def _named_below(lines: Sequence[str]) -> int:

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import re
+import shlex
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -550,7 +551,8 @@ def check_utf8(fields: Sequence[str], place: Place) -> None:
             encoded.decode()
         except UnicodeDecodeError:
             raise RecveilError(
-                f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from "
-                f"Windows perhaps; unpack it, then: iconv -f CP1252 -t UTF-8 FILE > NEW)",
+                f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from Windows "
+                f"perhaps: iconv -f CP1252 -t UTF-8 {shlex.quote(place.file)} > utf8.csv; unpack a "
+                f"packed one first)",
                 code="input.encoding",
             ) from None

@@ -29,7 +29,7 @@ SPARSE_UNDONE = (
     "MovieLens 100K, k = 5, an adversary with forty shadow releases infers membership with "
     "an AUC of 0.91 from all ratings of a user, where exact item counts give 0.76, and of "
     "0.67 from eight ratings, where exact item counts give 0.65 (0.5 is a random guess). "
-    "Better attacks may infer more; recveil audit --release --shadows 32 measures this for "
+    "Better attacks may infer more; “recveil audit --release --shadows 32” measures this for "
     "your release."
 )
 # The same of implicit feedback.
@@ -38,7 +38,7 @@ SPARSE_LIKES_UNDONE = (
     "MovieLens 100K, as implicit feedback with k = 5, an adversary with forty shadow "
     "releases infers membership with an AUC of 0.83 from all items of a user, where exact "
     "item counts give 0.76, and of 0.63 from eight, where exact item counts give 0.65 (0.5 "
-    "is a random guess). Better attacks may infer more; recveil audit --release --shadows 32 "
+    "is a random guess). Better attacks may infer more; “recveil audit --release --shadows 32” "
     "measures this for your release."
 )
 # For releases made before items with fewer than k raters were omitted.

@@ -21,6 +21,7 @@ from recveil.report.audit.text import (
     describe_alteration,
     describe_check,
     describe_decisions,
+    describe_knowledge,
     describe_sensitive,
     headline_of,
     match_of,
@@ -31,8 +32,9 @@ from recveil.report.audit.text import (
     warnings_of_release,
 )
 from recveil.report.glossary import MEANINGS
+from recveil.report.release.text import MEASURED
 from recveil.report.terminal import table_of
-from recveil.runtime.errors import describe_count
+from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import format_bounds, percent
 
 # The rate among all targets would be 0, which would look like safety.
@@ -59,6 +61,15 @@ _FIGURES = (
 )
 
 
+# What a reader needs who has never seen these; --explain has all.
+_IN_SHORT = {
+    "membership": "how well a score distinguishes so many users in the data from so many others; "
+    "AUC 0.5 is a random guess, 1 is always right",
+    "TPR at 5% FPR": MEANINGS["TPR at 5% FPR"],
+    "attributes": "whether an adversary guesses what a user liked",
+}
+
+
 def _fitting(
     console: Console, make: Callable[[str], Table], dispensable: Sequence[str] = ()
 ) -> Table:
@@ -78,13 +89,13 @@ def _without(table: Table, heads: Sequence[str]) -> Table:
     return _with_short_heads(table)
 
 
-def _add_rows(table: Table, rows: Iterable[tuple[str, tuple[str, ...]]]) -> Table:
+def _add_rows(table: Table, rows: Iterable[tuple[str, tuple[str, ...]]], between: str) -> Table:
     """Add rows with their names; adversaries with the same figures share a row."""
     names_of: dict[tuple[str, ...], list[str]] = {}
     for name, cells in rows:
         names_of.setdefault(cells, []).append(escape(name))
     for cells, names in names_of.items():
-        table.add_row(", ".join(names), *cells)
+        table.add_row(f",{between}".join(names), *cells)
     return table
 
 
@@ -118,7 +129,10 @@ def show_rates(console: Console, release: AttackedRelease, head: str = "adversar
     baselines = f"a random guess gives {percent(attacks[0].baseline)}"
     if largest := max(attack.class_baseline for attack in attacks):
         baselines += f", and always naming the largest class {percent(largest)}"
-    console.print(f"Shares of the targets, with 95% intervals; {baselines}.")
+    console.print(
+        f"Shares of the targets, with 95% intervals; {baselines}. Class: the users of one "
+        f"published row. Bound: what the release guarantees."
+    )
 
 
 def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
@@ -135,7 +149,8 @@ def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
             percent(attack.bound),
         )
 
-    return _add_rows(table, ((one.name, cells(attack)) for one, attack in release.attacks))
+    rows = ((one.name, cells(attack)) for one, attack in release.attacks)
+    return _add_rows(table, rows, between)
 
 
 def show_disclosure(console: Console, release: AttackedRelease) -> None:
@@ -146,9 +161,18 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
         for row in rows:
             table.add_row(*map(escape, row))
         console.print(table)
-    for remark in remarks_of(statements):
+        names = [row.figure for row in rows]
+        for term, meaning in _IN_SHORT.items():
+            if any(term in name for name in names):
+                console.print(f"{term}: {meaning}.")
+    method, settings = release.manifest.known_method, release.manifest.settings
+    known = () if method is None else method.undone_by(settings)
+    remarks = remarks_of(statements)
+    for remark in remarks:
         mark = "[red]warning[/]  " if remark in warnings else ""
-        console.print(f"{mark}{escape(remark)}")
+        console.print(mark + escape(first_sentence_of(remark) if remark in known else remark))
+    if not set(known).isdisjoint(remarks):
+        console.print(MEASURED)
 
 
 def show_audit(audit: Audit) -> None:
@@ -194,9 +218,13 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     basis = enough if any(each.skipped for each in attacks) else ""
     console.print(
         f"Shares of {describe_count(trials.requested, 'requested target')}{basis}, with 95% "
-        f"intervals; a random guess gives {percent(trials.baseline)}. {_CONTROL} Attacks: "
-        f"{', '.join(trials.by_attack)}."
+        f"intervals; a random guess gives {percent(trials.baseline)}. {_CONTROL}"
     )
+    attacked = [outcome for outcome in attacks if outcome.attacked]
+    if attacked:
+        worst = max(attacked, key=lambda outcome: outcome.reidentified.ranked).adversary
+        knows = describe_knowledge(worst, is_unary=is_unary)
+        console.print(f"“{escape(worst.name)}” knows of each target: {escape(knows)}.")
 
 
 def _heads(columns: Sequence[str], attacks: list[Outcome]) -> list[str]:
@@ -222,7 +250,7 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
             _share(outcome.control, between),
         )
 
-    return _add_rows(table, ((each.adversary.name, cells(each)) for each in attacks))
+    return _add_rows(table, ((each.adversary.name, cells(each)) for each in attacks), between)
 
 
 def _show_checks(console: Console, checks: list[Check]) -> None:

@@ -8,7 +8,18 @@ from typing import Any, NamedTuple, TypedDict
 import altair as alt
 import vl_convert
 
-from recveil.charts import CONFIG, DASHES, SHAPES, Chart, Style
+from recveil.charts import (
+    CONFIG,
+    DASHES,
+    INK,
+    SHAPES,
+    Caption,
+    Chart,
+    Style,
+    place_captions,
+    places_around,
+    width_of,
+)
 from recveil.comparison.choice import REIDENTIFICATION, Axis
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, shares_of
@@ -22,7 +33,9 @@ _SMALL = 250, 165
 # Lower risks and gains are drawn at the edge; the page says so.
 _LEAST_RISK, _LEAST_GAIN = 0.001, -0.5
 _TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
+_FEW_POINTS = 0.05
 _LINE = 15  # pixels between two names
+_FONT = 11.0  # of the numbers and of the names of lines
 
 
 class Spot(NamedTuple):
@@ -47,7 +60,7 @@ class Upward(NamedTuple):
     whole: str
 
 
-_POPULAR = "popular items alone"
+POPULAR = "popular items alone"
 _LISTS = Upward("lists", "Lists", "no list has a relevant item", "the best on raw data")
 _RATINGS = Upward("ratings", "Ratings", "no better than averages", "the raw data’s gain")
 _LABELS = Upward("ratings", "Labels", "no better than most frequent labels", "the raw data’s gain")
@@ -176,17 +189,31 @@ def draw_frontier(
     ]
     names = _names(points, span)
     edges = [("as good as the raw data", 1.0), (utility.floor, 0.0)]
-    if utility is _LISTS:
-        # The same share in all rows that have one
-        known = [row for row in rows if row.ndcg and row.ndcg_retained and row.popularity_ndcg]
-        edges += [
-            (_POPULAR, row.popularity_ndcg * row.ndcg_retained / row.ndcg) for row in known[:1]
-        ]
+    popular = popular_share(rows) if utility is _LISTS else None
+    if popular is not None:
+        above = f" ({percent(popular)})" if popular > 1 else ""
+        edges.insert(0, (f"{POPULAR}{above}", min(popular, 1.0)))
     chart = _frontier_layers(points, names, span, utility, edges, chosen, axis)
     # Names are at the edge, and a reader's font may be wider than the measured one.
     chart = chart.properties(width=_WIDTH, height=_HEIGHT)
     svg = _svg(chart, right=34)
     return Chart(svg, [], True, True, layers=chart), _spots(svg, points, span)
+
+
+def popular_share(rows: Iterable[Row]) -> float | None:
+    """Return how good lists of popular items are, as a share of the lists retained from raw data.
+
+    Examples
+    --------
+    >>> row = Row("raw", None, "nothing", None, ndcg=0.2, ndcg_retained=1.0, popularity_ndcg=0.1)
+    >>> popular_share([row]), popular_share([])
+    (0.5, None)
+    """
+    # It is the same in all rows that have one.
+    for row in rows:
+        if row.ndcg and row.ndcg_retained and row.popularity_ndcg:
+            return row.popularity_ndcg * row.ndcg_retained / row.ndcg
+    return None
 
 
 def chart(comparison: Comparison, name: str | None = None) -> Any:
@@ -291,16 +318,18 @@ def _frontier_layers(
     base = alt.Chart({"values": points}).encode(
         x=across, y=up, color=alt.Color("colour:N", scale=None), detail="method:N"
     )
-    heights = [
-        # Close to the raw data's, the name is below its line.
-        {"y": height, "text": text, "dy": 11 if text == _POPULAR and height > 0.5 else -6}
-        for text, height in edges
-    ]
-    rules = alt.Chart({"values": heights}).encode(y=alt.Y("y:Q", scale=y))
-    reference = rules.mark_rule(color="#444444", strokeWidth=1)
-    words = rules.mark_text(
-        align="left", dx=4, dy=alt.expr("datum.dy"), fontSize=11, color="#555555"
-    ).encode(x=alt.datum(_LEAST_RISK), text="text:N")
+    rules = alt.Chart({"values": [{"y": height} for _, height in edges]})
+    reference = rules.mark_rule(color=INK, strokeWidth=1).encode(y=alt.Y("y:Q", scale=y))
+    texts = (
+        alt.Chart({"values": _place_texts(points, edges, span, chosen)})
+        .mark_text(fontSize=_FONT, baseline="middle")
+        .encode(
+            x=alt.X("x:Q", scale=x),
+            y=alt.Y("y:Q", scale=y),
+            text="text:N",
+            color=alt.Color("colour:N", scale=None),
+        )
+    )
     lines = base.mark_line(strokeWidth=1.8).encode(
         order="x:Q", strokeDash=alt.StrokeDash("dash:N", scale=None)
     )
@@ -308,18 +337,12 @@ def _frontier_layers(
     marks = base.mark_point(size=70, filled=True, opacity=1).encode(
         shape=alt.Shape("shape:N", scale=None)
     )
-    # Where lines are vertical, at the right edge, numbers are next to them.
-    upright = base.transform_filter("datum.x > 0.85").encode(text="number:N")
-    others = base.transform_filter("datum.x <= 0.85").encode(text="number:N")
-    numbers = others.mark_text(dy=-14, fontSize=10.5) + upright.mark_text(
-        dx=-13, dy=1, fontSize=10.5
-    )
     ties = (
         alt.Chart({"values": _ties(names)})
         .mark_line(strokeWidth=0.9, color=_SOFT, opacity=0.8, strokeDash=[1, 3])
         .encode(x=alt.X("x:Q", scale=x), y=alt.Y("y:Q", scale=y), detail="method:N", order="at:Q")
     )
-    texts = (
+    ends = (
         alt.Chart({"values": names})
         .mark_text(align="left", fontSize=12, fontWeight="bold")
         .encode(
@@ -331,10 +354,54 @@ def _frontier_layers(
     )
     ring = (
         alt.Chart({"values": [point for point in points if point["title"] == chosen]})
-        .mark_point(size=280, strokeWidth=2.2, color="#111111", opacity=1)
+        .mark_point(size=280, strokeWidth=2.2, color=INK, opacity=1)
         .encode(x="x:Q", y="y:Q")
     )
-    return alt.LayerChart(layer=[reference, words, ties, bars, lines, marks, numbers, ring, texts])
+    return alt.LayerChart(layer=[reference, ties, bars, lines, marks, texts, ring, ends])
+
+
+def _place_texts(
+    points: list[_Point],
+    edges: list[tuple[str, float]],
+    span: tuple[float, float],
+    chosen: str | None,
+) -> list[dict[str, object]]:
+    """Place the names of the horizontal lines, then the numbers, first of the chosen setting."""
+    captions = []
+    for text, height in edges:
+        half, y = width_of(text, _FONT) / 2 + 4, _down(height, span)
+        across = half, _WIDTH - half, _WIDTH / 2
+        captions.append(Caption(text, [(x, y + dy) for x in across for dy in (-8, 9)]))
+    numbered = [point for point in points if point["number"]]
+    numbered.sort(key=lambda point: point["title"] != chosen)
+    for point in numbered:
+        x, y = _across(point["x"]), _down(point["y"], span)
+        gap = 12 if point["title"] == chosen else 9
+        captions.append(Caption(point["number"], places_around(x, y, point["number"], _FONT, gap)))
+    marks = [(_across(point["x"]), _down(point["y"], span)) for point in points]
+    # The names of the methods begin a little right of the plot.
+    heights = [_down(height, span) for _, height in edges]
+    within = 0, -14, _WIDTH + 6, _HEIGHT + 2
+    places = place_captions(captions, marks, within, _FONT, lines=heights)
+    colours = [INK] * len(edges) + [point["colour"] for point in numbered]
+    return [
+        {
+            "text": caption.text,
+            "colour": colour,
+            "x": _beyond(place[0] - _WIDTH),
+            "y": span[1] - place[1] / _HEIGHT * (span[1] - span[0]),
+        }
+        for caption, colour, place in zip(captions, colours, places, strict=True)
+        if place is not None
+    ]
+
+
+def _across(risk: float) -> float:
+    return _WIDTH * (1 - math.log10(risk) / math.log10(_LEAST_RISK))
+
+
+def _down(share: float, span: tuple[float, float]) -> float:
+    return _HEIGHT * (span[1] - share) / (span[1] - span[0])
 
 
 def _ties(names: list[_Name]) -> list[dict[str, object]]:
@@ -358,8 +425,7 @@ def _spots(svg: str, points: list[_Point], span: tuple[float, float]) -> list[Sp
     left, top = map(float, _matched(r"translate\(([^)]*)\)", svg).split(","))
     spots = []
     for point in points:
-        x = _WIDTH * (1 - math.log10(point["x"]) / math.log10(_LEAST_RISK))
-        y = _HEIGHT * (span[1] - point["y"]) / (span[1] - span[0])
+        x, y = _across(point["x"]), _down(point["y"], span)
         spots.append(Spot(100 * (left + x) / width, 100 * (top + y) / height, point["title"]))
     return spots
 
@@ -382,6 +448,9 @@ def draw_panel(
         for row in drawn
     ]
     ks = sorted({row.k for row in drawn if row.k is not None})
+    heights = [getattr(row, field) for row in drawn] + [height for _, height in lines]
+    if form == ".0%" and max(heights) - min(heights) < _FEW_POINTS:
+        form = ".1%"  # so that no two ticks have the same label
     x = alt.X(
         "k:Q",
         title="k",
@@ -403,8 +472,8 @@ def draw_panel(
     )
     edges = [{"y": height, "text": name} for name, height in lines]
     rules = alt.Chart({"values": edges}).encode(y="y:Q")
-    reference = rules.mark_rule(color="#444444", strokeWidth=1, strokeDash=[2, 2])
-    words = rules.mark_text(align="right", dx=-3, dy=-6, fontSize=10.5, color="#444444").encode(
+    reference = rules.mark_rule(color=INK, strokeWidth=1, strokeDash=[2, 2])
+    words = rules.mark_text(align="right", dx=-3, dy=-6, fontSize=10.5, color=INK).encode(
         x=alt.datum(ks[-1] * 1.15), text="text:N"
     )
     chart = alt.LayerChart(layer=[reference, curves, marks, words])

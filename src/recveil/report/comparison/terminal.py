@@ -8,6 +8,7 @@ from rich.markup import escape
 from recveil.comparison.choice import REIDENTIFICATION, Axis, Choice
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, Share, shares_of
+from recveil.release.registry import undone_of
 from recveil.report.comparison.text import (
     AXIS_NOTES,
     caveats_of,
@@ -21,6 +22,7 @@ from recveil.report.comparison.text import (
 )
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import table_of
+from recveil.runtime.errors import first_sentence_of
 from recveil.runtime.number_format import percent
 
 # A narrower terminal does without the guarantees, which the page has.
@@ -61,8 +63,9 @@ def _show_reasons(console: Console, choice: Choice) -> None:
     answer = describe_answer(choice)
     sentences = [] if choice.row is None else [describe_advice(choice)]
     sentences += [] if answer == headline_of(choice) else [answer]
+    known = () if choice.row is None else undone_of(choice.row.method)
     for sentence in (*sentences, *caveats_of(choice)):
-        console.print(escape(sentence))
+        console.print(escape(first_sentence_of(sentence) if sentence in known else sentence))
 
 
 def words_of(comparison: Comparison) -> Iterator[str]:
@@ -94,8 +97,18 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     if is_narrow:
         table.columns = [column for column in table.columns if column.header != "guarantee"]
     console.print(table)
+    _explain_table(console, comparison, heads, best)
+
+
+def _explain_table(
+    console: Console, comparison: Comparison, heads: dict[str, str], best: set[str]
+) -> None:
+    """Print what the marks and columns mean, and what was not measured."""
+    axis, rows = comparison.axis, comparison.rows
     if legend := " ".join(_legend(rows, best)):
         console.print(legend)
+    for figure in sorted(MEANINGS.keys() & {_FIGURES[name] for name in heads}):
+        console.print(f"{figure}: {MEANINGS[figure]}.")
     names = " and ".join(_FIGURES[name] for name in heads)
     recommenders = "recommenders" if len(heads) > 1 else "recommender"
     console.print(
@@ -131,6 +144,9 @@ def _legend(rows: list[Row], best: set[str]) -> Iterator[str]:
         yield "≤: the proven bound."
     if any(keeps_little(row) for row in rows if not row.problem):
         yield "Red: less than half of the items or ratings is kept."
+    shares = [share for row in rows if not row.problem for share in shares_of(row)]
+    if any(isinstance(share, Share) and not share.is_reliable for share in shares):
+        yield "Not reliable: the raw table's own gain is too small, or the interval too wide."
 
 
 def _utility_heads(rows: list[Row]) -> dict[str, str]:

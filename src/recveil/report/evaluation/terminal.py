@@ -25,6 +25,7 @@ from recveil.report.evaluation.text import (
     notes_of,
     number,
 )
+from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import percent
@@ -157,6 +158,8 @@ def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) 
             ]
             table.add_row(_chosen_by(name, choices), *numbers)
     console.print(table)
+    for metric in metrics:
+        console.print(f"{metric}: {MEANINGS[metric]}.")
     console.print(escape(describe_best(result)))
     feedback = feedback_of(result)
     _show_counts(

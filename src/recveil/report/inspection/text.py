@@ -105,5 +105,6 @@ def _describe_sign(sign: Sign, result: Inspection) -> str:
     return (
         f"A tenth of the users gave {percent(result.user_counts.top_tenth_share)} of the {what}, "
         f"and a tenth of the items got {percent(result.item_counts.top_tenth_share)} (Gini "
-        f"{sign.of_users:.2f} and {sign.of_items:.2f}); usually, {what} concentrate on items more."
+        f"{sign.of_users:.2f} and {sign.of_items:.2f}; 0 is even); usually, {what} concentrate on "
+        f"items more."
     )

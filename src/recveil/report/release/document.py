@@ -71,6 +71,7 @@ def _(dry: DryRun) -> dict[str, object]:
         "users": foreseen and foreseen.n_users,
         "expected": foreseen and estimate_to_dict(foreseen.expected),
         "memory": foreseen and foreseen.memory,
+        "coverage": foreseen and foreseen.coverage,
         "estimated_from": describe_basis(foreseen) if foreseen else [],
         "rejection": dry.rejection,
         "leftovers": list(dry.leftovers),

@@ -26,7 +26,7 @@ from recveil.release.registry import method_of
 from recveil.release.sides import Published
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.verification import describe_formulas, describe_singletons
-from recveil.runtime.errors import describe_count, quoted
+from recveil.runtime.errors import describe_count, first_sentence_of, quoted
 from recveil.runtime.memory import machine_memory
 from recveil.runtime.number_format import format_bytes, percent
 from recveil.runtime.safe_repr import brief
@@ -109,6 +109,9 @@ def _describe_publishing(
     return f"{publish}. Keep {private_name(str(output))} secret: {reveals}."
 
 
+MEASURED = "README.md in the release has the attacks that were measured."
+
+
 def describe_summary(summary: ReleaseSummary) -> list[str]:
     """Return the figures of a release in sentences, and the known attacks on it."""
     published, figures, coverage = summary
@@ -118,15 +121,15 @@ def describe_summary(summary: ReleaseSummary) -> list[str]:
         described.insert(0, describe_coverage(coverage, likes=published.scale.unary))
     elif omitted := _describe_omitted(figures, published):
         described.append(omitted)
-    described += [f"{each.partition('. ')[0].removesuffix('.')}." for each in undone]
+    described += map(first_sentence_of, undone)
     if undone:
-        described.append("README.md in the release has the attacks that were measured.")
+        described.append(MEASURED)
     if isinstance(figures, PredictiveSummary):
         described += _of_alternatives(figures)
     return described
 
 
-def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
+def describe_coverage(coverage: Coverage, *, likes: bool = False, is_estimate: bool = False) -> str:
     """Describe which items and ratings a release keeps; a warning below half of either.
 
     Examples
@@ -137,23 +140,28 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False) -> str:
     The release keeps all 90 items.
     """
     noun = "likes" if likes else "ratings"
+    keeps, have = ("would keep", "would have") if is_estimate else ("keeps", "have")
     if coverage.n_items_kept == coverage.n_items:
-        kept = f"The release keeps all {describe_count(coverage.n_items, 'item')}"
+        kept = f"The release {keeps} all {describe_count(coverage.n_items, 'item')}"
     else:
         kept = (
-            f"The release keeps {coverage.n_items_kept:,} of "
+            f"The release {keeps} {'at most ' * is_estimate}{coverage.n_items_kept:,} of "
             f"{describe_count(coverage.n_items, 'item')} ({percent(coverage.item_share)}), which "
             f"have {percent(coverage.rating_share)} of the {noun}"
         )
     n_before = coverage.n_short_raw_users
+    before = f" ({n_before:,} in the table)" * bool(n_before)
+    least = "at least " * is_estimate
+    users = describe_count(coverage.n_users, "published user")
     short = (
-        f"; {coverage.n_short_users:,} of {describe_count(coverage.n_users, 'published user')} "
-        f"have fewer than {FEWEST_RATINGS} {noun}{f' ({n_before:,} in the table)' * bool(n_before)}"
+        f"; {least}{coverage.n_short_users:,} of {users} "
+        f"{have} fewer than {FEWEST_RATINGS} {noun}{before}"
         if coverage.n_short_users
         else ""
     )
     if coverage.is_nearly_empty:
-        return f"Warning: The release is nearly empty. {kept}{short}."
+        be = "would be" if is_estimate else "is"
+        return f"Warning: The release {be} nearly empty. {kept}{short}."
     return f"{'Warning: ' if coverage.is_low else ''}{kept}{short}."
 
 
@@ -357,6 +365,11 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
         f"Memory: about {format_bytes(dry.foreseen.memory)} of the {format_bytes(limit)} that this "
         f"process may use{beyond}."
     )
+    if dry.foreseen.coverage is not None:
+        likes = dry.reading.ratings.is_unary
+        yield describe_coverage(dry.foreseen.coverage, likes=likes, is_estimate=True)
+    elif dry.foreseen.groups is None:
+        yield "How many items and ratings the release keeps is known after the run alone."
     yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
     if dry.rejection:
         yield f"With this estimate, the run would fail: {dry.rejection}."

@@ -81,8 +81,9 @@ def _answer_values(
     question = Question.read(query, _default_question(workspace, table, comparison))
     n_unfinished = state["unfinished"] if state else 0
     answered = answer(rows, question, n_unfinished)
+    shown = [row.title for row in (answered.row, answered.choice.row) if row is not None]
     drawings = [
-        draw(rows, utility, question.axis, answered.best, question.max_risk)
+        draw(rows, utility, question.axis, answered.best, question.max_risk, shown)
         for utility in utilities_of(rows)
         if question.utility in ("both", utility.name)
     ]
