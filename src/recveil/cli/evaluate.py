@@ -103,8 +103,8 @@ def evaluate(
         raise typer.BadParameter("expected --release DIR, the folder of a release")
     _check_ground(source, train, test, split)
     result = evaluate(
-        release,
         source,
+        release,
         train=train,
         test=test,
         split=split,

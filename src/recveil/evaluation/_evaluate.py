@@ -32,8 +32,8 @@ _READING, _MAKING = "Reading ratings", "Making a release"
 
 
 def evaluate(
-    release: str | PathLike[str] | PublishedRows | Any,
     source: str | PathLike[str] | Ratings | Any | None = None,
+    release: str | PathLike[str] | PublishedRows | Any | None = None,
     *,
     train: str | PathLike[str] | Ratings | Any | None = None,
     test: str | PathLike[str] | Ratings | Any | None = None,
@@ -51,15 +51,15 @@ def evaluate(
 
     Parameters
     ----------
+    source : path, data frame, matrix or Ratings, optional
+        A table of ratings to split. A release of all of it includes the held-out ratings and cannot
+        be evaluated on them, so another release is made in memory from the rest with the public
+        settings of `release`, and evaluated instead.
     release : path or Release
         The published folder, or a release in memory. With `train`, a private folder next to it maps
         users to rows.
     train, test : path, data frame, matrix or Ratings, optional
         The table that the release was made from, and one with other ratings of the same users.
-    source : path, data frame, matrix or Ratings, optional
-        A table of ratings to split. A release of all of it includes the held-out ratings and cannot
-        be evaluated on them, so another release is made in memory from the rest with the public
-        settings of `release`, and evaluated instead.
     split : float, optional
         The share of each user's ratings that is held out of `source`; 0.2 by default.
     null_rule
@@ -93,12 +93,12 @@ def evaluate(
     ...     file, output = Path(folder, "ratings.csv"), Path(folder, "release")
     ...     _ = generate(file, users=80, items=40, ratings=900)
     ...     _ = anonymize(file, output, k=5, seed=1)
-    ...     result = evaluate(output, file, targets=20, with_membership=False)
+    ...     result = evaluate(file, output, targets=20, with_membership=False)
     >>> result.to_dict()["recipient"]["release"]["rmse"] > 0
     True
     """
     reject_unknown_keywords("evaluate", reading, "k", "user_files", "times")
-    if _is_release(source) and not _is_release(release):
+    if not _is_release(release) and not _is_table(source):
         release, source = source, release
     if not isinstance(release, PublishedRows):
         require_path("a release folder", release=release)
@@ -147,6 +147,12 @@ def evaluate(
         return Evaluated(
             evaluation, divided.train, readings, folder.name, split, matched, seed, manifest.sha256
         )
+
+
+def _is_table(source: object) -> bool:
+    """Return whether this is no path of a folder: a table in memory, a file, or nothing."""
+    is_path = isinstance(source, str | PathLike)
+    return Path(str(source)).is_file() if is_path else not isinstance(source, PublishedRows)
 
 
 def _is_release(source: object) -> bool:
