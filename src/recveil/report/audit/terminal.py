@@ -115,7 +115,11 @@ def _mean(found: Mean, between: str) -> str:
     """Format a mean with its interval; empty if it is none."""
     if math.isnan(found.mean):
         return ""
-    bounds = "" if math.isnan(found.low) else f"{between}[dim]{max(found.low, 0):.1f}–{found.high:.1f}[/]"
+    bounds = (
+        ""
+        if math.isnan(found.low)
+        else f"{between}[dim]{max(found.low, 0):.1f}–{found.high:.1f}[/]"
+    )
     return f"{found.mean:.1f}{bounds}"
 
 
