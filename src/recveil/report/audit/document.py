@@ -34,6 +34,7 @@ def _(audit: Audit) -> Mapping[str, object]:
     ratings = audit.ratings
     # The release comes first; the attacks on the table without names are the "before".
     released = {} if audit.published is None else {"release": audit.published}
+    matched = {} if audit.item_matches is None else {"item_matches": audit.item_matches}
     return {
         **released,
         "data": {
@@ -56,7 +57,7 @@ def _(audit: Audit) -> Mapping[str, object]:
         "suspects": audit.suspects,
         "suspects_in_release": audit.suspects_in_release,
         "sensitive": audit.sensitive,
-        "item_matches": audit.item_matches,
+        **matched,
         "theory": [
             {**fields_of(each), "text": text.describe_theorem(each.epsilon, each.delta)}
             for each in guarantees(ratings.n_users)
