@@ -32,7 +32,7 @@ SCRIPTS = (
     *(f"narayanan_{name}" for name in ("figure_6", "figure_7", "figure_8", "figure_9")),
     *(f"narayanan_{name}" for name in ("figure_10", "figure_11", "figure_12", "table", "titles")),
     *("chang_table_1", "chang_table_2", "chang_table_3"),
-    *("chang_figure_3", "chang_figure_4", "chang_figure_5"),
+    *("chang_figure_3", "chang_figure_4", "chang_figure_5", "chang_padding"),
     *("thesis_figure_3_5", "thesis_figure_4_1", "thesis_figure_4_2", "thesis_figure_4_4"),
     *("thesis_figure_6_1", "thesis_figure_6_2", "thesis_rotation"),
     "thesis_worst_case",
