@@ -54,8 +54,7 @@ RELEASES = {
     "simple-closeness": f"{_PREDICTIVE} --k 4 --homogenize simple --closeness 0.4",
     "k-corating-diversity": f"{_STARS} --k 4 --method k-corating --diversity 2",
     "k-corating-closeness": f"{_STARS} --k 4 --method k-corating --closeness 0.6",
-    "k-corating-by-pagecom": f"{_STARS} --k 4 --method k-corating --grouping pagecom "
-    "--workloads 3",
+    "k-corating-by-pagecom": f"{_STARS} --k 4 --method k-corating --grouping pagecom --workloads 3",
     "padded-item-mean": f"{_PREDICTIVE} --k 4 --predictor item-mean",
     "padded-model": f"{_PREDICTIVE} --k 4 --values predicted",
     "padded-model-halves": f"{_HALVES} --k 4 --method predictive --values predicted --layout users",
