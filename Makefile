@@ -57,11 +57,11 @@ format: $(READY)  ## Put the code into shape
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-experiments: $(READY)  ## The papers' tables and figures anew: DATA=path/to/ml-100k [ML1M=path/to/ml-1m]
+experiments: $(READY)  ## The papers' tables and figures: DATA=path/to/ml-100k [ML1M=path/to/ml-1m] [ONLY="chang thesis"]
 	@test -f "$(DATA)/u.data" || \
 		{ echo "Give the folder of MovieLens 100K: make experiments DATA=path/to/ml-100k"; exit 2; }
-	$(BIN)/python experiments/reproduction.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)")
-	$(BIN)/python experiments/synthetic_people.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)")
+	$(BIN)/python experiments/reproduction.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)") $(if $(ONLY),--only $(ONLY))
+	$(if $(ONLY),,$(BIN)/python experiments/synthetic_people.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)"))
 
 bench: $(READY)  ## Every stage on a million invented ratings, beside its peers; minutes
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]"

@@ -14,7 +14,7 @@ from narayanan import IN_WORDS, bits_of_everybody, chart, figures_of, point, rat
 from page import Row, main
 
 from recveil.attacks import Adversary, Candidates, ScoreboardRH, draw_knowledge
-from recveil.auditing.table_attacks import ECCENTRICITY
+from recveil.attacks.adversary import ECCENTRICITY
 
 TITLE = "Narayanan & Shmatikov, Fig. 6: bits still needed, exact ratings"
 READING = (

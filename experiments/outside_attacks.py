@@ -144,7 +144,7 @@ def evaluated(folder: Path, name: str) -> Plain:
     """Return what an evaluation says of a release of the first fold's training part."""
     release = published(folder, name, train="u1.base")
     judged = evaluate(release, train=folder / "u1.base", test=folder / "u1.test")
-    said: Plain = judged.to_json()
+    said: Plain = judged.to_dict()
     return said
 
 

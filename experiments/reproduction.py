@@ -1,18 +1,25 @@
 """All tables and figures of the papers that MovieLens can carry.
 
     python experiments/reproduction.py path/to/ml-100k [--ml1m path/to/ml-1m] [--folder FOLDER]
-        [--only SCRIPT ...]
+        [--only SECTION ...]
+
+A section is a script, or what the names of several begin with: outside, narayanan, chang, thesis,
+k_corating, likes, words.
 
 Writes measured.csv and the charts into FOLDER (docs/appendix/reproduction if not given), from which
 docs/appendix/reproduction.md is written by hand. Seeds are fixed: the same data give the same
 figures, but for the times of GeCom. Without MovieLens 1M (a folder with ratings.csv), its rows
-stay as they are; so do those of scripts that need packages which are not installed.
+stay as they are; so do those of scripts that fail, or that need packages or data which are not
+there. Each script's seconds are printed, and those of all processors.
 """
 
 import argparse
 import csv
 import importlib
+import resource
+import sys
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,9 +30,9 @@ SCRIPTS = (
     *("outside_attacks", "outside_lists"),
     *(f"narayanan_{name}" for name in ("figure_1", "figures_2_3", "figure_4", "figure_5")),
     *(f"narayanan_{name}" for name in ("figure_6", "figure_7", "figure_8", "figure_9")),
-    *(f"narayanan_{name}" for name in ("figure_10", "figure_11", "figure_12", "table")),
+    *(f"narayanan_{name}" for name in ("figure_10", "figure_11", "figure_12", "table", "titles")),
     *("chang_table_1", "chang_table_2", "chang_table_3"),
-    *("chang_figure_3", "chang_figure_4", "chang_figure_5"),
+    *("chang_figure_3", "chang_figure_4", "chang_figure_5", "chang_padding"),
     *("thesis_figure_3_5", "thesis_figure_4_1", "thesis_figure_4_2", "thesis_figure_4_4"),
     *("thesis_figure_6_1", "thesis_figure_6_2", "thesis_rotation"),
     "thesis_worst_case",
@@ -59,26 +66,40 @@ class Line(NamedTuple):
 PARTS = (*(Part(s, "ml-100k") for s in SCRIPTS), *(Part(s, "ml-1m") for s in SCRIPTS_1M))
 
 
-def main(sources: dict[str, Path | None], folder: Path, only: list[str]) -> None:
-    """Run all scripts, or some of them, and write the record."""
+def main(sources: dict[str, Path | None], folder: Path, only: list[str]) -> int:
+    """Run all scripts, or some of them, write the record, and return how many failed."""
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / "measured.csv"
     old = read_record(record) if record.is_file() else []
     lines: list[Line] = []
+    n_failed = 0
     for part in PARTS:
-        source, is_asked = sources[part.data], not only or part.script in only
+        source = sources[part.data]
+        is_asked = not only or any(f"{part.script}_".startswith(f"{name}_") for name in only)
         missing = missing_packages(part) if source else "no data"
+        measured: list[Line] = []
         if is_asked and source and not missing:
-            lines += measure(part, source, folder)
-            continue
-        if is_asked:
-            print(f"{part.script}, {part.data}: not run; {missing}", flush=True)
-        lines += [line for line in old if (line.script, line.data) == part]
+            try:
+                measured = list(measure(part, source, folder))
+            except Exception:
+                traceback.print_exc()
+                missing = "it failed"
+                n_failed += 1
+        if is_asked and not measured:
+            print(f"{part.script}, {part.data}: not run; {missing or 'no data'}", flush=True)
+        lines += measured or [line for line in old if (line.script, line.data) == part]
     with record.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(Line._fields)
         writer.writerows(lines)
-    print(f"wrote {record}")
+    print(f"wrote {record}; {processor_seconds():.0f} s of all processors")
+    return n_failed
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and the ones that it started."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, kinds))
 
 
 def read_record(record: Path) -> list[Line]:
@@ -95,14 +116,16 @@ def missing_packages(part: Part) -> str:
 
 def measure(part: Part, source: Path, folder: Path) -> Iterator[Line]:
     """Run one script, draw its chart, and return its labelled rows."""
-    start = time.perf_counter()
+    start, of_processors = time.perf_counter(), processor_seconds()
     script = importlib.import_module(part.script)
     rows: list[Row] = script.run(source)
-    if script.AXES:
+    if rows and script.AXES:
         suffix = "_1m" if part.data == "ml-1m" and part.script in SCRIPTS else ""
         chart = folder / f"{part.script}{suffix}.svg"
         chart.write_text(draw(rows, *script.AXES) + "\n", encoding="utf-8")
-    print(f"{part.script}: {time.perf_counter() - start:.0f} s", flush=True)
+    seconds, of_processors = time.perf_counter() - start, processor_seconds() - of_processors
+    took = f"{seconds:.0f} s, of all processors {of_processors:.0f} s"
+    print(f"{part.script}, {part.data}: {took}", flush=True)
     for row in rows:
         if row.label:
             compared = "" if row.paper is None else format(row.paper, row.form)
@@ -119,11 +142,15 @@ if __name__ == "__main__":
     parser.add_argument("--ml1m", type=Path, help="the folder of MovieLens 1M, with ratings.csv")
     parser.add_argument("--folder", type=Path, default=appendix / "reproduction")
     parser.add_argument(
-        "--only", nargs="+", default=[], help="run these scripts; the others' rows stay"
+        "--only", nargs="+", default=[], help="run these sections; the others' rows stay"
     )
     options = parser.parse_args()
     if not (options.data / "u1.base").is_file():
         parser.error(f"{options.data} has no u1.base; name the folder of MovieLens 100K")
     if options.ml1m and not (options.ml1m / "ratings.csv").is_file():
         parser.error(f"{options.ml1m} has no ratings.csv; name the folder of MovieLens 1M")
-    main({"ml-100k": options.data, "ml-1m": options.ml1m}, options.folder, options.only)
+    for name in options.only:
+        if not any(f"{script}_".startswith(f"{name}_") for script in SCRIPTS):
+            parser.error(f"--only {name}: expected a script, or what its name begins with")
+    sources = {"ml-100k": options.data, "ml-1m": options.ml1m}
+    sys.exit(main(sources, options.folder, options.only) > 0)

@@ -57,7 +57,8 @@ def run(folder: Path) -> list[Row]:
         for homogenize in ("commonest", "shares"):
             rows += _of_release(words, homogenize, Path(work, homogenize))
         rows.append(_of_everybody(words, Path(work, "everybody")))
-        options = {"ks": KS, "seed": SEED, "shadows": SHADOWS, "liked": "up"}
+        methods = ["raw", "nominal", "nominal-shares"]
+        options = {"methods": methods, "k": KS, "seed": SEED, "shadows": SHADOWS, "liked": "up"}
         for setting in compare(words, Path(work, "compared"), **options).rows:
             rows += _of_setting(setting)
     return rows

@@ -82,6 +82,7 @@ OF_THE_COMMAND_ALONE = {
     },
     ("audit", "html"): "writes what the result holds",
     ("audit", "risk"): "writes what the result holds",
+    ("audit", "matches_output"): "writes what the result holds",
     **dict.fromkeys(
         [
             *(("audit", name) for name in ("preset", "known", "right", "wrong_kind")),

@@ -65,6 +65,12 @@ class TestResuming:
         run()
         monkeypatch.undo()
         assert cells._FORMAT != "recveil-cell-2"
+        estimates = []
+        assert run(on_estimate=estimates.append).computed > 0
+        assert estimates[0].n_outdated == len(estimates[0].seconds)
+        assert "another version" in estimates[0].sentence()
+        run(on_estimate=estimates.append)
+        assert estimates[1].n_outdated == 0
 
     def test_other_data_are_computed_anew(self, run, tmp_path):
         run()

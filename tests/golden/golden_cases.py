@@ -42,6 +42,19 @@ RELEASES = {
         for grouping in _GROUPINGS
         for homogenize in ("padded", "simple")
     },
+    **{
+        f"{homogenize}-by-{grouping}": f"{_PREDICTIVE} --k 4 "
+        f"--homogenize {homogenize} --grouping {grouping}"
+        for grouping in ("mhm", "r-gather")
+        for homogenize in ("padded", "simple")
+    },
+    "padded-degree": f"{_PREDICTIVE} --k 4 --padding 0.3",
+    "simple-limits": f"{_PREDICTIVE} --k 4 --homogenize simple --diversity 2 --closeness 0.6",
+    "simple-diversity": f"{_PREDICTIVE} --k 4 --homogenize simple --diversity 3",
+    "simple-closeness": f"{_PREDICTIVE} --k 4 --homogenize simple --closeness 0.4",
+    "k-corating-diversity": f"{_STARS} --k 4 --method k-corating --diversity 2",
+    "k-corating-closeness": f"{_STARS} --k 4 --method k-corating --closeness 0.6",
+    "k-corating-by-pagecom": f"{_STARS} --k 4 --method k-corating --grouping pagecom --workloads 3",
     "padded-item-mean": f"{_PREDICTIVE} --k 4 --predictor item-mean",
     "padded-model": f"{_PREDICTIVE} --k 4 --values predicted",
     "padded-model-halves": f"{_HALVES} --k 4 --method predictive --values predicted --layout users",
@@ -119,6 +132,7 @@ MADE = {
     "--file-format csv",
     "sparse": f"{_STARS} --k 4 --seed 1 --method sparse",
     "sparse-csv": f"{_LIKES} --k 4 --seed 1 --method sparse --file-format csv",
+    "limits": f"{_PREDICTIVE} --k 4 --seed 1 --homogenize simple --diversity 2 --closeness 0.6",
     "hidden": f"{_PREDICTIVE} --k 4 --seed 1 --homogenize simple --hide-items",
     "words": f"{_WORDS} --k 4 --seed 1 --method nominal",
     "exact": "few.csv --scale 1:5:1 --epsilon none --seed 1 --file-format csv",

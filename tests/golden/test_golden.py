@@ -56,7 +56,7 @@ TAMPERED = [
     *("format_5/predictive-simple-csv", "format_6/k-corating", "format_6/sparse"),
     *("format_7/words", "format_8/likes", "format_8/synthetic-model", "format_5/diverse"),
     *("format_5/hidden-items", "format_5/synthetic-exact", "format_1/predictive-padded"),
-    *("made/padded-users-csv", "made/k-corating-csv", "made/sparse-csv"),
+    *("made/padded-users-csv", "made/k-corating-csv", "made/sparse-csv", "made/limits"),
 ]
 
 

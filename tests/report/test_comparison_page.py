@@ -176,3 +176,40 @@ def test_if_all_failed_there_is_a_page(comparison):
     page = dataclasses.replace(comparison, rows=failed, reference=None).to_html()
     assert "no result" in page
     assert '<section id="frontier">' not in page
+
+
+def test_degrees_of_padding_are_points_of_a_line():
+    """Of each k one line, from simple to padded rows; other methods are not on it."""
+    methods = ("simple", "padded-0.25", "padded-0.75", "padded", "padded-mdav", "raw")
+    rows = [
+        Row(
+            *(method, 5 if method != "raw" else None, "k-anonymity", None),
+            risk=risk,
+            ndcg=0.3,
+            ndcg_retained=retained,
+            is_ndcg_reliable=True,
+            ndcg_retained_low=retained - 0.01,
+            ndcg_retained_high=retained + 0.01,
+        )
+        for method, risk, retained in zip(
+            methods,
+            (0.18, 0.15, 0.16, 0.2, 0.1, 1.0),
+            (0.8, 0.7, 0.6, 0.5, 0.4, 1.0),
+            strict=True,
+        )
+    ]
+    (lists,) = [each for each in utilities_of([]) if each.name == "lists"]
+    chart, _ = draw_frontier(rows[::-1], lists, None)
+    (curve,) = [
+        data
+        for data in chart.layers.to_dict(validate=False)["datasets"].values()
+        if data and "degree" in data[0]
+    ]
+    assert [point["degree"] for point in curve] == [0, 0.25, 0.75, 1]
+    assert [(point["x"], point["y"]) for point in curve] == [
+        (row.risk, row.ndcg_retained) for row in rows[:4]
+    ]
+    assert {point["k"] for point in curve} == {5}
+    # Without a degree in between there is nothing new to join.
+    chart, _ = draw_frontier([rows[0], rows[3]], lists, None)
+    assert "degree" not in str(chart.layers.to_dict(validate=False))

@@ -68,6 +68,22 @@ def test_clusters_that_are_larger_than_rows_allow(spark, tmp_path, file_format):
     assert there.violations == here.violations
 
 
+@pytest.mark.parametrize("limits", [{"diversity": 2}, {"diversity": 2, "closeness": 0.5}])
+@pytest.mark.parametrize("kind", [PredictiveAnonymizer, KCoRater])
+def test_limits_of_values_are_counted_by_executors(spark, tmp_path, kind, limits):
+    """As many cells are outside them as one machine counts, in all parts together."""
+    options = {"homogenize": "simple"} if kind is PredictiveAnonymizer else {}
+    release = kind(4, seed=7, **options, **limits).anonymize(RATINGS)
+    write_release(release, tmp_path / "out", by=InParts())
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert here.holds
+    assert there.to_dict() == here.to_dict()
+    forge(tmp_path / "out", lambda told: told["settings"].update(diversity=4, closeness=0.01))
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert any("outside diversity 4, closeness 0.01" in each.problem for each in here.violations)
+    assert there.violations == here.violations
+
+
 def test_rows_that_are_not_compared_for_clusters_are_noted(tmp_path):
     ratings = make_ratings(60, 20, 600, seed=1, scale=RatingScale(1, 5, 1))
     SparseRows(5, seed=1).anonymize(ratings).write(tmp_path / "out")

@@ -18,7 +18,6 @@ from recveil.methods.registry import same_again, summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest_reader import known_manifest
 from recveil.report.release import describe_summary
-from recveil.spark.verification import check_shared
 from recveil.verification import verify
 from recveil.verification.value_limits import ValueLimits, count_levels, distances
 from shared.methods_k_corating import rows_of
@@ -179,10 +178,6 @@ class TestTampering:
         _sign_with_new_card(folder, manifest)
         assert not verify(folder).holds
         assert list(independent.problems(folder))
-
-    def test_executors_do_not_count_limits(self, folder):
-        with raises("option.unsupported"):
-            check_shared(folder, None, None)
 
     def test_means_at_the_ends_of_the_scale_have_no_diverse_ratings(self, tmp_path):
         PredictiveAnonymizer(4, "simple", diversity=2, seed=1).anonymize(RATINGS).write(

@@ -2,9 +2,10 @@
 
 from recveil.auditing._audit import Audit, audit
 from recveil.auditing._selftest import Check, check_attack, selftest
-from recveil.auditing.auxiliary_file import Alteration, Suspects, look_for
+from recveil.auditing.auxiliary_file import Alteration, Explanation, KnownItem, Suspects, look_for
 from recveil.auditing.curves import Figure, Point, Sufficient, draw_figures
 from recveil.auditing.decision import Calibration, Tuning, calibrate, tune_widths
+from recveil.auditing.item_matches import ItemMatch, ItemMatches, match_titles
 from recveil.auditing.risk import Risk, measure_risk, read_risk, write_risk
 from recveil.auditing.sensitive import Revealed, SensitiveDisclosure
 from recveil.auditing.table_attacks import Outcome, run_attack
@@ -14,7 +15,11 @@ __all__ = [
     "Audit",
     "Calibration",
     "Check",
+    "Explanation",
     "Figure",
+    "ItemMatch",
+    "ItemMatches",
+    "KnownItem",
     "Outcome",
     "Point",
     "Revealed",
@@ -28,6 +33,7 @@ __all__ = [
     "check_attack",
     "draw_figures",
     "look_for",
+    "match_titles",
     "measure_risk",
     "read_risk",
     "run_attack",

@@ -25,6 +25,7 @@ from recveil.auditing._selftest import Check, check_attack
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of
 from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
 from recveil.auditing.decision import Tuning, tune_adversaries
+from recveil.auditing.item_matches import CERTAINTY, ItemMatches, find_matches
 from recveil.auditing.opened_release import (
     adversaries_of_labels,
     attack_auxiliary,
@@ -164,6 +165,8 @@ class Audit(Reportable):
         The same as `suspects`, among the rows of the release.
     sensitive : list of SensitiveDisclosure
         What found records reveal about sensitive items: in the table, and in the release.
+    item_matches : ItemMatches or None
+        The table's item for each item of an auxiliary file with other ids.
     """
 
     ratings: Ratings
@@ -181,6 +184,7 @@ class Audit(Reportable):
     tunings: list[Tuning] = field(default_factory=list)
     suspects_in_release: list[Suspects] = field(default_factory=list)
     sensitive: list[SensitiveDisclosure] = field(default_factory=list)
+    item_matches: ItemMatches | None = None
 
     def summary(self) -> str:
         """Return the verdict and the warnings, a sentence per line."""
@@ -209,6 +213,10 @@ def audit(
     shadows: int | None = None,
     tune: bool = False,
     sensitive: str | PathLike[str] | None = None,
+    item_titles: str | PathLike[str] | None = None,
+    auxiliary_titles: str | PathLike[str] | None = None,
+    item_matches: str | PathLike[str] | None = None,
+    match_certainty: float | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Audit:
     """Attack a table as if it had been published without names.
@@ -246,6 +254,15 @@ def audit(
     sensitive : path, optional
         A file of sensitive items (item[, category]): for how many users does their record reveal
         one?
+    item_titles, auxiliary_titles : path, optional
+        If the items of `auxiliary` have other ids than those of the table: the titles of both
+        (item, title[, year]), by which they are matched. The ids of a side without a file are its
+        titles.
+    item_matches : path, optional
+        In place of titles: a file of matches (auxiliary_item, item[, use]), such as
+        `ItemMatches.write` writes it.
+    match_certainty : float, optional
+        Least certainty of a match by titles that is used, 0.9 by default.
     **reading
         Passed to `understand`. In `auxiliary` and `item_catalog`, columns with these names are
         read if the file has them, and otherwise those with the usual names. `duplicates` applies
@@ -282,9 +299,11 @@ def audit(
     reject_releases(release, second_release)
     reject_shadows(shadows, release)
     _require_paths(auxiliary, sensitive)
+    match_by = _MatchOptions(item_titles, auxiliary_titles, item_matches, match_certainty)
+    _reject_matches(auxiliary, match_by)
     reject_catalogue(item_catalog, release)
     files = {"auxiliary": auxiliary, "item_catalog": item_catalog, "sensitive": sensitive}
-    reject_two_standard_inputs(source=source, **files)
+    reject_two_standard_inputs(source=source, **files, **match_by.files())
     with parts(
         "Auditing", {work_estimates.READING: 1, THE_REST: 8 if release is None else 20}
     ) as begin:
@@ -301,8 +320,9 @@ def audit(
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.
         known, public, items = _read_files(original, reading, **files)
+        matches = _match_items(original, known, match_by)
         chosen = [fit_adversary(ratings, adversary) for adversary in chosen]
-        suspects = attack_auxiliary(original, ratings, candidates, known, chosen[0])
+        suspects = attack_auxiliary(original, ratings, candidates, known, chosen[0], matches)
         users = choose_targets(ratings.n_users, targets, seed)
         chosen, tunings = tune_adversaries(ratings, candidates, chosen, users, seed, is_wanted=tune)
         opened = None
@@ -312,7 +332,7 @@ def audit(
                 original, release, second_release=second_release, has_catalogue=has_catalogue
             )
             opened = opened_pairs(opened, original) if is_paired else opened
-        in_release = look_in_release(ratings, opened, known, chosen[0])
+        in_release = look_in_release(ratings, opened, known, chosen[0], matches)
         begin(THE_REST)
         of_release = 0.0
         if opened is not None:
@@ -355,6 +375,7 @@ def audit(
         tunings=tunings,
         suspects_in_release=in_release,
         sensitive=disclosed,
+        item_matches=matches,
         **attacked._asdict(),
     )
 
@@ -429,6 +450,73 @@ def _require_paths(auxiliary: Any, sensitive: Any) -> None:
         require_path("a file of auxiliary information", auxiliary=auxiliary)
     if sensitive is not None:
         require_path("a file of sensitive items", sensitive=sensitive)
+
+
+class _MatchOptions(NamedTuple):
+    """How items of an auxiliary file are matched with those of the table."""
+
+    item_titles: str | PathLike[str] | None
+    auxiliary_titles: str | PathLike[str] | None
+    item_matches: str | PathLike[str] | None
+    match_certainty: float | None
+
+    def files(self) -> dict[str, Any]:
+        """Return the files that are given, by option."""
+        return {
+            name: value
+            for name, value in self._asdict().items()
+            if value is not None and name != "match_certainty"
+        }
+
+
+def _reject_matches(auxiliary: Any, options: _MatchOptions) -> None:
+    """Reject options of matches that would have no effect."""
+    named = [name for name, value in options._asdict().items() if value is not None]
+    for name, value in options.files().items():
+        require_path("a file of titles or matches", **{name: value})
+    for name in named:
+        option = f"{name} (--{name.replace('_', '-')})"
+        if auxiliary is None:
+            raise RecveilError(
+                f"{option}: there is no auxiliary information whose items it could match; name "
+                f"the file (--auxiliary)",
+                code="option.required",
+            )
+        if "item_matches" in named and len(named) > 1:
+            raise RecveilError(
+                f"{option}: item_matches (--item-matches) decides what is matched; leave out the "
+                f"others, or item_matches",
+                code="option.conflict",
+            )
+    if named == ["match_certainty"]:
+        raise RecveilError(
+            "match_certainty (--match-certainty): there are no titles to match; name their file "
+            "with item_titles (--item-titles) or auxiliary_titles (--auxiliary-titles)",
+            code="option.required",
+        )
+
+
+def _match_items(
+    ratings: Ratings, known: Reading | None, options: _MatchOptions
+) -> ItemMatches | None:
+    """Match the items of an auxiliary file, or read the matches; None if ids are the same."""
+    if known is None or not options.files():
+        return None
+    if not ratings.scale.ordered:
+        raise RecveilError(
+            "item_titles (--item-titles), item_matches (--item-matches): not with nominal labels; "
+            "use the table's item ids",
+            code="option.unsupported",
+        )
+    if options.item_matches is not None:
+        return ItemMatches.read(options.item_matches)
+    return find_matches(
+        ratings.items,
+        known.ratings.items,
+        item_titles=options.item_titles,
+        auxiliary_titles=options.auxiliary_titles,
+        least=CERTAINTY if options.match_certainty is None else options.match_certainty,
+    )
 
 
 @brief

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from recveil.attacks import Candidates
 from recveil.attacks.adversary import DAY_WIDTH, ECCENTRICITY, RATING_WIDTH
 from recveil.attacks.reidentification.scoreboard import rating_slack
+from recveil.auditing.item_matches import ItemMatches
 from recveil.io import Reading
 from recveil.io.columns.columns import LIKED, find_columns, is_counted
 from recveil.io.columns.frames import frame_of
@@ -72,6 +73,43 @@ class Alteration(Reportable):
     largest_shift: float | None
 
 
+class KnownItem(NamedTuple):
+    """The part of a record's score that comes from one known item."""
+
+    # The item's id in the table, and its title where titles were matched
+    item: str
+    title: str | None
+    # The score, and its parts as in `Explanation`
+    score: float
+    from_item: float
+    from_rating: float | None
+    from_date: float | None
+
+
+@dataclass(frozen=True)
+class Explanation(Reportable):
+    """The parts of the best record's score.
+
+    Parameters
+    ----------
+    score : float
+        The sum of its parts.
+    from_items : float
+        What the average record with the same known items scores by them: rare items count more.
+    from_ratings, from_dates : float or None
+        By how much the record's ratings and dates score more than the average record's, for the
+        same items; None if none is compared.
+    most : tuple of KnownItem
+        The known items that contribute most, first the largest part; at most five.
+    """
+
+    score: float
+    from_items: float
+    from_ratings: float | None
+    from_dates: float | None
+    most: tuple[KnownItem, ...]
+
+
 @brief
 @dataclass(frozen=True)
 class Suspects(Reportable):
@@ -92,6 +130,8 @@ class Suspects(Reportable):
         Entropy of the adversary's distribution over all users, in bits: the remaining uncertainty.
     alteration : Alteration or None
         How the best record differs from the file; None if two records fit equally well.
+    explanation : Explanation or None
+        Where its score comes from; None in the same case.
     """
 
     target: str
@@ -102,6 +142,7 @@ class Suspects(Reportable):
     eccentricity: float
     bits: float
     alteration: Alteration | None = None
+    explanation: Explanation | None = None
 
 
 def look_for(
@@ -113,6 +154,7 @@ def look_for(
     day_width: float = DAY_WIDTH,
     eccentricity: float = ECCENTRICITY,
     names: Sequence[str] | NDArray[Any] | None = None,
+    matches: ItemMatches | None = None,
     **reading: Any,
 ) -> list[Suspects]:
     """Attack with auxiliary information from a file, by Scoreboard-RH.
@@ -133,6 +175,8 @@ def look_for(
         The lead of a match.
     names : sequence of str, optional
         Names of the candidates; the users of the ratings, if not given.
+    matches : ItemMatches, optional
+        The table's item for each item of the file, if ids differ.
     **reading
         Passed to `read`, such as `user` for the name of the target column, which defaults
         to "target" or one of the usual names for users.
@@ -145,12 +189,15 @@ def look_for(
     Notes
     -----
     Source: Narayanan & Shmatikov, section 5, who compared the records of two acquaintances with
-    their own ratings to check how Netflix had perturbed the data.
+    their own ratings to check how Netflix had perturbed the data, and the records of IMDb with
+    those of Netflix.
     """
     names = ratings.users if names is None else names
     auxiliary = path if isinstance(path, Reading) else read_knowledge(path, **reading)
     known = auxiliary.ratings
-    item_of = positions_in(ratings, auxiliary)
+    item_of = positions_in(ratings, auxiliary, matches)
+    used = {} if matches is None else matches.used
+    titles = {match.item: match.title for match in used.values()}
     weights = 1 / np.log(np.maximum(candidates.support, 2))
     has_ratings = not (known.is_unary or ratings.is_unary)
     if not has_ratings:
@@ -165,7 +212,10 @@ def look_for(
             for entry, item in enumerate(items.tolist())
             if item >= 0
         ]
-        scores = _scores(candidates, entries, weights, rating_width, day_width)
+        parts = [_points(candidates, entry, rating_width, day_width) for entry in entries]
+        scores = np.zeros(candidates.n_records)
+        for entry, (carrying, points) in zip(entries, parts, strict=True):
+            scores[candidates.records[carrying]] += weights[entry[0]] * points.sum(axis=0)
         name = str(known.users[target])
         found = _suspects(name, items.size, len(entries), scores, names)
         if found.eccentricity > 0:
@@ -174,7 +224,17 @@ def look_for(
             altered = _compare(
                 candidates, record, entries, items.size, is_match=is_match, has_ratings=has_ratings
             )
-            found = replace(found, alteration=altered)
+            of_items = [
+                _part_of(candidates, record, entry[2], part, float(weights[entry[0]]), has_ratings)
+                for entry, part in zip(entries, parts, strict=True)
+            ]
+            found = replace(
+                found,
+                alteration=altered,
+                explanation=_explain(
+                    of_items, [ratings.items[entry[0]] for entry in entries], titles
+                ),
+            )
         suspects.append(found)
     return suspects
 
@@ -218,14 +278,27 @@ def _differences(
     return len(apart), float(np.mean(apart)), float(max(apart))
 
 
-def positions_in(ratings: Ratings, auxiliary: Reading) -> NDArray[np.int64]:
+def positions_in(
+    ratings: Ratings, auxiliary: Reading, matches: ItemMatches | None = None
+) -> NDArray[np.int64]:
     """Return each known item's position in the table; -1 if it is not there."""
-    items = auxiliary.ratings.items
-    position_of = {str(label): position for position, label in enumerate(ratings.items)}
-    item_of = np.array([position_of.get(str(label), -1) for label in items], np.int64)
+    ids = [str(item) for item in auxiliary.ratings.items.tolist()]
+    position_of = {str(item): position for position, item in enumerate(ratings.items)}
+    if matches is not None:
+        of = {other: match.item for other, match in matches.used.items()}
+        item_of = np.array([position_of.get(of.get(item, ""), -1) for item in ids], np.int64)
+        if (item_of < 0).all():
+            raise RecveilError(
+                f"{auxiliary.name}: none of its {describe_count(len(ids), 'item')} is matched "
+                f"with the table ({matches.n_ambiguous:,} are ambiguous); give the matches "
+                f"with item_matches (--item-matches), or lower match_certainty (--match-certainty)",
+                code="id.unknown",
+            )
+        return item_of
+    item_of = np.array([position_of.get(item, -1) for item in ids], np.int64)
     if (item_of < 0).all():
         raise RecveilError(
-            f"{auxiliary.name}: none of its {describe_count(items.size, 'item')} is in the table; "
+            f"{auxiliary.name}: none of its {describe_count(len(ids), 'item')} is in the table; "
             f"it must use the table's own item ids, such as {ratings.items[0]}",
             code="id.unknown",
         )
@@ -340,23 +413,66 @@ def _columns_of(path: Path, format: str | None) -> tuple[list[str], int]:
         return (first if dialect.header else []), len(first)
 
 
-def _scores(
+def _points(
     candidates: Candidates,
-    entries: list[tuple[int, float, int | None]],
-    weights: NDArray[np.float64],
+    entry: tuple[int, float, int | None],
     rating_width: float,
     day_width: float,
-) -> NDArray[np.float64]:
-    """Score every record by a direct loop: targets are few, and all scores are needed."""
-    scores = np.zeros(candidates.n_records)
-    for item, rating, day in entries:
-        carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
-        labels = candidates.levels[candidates.codes[carrying]]
-        points = np.exp(-np.abs(labels - rating) / rating_width)
-        if day is not None and candidates.days is not None:
-            points = points + np.exp(-np.abs(candidates.days[carrying] - day) / day_width)
-        scores[candidates.records[carrying]] += weights[item] * points
-    return scores
+) -> tuple[slice, NDArray[np.float64]]:
+    """Return the places of an item, and the similarity of rating and date there, two rows."""
+    item, rating, day = entry
+    carrying = slice(candidates.indptr[item], candidates.indptr[item + 1])
+    values = candidates.levels[candidates.codes[carrying]]
+    points = np.zeros((2, values.size))
+    points[0] = np.exp(-np.abs(values - rating) / rating_width)
+    if day is not None and candidates.days is not None:
+        points[1] = np.exp(-np.abs(candidates.days[carrying] - day) / day_width)
+    return carrying, points
+
+
+def _part_of(
+    candidates: Candidates,
+    record: int,
+    day: int | None,
+    part: tuple[slice, NDArray[np.float64]],
+    weight: float,
+    has_ratings: bool,
+) -> tuple[float, float | None, float | None] | None:
+    """Return what a known item, its rating and its date score; None if the record lacks it."""
+    carrying, points = part
+    place = np.flatnonzero(candidates.records[carrying] == record)
+    if not place.size:
+        return None
+    average = points.mean(axis=1)
+    by_rating, by_date = (weight * (points[:, place[0]] - average)).tolist()
+    has_date = day is not None and candidates.days is not None
+    return (
+        weight * float(average.sum()),
+        by_rating if has_ratings else None,
+        by_date if has_date else None,
+    )
+
+
+def _explain(
+    parts: list[tuple[float, float | None, float | None] | None],
+    items: list[Any],
+    titles: Mapping[str, str],
+) -> Explanation:
+    """Add up the parts of a record's score, by item and by kind."""
+    known = [
+        KnownItem(str(item), titles.get(str(item)), sum(filter(None, part)), *part)
+        for item, part in zip(items, parts, strict=True)
+        if part is not None
+    ]
+    by_rating = [each.from_rating for each in known if each.from_rating is not None]
+    by_date = [each.from_date for each in known if each.from_date is not None]
+    return Explanation(
+        score=sum(each.score for each in known),
+        from_items=sum(each.from_item for each in known),
+        from_ratings=sum(by_rating) if by_rating else None,
+        from_dates=sum(by_date) if by_date else None,
+        most=tuple(sorted(known, key=lambda each: -each.score)[:_SHOWN]),
+    )
 
 
 def _suspects(

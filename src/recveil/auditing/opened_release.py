@@ -15,6 +15,7 @@ from recveil.attacks.adversary import ECCENTRICITY
 from recveil.attacks.attack_target import pairs_of, released_pairs
 from recveil.attacks.linkage import users_of_both
 from recveil.auditing.auxiliary_file import Suspects, look_for, positions_in
+from recveil.auditing.item_matches import ItemMatches
 from recveil.io import Reading
 from recveil.io.columns.feedback import option_of
 from recveil.ratings import Ratings
@@ -211,13 +212,14 @@ def attack_auxiliary(
     candidates: Candidates,
     known: Reading | None,
     adversary: Adversary,
+    matches: ItemMatches | None = None,
 ) -> list[Suspects]:
     """Attack the targets of an auxiliary file, by pairs of item and word for nominal labels."""
     if known is None:
         return []
     decision = _decision(adversary)
     if attacked is table:
-        return look_for(table, candidates, known, **decision)
+        return look_for(table, candidates, known, matches=matches, **decision)
     if known.ratings.is_unary:
         return look_for(table, Candidates.from_ratings(table), known, **decision)
     positions_in(table, known)  # rejects unknown items by their names, which pairs do not have
@@ -226,7 +228,11 @@ def attack_auxiliary(
 
 
 def look_in_release(
-    ratings: Ratings, opened: OpenedRelease | None, known: Reading | None, adversary: Adversary
+    ratings: Ratings,
+    opened: OpenedRelease | None,
+    known: Reading | None,
+    adversary: Adversary,
+    matches: ItemMatches | None = None,
 ) -> list[Suspects]:
     """Look for the targets of an auxiliary file in the rows of a release of ratings."""
     if known is None or opened is None or opened.words is not None:
@@ -236,7 +242,9 @@ def look_in_release(
         return []
     sizes = table.candidates.sizes.tolist()
     names = [f"row {row + 1} of {describe_count(n, 'user')}" for row, n in enumerate(sizes)]
-    return look_for(ratings, table.candidates, known, names=names, **_decision(adversary))
+    return look_for(
+        *(ratings, table.candidates, known), names=names, matches=matches, **_decision(adversary)
+    )
 
 
 def _decision(adversary: Adversary) -> dict[str, Any]:

@@ -83,6 +83,46 @@ def audit(
             "Shmatikov, section 5).",
         ),
     ] = None,
+    item_titles: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --auxiliary, if its items have other ids: titles of the table's items "
+            "(item, title[, year]). Items are matched by title and year, as Narayanan & Shmatikov "
+            "(section 5) matched IMDb with Netflix. Without the file, ids are titles.",
+        ),
+    ] = None,
+    auxiliary_titles: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The same for the items of --auxiliary; without it, ids are titles.",
+        ),
+    ] = None,
+    match_certainty: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Least certainty of a match that is used, from 0 to 1 (default: 0.9). A match "
+            "with a rival nearly as certain is left out.",
+        ),
+    ] = None,
+    matches_output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the matches with their certainty to FILE, to be edited and given as "
+            "--item-matches.",
+        ),
+    ] = None,
+    item_matches: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --auxiliary, in place of titles: matches (auxiliary_item, item[, use: yes "
+            "or no]).",
+        ),
+    ] = None,
     risk: Annotated[
         Path | None,
         typer.Option(
@@ -138,9 +178,17 @@ def audit(
         "shadows": shadows,
         "tune": tune,
         "sensitive": sensitive,
+        "item_titles": item_titles,
+        "auxiliary_titles": auxiliary_titles,
+        "item_matches": item_matches,
+        "match_certainty": match_certainty,
     }
+    if matches_output is not None and not (item_titles or auxiliary_titles):
+        raise typer.BadParameter("--matches-output FILE needs --item-titles or --auxiliary-titles")
     risk = place_of_risk(risk, release) if curves else None
     result = _by_spark(source, master, given) if engine == "spark" else audit(source, **given)
+    if matches_output is not None and result.item_matches is not None:
+        result.item_matches.write(matches_output)
     _hand_out(result, html=html, risk=risk, json=json, explain=explain)
     if risk is None and result.risk is not None and release is not None:
         echo(

@@ -31,10 +31,11 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            metavar="all|NAME,NAME...",
+            metavar="all|padding|NAME,NAME...",
             autocompletion=some_of(compared_methods),
-            help="The methods to compare, such as padded,simple,raw; all: one of each kind. By "
-            "default a few settings, which the estimate names.",
+            help="The methods to compare, such as padded,simple,raw; all: one of each kind; "
+            "padding: degrees of padding from simple to padded rows, which the chart joins by a "
+            "line (Chang et al., section 7). By default a few settings, which the estimate names.",
         ),
     ] = None,
     k: Annotated[

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Outputs of each verb in addition to --json: files, and folders that are replaced as a whole.
 FILES = {
-    "audit": ("html", "risk"),
+    "audit": ("html", "risk", "matches_output"),
     "config": ("output",),
     "convert": ("target",),
     "describe": ("output",),
@@ -40,6 +40,7 @@ _MAIN = ("source", "path", "train", "test")
 # Options that take a path or an address, or possibly other text.
 _TABLES = (
     *("source", "path", "train", "test", "auxiliary", "item_catalog", "privacy_levels", "trust"),
+    *("sensitive", "item_titles", "auxiliary_titles", "item_matches"),
 )
 _RELEASES = ("release", "second_release", "earlier_release", "path")
 # Further positional arguments.

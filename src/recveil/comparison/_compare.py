@@ -13,6 +13,7 @@ from recveil.comparison.cells import (
     Cell,
     Ground,
     Setting,
+    is_outdated,
     lacks_shadows,
     load_cell,
     open_folder,
@@ -87,8 +88,8 @@ def compare(
         names no user, but do not publish it: it describes how to re-identify them. Without it, an
         interrupted run cannot resume.
     methods : str or sequence of str, optional
-        Names of variants, such as "simple-mdav"; "all" selects one of each kind. By default a few
-        settings; see `list_settings`.
+        Names of variants, such as "simple-mdav"; "all" selects one of each kind, and "padding" all
+        degrees of padding. By default a few settings; see `list_settings`.
     k : int or sequence of int, optional
         For the methods that take a k; see `list_settings`.
     split : float
@@ -275,7 +276,13 @@ def _fill(
     open_settings = [
         setting for setting, cell in cells.items() if cell is None or lacks_shadows(cell, shadows)
     ]
-    estimate = estimate_settings(open_settings, len(cells), evaluator.split.train, shadows)
+    n_outdated = sum(
+        cell is None and is_outdated(out, setting, ground.key(setting))
+        for setting, cell in cells.items()
+    )
+    estimate = estimate_settings(
+        open_settings, len(cells), evaluator.split.train, shadows, n_outdated
+    )
     expect(estimate.total_seconds)
     if announce is not None:
         announce(estimate)

@@ -270,7 +270,7 @@ def dig(plain: Any, *path: str) -> Any:
 
 AnyEvaluator: TypeAlias = Evaluator | NominalEvaluator
 
-_FORMAT = "recveil-cell-11"
+_FORMAT = "recveil-cell-12"
 CELLS, WORK = "cells", ".work-"
 _WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
 # Files of a comparison's folder.
@@ -392,6 +392,17 @@ def load_cell(out: Path, setting: Setting, key: str) -> Cell | None:
         return cell if cell.setting == setting else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def is_outdated(out: Path, setting: Setting, key: str) -> bool:
+    """Return whether a result is stored that another version, input or option made."""
+    try:
+        plain = json.loads(read_whole(out / CELLS / setting.file, _MOST_BYTES).decode())
+        return bool(plain["key"] != key)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return True
 
 
 def save_cell(out: Path, cell: Cell) -> None:

@@ -55,13 +55,36 @@ def usual_methods(*, of: Feedback = "ratings") -> list[str]:
     ]
 
 
+def padding_methods() -> list[str]:
+    """Return the methods of the line from simple to padded rows, by their degree of padding.
+
+    Examples
+    --------
+    >>> padding_methods()
+    ['simple', 'padded-0.25', 'padded-0.5', 'padded-0.75', 'padded']
+    """
+    degrees = {
+        name: variant.options["padding"]
+        for name, (_, variant) in all_variants().items()
+        if "padding" in variant.options
+    }
+    return ["simple", *sorted(degrees, key=lambda name: degrees[name]), "padded"]
+
+
+# Names that select several methods.
+def _several(of: Feedback) -> dict[str, list[str]]:
+    known = variants_of(of)
+    padding = [name for name in padding_methods() if name in known]
+    return {"all": usual_methods(of=of)} | ({"padding": padding} if padding else {})
+
+
 def variants_of(of: Feedback) -> list[str]:
     """Return the names of the variants for ratings, likes, or nominal labels."""
     return [name for name, (_, variant) in all_variants().items() if variant.of in _FITTING[of]]
 
 
 def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[str]:
-    """Return the names of methods, "all" spelled out, each once.
+    """Return the names of methods, "all" and "padding" spelled out, each once.
 
     Parameters
     ----------
@@ -80,20 +103,23 @@ def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[st
     ['simple', 'raw']
     >>> choose_methods(["all"])[:3]
     ['padded', 'padded-bisecting', 'simple']
+    >>> choose_methods(["padding"])
+    ['simple', 'padded-0.25', 'padded-0.5', 'padded-0.75', 'padded']
     """
     fitting = [*dict.fromkeys([*usual_methods(of=of), *variants_of(of)])]
+    several = _several(of)
     expected = f"expected all, or some of {listed(fitting, 150)}"
     chosen: dict[str, None] = {}
     for name in names:
-        if name != "all" and name not in all_variants():
+        if name not in several and name not in all_variants() and name != "padding":
             raise RecveilError(
                 f"method {name!r}{suggest_name(name, fitting)}: {expected}", code="method.unknown"
             )
-        if name != "all" and name not in fitting:
+        if name not in several and name not in fitting:
             raise RecveilError(
                 f"method {name!r}: not of {_NAMES[of]}; {expected}", code="method.unsupported"
             )
-        chosen |= dict.fromkeys(usual_methods(of=of) if name == "all" else [name])
+        chosen |= dict.fromkeys(several.get(name, [name]))
     if not chosen:
         raise RecveilError(f"no method given; {expected}", code="option.required")
     return list(chosen)
@@ -169,7 +195,8 @@ def list_settings(
     Parameters
     ----------
     methods : sequence of str, optional
-        Names of variants, or "all"; by default a few that cover the kinds of guarantees.
+        Names of variants, "all", or "padding" for all degrees of padding; by default a few that
+        cover the kinds of guarantees.
     ks : sequence of int, optional
         By default those of the default settings, and 2, 3, 5, 10, 20 and 50 of named methods.
     of : {"ratings", "likes", "nominal"}
@@ -221,6 +248,8 @@ class Estimate(NamedTuple):
     ----------
     n_settings, n_finished : int
         All settings, and those that an earlier run finished.
+    n_outdated : int
+        Stored results of another version or input, which are computed again.
     seconds : mapping of str to float
         About how long each of the others takes on two cores, by its title.
 
@@ -233,6 +262,7 @@ class Estimate(NamedTuple):
     n_settings: int
     n_finished: int
     seconds: Mapping[str, float]
+    n_outdated: int = 0
 
     @property
     def total_seconds(self) -> float:
@@ -254,9 +284,16 @@ class Estimate(NamedTuple):
         count = f"Comparing {describe_count(self.n_settings, 'setting')}{finished}"
         if not self.seconds:
             return f"{count}."
+        outdated = ""
+        if self.n_outdated:
+            results = describe_count(self.n_outdated, "stored result")
+            outdated = (
+                f" {results} {'is' if self.n_outdated == 1 else 'are'} of another version, input "
+                f"or option, and computed again."
+            )
         return (
             f"{count}: {'; '.join(self.seconds)}. About {format_duration(self.total_seconds)} on "
-            f"two idle cores, estimated from the size of the table."
+            f"two idle cores, estimated from the size of the table.{outdated}"
         )
 
 
@@ -269,7 +306,11 @@ _SHADOW, _RAW = 0.12, 1.0
 
 
 def estimate_settings(
-    settings: Sequence[Setting], n_settings: int, ratings: Ratings, shadows: int | None
+    settings: Sequence[Setting],
+    n_settings: int,
+    ratings: Ratings,
+    shadows: int | None,
+    n_outdated: int = 0,
 ) -> Estimate:
     """Estimate the time of settings that are not finished, by a model of the table's size.
 
@@ -289,4 +330,4 @@ def estimate_settings(
     seconds = {setting.title: each for setting in settings}
     for setting in settings[:1]:
         seconds[setting.title] += one * _RAW
-    return Estimate(n_settings, n_settings - len(settings), seconds)
+    return Estimate(n_settings, n_settings - len(settings), seconds, n_outdated)

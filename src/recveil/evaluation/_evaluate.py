@@ -161,7 +161,7 @@ def _is_release(source: object) -> bool:
     return isinstance(source, PublishedRows) or (is_path and Path(str(source), MANIFEST).is_file())
 
 
-def _opened(release: PublishedRows | str | PathLike[str]) -> AbstractContextManager[Path]:
+def _opened(release: PublishedRows | str | PathLike[str] | Any) -> AbstractContextManager[Path]:
     if isinstance(release, PublishedRows):
         return release.open_folder()
     return nullcontext(Path(release).resolve())

@@ -1,4 +1,4 @@
-"""Files of privacy levels, of trust between users, and of sensitive items."""
+"""Files of privacy levels, of trust between users, of sensitive items, and of titles."""
 
 import codecs
 import io
@@ -601,3 +601,99 @@ def read_sensitive(source: str | PathLike[str], items: NDArray[Any]) -> Sensitiv
                 if name is not None:
                     masks.setdefault(str(name), np.zeros(len(items), bool))[at] = True
     return SensitiveItems(masks, position.count(-1))
+
+
+# Lists of titles without a header: u.item and movies.dat of MovieLens, and Netflix's titles.
+_TITLE_LINES = tuple(
+    re.compile(line)
+    for line in (
+        r"(?P<item>\d+)\|(?P<title>[^|]+)\|",
+        r"(?P<item>\d+)::(?P<title>.+)::",
+        r"(?P<item>\d+),(?P<year>\d{4}|NULL),(?P<title>.+)",
+    )
+)
+
+
+def read_titles(name: str, source: str | PathLike[str]) -> dict[str, str]:
+    r"""Read the title of each item, with its year in parentheses if there is one.
+
+    Parameters
+    ----------
+    name : str
+        The option's name, for messages.
+    source : str or path
+        As for `read_levels`, with the columns item_id, title and, optionally, year. Also u.item and
+        movies.dat of MovieLens, and movie_titles.csv of the Netflix Prize, which have no header.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, lacks a column, or has two titles of one item.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "titles.csv")
+    ...     _ = path.write_text("item_id,title,year\n7,Heat,1995\n8,Ran (1985),\n")
+    ...     read_titles("item_titles", path)
+    {'7': 'Heat (1995)', '8': 'Ran (1985)'}
+    """
+    titles: dict[str, str] = {}
+    with file_next_to_table(name, source) as path:
+        for item, title, place in _titles(path):
+            if titles.setdefault(item, title) != title:
+                raise RecveilError(
+                    f"{place}: item {quoted(item, 40)} has two titles; keep one",
+                    code="id.duplicate",
+                )
+    return titles
+
+
+def _titles(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield each item, its title with the year, and the place."""
+    with naming(path):
+        head = head_of(path)
+        is_text = columnar_format(head) is None
+        lines = head.decode("latin-1").splitlines() if is_text else []
+        form = next((form for form in _TITLE_LINES if lines and form.match(lines[0])), None)
+        if form is not None:
+            yield from _title_lines(path, form)
+            return
+    usual = {"item": USUAL_NAMES["item"], "title": _TITLE_NAMES, "year": ("year", "releaseyear")}
+    expected = "expected a header such as item_id,title"
+    table = read_named(path, usual, expected, optional=("year",))
+    years = table.columns.get("year")
+    columns = [table["item"], table["title"], table["title"] if years is None else years]
+    for row, (item, title, year) in enumerate(zip(*map(python_values, columns), strict=True)):
+        if item is not None and title is not None:
+            yield str(item), _dated(str(title), None if years is None else year), table.locate(row)
+
+
+_TITLE_NAMES = ("title", "name", "movietitle", "itemtitle", "itemname")
+
+
+def _title_lines(path: Path, form: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
+    with opened_text(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                text = line.decode("utf-8-sig").strip()
+            except UnicodeDecodeError:
+                text = line.decode("latin-1").strip()
+            place = str(Place(path.name, number))
+            if (parts := form.match(text)) is None:
+                if text:
+                    raise RecveilError(
+                        f"{place}: expected an item and its title, as in the first line; fix or "
+                        f"drop the line",
+                        code="input.line",
+                    )
+                continue
+            yield parts["item"], _dated(parts["title"], parts.groupdict().get("year")), place
+
+
+def _dated(title: str, year: Any) -> str:
+    """Append the year, if it is a number and not there yet."""
+    digits = str(year).removesuffix(".0").strip()
+    has_year = re.search(r"\(\d{4}\)\s*$", title) is not None
+    return title.strip() if has_year or not digits.isdigit() else f"{title.strip()} ({digits})"

@@ -58,7 +58,7 @@ class Reportable(Documented):
         It is written atomically, readable by its creator alone.
         """
         page = str(reporter_of(self).to_html(self))
-        # A page names no user, but describes how to re-identify them, so it is private.
+        # A page describes how to re-identify users, and may name some, so it is private.
         if path is not None:
             write_atomically(path, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
         return page

@@ -32,6 +32,10 @@ _NOT_OFFERED = (
     "shadows",
     "tune",
     "sensitive",
+    "item_titles",
+    "auxiliary_titles",
+    "item_matches",
+    "match_certainty",
 )
 
 

@@ -52,7 +52,7 @@ from recveil.verification.private_data import (
 from recveil.verification.published_file import Block, Pseudonyms, PublishedFile
 from recveil.verification.release_folder import check_published
 from recveil.verification.results import MOST_KEPT, Limit, Violation, Violations
-from recveil.verification.value_limits import ValueLimits
+from recveil.verification.value_limits import LimitedValues
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -154,7 +154,7 @@ def merge_parts(
 
 
 _ROWS = (
-    "digest binary, row binary, people long, promised long, possible long, part long, at long, "
+    "digest binary, row binary, n_users long, promised long, possible long, part long, at long, "
     "user string"
 )
 _LINES = re.compile(rb"(?:[0-9a-f]{32},[1-9][0-9]*\n)*")
@@ -188,7 +188,7 @@ def class_frame(spark: "SparkSession", folder: Path, n_files: int) -> "DataFrame
         partial(_class_rows, folder=str(folder)), _ROWS
     )
     return result.groupBy("digest", "row").agg(
-        sql.sum("people").alias("people"),
+        sql.sum("n_users").alias("n_users"),
         sql.max("promised").alias("promised"),
         sql.max("possible").alias("possible"),
         sql.min(sql.struct("part", "at", "user")).alias("first"),
@@ -200,10 +200,10 @@ def count_classes(frame: "DataFrame") -> ClassesCounted:
     from pyspark.sql import functions as sql
 
     result = frame.agg(
-        sql.sum("people").alias("users"),
+        sql.sum("n_users").alias("users"),
         sql.count(sql.lit(1)).alias("classes"),
-        sql.sum((sql.col("people") == 1).cast("long")).alias("singletons"),
-        sql.min("people").alias("smallest"),
+        sql.sum((sql.col("n_users") == 1).cast("long")).alias("singletons"),
+        sql.min("n_users").alias("smallest"),
     ).first()
     names = ("users", "classes", "singletons", "smallest")
     return ClassesCounted(*(int((result and result[name]) or 0) for name in names))
@@ -216,10 +216,10 @@ def note_small(
     from pyspark.sql import functions as sql
 
     needed = sql.greatest(sql.lit(k), sql.coalesce("promised", sql.lit(0)))
-    small = frame.where(sql.col("people") < needed).withColumn("needed", needed)
+    small = frame.where(sql.col("n_users") < needed).withColumn("needed", needed)
     names = manifest.ratings_files
     for row in small.orderBy("first").limit(MOST_KEPT).drop("row").collect():
-        n_users, first = row["people"], row["first"]
+        n_users, first = row["n_users"], row["first"]
         size = "1 user" if n_users == 1 else f"{n_users} users"
         problem = f"its {what} are shared by {size}; at least {row['needed']} required"
         name = names[first["part"]]
@@ -232,12 +232,98 @@ def note_small(
 def note_means(frame: "DataFrame", manifest: Manifest, violations: Violations) -> None:
     """Report the first class whose values are no means of as many levels as it has users."""
     is_impossible = (
-        f"people between 1 and {MOST_USERS} and "
-        f"(shiftright(possible, cast(people - 1 as int)) & 1) = 0"
+        f"n_users between 1 and {MOST_USERS} and "
+        f"(shiftright(possible, cast(n_users - 1 as int)) & 1) = 0"
     )
     found = frame.where(is_impossible).orderBy("first").first()
     if found is not None:
-        violations.append(MeansOfLevels(manifest).violation(found["people"]))
+        violations.append(MeansOfLevels(manifest).violation(found["n_users"]))
+
+
+def limits_broken(
+    spark: "SparkSession", frame: "DataFrame", folder: Path, manifest: Manifest
+) -> Iterator[Violation]:
+    """Report classes and items outside the limits of values that a release states."""
+    from pyspark.sql import functions as sql
+
+    limited, n_files = LimitedValues(manifest), len(manifest.ratings_files)
+    if limited.limits is None:
+        return
+    work = partial(_limited_rows, folder=str(folder))
+    if limited.has_means:
+        ends = spark.range(0, n_files, 1, n_files).mapInArrow(work, _ENDS)
+        sizes = frame.groupBy("digest").agg(sql.sum("n_users").alias("n_users"))
+        cells = (
+            ends.groupBy("digest")
+            .agg(sql.min("lowest").alias("lowest"), sql.max("highest").alias("highest"))
+            .join(sizes, "digest")
+        )
+    else:
+        n_levels = round(manifest.scale.range / (manifest.scale.step or 1.0)) + 1
+        levels = [f"n{level}" for level in range(n_levels)]
+        schema = ", ".join(["digest binary, item string", *(f"{name} long" for name in levels)])
+        counts = spark.range(0, n_files, 1, n_files).mapInArrow(work, schema)
+        sums = [sql.sum(name).alias(name) for name in levels]
+        counts = counts.groupBy("digest", "item").agg(*sums)
+        of_items = counts.groupBy("item").agg(
+            *(sql.sum(name).alias(f"all_{name}") for name in levels)
+        )
+        cells = counts.join(of_items, "item").drop("digest", "item")
+    counted = cells.mapInArrow(
+        partial(_count_broken, folder=str(folder)), "broken long, cells long"
+    )
+    found = counted.agg(sql.sum("broken"), sql.sum("cells")).first()
+    n_broken, n_cells = (int(number or 0) for number in found or (0, 0))
+    yield from limited.report(n_broken, n_cells, str(manifest.ratings_file))
+
+
+_ENDS = "digest binary, lowest double, highest double"
+
+
+def _limited_rows(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    """Yield the ends of each class of parts with these numbers, or the levels of each cell."""
+    manifest, _ = read_manifest(Path(folder, MANIFEST))
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            path = Path(folder, manifest.ratings_files[number])
+            file, limited = (
+                PublishedFile(path, manifest, manifest.claim.about),
+                LimitedValues(manifest),
+            )
+            for block in file.blocks(Violations()):
+                limited.add(block.stated_digests, block.indptr, block.items, block.values)
+            if limited.has_means:
+                rows = [*zip(*limited.ends(), strict=True)] or [(), (), ()]
+                kinds = (pa.binary(), pa.float64(), pa.float64())
+                names = ["digest", "lowest", "highest"]
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(one, kind) for one, kind in zip(rows, kinds, strict=True)], names
+                )
+            elif (found := limited.cells())[0]:
+                digests, items, counts = found
+                columns = {
+                    "digest": pa.array(digests, pa.binary()),
+                    "item": pa.array([str(file.items[item]) for item in items], pa.string()),
+                    **{f"n{level}": pa.array(one) for level, one in enumerate(counts.T)},
+                }
+                yield pa.RecordBatch.from_pydict(columns)
+
+
+def _count_broken(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.RecordBatch]:
+    """Count the classes, or the cells with the levels of their items, outside the limits."""
+    manifest, _ = read_manifest(Path(folder, MANIFEST))
+    limited = LimitedValues(manifest)
+    n_broken = n_cells = 0
+    for batch in batches:
+        n_cells += batch.num_rows
+        if limited.has_means:
+            columns = (batch.column(name).to_pylist() for name in ("lowest", "highest", "n_users"))
+            n_broken += sum(not limited.is_possible(*one) for one in zip(*columns, strict=True))
+        elif limited.limits is not None:
+            levels = np.array([column.to_numpy() for column in batch.columns]).T
+            counts, of_items = np.split(levels, 2, axis=1)
+            n_broken += int(limited.limits.broken(counts, np.arange(len(counts)), of_items).sum())
+    yield pa.RecordBatch.from_pydict({"broken": [n_broken], "cells": [n_cells]})
 
 
 def note_list(
@@ -255,11 +341,11 @@ def note_list(
         violations.append(Violation(CLASSES, None, None, problem))
     right = is_written_in_order(file, number)
     if right:
-        schema = "digest string, people long"
+        schema = "digest string, n_users long"
         listed = spark.read.csv(address_of(file), header=True, schema=schema)
-        listed_classes = frame.select(sql.lower(sql.hex("digest")).alias("digest"), "people")
+        listed_classes = frame.select(sql.lower(sql.hex("digest")).alias("digest"), "n_users")
         both = listed_classes.alias("own").join(listed.alias("listed"), "digest", "full_outer")
-        differs = ~sql.col("own.people").eqNullSafe(sql.col("listed.people"))
+        differs = ~sql.col("own.n_users").eqNullSafe(sql.col("listed.n_users"))
         right = both.where(differs).limit(1).count() == 0
     if not right:
         problem = "not the list of the classes of these ratings, line for line"
@@ -325,7 +411,7 @@ def _as_batch(result: dict[tuple[bytes, bytes], list[Any]], number: int) -> pa.R
         {
             "digest": pa.array([digest for digest, _ in result], pa.binary()),
             "row": pa.array([row for _, row in result], pa.binary()),
-            "people": pa.array(users, pa.int64()),
+            "n_users": pa.array(users, pa.int64()),
             "promised": pa.array(promised, pa.int64()),
             "possible": pa.array(possible, pa.int64()),
             "part": pa.array([number] * len(result), pa.int64()),
@@ -438,12 +524,6 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     """
     manifest, problems = read_manifest(folder / MANIFEST)
     claim, ratings_name = manifest.claim, str(manifest.ratings_file)
-    if ValueLimits.of(manifest.settings) is not None:
-        raise RecveilError(
-            f"{folder}: it states limits of values (diversity or closeness), which executors do "
-            f"not count; leave engine (--engine) out",
-            code="option.unsupported",
-        )
     required = claim.k if k is None else k
     for name in manifest.ratings_files or (RATINGS[0],):
         if not (folder / name).is_file():
@@ -465,6 +545,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             counted = count_classes(frame)
             note_small(frame, required, manifest, claim.about.shared_parts, violations)
             note_means(frame, manifest, violations)
+            violations += limits_broken(readers.spark, frame, folder, manifest)
             note_list(readers.spark, frame, folder, manifest.number, violations)
             if has_clusters(manifest):
                 counts["clusters"] = _fewest_clusters(readers.spark, folder, manifest, frame)

@@ -13,6 +13,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification.equivalence_classes import Classes
 from recveil.verification.results import Violation
 
+_NONE = np.zeros(0, np.int64)
 # Sums of shares differ by this much, and values of a grid.
 _SLACK = 1e-9
 
@@ -145,9 +146,9 @@ class LimitedValues:
 
     def __init__(self, manifest: Manifest) -> None:
         limits = ValueLimits.of(manifest.settings)
-        self._limits = limits if has_few_levels(manifest.scale.to_json()) else None
+        self.limits = limits if has_few_levels(manifest.scale.to_json()) else None
+        self.has_means = manifest.claim.kind != "co-rated"
         self._scale, self._grid = manifest.scale, manifest.value_grid or 0.0
-        self._has_means = manifest.claim.kind != "co-rated"
         self._class_of: dict[bytes, int] = {}
         # Cells, each the number of a class and of an item, and their counts of levels
         self._cells: list[NDArray[np.int64]] = []
@@ -163,9 +164,9 @@ class LimitedValues:
         values: NDArray[np.float64],
     ) -> None:
         """Add records of these classes, with the numbers of their items."""
-        if self._limits is None or not values.size:
+        if self.limits is None or not values.size:
             return
-        if self._has_means:
+        if self.has_means:
             lowest = np.minimum.reduceat(values, indptr[:-1]).tolist()
             highest = np.maximum.reduceat(values, indptr[:-1]).tolist()
             self._ends.update(zip(digests, zip(lowest, highest, strict=True), strict=True))
@@ -176,34 +177,48 @@ class LimitedValues:
         self._cells.append(distinct)
         self._counts.append(count_levels(place, values, self._scale, distinct.size))
 
+    def ends(self) -> Iterator[tuple[bytes, float, float]]:
+        """Yield each class with its lowest and its highest mean."""
+        for digest, (lowest, highest) in self._ends.items():
+            yield digest, lowest, highest
+
+    def cells(self) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the class and the item of each cell, and its counts of levels."""
+        cells, place = np.unique(np.concatenate(self._cells or [_NONE]), return_inverse=True)
+        parts = np.concatenate(self._counts or [_NONE[:, None]])
+        counts = np.zeros((cells.size, parts.shape[1]), np.int64)
+        np.add.at(counts, place, parts)
+        classes = list(self._class_of)
+        return [classes[at] for at in (cells >> 32).tolist()], cells & 0xFFFFFFFF, counts
+
     def violations(self, classes: Classes, name: str) -> Iterator[Violation]:
         """Report the classes and items that are outside the limits."""
-        if self._limits is None:
+        if self.limits is None:
             return
-        n_broken = n_cells = 0
-        if self._has_means:
+        if self.has_means:
             n_cells = len(self._ends)
             n_broken = sum(
-                not self._is_possible(*ends, classes.user_counts[digest])
-                for digest, ends in self._ends.items()
+                not self.is_possible(lowest, highest, classes.user_counts[digest])
+                for digest, lowest, highest in self.ends()
             )
-        elif self._cells:
-            cells, place = np.unique(np.concatenate(self._cells), return_inverse=True)
-            parts = np.concatenate(self._counts)
-            counts = np.zeros((cells.size, parts.shape[1]), np.int64)
-            np.add.at(counts, place, parts)
-            items, n_cells = cells & 0xFFFFFFFF, cells.size
-            n_broken = int(self._limits.broken(counts, items, _sums(counts, items, items)).sum())
-        if n_broken:
-            what = "rows of groups" if self._has_means else "items of classes"
+        else:
+            _, items, counts = self.cells()
+            n_cells = items.size
+            n_broken = int(self.limits.broken(counts, items, _sums(counts, items, items)).sum())
+        yield from self.report(n_broken, n_cells, name)
+
+    def report(self, n_broken: int, n_cells: int, name: str) -> Iterator[Violation]:
+        """Report so many rows of groups, or items of classes, that are outside the limits."""
+        if n_broken and self.limits is not None:
+            what = "rows of groups" if self.has_means else "items of classes"
             problem = (
-                f"{n_broken:,} of {n_cells:,} {what} have values outside {self._limits.describe()}"
+                f"{n_broken:,} of {n_cells:,} {what} have values outside {self.limits.describe()}"
             )
             yield Violation.of_file(name, problem)
 
-    def _is_possible(self, lowest: float, highest: float, n_users: int) -> bool:
+    def is_possible(self, lowest: float, highest: float, n_users: int) -> bool:
         """Return whether means can be of so many distinct levels of at most so many users."""
-        least = (self._limits and self._limits.diversity) or 1
+        least = (self.limits and self.limits.diversity) or 1
         away = (self._scale.step or 0.0) * least * (least - 1) / 2 / max(1, n_users)
         away -= self._grid / 2 + _SLACK
         is_inside = lowest >= self._scale.low + away and highest <= self._scale.high - away

@@ -13,7 +13,7 @@ from recveil.attacks.inference.companions import Companions, PossibleRatings
 from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
-from recveil.auditing import Audit, Check, Figure, Outcome, Point, Risk, Suspects
+from recveil.auditing import Audit, Check, Figure, ItemMatches, Outcome, Point, Risk, Suspects
 from recveil.auditing.curves import guarantees
 from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
@@ -34,6 +34,7 @@ def _(audit: Audit) -> Mapping[str, object]:
     ratings = audit.ratings
     # The release comes first; the attacks on the table without names are the "before".
     released = {} if audit.published is None else {"release": audit.published}
+    matched = {} if audit.item_matches is None else {"item_matches": audit.item_matches}
     return {
         **released,
         "data": {
@@ -56,6 +57,7 @@ def _(audit: Audit) -> Mapping[str, object]:
         "suspects": audit.suspects,
         "suspects_in_release": audit.suspects_in_release,
         "sensitive": audit.sensitive,
+        **matched,
         "theory": [
             {**fields_of(each), "text": text.describe_theorem(each.epsilon, each.delta)}
             for each in guarantees(ratings.n_users)
@@ -84,6 +86,17 @@ def _(outcome: Outcome) -> Mapping[str, object]:
         "baseline": outcome.baseline,
         "by_attack": outcome.by_attack,
         "calibration": outcome.calibration,
+    }
+
+
+@parts_of.register
+def _(matches: ItemMatches) -> Mapping[str, object]:
+    return {
+        "certainty": None if matches.is_from_file else matches.least,
+        "used": len(matches.used),
+        "ambiguous": None if matches.is_from_file else matches.n_ambiguous,
+        "uncertain": None if matches.is_from_file else matches.n_uncertain,
+        "matches": matches.matches,
     }
 
 
@@ -418,6 +431,11 @@ def _(suspects: Suspects) -> dict[str, object]:
         "matched": suspects.matched,
         "suspects": len(suspects.users),
     }
+
+
+@facts.register
+def _(matches: ItemMatches) -> dict[str, object]:
+    return {"items": len(matches.matches), "used": len(matches.used)}
 
 
 @facts.register

@@ -7,13 +7,21 @@ from functools import partial
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from recveil.attacks import Adversary, AttackEntry, Interval, find_attack
-from recveil.auditing import Audit, Outcome, Risk
+from recveil.auditing import Audit, Outcome, Risk, Suspects
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of
-from recveil.report.audit.text import capped, describe_decision, describe_sensitive, match_of
+from recveil.report.audit.text import (
+    capped,
+    describe_alteration,
+    describe_decision,
+    describe_explanation,
+    describe_matches,
+    describe_sensitive,
+    match_of,
+)
 from recveil.report.document import plain
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.number_format import format_number, percent
@@ -132,10 +140,23 @@ def to_html(audit: Audit) -> str:
         "knowledge": [_describe_knowledge(each.adversary, what) for each in audit.attacks],
         "match": match_of(audit.attacks),
         "revealed": describe_sensitive(audit),
+        "matched": describe_matches(audit),
+        "found": [
+            *((each, "in the table", _explanations(each)) for each in audit.suspects),
+            *((each, "in the release", _explanations(each)) for each in audit.suspects_in_release),
+        ],
     }
     return environment.get_template("audit/page.html.jinja").render(
         **sections, charts=charts, what=what, weak_test=MEMBERSHIP
     )
+
+
+def _explanations(suspects: Suspects) -> list[str]:
+    """Describe a match; empty without one."""
+    altered, explained = suspects.alteration, suspects.explanation
+    if altered is None or explained is None or not altered.is_match:
+        return []
+    return [describe_explanation(explained), describe_alteration(altered)]
 
 
 def _attacks_tried(audit: Audit) -> list[AttackEntry]:

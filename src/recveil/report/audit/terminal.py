@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from recveil.attacks import Interval, ReleaseAttack
+from recveil.attacks import Interval, Mean, ReleaseAttack
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings.ratings import in_likes
@@ -21,7 +21,9 @@ from recveil.report.audit.text import (
     describe_alteration,
     describe_check,
     describe_decisions,
+    describe_explanation,
     describe_knowledge,
+    describe_matches,
     describe_sensitive,
     headline_of,
     match_of,
@@ -42,9 +44,9 @@ NO_USER = "none attacked"
 # Longer heads of figures are broken: a column is as wide as its figures.
 _HEAD_WIDTH = 17
 _ANY_WIDTH = 10_000
-_COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "control")
+_COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "entropy", "control")
 # Columns that a narrow terminal does without, the first one first; the page has all.
-_DISPENSABLE = ("bits", "{match}", "wrong match", "re-identified\nof the others")
+_DISPENSABLE = ("bits", "{match}", "wrong match", "re-identified\nof the others", "entropy")
 _CONTROL = (
     "Control: the same attack on users who are not in the table, where a match can only be wrong."
 )
@@ -120,6 +122,18 @@ def _share(interval: Interval, between: str) -> str:
     return f"{percent(interval.rate)}{between}[dim]{format_bounds(interval.low, interval.high)}[/]"
 
 
+def _mean(found: Mean, between: str) -> str:
+    """Format a mean with its interval; empty if it is none."""
+    if math.isnan(found.mean):
+        return ""
+    bounds = (
+        ""
+        if math.isnan(found.low)
+        else f"{between}[dim]{max(found.low, 0):.1f}–{found.high:.1f}[/]"
+    )
+    return f"{found.mean:.1f}{bounds}"
+
+
 def show_rates(console: Console, release: AttackedRelease, head: str = "adversary") -> None:
     """Print the rates of each adversary on a release; nothing for synthetic users."""
     if not release.attacks:
@@ -191,10 +205,10 @@ def show_audit(audit: Audit) -> None:
         console.print(f"A random guess gives {percent(audit.attacks[0].baseline)}.")
     _show_measures(console, audit)
     _show_notes(console, audit.attacks)
-    for sentence in describe_decisions(audit):
+    for sentence in (*describe_decisions(audit), *describe_sensitive(audit)):
         console.print(escape(sentence))
-    for sentence in describe_sensitive(audit):
-        console.print(escape(sentence))
+    if matches := describe_matches(audit):
+        console.print(matches)
     for suspects in audit.suspects:
         _show_suspects(console, suspects)
     for suspects in audit.suspects_in_release:
@@ -247,6 +261,7 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
             _share(outcome.success, between),
             _share(outcome.wrong_match, between),
             "" if math.isnan(bits) else f"{bits:.1f}",
+            _mean(outcome.entropy_bits, between),
             _share(outcome.control, between),
         )
 
@@ -334,6 +349,8 @@ def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> Non
     )
     if suspects.alteration is not None and suspects.alteration.is_match:
         console.print(describe_alteration(suspects.alteration))
+        if suspects.explanation is not None:
+            console.print(escape(describe_explanation(suspects.explanation)))
 
 
 def _show_release(console: Console, release: AttackedRelease) -> None:

@@ -7,7 +7,7 @@ from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.reidentification.clusters import ClusterAttack
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
-from recveil.auditing.auxiliary_file import Alteration
+from recveil.auditing.auxiliary_file import Alteration, Explanation
 from recveil.auditing.release_attacks import (
     COVERAGE,
     AttackedRelease,
@@ -170,6 +170,39 @@ def describe_alteration(found: Alteration) -> str:
                 f"{describe_count(number, what)} {'differs' if number == 1 else 'differ'}{by}"
             )
     return "; ".join([*parts, f"it has {describe_count(found.added, 'item')} more"]) + "."
+
+
+def describe_explanation(found: Explanation) -> str:
+    """Describe where the score of a found record comes from.
+
+    Examples
+    --------
+    >>> from recveil.auditing import KnownItem
+    >>> heat = KnownItem("172", "Heat (1995)", 1.5, 0.75, 0.5, 0.25)
+    >>> describe_explanation(Explanation(1.5, 0.75, 0.5, 0.25, (heat,)))
+    'Of the score 1.50, the items give 0.75, ratings +0.50, dates +0.25; most: Heat (1995) 1.50.'
+    """
+    parts = [f"the items give {found.from_items:.2f}"]
+    for what, part in (("ratings", found.from_ratings), ("dates", found.from_dates)):
+        if part is not None:
+            parts.append(f"{what} {part:+.2f}")
+    most = ", ".join(f"{each.title or each.item} {each.score:.2f}" for each in found.most)
+    return f"Of the score {found.score:.2f}, {', '.join(parts)}; most: {most}."
+
+
+def describe_matches(audit: Audit) -> str:
+    """Describe the matches of items by title; empty without any."""
+    found = audit.item_matches
+    if found is None:
+        return ""
+    total = describe_count(len(found.matches), "item")
+    if found.is_from_file:
+        return f"Of {total} in the file of matches, {len(found.used):,} are used."
+    return (
+        f"By title and year, {len(found.used):,} of {total} of the auxiliary file are matched with "
+        f"a certainty of at least {found.least:g} (the lowest: {found.lowest:.2f}); left out: "
+        f"{found.n_ambiguous:,} ambiguous, {found.n_uncertain:,} less certain."
+    )
 
 
 def describe_sensitive(audit: Audit) -> list[str]:

@@ -146,6 +146,15 @@ class _Point(_Columns):
     number: str
 
 
+class _Degree(TypedDict):
+    """A point of a line of growing padding: the settings of one k, by their degree."""
+
+    k: int | None
+    degree: float
+    x: float
+    y: float
+
+
 class _Name(_Point):
     """A method's last point, with the place of the method's name."""
 
@@ -194,6 +203,9 @@ def draw_frontier(
         above = f" ({percent(popular)})" if popular > 1 else ""
         edges.insert(0, (f"{POPULAR}{above}", min(popular, 1.0)))
     chart = _frontier_layers(points, names, span, utility, edges, chosen, axis)
+    curves = padding_curves(points)
+    if curves:
+        chart = alt.LayerChart(layer=[_curve_layer(curves), *chart.layer])
     # Names are at the edge, and a reader's font may be wider than the measured one.
     chart = chart.properties(width=_WIDTH, height=_HEIGHT)
     svg = _svg(chart, right=34)
@@ -214,6 +226,43 @@ def popular_share(rows: Iterable[Row]) -> float | None:
         if row.ndcg and row.ndcg_retained and row.popularity_ndcg:
             return row.popularity_ndcg * row.ndcg_retained / row.ndcg
     return None
+
+
+def padding_of(method: str) -> float | None:
+    """Return the degree of padding of a method; None if it is not of that line.
+
+    Examples
+    --------
+    >>> [padding_of(name) for name in ("simple", "padded-0.25", "padded", "padded-mdav", "raw")]
+    [0.0, 0.25, 1.0, None, None]
+    """
+    degree = variant_of(method).options.get("padding")
+    return {"simple": 0.0, "padded": 1.0}.get(method, degree)
+
+
+def padding_curves(points: Iterable[_Point]) -> list[_Degree]:
+    """Return the points of each k that has a degree between simple and padded, by degree."""
+    curves: dict[int | None, list[_Degree]] = {}
+    for point in points:
+        if (degree := padding_of(point["method"])) is not None:
+            k = int(point["number"]) if point["number"] else None
+            curves.setdefault(k, []).append(
+                {"k": k, "degree": degree, "x": point["x"], "y": point["y"]}
+            )
+    return [
+        point
+        for curve in curves.values()
+        if len(curve) > 1 and any(0 < point["degree"] < 1 for point in curve)
+        for point in sorted(curve, key=lambda point: point["degree"])
+    ]
+
+
+def _curve_layer(curves: list[_Degree]) -> alt.Chart:
+    return (
+        alt.Chart({"values": curves})
+        .mark_line(strokeWidth=2.4, color=_SOFT, opacity=0.7, strokeDash=[2, 3])
+        .encode(x="x:Q", y="y:Q", detail="k:N", order="degree:Q")
+    )
 
 
 def chart(comparison: Comparison, name: str | None = None) -> Any:

@@ -17,6 +17,7 @@ from recveil.report.comparison.charts import (
     colours_of,
     draw_frontier,
     draw_panel,
+    padding_of,
     styles_of,
     utilities_of,
 )
@@ -62,6 +63,7 @@ def to_html(comparison: Comparison) -> str:
         caveats=[] if choice is None else caveats_of(choice),
         chosen=chosen,
         axis=axis,
+        has_padding=any(0 < (padding_of(row.method) or 0) < 1 for row in rows),
         axis_note=AXIS_NOTES.get(axis.name, ""),
         is_reidentification=axis is REIDENTIFICATION,
         rows=rows,
