@@ -357,3 +357,28 @@ def test_a_word_with_digits_is_no_user_of_the_same_length():
     items = [*TITLES, "Ghosts", "Thirteen Ghosts (a.k.a. Thir13en Ghosts)"]
     for is_unrated in (False, True):
         assert find_rows_within(items, users, items, is_unrated=is_unrated) == []
+
+
+@pytest.mark.parametrize("sign", [",", ";", "|", "~"])
+@pytest.mark.parametrize("line", [r"\n", r"\r\n", r"\u000a", "&#10;", "<br>", "\u2028", "\u2424"])
+@pytest.mark.parametrize("user", ["9F3AB1", "Ada Dunn", "dunn.a", "483920"])
+def test_a_line_break_as_text_between_fields_is_a_row_whatever_the_ids_look_like(sign, line, user):
+    swallowed = [f"Net, The (1995){sign}3", f"{user}{sign}Heat (aka Heat!){sign}like"]
+    label = line.join(swallowed)
+    honest = [f"Red{line}blue", f"Red, S{line}Blue, M", f"C:{line}ew{sign}2", f"3{line}4"]
+    items = [*TITLES, "Net, The (1995)", "Heat (aka Heat!)", *honest, label]
+    assert find_rows_within(items, ["A10B2C", "Bo Lee", "1061"], items) == [len(items) - 1]
+
+
+@pytest.mark.parametrize("user", ["1061", "483920"])
+def test_a_delimiter_within_titles_does_not_hide_a_user_between_two_of_them(user):
+    titles = [f"{title}, The (1995)" for title in TITLES]
+    users = [str(int(user) // 1000 * 1000 + n) for n in range(1, 31)]
+    label = f"{titles[0]},{user},{titles[3]},4"
+    assert find_rows_within([*titles, label], users, [*titles, label]) == [6]
+
+
+def test_a_part_of_a_uuid_is_no_user_of_the_same_length():
+    users = [f"A{n:013d}"[:10] + f"X{n:03d}" for n in range(60)]
+    items = ["winter", "paper", "winter 8a849019-887c-bba8-f458-65b83d83cd3f 3"]
+    assert find_rows_within(items, users, items) == []

@@ -68,6 +68,7 @@ _NAMES_OF_ITEMS = re.compile(r"(?:item|product|article|movie|book)(?:s|id)?")
 # What separates words of a title, or names in a list of them.
 _OF_TITLES = re.compile(r"[ \-'\u2019&.]*|[,:] +")
 _ADDRESS = r"[\w.+\-]+@[\w\-]+\.[\w.\-]*\w"
+_UUID = r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}"
 _BLANKS = re.compile(r"\s{2,}")
 _SIGNS_OF_TITLES = "/-:_+*."
 # A line break may have become a blank.
@@ -82,6 +83,15 @@ _CHANCE, _CHANCE_OF_NUMBERS = 0.05, 0.001
 _FINE = 100
 # Words of titles with digits, such as 3D, 13th and H20.
 _TITLE_WORD = re.compile(r"\w{1,4}|\d\w{1,5}")
+
+
+# A line break as text, and what delimits fields on both sides of it.
+_BREAK = re.compile(
+    r"(?:\\r)?\\[nr]|\\u000[aAdD]|\\x0[aAdD]|%0[aAdD]|&#(?:10|13|x0?[aAdD]);|<br */?>|\^[JM]"
+    r"|_x000[aAdD]_|[\u2028\u2029\u240a\u240d\u2424]"
+)
+_SIGNS_OF_ROWS = ",;|\t~#^"
+_SIGN_OF_ROWS = re.compile(r"[,;|\t~#^]")
 
 
 def require_no_rows_within(
@@ -157,7 +167,8 @@ def find_rows_within(
         for at, label in several
         if at not in rows
         and (
-            glued.has_names(label)
+            _has_lines(label)
+            or glued.has_names(label)
             or columns.finds(label)
             or any(
                 search.finds(form) or fields.finds(form) or apart.finds(form) for form in forms[at]
@@ -165,6 +176,19 @@ def find_rows_within(
         )
     }
     return sorted(rows)
+
+
+def _has_lines(label: str) -> bool:
+    r"""Return whether an id has a line break as text between fields, the first ending in a digit.
+
+    >>> [_has_lines(each) for each in (r"Up,3\n1061,Heat,4", r"C:\new\2, old", "Red, S<br>Tee, M")]
+    [True, False, False]
+    """
+    for before, after in pairwise(_BREAK.split(label)):
+        last = _SIGN_OF_ROWS.split(before)[-1].strip(" \"'}]")
+        if last and not last[-1].isalpha() and {*before} & {*after} & {*_SIGNS_OF_ROWS}:
+            return True
+    return False
 
 
 class _Ids:
@@ -337,12 +361,16 @@ class _Looks:
         """What looks like such ids within a text, unless these are words or numbers."""
         shared = {look for look in self.shared if " digits" not in look and look[:1] != "a"}
         shared -= {f"{n} characters" for n in range(_SHORTEST_ANYWHERE)}  # as Thir13en has
-        parts = ([_ADDRESS] if "@" in shared else []) + [
-            rf"[a-z\d\-]{{{look.split()[0]}}}"
-            if " characters" in look
-            else re.escape(look).replace("0", r"\d+")
-            for look in sorted(shared - {"@"})
-        ]
+        parts = [_ADDRESS] if "@" in shared else []
+        for look in sorted(shared - {"@"}):
+            if look == "36 characters":
+                parts.append(_UUID)
+            elif " characters" in look:
+                # A part of an id with hyphens has its length by chance.
+                length = look.split()[0]
+                parts += [rf"(?<!-)[a-z\d\-]{{{length}}}(?!-)", rf"[a-z\d]{{{length}}}"]
+            else:
+                parts.append(re.escape(look).replace("0", r"\d+"))
         return re.compile(rf"(?<![^\W_])(?:{'|'.join(parts)})(?![^\W_])") if parts else None
 
 
@@ -577,10 +605,16 @@ class _ApartSearch(NamedTuple):
         return False
 
 
+# A delimiter within a title, as in "Net, The".
+_IN_TITLES = re.compile(r"[,;|:] ")
+
+
 def _splits(text: str, signs: re.Pattern[str]) -> Iterator[list[str]]:
     """Yield the fields between signs of data, blanks, or another sign that no title has."""
     others = {sign for sign, n in Counter(text).items() if n > 1 and FOREIGN.match(sign)}
     splits = [signs.split(text), _BLANKS.split(text), *map(text.split, others - {*"&="})]
+    if _IN_TITLES.search(text):
+        splits.append(re.split(f"(?:{signs.pattern})(?! )", text))
     yield from ([field.strip(QUOTES) for field in fields] for fields in splits)
 
 
