@@ -178,13 +178,13 @@ def find_rows_within(
     return sorted(rows)
 
 
-def _has_lines(label: str) -> bool:
+def _has_lines(text: str) -> bool:
     r"""Return whether an id has a line break as text between fields, the first ending in a digit.
 
     >>> [_has_lines(each) for each in (r"Up,3\n1061,Heat,4", r"C:\new\2, old", "Red, S<br>Tee, M")]
     [True, False, False]
     """
-    for before, after in pairwise(_BREAK.split(label)):
+    for before, after in pairwise(_BREAK.split(text)):
         last = _SIGN_OF_ROWS.split(before)[-1].strip(" \"'}]")
         if last and not last[-1].isalpha() and {*before} & {*after} & {*_SIGNS_OF_ROWS}:
             return True
