@@ -165,7 +165,7 @@ def test_what_is_not_typed_is_what_the_library_takes_by_itself(verb, monkeypatch
         main([verb, *arguments])
     got |= got.pop("reading", {}) | got.pop("options", {})
     typed = {
-        "evaluate": {"source", "split"},
+        "evaluate": {"source", "release", "split"},
         "anonymize": {"k", "output"},
         "compare": {"output"},
     }.get(verb, set())

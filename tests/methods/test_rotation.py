@@ -12,6 +12,9 @@ from recveil.methods.baselines.rotation import padded_rows
 from recveil.predict import FunkSVD, ItemMean, UserKNN
 from recveil.ratings import Ratings
 
+# Predictions have single precision, and linear algebra sums them in the order of the processor.
+SINGLE = 1e-5
+
 
 def published_rows(release):
     """The published table, its rows in the order of the users' positions."""
@@ -80,14 +83,14 @@ class TestRotation:
         turned, items = published_rows(release)
         assert items.size < ratings.n_items
         assert np.array_equal(items, np.flatnonzero(ratings.support))
-        assert np.abs(pdist(turned) - pdist(rows)).max() < 1e-9
+        assert np.abs(pdist(turned) - pdist(rows)).max() < SINGLE
         assert np.abs(turned - rows).max() > 0.1
 
     def test_shift_and_noise_come_on_top(self, ratings, before, space, rank):
         predictor, rows = before
         small = GeometricPerturbation(1e-12, space, predictor, seed=1).anonymize(ratings)
         turned, _ = published_rows(small)
-        assert np.abs(pdist(turned) - pdist(rows)).max() < 1e-9
+        assert np.abs(pdist(turned) - pdist(rows)).max() < SINGLE
         large = GeometricPerturbation(0.5, space, predictor, seed=1).anonymize(ratings)
         noise = published_rows(large)[0] - turned
         assert abs(noise.std() - 0.5) < 5 * 0.5 / (2 * noise.size) ** 0.5
@@ -126,7 +129,7 @@ class TestRotation:
         others = np.arange(40, 50)
         where = np.array([np.flatnonzero(shuffled == user)[0] for user in others])
         undone = np.hstack([published[where], np.ones((others.size, 1))]) @ back
-        assert np.abs(undone - rows[others]).max() < 1e-6
+        assert np.abs(undone - rows[others]).max() < 1e-4
 
     def test_blocks_do_not_change_rows(self, ratings, before, space, rank, monkeypatch):
         make = RotationPerturbation(space, before[0], seed=1)
@@ -134,7 +137,7 @@ class TestRotation:
         monkeypatch.setattr(rotation, "_TILE_CELLS", 60)
         release = make.anonymize(ratings)
         assert len(list(release.published.blocks())) > 5
-        assert published_rows(release)[0] == pytest.approx(whole, abs=1e-10)
+        assert published_rows(release)[0] == pytest.approx(whole, abs=SINGLE)
 
 
 def test_the_angle_by_hand():

@@ -1,7 +1,17 @@
 """What the fast and the slow tests of `test_verify_alone.py` share."""
 
 # What a checker may leave out, by the names of the modules.
-LEFT_OUT = ["numba", "llvmlite", "scipy", "sklearn", "altair", "vl_convert", "pooch", "pandas"]
+LEFT_OUT = [
+    "rapidfuzz",
+    "numba",
+    "llvmlite",
+    "scipy",
+    "sklearn",
+    "altair",
+    "vl_convert",
+    "pooch",
+    "pandas",
+]
 
 PROGRAM = """
 import contextlib, io, json, sys
