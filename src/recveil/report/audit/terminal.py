@@ -179,14 +179,23 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
         for term, meaning in _IN_SHORT.items():
             if any(term in name for name in names):
                 console.print(f"{term}: {meaning}.")
-    method, settings = release.manifest.known_method, release.manifest.settings
-    known = () if method is None else method.undone_by(settings)
     remarks = remarks_of(statements)
-    for remark in remarks:
+    for remark, text in zip(remarks, _in_short(release, remarks), strict=True):
         mark = "[red]warning[/]  " if remark in warnings else ""
-        console.print(mark + escape(first_sentence_of(remark) if remark in known else remark))
-    if not set(known).isdisjoint(remarks):
+        console.print(mark + escape(text))
+    if not set(_known_of(release)).isdisjoint(remarks):
         console.print(MEASURED)
+
+
+def _known_of(release: AttackedRelease) -> tuple[str, ...]:
+    """Return what attacks of others are known to undo, which README.md states in full."""
+    method, settings = release.manifest.known_method, release.manifest.settings
+    return () if method is None else tuple(method.undone_by(settings))
+
+
+def _in_short(release: AttackedRelease, remarks: Iterable[str]) -> list[str]:
+    known = _known_of(release)
+    return [first_sentence_of(remark) if remark in known else remark for remark in remarks]
 
 
 def show_audit(audit: Audit) -> None:
@@ -378,6 +387,7 @@ def terms_of_release(release: AttackedRelease) -> Iterator[str]:
         yield from ("attacked", *columns_of(release).values())
     statements = statements_of(release)
     cells = [cell for each in statements for row in each.rows for cell in row]
-    if any("AUC" in text for text in (headline_of(release), *remarks_of(statements), *cells)):
+    remarks = _in_short(release, remarks_of(statements))
+    if any("AUC" in text for text in (headline_of(release), *remarks, *cells)):
         yield "AUC"
     yield from (term for term in _FIGURES if any(term in cell for cell in cells))

@@ -432,12 +432,13 @@ def describe_knowledge(adversary: Adversary, *, is_unary: bool = False) -> str:
         what, within = "rated item", ""
     else:
         what, within = "rating", f" to within {adversary.rating_error:g}"
-    dates = adversary.date_error
+    dates, first = adversary.date_error, adversary.first_date_error
     wrong = adversary.known - adversary.n_right
     return (
         f"{describe_count(adversary.known, what)}{within * bool(adversary.rating_error)}"
         + ("" if dates is None else f" and their dates to within {dates} days")
         + (f", {wrong} of them wrong" if wrong else "")
+        + ("" if first is None else f", and the date of the first rating to within {first} days")
     )
 
 
