@@ -96,7 +96,13 @@ def test_co_rated_rows_are_within_the_limits(options, tmp_path):
     assert f"{n_real:,} real ratings" in told
     assert cost["ratings"] == RATINGS.n_ratings - n_real > 0
     assert release.private.settings["filled_cells"] == sum(map(len, rows.values())) - n_real
-    assert release.write(tmp_path / "out").holds
+    verdict = release.write(tmp_path / "out")
+    assert verdict.holds
+    assert all(
+        f"{name} {limit}" in verdict.value_limits
+        for name, limit in options.items()
+        if name in ("diversity", "closeness")
+    )
     assert not list(independent.problems(tmp_path / "out"))
     assert same_again(known_manifest(tmp_path / "out"), seed=1).get_params() == rater.get_params()
 
@@ -124,7 +130,9 @@ def test_ratings_behind_simple_rows_are_within_the_limits(options, tmp_path):
             assert (item in items) == (is_diverse and apart <= options.get("closeness", 1) + 1e-9)
             n_suppressed += item not in items
     assert release.private.settings["suppressed"]["cells"] == n_suppressed
-    assert release.write(tmp_path / "out").holds
+    verdict = release.write(tmp_path / "out")
+    assert verdict.holds
+    assert verdict.value_limits is None  # means can only contradict limits
     assert not list(independent.problems(tmp_path / "out"))
     again = same_again(known_manifest(tmp_path / "out"), seed=1)
     assert (again.diversity, again.closeness) == (rater.diversity, rater.closeness)

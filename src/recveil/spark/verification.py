@@ -579,6 +579,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             *_limits_of_clusters(manifest, counted.classes),
             *(limits_of_items(items) if readers.all_read else []),
         ],
+        value_limits=LimitedValues(manifest).checked if readers.all_read else None,
     )
 
 

@@ -202,6 +202,7 @@ def check_published(
         links=_links(supports, classes) if links and no_links is None else None,
         no_links=no_links,
         not_covered=[*limits, *limits_of_items(file.items)],
+        value_limits=limited.checked,
     )
 
 

@@ -127,6 +127,8 @@ class Verification(Reportable):
         Whether each record states how many users must share it.
     diversity : Diversity or None
         In how many different rows the sets of items occur, if requested.
+    value_limits : str or None
+        The limits of diversity and closeness that the release states, if values were counted.
     links : LinkPosterior or None
         Probability that a member rated an item of the row, if requested and the rows do not all
         hold the same items.
@@ -167,6 +169,7 @@ class Verification(Reportable):
     delta: float | None = None
     ledger_epsilon: float | None = None
     private_found: Sequence[str] | None = None
+    value_limits: str | None = None
 
     @property
     def holds(self) -> bool:

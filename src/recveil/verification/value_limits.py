@@ -156,6 +156,11 @@ class LimitedValues:
         # Of means: the lowest and the highest of each class
         self._ends: dict[bytes, tuple[float, float]] = {}
 
+    @property
+    def checked(self) -> str | None:
+        """The limits that were counted, as text: none of means, which can only contradict them."""
+        return None if self.limits is None or self.has_means else self.limits.describe()
+
     def add(
         self,
         digests: Sequence[bytes],

@@ -79,6 +79,8 @@ def _show_figures(console: Console, result: Verification) -> None:
             f"{result.diversity.b} items occur, each in at least {result.diversity.smallest} "
             f"different rows (l = {result.diversity.l} required)."
         )
+    if result.value_limits is not None and result.holds:
+        console.print(f"The values of each item in a class have {result.value_limits}, as stated.")
 
 
 def _show_violations(console: Console, result: Verification) -> None:

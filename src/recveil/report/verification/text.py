@@ -23,6 +23,7 @@ _IRREGULARITIES = {
 @parts_of.register
 def _(result: Verification) -> dict[str, object]:
     is_counted = result.contains_users
+    limited = {} if result.value_limits is None else {"value_limits": result.value_limits}
     return {
         "holds": result.holds,
         "claim": result.claim,
@@ -38,6 +39,7 @@ def _(result: Verification) -> dict[str, object]:
         "ledger_epsilon": result.ledger_epsilon,
         "levels": result.has_levels,
         "diversity": result.diversity and result.diversity._asdict(),
+        **limited,
         "links": result.links and {name: getattr(result.links, name) for name in _REPORTED_LINKS},
         "no_links": result.no_links and describe_limit(result.no_links),
         "compared": list(result.compared),
