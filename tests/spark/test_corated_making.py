@@ -106,7 +106,8 @@ def test_the_owner_is_told_what_they_are_told_here(made, local, folder):
     ]
     assert told[0]["settings"] == told[1]["settings"]
     filled = told[0]["settings"]["filled_cells"]
-    assert describe_summary(made.summary)[0].startswith(f"Filled {filled:,} cells")
+    filled = f"Filled {filled:,} cells"
+    assert any(each.startswith(filled) for each in describe_summary(made.summary))
 
 
 def test_neither_the_order_of_people_nor_of_groups_shows(made, folder):
@@ -167,7 +168,7 @@ def test_likes_become_the_rows_of_the_local_engine(frame, ratings, tmp_path):
     options = {**CO_RATED, "scale": None}
     made = anonymize(likes, tmp_path / "out", likes=True, **options)
     assert made.release.published.claim.kind == "identical-rows"
-    assert describe_summary(made.summary)[0].startswith("Added ")
+    assert any(each.startswith("Added ") for each in describe_summary(made.summary))
     assert verify_here(tmp_path / "out", private=tmp_path / "out.private").holds
     liked = Ratings.from_columns(
         ratings.users[ratings.csr.nonzero()[0]], ratings.items[ratings.indices]
