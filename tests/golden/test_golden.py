@@ -9,10 +9,11 @@ command line, as `recveil` calls it, and nothing of recveil is imported.
 - `--json` of every verb, and the files that it wrote.
 - `verify --json` of every stored release, and of each kind of release after every tampering.
 
-digests.json has the first 64 bits of each SHA-256. JSON has three, of its keys, its numbers and its
-words, each in the order of the text, so that a new sentence leaves the digest of the numbers as it
-was. Versions, times and SHA-256s are masked; numbers in JSON count to six digits. Parquet has two
-digests, of its rows and of its bytes; the second counts only with the pyarrow that wrote them.
+digests.json has the first 64 bits of each SHA-256, or several where the last digits depend on the
+processor. JSON has three, of its keys, its numbers and its words, each in the order of the text,
+so that a new sentence leaves the digest of the numbers as it was. Versions, times and SHA-256s are
+masked; numbers in JSON count to six digits. Parquet has two digests, of its rows and of its bytes;
+the second counts only with the pyarrow that wrote them.
 
 By default each release is made with one seed as Parquet and with the other as CSV, a sixth of the
 tamperings is tried on each, and what takes long is left out. RECVEIL_GOLDEN_ALL=1 runs all.
@@ -32,6 +33,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -240,7 +242,14 @@ def test_nothing_changed(case, tmp_path, made):
                 {part: of for part, of in each.items() if not part.endswith(OF_WRITER)}
                 for each in (digests, expected)
             )
-        assert digests == expected, entry
+        assert digests.keys() == expected.keys(), entry
+        changed = [part for part, of in digests.items() if of not in _forms(expected[part])]
+        assert not changed, entry
+
+
+def _forms(frozen: str | list[str]) -> list[str]:
+    """Return what a part may be: processors sum in another order, which last digits show."""
+    return frozen if isinstance(frozen, list) else [frozen]
 
 
 def test_each_entry_has_a_case():
@@ -250,13 +259,18 @@ def test_each_entry_has_a_case():
 
 def renew() -> None:
     """Write all digests anew."""
-    digests: dict[str, object] = {"pyarrow": pa.__version__}
+    digests: dict[str, Any] = {"pyarrow": pa.__version__}
+    before = json.loads(DIGESTS.read_text("utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         made = make(Path(tempfile.mkdtemp(dir=folder)))
         for case in CASES:
             texts = CASES[case](Path(tempfile.mkdtemp(dir=folder)), made)
             keep(texts)
             digests |= digests_of(texts)
+    for entry in digests.keys() & before.keys() - {"pyarrow"}:
+        for part in digests[entry].keys() & before[entry].keys():
+            if digests[entry][part] in _forms(before[entry][part]):
+                digests[entry][part] = before[entry][part]
     DIGESTS.write_text(json.dumps(digests, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
