@@ -478,8 +478,8 @@ def _reject_matches(auxiliary: Any, options: _MatchOptions) -> None:
         option = f"{name} (--{name.replace('_', '-')})"
         if auxiliary is None:
             raise RecveilError(
-                f"{option}: there is no auxiliary information whose items it could match; name "
-                f"the file (--auxiliary)",
+                f"{option}: there is no auxiliary information to match; name the file "
+                f"(--auxiliary)",
                 code="option.required",
             )
         if "item_matches" in named and len(named) > 1:

@@ -96,15 +96,15 @@ def audit(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="The same for the items of --auxiliary; without it, ids are titles.",
+            help="Titles of the items of --auxiliary; without it, ids are titles.",
         ),
     ] = None,
     match_certainty: Annotated[
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Least certainty of a match that is used, from 0 to 1 (default: 0.9). A match "
-            "with a rival nearly as certain is left out.",
+            help="Minimum certainty of a match, above 0, at most 1 (default: 0.9). "
+            "A match with a rival nearly as certain is left out.",
         ),
     ] = None,
     matches_output: Annotated[

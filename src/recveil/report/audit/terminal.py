@@ -68,7 +68,7 @@ _IN_SHORT = {
     "membership": "how well a score distinguishes so many users in the data from so many others; "
     "AUC 0.5 is a random guess, 1 is always right",
     "TPR at 5% FPR": MEANINGS["TPR at 5% FPR"],
-    "attributes": "whether an adversary guesses what a user liked",
+    "attributes": "whether an adversary infers what a user liked",
 }
 
 
