@@ -90,8 +90,7 @@ _BREAK = re.compile(
     r"(?:\\r)?\\[nr]|\\u000[aAdD]|\\x0[aAdD]|%0[aAdD]|&#(?:10|13|x0?[aAdD]);|<br */?>|\^[JM]"
     r"|_x000[aAdD]_|[\u2028\u2029\u240a\u240d\u2424]"
 )
-_SIGNS_OF_ROWS = ",;|\t~#^"
-_SIGN_OF_ROWS = re.compile(r"[,;|\t~#^]")
+_DELIMITERS = re.compile(r"[,;|\t~#^]")
 
 
 def require_no_rows_within(
@@ -179,14 +178,15 @@ def find_rows_within(
 
 
 def _has_lines(text: str) -> bool:
-    r"""Return whether an id has a line break as text between fields, the first ending in a digit.
+    r"""Return whether an id has a line break as text between fields, after no letter.
 
     >>> [_has_lines(each) for each in (r"Up,3\n1061,Heat,4", r"C:\new\2, old", "Red, S<br>Tee, M")]
     [True, False, False]
     """
     for before, after in pairwise(_BREAK.split(text)):
-        last = _SIGN_OF_ROWS.split(before)[-1].strip(" \"'}]")
-        if last and not last[-1].isalpha() and {*before} & {*after} & {*_SIGNS_OF_ROWS}:
+        last = _DELIMITERS.split(before)[-1].strip(" \"'}]")
+        shared = {*_DELIMITERS.findall(before)} & {*_DELIMITERS.findall(after)}
+        if shared and last and not last[-1].isalpha():
             return True
     return False
 
