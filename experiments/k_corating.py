@@ -6,7 +6,7 @@ ML_100K is the folder of MovieLens 100K, with u.data and the five folds u1.base 
 a part all are printed, in a quarter of an hour; each one takes a few minutes at most.
 
 - table: RMSE on the five folds against k, for four fills and five recommenders. "eq. 2, 198 users"
-  asks the 198 users most alike of all, with whom the paper's baseline is met; "eq. 2, everybody"
+  asks the 198 users most alike of all, with whom the paper's baseline is met; "eq. 2, all users"
   all who are alike at all; "10 raters" the ten most alike who rated the item, as they are; "tuned"
   60 of them with significance weighting and biases. Each is learned from the release of a fold's
   base part, without its fills of cells that the test part asks for; the second number takes such a
@@ -60,7 +60,7 @@ N_USERS, N_ITEMS, SCALE = 943, 1682, RatingScale(1, 5, 1)
 FILLS = "trust", "similarity", "item-mean", "random"
 RECOMMENDERS: dict[str, Any] = {
     "eq. 2, 198 users": UserKNN(198, neighbours="global", min_overlap=1, significance=1),
-    "eq. 2, everybody": UserKNN(N_USERS - 1, neighbours="global", min_overlap=1, significance=1),
+    "eq. 2, all users": UserKNN(N_USERS - 1, neighbours="global", min_overlap=1, significance=1),
     "10 raters": UserKNN(10, min_overlap=1, significance=1),
     "tuned": UserKNN(centre="biases", significance=100),
     "FunkSVD": FunkSVD(),

@@ -36,7 +36,7 @@ READING = (
     "are rounded to the scale. How many neighbours the paper asked is not printed, and decides "
     "everything: 'eq. 2' asks the users most alike of all with whom its unfilled baseline is met "
     "(198 on MovieLens 100K, where 60 give 1.0993, and 860 on 1M; as many as named elsewhere); "
-    "'eq. 2, everybody' asks all who are alike at all; both with positive "
+    "'eq. 2, all users' asks all who are alike at all; both with positive "
     "weights only. 'tuned' asks 60 of those who rated the item, with significance weighting and "
     "biases (`UserKNN(centre='biases', significance=100)`). "
     "A fill of a cell that the test part asks for is never taken for its prediction: the cell is "
@@ -122,11 +122,11 @@ def run(
     folds = list(read_folds(folder, n_folds))
     ways = {
         "eq. 2": eq_2(neighbours or paper.n_neighbours),
-        "eq. 2, everybody": eq_2(folds[0].base.n_users - 1),
+        "eq. 2, all users": eq_2(folds[0].base.n_users - 1),
         "tuned": UserKNN(centre="biases", significance=100),
     }
     if not has_folds:  # to ask everybody takes hours there
-        del ways["eq. 2, everybody"]
+        del ways["eq. 2, all users"]
     raw = np.mean([errors(fold, Opened.of(fold.base), ways) for fold in folds], axis=0)
     fills = dict(FILLS)
     if (folder / "trust.csv").is_file():
