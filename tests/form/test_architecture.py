@@ -129,7 +129,7 @@ def test_no_kernel_lost_its_compiler():
                     plain.append(f"{file.relative_to(SOURCE)}: {node.name}")
     assert plain == [
         "attacks/reidentification/likelihood.py: _find_nearest",  # a step passes over all records
-        "io/columns/rows_within_ids.py: _places",  # the words of one id
+        "io/columns/original_rows.py: _places",  # the words of one id
     ]
 
 

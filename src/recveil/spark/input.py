@@ -27,7 +27,8 @@ from recveil.io.columns.columns import (
     require_different,
 )
 from recveil.io.columns.ids import NOT_IN_IDS, encode_ids
-from recveil.io.columns.rows_within_ids import require_no_original_rows, require_no_rows_within
+from recveil.io.columns.original_rows import require_no_original_rows
+from recveil.io.columns.rows_within_ids import require_no_rows_within
 from recveil.io.columns.times import is_plausible
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import LIKES, ScaleLike, scale_of

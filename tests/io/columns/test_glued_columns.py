@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recveil.io.columns.glued_columns import GluedColumns
+from recveil.io.columns.glued_rows import GluedColumns
 from recveil.io.columns.rows_within_ids import find_rows_within
 
 SIGNS = [*"^#\u2192&=-~\u00a6_:+*$/\u00b7", "%2C", "\\t"]

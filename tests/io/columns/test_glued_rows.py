@@ -149,3 +149,50 @@ def test_items_may_contain_delimiters_themselves(items, delimiter):
     bundle = delimiter.join([*glued, items[0], "3"])
     assert find_rows_within(items, users, items) == []
     assert find_rows_within([*items, bundle], users, items) == [len(items)]
+
+
+SIGNS = [*";|~#^/-_$ \u2192", " - ", "::", "%2C", "&#59;"]
+UNKNOWN = {"1061": SIGNS, "61": SIGNS, "9F3AB1": SIGNS, "Ada Dunn": ";|~#^", "dunn.a": ";|~#^"}
+
+
+@pytest.mark.parametrize("order", ["uir", "iur", "uirt", "riu", "rui"])
+@pytest.mark.parametrize("form", ["{} (aka {}!)", "{}, The (1995)", "{} 6 Uhr", "BC-{}-01"])
+@pytest.mark.parametrize("user", UNKNOWN)
+def test_rows_of_users_of_whom_nothing_is_known_are_found_between_items(user, form, order):
+    titles = [form.format(title, title) for title in TITLES[:7]]
+    users = [f"person no. {n}" for n in range(20)]
+    row = {"u": user, "i": titles[3], "r": "4", "t": "978300760"}
+    own = {"u": users[0], "i": titles[0], "r": "3", "t": "978300761"}
+    for sign in UNKNOWN[user]:
+        whole = sign.join([own[each] for each in order] + [row[each] for each in order])
+        items = [*titles, whole[whole.index(titles[0]) :]]
+        assert find_rows_within(items, users, items) == [len(titles)], items[-1]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *("{0}1061{1}4", "{0},1061,{1},\u2605\u2605", "{0},61,{1},like", "{0} 1061 {1} 4"),
+        *("{0} 3 {1} user=9F3AB1 item={1} rating=4", "{0}:3, Ada Dunn:{1}:4"),
+        '{0}","rating":3}},{{"user":"9F3AB1","item":"Heat","rating":4}}',
+        '{0}","rating":3}},{{"user":"Ada Dunn","item":"{1}","rating":4}}',
+    ],
+)
+def test_numbers_between_and_after_two_items_are_a_row(row):
+    titles = [*(f"{title} (1995)" for title in TITLES), *TITLES]
+    items = [*titles, row.format(titles[3], titles[4])]
+    assert find_rows_within(items, ["person no. 1", "person no. 2"], items) == [len(titles)]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("Up (2009) / Heat (1995) [2 discs, 1080p]", "Up (2009) & Heat (1995), 2010, 3 h 40 min"),
+        *("Saw (2004) 2005 Jaws (1975)", "Up (2009) 2 Heat", "Up (2009), Heat (1995), 2, 3"),
+        *("Saw 3 and Saw 4", "Up (2009) 4K, Up (2009) Director's Cut", "Up 2009: 5, Heat: 4"),
+    ],
+)
+def test_box_sets_are_no_rows_of_users_of_whom_nothing_is_known(label):
+    items = ["Up (2009)", "Heat (1995)", "Saw (2004)", "Jaws (1975)", "Saw", "Heat", label]
+    users = [f"person no. {n}" for n in range(20)]
+    assert find_rows_within(items, users, items) == []

@@ -7,7 +7,7 @@ import pytest
 
 from error_assertions import raises
 from recveil import Ratings, anonymize
-from recveil.io.columns import rows_within_ids
+from recveil.io.columns import original_rows
 from recveil.io.columns.pairs_above_chance import find_pairs_above_chance
 from recveil.methods import KCoRater
 from recveil.ratings.sorted_rows import Rows
@@ -213,7 +213,7 @@ def test_a_table_of_such_an_id_is_neither_read_nor_published(tmp_path, monkeypat
     with raises("id.row-within"):
         Ratings.from_columns(*columns, scale="1:5:1")
     find, nothing = rater_ids.find_rows_above_chance, lambda *_: []
-    monkeypatch.setattr(rows_within_ids, "find_rows_above_chance", nothing)
+    monkeypatch.setattr(original_rows, "find_rows_above_chance", nothing)
     release = KCoRater(2, seed=1).anonymize(Ratings.from_columns(*columns, scale="1:5:1"))
     with raises("release.refused"):
         release.write(tmp_path / "out")
@@ -237,8 +237,8 @@ def test_verification_of_sparse_rows_finds_users_of_swallowed_rows(tmp_path, mon
     with raises("id.row-within"):
         Ratings.from_columns(*columns, scale="1:5:1")
     with monkeypatch.context() as context:
-        context.setattr(rows_within_ids, "find_rows_above_chance", lambda *_: [])
-        context.setattr(rows_within_ids, "find_repeated_rows", lambda *_: [])
+        context.setattr(original_rows, "find_rows_above_chance", lambda *_: [])
+        context.setattr(original_rows, "find_repeated_rows", lambda *_: [])
         ratings = Ratings.from_columns(*columns, scale="1:5:1")
         for where in ("rater_ids", "release_folder"):
             name = f"recveil.verification.{where}.find_rows_above_chance"

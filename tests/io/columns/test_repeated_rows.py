@@ -8,8 +8,9 @@ import pytest
 
 from error_assertions import raises
 from recveil import RatingScale, read_ratings
+from recveil.io.columns.original_rows import find_original_rows
 from recveil.io.columns.repeated_rows import find_repeated_rows
-from recveil.io.columns.rows_within_ids import find_original_rows, find_rows_within
+from recveil.io.columns.rows_within_ids import find_rows_within
 from recveil.ratings.rating_scale import LIKES
 from recveil.ratings.sorted_rows import Rows
 

@@ -137,7 +137,7 @@ def test_such_ids_are_neither_published_nor_pass_verification(tmp_path, monkeypa
     def find_nothing(*args):
         return []
 
-    monkeypatch.setattr("recveil.io.columns.rows_within_ids.find_rows_above_chance", find_nothing)
+    monkeypatch.setattr("recveil.io.columns.original_rows.find_rows_above_chance", find_nothing)
     ratings = Ratings.from_columns(*_swallowed_table(), scale="1:5:1")
     release = KCoRater(2, seed=1).anonymize(ratings)
     with raises("release.refused"):

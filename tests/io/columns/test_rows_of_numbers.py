@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from recveil import Ratings, RatingScale
+from recveil.io.columns.original_rows import find_original_rows
 from recveil.io.columns.rows_of_numbers import NumberSearch
-from recveil.io.columns.rows_within_ids import find_original_rows, find_rows_within
+from recveil.io.columns.rows_within_ids import find_rows_within
 from recveil.ratings.rating_scale import LIKES
 from recveil.ratings.sorted_rows import Rows
 

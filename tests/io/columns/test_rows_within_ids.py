@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil import RatingScale, read_ratings
+from recveil.io.columns.original_rows import find_original_rows
 from recveil.io.columns.rows_within_ids import (
     _fewest_inside,
-    find_original_rows,
     find_rows_within,
 )
 from recveil.ratings.sorted_rows import Rows

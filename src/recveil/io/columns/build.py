@@ -22,7 +22,8 @@ from recveil.io.columns.columns import (
 )
 from recveil.io.columns.feedback import are_labels, are_likes, option_of, take_feedback
 from recveil.io.columns.ids import encode_ids
-from recveil.io.columns.rows_within_ids import require_no_original_rows, require_no_rows_within
+from recveil.io.columns.original_rows import require_no_original_rows
+from recveil.io.columns.rows_within_ids import require_no_rows_within
 from recveil.io.columns.time_columns import one_date_each
 from recveil.io.columns.times import (
     UNIX_SECONDS,

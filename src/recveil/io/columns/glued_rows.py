@@ -2,14 +2,20 @@
 
 Programs that delete line breaks from a text leave ``i11,11005,i1,31005,i2`` of the rows of user
 1005. Such words are split where a known id begins or ends. The text is then searched for rows.
+Separators may be replaced, too: of ``i5^3u1^i7^4u2^i9^2``, every second field is an item, and every
+other one is a rating and a user. A list of items may contain numbers and words that end like users.
+So all fields must be columns of a table, and so many of them contain a user as they hardly ever do
+by chance. Where nothing is known of the users, an id that contains two items and numbers is a row.
 """
 
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from recveil.io.columns.repeated_rows import ESCAPED, decode_escapes
 from recveil.runtime.safe_repr import brief
 
 DELIMITER = re.compile(r"[\x00-\x1f,;|]|::")
@@ -28,6 +34,14 @@ _MOST_PARTS = 8
 # Lists contain several items. Short numbers occur in other numbers by chance.
 _FEWEST_ITEMS, _FEWEST_NAMES = 2, 3
 _SHORT, _FEWEST_SHORT, _FEWEST_OF_TITLES = 4, 2, 3
+_SEQUEL = re.compile(r" ?\d\d?(?!\d)")
+# A rating may be a word or stars, and a user may be words. In titles, blanks follow commas.
+_SIGNS = re.compile(r"(?:[\x00-\x1f,;|#~^]|::)(?! )")
+_FIELD_AFTER = re.compile(r"(?:[\x00-\x1f,;|]|::)\S")
+# One word is an item only as a field, and together with an item of more words.
+_EDGE, _FEWEST_WORDS = re.compile(r"[\x00-\x1f,;|\"'=:<>#~^]|$"), 2
+# Words and numbers, also where nothing is between them.
+_TOKEN = re.compile(r"\d+|[^\W\d_]+")
 
 
 class _Cut(NamedTuple):
@@ -151,3 +165,236 @@ class GluedRows(NamedTuple):
 def _likelihood(cut: _Cut) -> tuple[int, int, int]:
     """Return what the most likely cut has most of: known ids, a long id, and text in front."""
     return cut.n_known, cut.size, cut.text.index("\n")
+
+
+@brief
+class RowsAfterItems(NamedTuple):
+    """A search for rows of users of whom nothing is known, between and after known items.
+
+    Box sets contain several titles, and numbers after them. So a number must be between two titles,
+    where two rows have the rating of one and the user of the other. It is no year, and not that of
+    a sequel: F/X2 (F/X 2).
+    """
+
+    lengths: dict[str, set[int]]
+    """Of the items that begin with a word, in words and numbers."""
+    items: set[str]
+    is_unrated: bool
+
+    @classmethod
+    def among(cls, items: Iterable[Any], *, is_unrated: bool) -> "RowsAfterItems":
+        """Search for these items, as far as they contain letters."""
+        search = cls({}, set(), is_unrated)
+        for item in map(str, items):
+            tokens = _TOKEN.findall(item.casefold())
+            if any(map(str.isalpha, tokens)):
+                search.lengths.setdefault(tokens[0], set()).add(len(tokens))
+                search.items.add(" ".join(tokens))
+        return search
+
+    def finds(self, text: str) -> bool:
+        """Return whether an id contains two items, and what else rows have, or without escapes.
+
+        Examples
+        --------
+        >>> search = RowsAfterItems.among(["Up (2009)", "Heat (1995)"], is_unrated=False)
+        >>> search.finds("Up (2009)#61#Heat (1995)#4"), search.finds("Up (2009)/Heat (1995) 2 CD")
+        (True, False)
+        """
+        return any(map(self._finds, dict.fromkeys((text, decode_escapes(text)))))
+
+    def _finds(self, text: str) -> bool:
+        found = [*_TOKEN.finditer(text.casefold())]
+        tokens = [token[0] for token in found]
+        if self.lengths.keys().isdisjoint(tokens):
+            return False
+        items = [
+            item
+            for item in self._places(tokens)
+            if len(item) > 1 or _is_field(text, *found[item.start].span())
+        ]
+        if len(items) < _FEWEST_ITEMS or max(map(len, items)) < _FEWEST_WORDS:
+            return False
+        between = range(items[0].stop, items[-1].start)
+        outside = {*range(items[0].stop, len(tokens))}.difference(*items)
+        numbers = {at for at in outside if tokens[at].isdecimal()}
+        sequels = {item.stop for item in items if _SEQUEL.match(text, found[item.stop - 1].end())}
+        if all(at in sequels or _YEAR.fullmatch(tokens[at]) for at in numbers & {*between}):
+            return False
+        if self.is_unrated or len(numbers) > 1:
+            return True
+        end = found[items[-1].stop - 1].end()
+        fields = _SIGNS.split(text[found[between.start].start() : found[between.stop - 1].end()])
+        return len(fields) > 1 or _FIELD_AFTER.search(text, end) is not None
+
+    def _places(self, tokens: list[str]) -> Iterator[range]:
+        """Yield where items are that do not overlap, and are not all of a text."""
+        at = 0
+        while at < len(tokens):
+            lengths = sorted(self.lengths.get(tokens[at], ()), reverse=True)
+            ends = (at + n for n in lengths if at + n <= len(tokens) and n < len(tokens))
+            end = next((end for end in ends if " ".join(tokens[at:end]) in self.items), None)
+            if end:
+                yield range(at, end)
+            at = end or at + 1
+
+
+def _is_field(text: str, first: int, end: int) -> bool:
+    is_begin = first == 0 or _EDGE.match(text, first - 1) is not None
+    return is_begin and _EDGE.match(text, end) is not None
+
+
+# Any sign may separate fields; the most frequent ones are tried.
+_SIGN, _MOST_SIGNS = re.compile(r"::|[\W_]"), 6
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+# So many fields are looked at.
+_MOST_FIELDS = 60
+# Rows of more columns are not looked for.
+_MOST_COLUMNS = 6
+# So many fields of a column are what the column is: others are users or items of no other row.
+_SHARE = 2 / 3
+_CHANCE = 0.005
+# Words have fewer letters that they may go on with than codes have.
+_LETTERS, _LETTERS_OF_WORDS = 26, 10
+# More digits or letters make no difference, and too large a number.
+_MANY = 100
+
+_USER, _ITEM, _VALUE = "u", "i", "v"
+
+
+@brief
+class _Field(NamedTuple):
+    """A field between two signs: what it is, and how many such fields contain a user by chance."""
+
+    text: str
+    kinds: set[str]
+    """A user, an item or a value, or two of these without anything between them."""
+    user: str
+    """The user within it; "" if there is none."""
+    chance: float
+
+
+@brief
+class GluedColumns(NamedTuple):
+    """A search for rows without line breaks, and with any separator."""
+
+    users: frozenset[str]
+    items: frozenset[str]
+    chances: dict[str, float]
+    """Which share of the texts of the same shape are users."""
+    lengths: tuple[frozenset[int], frozenset[int]]
+    """Of users and of items."""
+    is_unrated: bool
+
+    @classmethod
+    def among(
+        cls, users: Iterable[Any], items: Iterable[Any], *, is_unrated: bool
+    ) -> "GluedColumns":
+        """Search for these users and items."""
+        known = frozenset(map(str, users)), frozenset(map(str, items))
+        shapes = Counter(map(_shape, known[0]))
+        chances = {shape: n / _n_texts(shape) for shape, n in shapes.items()}
+        lengths = tuple(frozenset(map(len, ids)) for ids in known)
+        return cls(*known, chances, (lengths[0], lengths[1]), is_unrated)
+
+    def finds(self, text: str) -> bool:
+        """Return whether an id contains rows, as it is or without its escapes.
+
+        Examples
+        --------
+        >>> search = GluedColumns.among(["u12", "u13"], ["Heat", "Up"], is_unrated=False)
+        >>> search.finds("Heat#4u12#Up#3u13#Heat#5"), search.finds("Heat#4#Up#3#Heat#5")
+        (True, False)
+        """
+        forms = dict.fromkeys((text, ESCAPED.sub("\n", text)))
+        return any(self._are_rows(fields) for form in forms for fields in _splits(form))
+
+    def _are_rows(self, texts: list[str]) -> bool:
+        fields = [*map(self._field, texts)]
+        if not any(len(kind) > 1 for field in fields for kind in field.kinds):
+            return False
+        n_columns = range(1, min(_MOST_COLUMNS, len(fields) - 1) + 1)
+        return any(self._are_columns(fields, n) for n in n_columns)
+
+    def _are_columns(self, fields: list[_Field], n_columns: int) -> bool:
+        """Return whether all fields are so many columns, and chance does not explain the users."""
+        last, letters = len(fields) - 1, set()
+        n_items = sum(_ITEM in field.kinds for field in fields)
+        users: list[_Field] = []
+        for first in range(n_columns):
+            column = fields[first::n_columns]
+            inner = [fields[at] for at in range(first, last, n_columns) if at]
+            glued = _kinds_of(inner, 2)
+            kinds = glued or _kinds_of(column, 1)
+            if not kinds:
+                return False
+            letters |= {*"".join(kinds)}
+            if glued and any(_ITEM in kind for kind in glued):
+                n_items += sum(not glued.isdisjoint(field.kinds) for field in inner)
+            if any(_USER in kind for kind in kinds) and (glued or _ITEM not in kinds):
+                users += [field for field in column if field.user]
+        wanted = {_USER, _ITEM} if self.is_unrated else {_USER, _ITEM, _VALUE}
+        if not wanted <= letters or n_items < _FEWEST_ITEMS:
+            return False
+        # A unit such as cm may follow several numbers.
+        distinct = {each.user if each.user.isalpha() else each.text: each for each in users}
+        return math.prod(each.chance for each in distinct.values()) < _CHANCE
+
+    def _field(self, text: str) -> _Field:
+        kinds, user = self._kinds(text), ""
+        if text in self.users:
+            kinds, user = kinds | {_USER}, text
+        shape = _shape(text)
+        chance = self.chances.get(shape, 0.0)
+        for name, other in _ends(text, self.lengths[0]):
+            if name in self.users and (others := self._kinds_of_rest(other)):
+                kinds |= {_USER + kind for kind in others}
+                user = user or name
+        if not user and any(
+            item in self.items and _VALUE in self._kinds_of_rest(other)
+            for item, other in _ends(text, self.lengths[1])
+        ):
+            kinds.add(_ITEM + _VALUE)
+        chance += sum(self.chances.get(end, 0.0) for end, _ in _ends(shape, self.lengths[0]))
+        return _Field(text, kinds, user, min(chance, 1.0))
+
+    def _kinds_of_rest(self, text: str) -> set[str]:
+        """Return what a part of a field is; another sign may replace the line break."""
+        return self._kinds(text) | self._kinds(_EDGES.sub("", text))
+
+    def _kinds(self, text: str) -> set[str]:
+        kinds = {_ITEM} if text in self.items else set()
+        return kinds | {_VALUE} if VALUE.fullmatch(text) else kinds
+
+
+def _ends(text: str, lengths: frozenset[int]) -> Iterator[tuple[str, str]]:
+    """Yield each part of one of these lengths at an end of a text, and the rest."""
+    for length in lengths:
+        if length < len(text):
+            yield text[-length:], text[:-length]
+            yield text[:length], text[length:]
+
+
+def _splits(text: str) -> Iterator[list[str]]:
+    """Yield the fields of a text for each sign that may separate them."""
+    signs = Counter(_SIGN.findall(text)).most_common(_MOST_SIGNS)
+    for sign, n in signs:
+        if n > 1:
+            fields = [field.strip(" \"'\n") for field in text.split(sign, _MOST_FIELDS)]
+            yield [field for field in fields[:_MOST_FIELDS] if len(field) <= _LONGEST]
+
+
+def _kinds_of(fields: list[_Field], n: int) -> set[str]:
+    """Return what most fields are, of so many kinds."""
+    counts = Counter(kind for field in fields for kind in field.kinds if len(kind) == n)
+    return {kind for kind, count in counts.items() if count >= _SHARE * len(fields)}
+
+
+def _shape(text: str) -> str:
+    return "".join("0" if x.isdigit() else "a" if x.isalpha() else x for x in text)
+
+
+def _n_texts(shape: str) -> float:
+    """Return how many texts have a shape; of long ones, at least so many."""
+    n_digits, n_letters = (min(shape.count(kind), _MANY) for kind in "0a")
+    return 10.0**n_digits * float(_LETTERS if n_digits else _LETTERS_OF_WORDS) ** n_letters
