@@ -9,7 +9,7 @@ from error_assertions import raises
 from recveil.attacks import AttackTarget, Candidates, infer_links, linkage
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
-from recveil.methods.nominal.anonymizer import NominalAnonymizer
+from recveil.methods.nominal import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 

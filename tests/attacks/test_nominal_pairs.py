@@ -6,7 +6,7 @@ import pytest
 from recveil.attacks import AttackTarget
 from recveil.attacks.attack_target import PairAnonymizer, pairs_of, released_pairs
 from recveil.datasets import make_ratings
-from recveil.methods.nominal.anonymizer import NominalAnonymizer
+from recveil.methods.nominal import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 
 SCALE = RatingScale.of_labels("up,down,none", ordered=False)

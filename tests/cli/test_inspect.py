@@ -8,7 +8,7 @@ import pytest
 
 from recveil.cli import main
 from recveil.inspection import inspect
-from recveil.report.inspection.terminal import show_inspection
+from recveil.report.inspection import show_inspection
 from recveil.report.terminal import bars
 
 LONG = "x" * 300

@@ -3,7 +3,8 @@ import zipfile
 from pathlib import Path
 
 from error_assertions import raises
-from recveil.datasets import fetch_movielens, movielens
+from recveil import datasets
+from recveil.datasets import fetch_movielens
 
 
 def _archive(path: Path, member: str, text: str) -> str:
@@ -17,7 +18,7 @@ def test_an_archive_that_is_there_is_checked_and_read(tmp_path, monkeypatch):
         f"{user}\t{item}\t{1 + user % 5}\t881250949\n" for user in range(5) for item in range(3)
     )
     md5 = _archive(tmp_path / "ml-100k.zip", "ml-100k/u.data", rows)
-    monkeypatch.setitem(movielens._ARCHIVES, "100k", ("ml-100k.zip", "u.data", md5))
+    monkeypatch.setitem(datasets._ARCHIVES, "100k", ("ml-100k.zip", "u.data", md5))
     ratings = fetch_movielens("100k", folder=tmp_path)
     assert (ratings.n_users, ratings.n_items) == (5, 3)
 

@@ -9,7 +9,7 @@ from recveil.evaluation import evaluate
 from recveil.evaluation.evaluator import NominalEvaluator
 from recveil.evaluation.split import split_ratings
 from recveil.methods.baselines.perturbation import Pseudonymizer
-from recveil.methods.nominal.anonymizer import NominalAnonymizer
+from recveil.methods.nominal import NominalAnonymizer
 from recveil.ratings import RatingScale
 from shared.evaluation_nominal_evaluation import (
     SCALE,

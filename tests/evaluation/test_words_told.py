@@ -6,7 +6,7 @@ from recveil.attacks import AttackTarget
 from recveil.datasets import make_ratings
 from recveil.evaluation.nominal import most_frequent_values, row_accuracy
 from recveil.evaluation.split import HeldOut, Split, split_ratings
-from recveil.methods.nominal.anonymizer import NominalAnonymizer
+from recveil.methods.nominal import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 
 SCALE = RatingScale.of_labels("up,down,none", ordered=False)

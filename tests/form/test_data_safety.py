@@ -34,7 +34,7 @@ NETWORK |= {"adbc_driver_postgresql"}
 # Those that go where they are told to; and the one that asks what this machine is called.
 MAY_USE_NETWORK = {
     "runtime/threads.py": {"ctypes"},  # asks the library that is loaded for its working space
-    "datasets/movielens.py": {"pooch"},
+    "datasets.py": {"pooch"},
     "verification/private_data.py": {"socket"},
     "io/databases/postgresql.py": {"adbc_driver_postgresql"},
     "workbench/guard.py": {"socket"},  # writes addresses as the system's list does

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import Groups
-from recveil.methods.nominal.anonymizer import (
+from recveil.methods.nominal import (
     NominalAnonymizer,
     embed_by_labels,
     group_shares,

@@ -13,7 +13,7 @@ from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
 from recveil.methods import PredictiveAnonymizer
-from recveil.methods.nominal.anonymizer import NominalAnonymizer
+from recveil.methods.nominal import NominalAnonymizer
 from recveil.publish import describe
 from recveil.publish._describe import check_croissant
 from recveil.publish.croissant import VERSION

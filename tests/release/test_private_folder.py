@@ -10,7 +10,7 @@ import pytest
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.methods.base import anonymize_hidden
-from recveil.methods.nominal.anonymizer import NominalAnonymizer
+from recveil.methods.nominal import NominalAnonymizer
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.private_folder import digest_of, is_made_of
 

@@ -33,7 +33,7 @@ def inspect(
     """
     from recveil.cli.outputs import write_json
     from recveil.inspection import inspect
-    from recveil.report.inspection.terminal import show_inspection
+    from recveil.report.inspection import show_inspection
 
     result = inspect(source, **reading)
     if write_json(result.to_dict(), json):

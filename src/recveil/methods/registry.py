@@ -26,7 +26,7 @@ from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPe
 from recveil.methods.components import GROUPINGS, PREDICTORS, component_name
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.k_corating.fills import FILLS
-from recveil.methods.nominal.anonymizer import NominalAnonymizer, expect_nominal
+from recveil.methods.nominal import NominalAnonymizer, expect_nominal
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, value_step
 from recveil.methods.release_summary import (
     CoRatedSummary,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recveil.inspection import inspect
 from recveil.io import understand
-from recveil.report.inspection.terminal import show_inspection
+from recveil.report.inspection import show_inspection
 from recveil.runtime.errors import RecveilError
 from shared.inspection_inspect import (
     TABLE,

@@ -8,7 +8,7 @@ from error_assertions import raises
 from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
-from recveil.methods.nominal.anonymizer import NominalAnonymizer
+from recveil.methods.nominal import NominalAnonymizer
 from recveil.publish import describe
 from recveil.ratings import RatingScale
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.io.columns.chances import is_no_chance
+from recveil.io.columns.pairs_above_chance import is_no_chance
 from recveil.io.columns.repeated_rows import (
     Values,
     find_repeated_rows,

@@ -6,15 +6,14 @@ nothing but a user, an item, numbers and dates; the number of a user has so many
 hardly occurs by chance; or users rated more of these items than their activity suggests.
 """
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from math import gcd, log
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from recveil.io.columns.chances import divergence, is_no_chance
 from recveil.io.columns.repeated_rows import Text, is_like_title, texts_of, words_of_id
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.safe_repr import brief
@@ -45,6 +44,9 @@ _TIMES = 2
 _FARTHEST, _CHANCE_OF_KNOWN = 4, 1e-5
 # Users whose numbers are so near rated the item as often, if ids follow in time.
 _NEAR = (-3, -2, -1, 1, 2, 3)
+
+# So many events are counted.
+_MOST_EVENTS = 50
 
 _Words = tuple[str, ...]
 
@@ -189,7 +191,7 @@ def _find_known_numbers(texts: list[tuple[int, Text]], users: list[Any], items: 
     if not known:
         return set()
     first = min(known)
-    step = gcd(*(number - first for number in known)) or 1
+    step = math.gcd(*(number - first for number in known)) or 1
     density = len(known) * step / (max(known) - first + step)
     groups: defaultdict[tuple[bool, str], defaultdict[int, set[int]]]
     groups = defaultdict(lambda: defaultdict(set))
@@ -210,7 +212,7 @@ def _find_known_numbers(texts: list[tuple[int, Text]], users: list[Any], items: 
             near = [number + away * step in known for number in of_users for away in _NEAR]
             chance = max(density, float(np.mean(near)))
             unlikely = divergence(len(of_users), len(ids_of), chance)
-            if unlikely > log(len(groups) / _CHANCE_OF_KNOWN):
+            if unlikely > math.log(len(groups) / _CHANCE_OF_KNOWN):
                 found.update(*(ids_of[number] for number in of_users))
     return found
 
@@ -431,4 +433,41 @@ class _Pairs(NamedTuple):
 def _is_no_chance(n: int, chances: Iterable[float], share: float) -> bool:
     """Return whether so many events of these chances occur in fewer tables than a share."""
     each = np.minimum(1.0, [*chances])
-    return divergence(n, each.size, float(each.mean())) > -log(share) if n else False
+    return divergence(n, each.size, float(each.mean())) > -math.log(share) if n else False
+
+
+def is_no_chance(n: int, n_expected: float, share: float) -> bool:
+    """Return whether chance has so many events, or more, in fewer tables than a share.
+
+    Examples
+    --------
+    >>> is_no_chance(1, 0.01, 0.05), is_no_chance(1, 0.2, 0.05), is_no_chance(6, 1.5, 0.05)
+    (True, False, True)
+    >>> is_no_chance(2, 0.0, 0.05), is_no_chance(2, 1e300, 0.05)
+    (True, False)
+    """
+    if not n_expected:
+        return n > 0
+    # By their logarithms, as powers of many expected events are too large.
+    log = math.log(n_expected)
+    fewer = sum(
+        math.exp(at * log - n_expected - math.lgamma(at + 1)) for at in range(min(n, _MOST_EVENTS))
+    )
+    return n > 0 and 1 - fewer < share
+
+
+def divergence(n: int, of: int, mean: float) -> float:
+    """Return how unlikely n events of so many are, as a negative logarithm (Chernoff's bound).
+
+    Examples
+    --------
+    >>> round(divergence(4, 4, 1 / 60) / math.log(60), 6), divergence(1, 4, 0.5)
+    (4.0, 0.0)
+    """
+    share = n / of
+    if mean >= share:
+        return 0.0
+    unlikely = share * math.log(share / mean) if mean else math.inf
+    if share < 1:
+        unlikely += (1 - share) * math.log((1 - share) / (1 - mean))
+    return of * unlikely

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.io.columns.chances import divergence
-from recveil.io.columns.pairs_above_chance import find_pairs_above_chance
+from recveil.io.columns.pairs_above_chance import divergence, find_pairs_above_chance
 from recveil.io.columns.repeated_rows import decoded_forms, fold
 from recveil.ratings.sorted_rows import Rows
 from recveil.runtime.safe_repr import brief

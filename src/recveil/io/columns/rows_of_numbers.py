@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from recveil.io.columns.chances import is_no_chance
+from recveil.io.columns.pairs_above_chance import is_no_chance
 from recveil.io.columns.repeated_rows import ESCAPED, WORD
 from recveil.runtime.safe_repr import brief
 

@@ -1,1 +1,0 @@
-"""Rows of nominal labels that k users share."""
