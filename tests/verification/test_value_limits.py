@@ -146,9 +146,30 @@ def test_classes_without_a_value_are_merged(tmp_path):
     )
     release = KCoRater(2, diversity=2, seed=1).anonymize(ratings)
     assert rows_of(release) == {0: {"a": 1}, 1: {"a": 1}, 2: {"a": 5}, 3: {"a": 5}}
-    assert release.private.settings["suppressed"] == {"cells": 4, "ratings": 2, "merged": 1}
+    cost = {"cells": 4, "ratings": 2, "merged": 1, "items": 1, "outside": 0}
+    assert release.private.settings["suppressed"] == cost
     with raises("option.value"):
         KCoRater(2, diversity=3, seed=1).anonymize(ratings)
+
+
+def test_imputed_values_count_and_what_ratings_alone_lack_is_reported():
+    release = KCoRater(4, diversity=2, seed=1).anonymize(RATINGS)
+    rows = rows_of(release)
+    real, cells = defaultdict(set), _cells(rows)
+    for user, item, value in zip(
+        RATINGS.users[RATINGS.user_positions()].tolist(),
+        RATINGS.items[RATINGS.indices].tolist(),
+        RATINGS.values.tolist(),
+        strict=True,
+    ):
+        real[frozenset(rows[user]), item].add(value)
+    assert all(len(set(values)) >= 2 for values in cells.values())
+    n_outside = sum(len(real[cell]) < 2 for cell in cells)
+    cost = release.private.settings["suppressed"]
+    assert (cost["items"], cost["outside"]) == (len(cells), n_outside)
+    assert 0 < n_outside < len(cells)
+    described = " ".join(describe_summary(summarize(release, RATINGS)))
+    assert f"{n_outside} of the {len(cells)} published items" in described
 
 
 class TestTampering:

@@ -165,8 +165,8 @@ LIMIT_OPTIONS = (
         metavar="L",
         panel="Promise",
         help="l-diversity (Machanavajjhala et al. 2007; k-CoRating, Conclusion): users with the "
-        "same items have at least L distinct values of each (k-corating), or each mean has L "
-        "distinct ratings behind it (simple rows). Other values are suppressed.",
+        "same items have at least L distinct values of each, imputed ones included (k-corating), "
+        "or each mean has L distinct ratings behind it (simple rows). Other values are suppressed.",
     ),
     Option(
         name="closeness",

@@ -41,7 +41,6 @@ from recveil.methods.k_corating.rows import (
     suppress_beyond,
 )
 from recveil.methods.predictive.anonymizer import value_step
-from recveil.methods.suppression import Suppressed
 from recveil.predict import FunkSVD
 from recveil.predict.knn import DirectWeights
 from recveil.publish.release import Release
@@ -103,10 +102,10 @@ class KCoRater(BaseAnonymizer):
         Diversity (Chang et al., Definition 5.3): every set of b items (1 to 3) of a class occurs in
         at least l classes with different items, to which missing items are added.
     diversity, closeness : int, float, optional
-        Beyond the paper, whose future work names both: the values of each item in a class have at
-        least so many distinct ones, and are at most so far from all published values of the item
-        (`recveil.verification.value_limits`). Other values are suppressed, ratings, too; a class
-        without any value joins the next.
+        Beyond the paper, whose future work names both: the values of each item in a class, imputed
+        ones included, have at least so many distinct ones, and are at most so far from all
+        published values of the item (`recveil.verification.value_limits`). Other values are
+        suppressed, ratings, too; a class without any value joins the next.
     threads : int
         Number of threads that fill groups; the result does not depend on it.
     seed : int, optional
@@ -216,14 +215,14 @@ class KCoRater(BaseAnonymizer):
         rows = CoRatedRows.of(ratings, fill, groups, **how, seed=int(rng.integers(2**62)))
         if self.l > 1:
             rows = diversify_items(rows, int(self.b), int(self.l))
-        suppressed = Suppressed(0, 0, 0)
+        suppressed: dict[str, int] = {}
         if limits is not None:
             rows, suppressed = suppress_beyond(rows, limits, n_groups)
         n_cells = int(rows.cells.sum())
         used: dict[str, object] = {
-            "filled_cells": n_cells - ratings.n_ratings + suppressed.ratings,
+            "filled_cells": n_cells - ratings.n_ratings + suppressed.get("ratings", 0),
             "cells": n_cells,
-            **({} if limits is None else {"suppressed": suppressed._asdict()}),
+            **({} if limits is None else {"suppressed": suppressed}),
             **({} if ratings.is_unary else {"fill": parameters}),
         }
         if self.trust is not None:

@@ -85,6 +85,17 @@ class CoRatedRows(NamedTuple):
             parts.append(count_levels(cells, block.values, self.ratings.scale, n_cells))
         return np.concatenate(parts)
 
+    def count_real_levels(self) -> NDArray[np.int64]:
+        """Count as `count_levels`, but real ratings alone."""
+        ratings, groups = self.ratings, self.groups
+        group_of = np.empty(ratings.n_users, np.int64)
+        group_of[groups.members] = np.repeat(np.arange(groups.sizes.size), groups.sizes)
+        cells = self.pairs * ratings.n_items + self.items
+        rated = group_of[ratings.user_positions()] * ratings.n_items + ratings.indices
+        is_kept = np.isin(rated, cells)
+        places = np.searchsorted(cells, rated[is_kept])
+        return count_levels(places, ratings.values[is_kept], ratings.scale, cells.size)
+
     def blocks(self) -> list[tuple[int, int]]:
         """Divide the groups into blocks, as half-open ranges.
 
@@ -195,8 +206,12 @@ def merge_beyond(rows: CoRatedRows, limits: ValueLimits) -> Groups:
 
 def suppress_beyond(
     rows: CoRatedRows, limits: ValueLimits, n_groups: int
-) -> tuple[CoRatedRows, Suppressed]:
-    """Suppress the items of groups that are outside the limits; count what it costs."""
+) -> tuple[CoRatedRows, dict[str, int]]:
+    """Suppress the items of groups that are outside the limits; count what it costs.
+
+    Imputed values count as values. How many of the published items of groups (`items`) are outside
+    the limits by real ratings alone (`outside`) is what an adversary sees who recognizes the fills.
+    """
     kept = limits.keep(rows.count_levels(), rows.items)
     limited = rows.only(kept)
     n_rated = 0
@@ -208,7 +223,12 @@ def suppress_beyond(
         n_rated += missing.size - int(missing.sum())
     n_values = int(rows.cells.sum() - limited.cells.sum())
     n_merged = n_groups - rows.groups.sizes.size
-    return limited, Suppressed(n_values, rows.ratings.n_ratings - n_rated, n_merged)
+    lost = Suppressed(n_values, rows.ratings.n_ratings - n_rated, n_merged)
+    of_items = count_levels(
+        rows.ratings.indices, rows.ratings.values, rows.ratings.scale, rows.ratings.n_items
+    )
+    outside = limits.broken(limited.count_real_levels(), limited.items, of_items)
+    return limited, {**lost._asdict(), "items": outside.size, "outside": int(outside.sum())}
 
 
 @compiled()

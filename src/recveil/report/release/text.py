@@ -242,6 +242,13 @@ def _suppressed(cost: Mapping[str, int] | None) -> Iterator[str]:
             f"with them {describe_count(cost['ratings'], 'rating')}, and merged {merged} with "
             f"others."
         )
+        if items := cost.get("items"):
+            yield (
+                f"Imputed values count for both: by real ratings alone, {cost['outside']:,} of the "
+                f"{describe_count(items, 'published item')} of classes "
+                f"({percent(cost['outside'] / items)}) are outside the limits, which an adversary "
+                f"sees who recognizes imputed values."
+            )
 
 
 @_describe.register

@@ -80,7 +80,10 @@ def _show_figures(console: Console, result: Verification) -> None:
             f"different rows (l = {result.diversity.l} required)."
         )
     if result.value_limits is not None and result.holds:
-        console.print(f"The values of each item in a class have {result.value_limits}, as stated.")
+        console.print(
+            f"The values of each item in a class, imputed ones included, have "
+            f"{result.value_limits}, as stated."
+        )
 
 
 def _show_violations(console: Console, result: Verification) -> None:
