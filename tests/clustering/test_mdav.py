@@ -1,12 +1,17 @@
-"""MDAV: worked examples, and an oracle in plain numpy that keeps lists of rows."""
+"""MDAV: worked examples, an oracle in plain numpy that keeps lists of rows, and sdcMicro's."""
+
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recveil.clustering import MDAV
 from recveil.clustering.base import number_by_lowest_member
 from recveil.clustering.microaggregation import mdav_of_rows
+
+SDCMICRO = Path(__file__).parent.parent / "shared" / "sdcmicro" / "mdav.csv"
 
 
 def gather(X, k):
@@ -108,3 +113,14 @@ def test_the_groups_are_those_of_the_oracle(n, k, d, seed):
     for number, members in enumerate(groups):
         expected[members] = number
     assert gather(rows, k) == number_by_lowest_member(expected).tolist()
+
+
+@pytest.mark.parametrize(("n", "k"), [(60, 4), (61, 3), (35, 9), (30, 10)])
+def test_the_means_are_those_of_sdcmicro(n, k):
+    rows = np.loadtxt(SDCMICRO, delimiter=",", skiprows=1)
+    rows = rows[(rows[:, :2] == (n, k)).all(axis=1), 2:]
+    values, expected = rows[:, :3], rows[:, 3:]
+    labels = np.array(gather(values / values.std(axis=0), k))
+    means = np.array([values[labels == label].mean(axis=0) for label in labels])
+    assert len(rows) == n
+    assert means == pytest.approx(expected, abs=1e-9)

@@ -3,6 +3,7 @@
 import csv
 import itertools
 from collections import defaultdict
+from pathlib import Path
 
 import independent
 import numpy as np
@@ -23,6 +24,7 @@ from recveil.verification.value_limits import ValueLimits, count_levels, distanc
 from shared.methods_k_corating import rows_of
 from shared.verification_tampering import _manifest, _sign_with_new_card
 
+SDCMICRO = Path(__file__).parent.parent / "shared" / "sdcmicro" / "classes.csv"
 RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=700, seed=1)
 
 
@@ -45,6 +47,22 @@ def test_distances_against_scipy(one, other):
         for row in (one, other)
     ]
     assert distances(*counts)[0] == pytest.approx(wasserstein_distance(one, other) / 4)
+
+
+def test_classes_and_distinct_values_are_those_of_sdcmicro():
+    table = np.loadtxt(SDCMICRO, delimiter=",", skiprows=1, dtype=int)
+    rows, fk, distinct = table[:, :4], table[:, 4], table[:, 5]
+    users, items = np.nonzero(rows)
+    ratings = Ratings.from_columns(users, items, rows[users, items], scale=RatingScale(1, 5, 1))
+    verdict = verify(ratings, k=2)
+    assert (verdict.k_achieved, verdict.classes) == (fk.min(), round((1 / fk).sum()))
+    assert verdict.singletons == (fk == 1).sum() > 0
+    _, cells = np.unique(rows[:, 1:], axis=0, return_inverse=True)
+    counts = count_levels(cells.ravel(), rows[:, 0], RatingScale(1, 5, 1), cells.max() + 1)
+    broken = ValueLimits(3, None).broken(counts, np.zeros(len(counts), int), counts)
+    assert ((counts > 0).sum(axis=1)[cells.ravel()] == distinct).all()
+    assert (broken[cells.ravel()] == (distinct < 3)).all()
+    assert 0 < broken.sum() < broken.size
 
 
 def test_cells_are_suppressed_until_the_others_are_close():
