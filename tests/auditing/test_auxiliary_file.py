@@ -10,11 +10,12 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import Adversary, Candidates
-from recveil.auditing import audit, look_for
+from recveil.auditing import AlteredItem, audit, look_for
 from recveil.auditing.auxiliary_file import read_knowledge, reading_of
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
 from recveil.ratings import Ratings, RatingScale
+from recveil.report.audit.text import describe_alteration
 
 
 @pytest.fixture(scope="module")
@@ -309,6 +310,36 @@ def test_what_a_found_record_differs_in_by_hand():
     assert (altered.ratings, altered.missing, altered.added) == (3, 1, 1)
     assert (altered.changed, altered.mean_change, altered.largest_change) == (1, 2, 2)
     assert (altered.shifted, altered.mean_shift, altered.largest_shift) == (1, 1, 1)
+    assert altered.most == (
+        AlteredItem("a", None, 5.0, 3.0, 0),
+        AlteredItem("b", None, 4.0, 4.0, 1),
+    )
+    described = describe_alteration(altered)
+    assert described.endswith("; most altered: a 5 → 3, b +1 day.")
+
+
+def test_the_most_altered_items_are_the_first_five_by_ratings_then_dates():
+    days = [14_000, 14_000, 14_003, 14_000, 14_020, 14_000, 14_000]
+    published = Ratings.from_columns(
+        [*["x"] * 7, "y"],
+        [*"abcdefg", "a"],
+        [5, 1, 3, 2, 3, 3, 4, 1],
+        [*days, 15_000],
+        scale=RatingScale(1, 5, 1),
+    )
+    own = pa.table(
+        {
+            "target": ["ann"] * 7,
+            "item": list("abcdefg"),
+            "rating": [1.0, 3, 3, 3, 3, 3, 3],
+            "date": ["2008-05-01"] * 7,
+        }
+    )
+    (found,) = look_for(published, Candidates.from_ratings(published), own)
+    most = found.alteration.most
+    assert [one.item for one in most] == list("abdge")
+    assert (most[0].known, most[0].published, most[4].shift) == (1, 5, 20)
+    assert (found.alteration.changed, found.alteration.shifted) == (4, 2)
 
 
 def test_no_record_is_compared_where_two_fit_equally_well():

@@ -2,7 +2,14 @@
 
 from recveil.auditing._audit import Audit, audit
 from recveil.auditing._selftest import Check, check_attack, selftest
-from recveil.auditing.auxiliary_file import Alteration, Explanation, KnownItem, Suspects, look_for
+from recveil.auditing.auxiliary_file import (
+    Alteration,
+    AlteredItem,
+    Explanation,
+    KnownItem,
+    Suspects,
+    look_for,
+)
 from recveil.auditing.curves import Figure, Point, Sufficient, draw_figures
 from recveil.auditing.decision import Calibration, Tuning, calibrate, tune_widths
 from recveil.auditing.item_matches import ItemMatch, ItemMatches, match_titles
@@ -12,6 +19,7 @@ from recveil.auditing.table_attacks import Outcome, run_attack
 
 __all__ = [
     "Alteration",
+    "AlteredItem",
     "Audit",
     "Calibration",
     "Check",

@@ -36,6 +36,19 @@ from recveil.runtime.safe_repr import brief
 _SHOWN = 5
 
 
+class AlteredItem(NamedTuple):
+    """An item whose rating or date in the record differs from the known one."""
+
+    # The item's id in the table, and its title where titles were matched
+    item: str
+    title: str | None
+    # The known rating, and that of the record; None if no ratings are compared
+    known: float | None
+    published: float | None
+    # Days from the known date to the record's; None if no dates are compared
+    shift: int | None
+
+
 @dataclass(frozen=True)
 class Alteration(Reportable):
     """How the best record differs from what is known of a target.
@@ -59,6 +72,9 @@ class Alteration(Reportable):
         Dates that differ; None if no dates are compared.
     mean_shift, largest_shift : float or None
         Days by which those differ.
+    most : tuple of AlteredItem
+        The items with the most altered ratings, of equal ones with the most altered dates; at most
+        five.
     """
 
     is_match: bool
@@ -71,6 +87,7 @@ class Alteration(Reportable):
     shifted: int | None
     mean_shift: float | None
     largest_shift: float | None
+    most: tuple[AlteredItem, ...] = ()
 
 
 class KnownItem(NamedTuple):
@@ -224,6 +241,7 @@ def look_for(
             altered = _compare(
                 candidates, record, entries, items.size, is_match=is_match, has_ratings=has_ratings
             )
+            altered = replace(altered, most=_named(altered.most, ratings.items, titles))
             of_items = [
                 _part_of(candidates, record, entry[2], part, float(weights[entry[0]]), has_ratings)
                 for entry, part in zip(entries, parts, strict=True)
@@ -248,24 +266,49 @@ def _compare(
     is_match: bool,
     has_ratings: bool,
 ) -> Alteration:
-    """Compare a record with the entries about a target whose items are in the table."""
+    """Compare a record with the entries about a target whose items are in the table.
+
+    The most altered items are named by their positions.
+    """
     places = np.flatnonzero(candidates.records == record)
     place_of = dict(zip(candidates.items[places].tolist(), places.tolist(), strict=True))
-    pairs = [(place_of[entry[0]], *entry[1:]) for entry in entries if entry[0] in place_of]
-    changes, shifts = [], []
-    for place, rating, day in pairs:
-        if has_ratings:
-            changes.append(abs(float(candidates.values[place]) - rating))
-        if day is not None and candidates.days is not None:
-            shifts.append(abs(int(candidates.days[place]) - day))
     slack = rating_slack(candidates.levels)
+    # Of each item in both: the change of its rating and of its date, and both as they are reported
+    pairs = []
+    for item, rating, day in entries:
+        if (place := place_of.get(item)) is None:
+            continue
+        change = abs(float(candidates.values[place]) - rating) if has_ratings else 0.0
+        shift = None
+        if day is not None and candidates.days is not None:
+            shift = int(candidates.days[place]) - day
+        known = float(rating) if has_ratings else None
+        published = float(candidates.values[place]) if has_ratings else None
+        altered = AlteredItem(str(item), None, known, published, shift)
+        pairs.append((change if change > slack else 0.0, abs(shift or 0), altered))
+    most = sorted((one for one in pairs if any(one[:2])), key=lambda one: (-one[0], -one[1]))
     return Alteration(
         is_match,
         n_known,
         n_known - len(pairs),
         places.size - len(pairs),
-        *_differences([change for change in changes if change > slack], has_ratings),
-        *_differences([shift for shift in shifts if shift], bool(shifts)),
+        *_differences([change for change, *_ in pairs if change], has_ratings),
+        *_differences(
+            [shift for _, shift, _ in pairs if shift],
+            any(altered.shift is not None for *_, altered in pairs),
+        ),
+        tuple(altered for *_, altered in most[:_SHOWN]),
+    )
+
+
+def _named(
+    altered: Sequence[AlteredItem], items: NDArray[Any], titles: Mapping[str, str]
+) -> tuple[AlteredItem, ...]:
+    """Name items by their ids, and by their titles where these are known."""
+    ids = [str(items[int(one.item)]) for one in altered]
+    return tuple(
+        one._replace(item=item, title=titles.get(item))
+        for one, item in zip(altered, ids, strict=True)
     )
 
 

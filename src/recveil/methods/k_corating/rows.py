@@ -212,22 +212,16 @@ def suppress_beyond(
     Imputed values count as values. How many of the published items of groups (`items`) are outside
     the limits by real ratings alone (`outside`) is what an adversary sees who recognizes the fills.
     """
-    kept = limits.keep(rows.count_levels(), rows.items)
-    limited = rows.only(kept)
-    n_rated = 0
-    for first, last in limited.blocks():
-        *_, missing = build_rows(
-            *(first, last, rows.groups.members, rows.groups.starts, limited.starts, limited.items),
-            *(rows.ratings.indptr, rows.ratings.indices, rows.ratings.values),
-        )
-        n_rated += missing.size - int(missing.sum())
+    limited = rows.only(limits.keep(rows.count_levels(), rows.items))
+    ratings = rows.ratings
+    of_items = count_levels(
+        ratings.indices.astype(np.int64), ratings.values, ratings.scale, ratings.n_items
+    )
+    real = limited.count_real_levels()
+    outside = limits.broken(real, limited.items, of_items)
     n_values = int(rows.cells.sum() - limited.cells.sum())
     n_merged = n_groups - rows.groups.sizes.size
-    lost = Suppressed(n_values, rows.ratings.n_ratings - n_rated, n_merged)
-    of_items = count_levels(
-        rows.ratings.indices, rows.ratings.values, rows.ratings.scale, rows.ratings.n_items
-    )
-    outside = limits.broken(limited.count_real_levels(), limited.items, of_items)
+    lost = Suppressed(n_values, ratings.n_ratings - int(real.sum()), n_merged)
     return limited, {**lost._asdict(), "items": outside.size, "outside": int(outside.sum())}
 
 

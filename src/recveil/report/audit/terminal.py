@@ -357,7 +357,7 @@ def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> Non
         f"{suspects.matched} of {describe_count(suspects.known, 'item')} are in the table."
     )
     if suspects.alteration is not None and suspects.alteration.is_match:
-        console.print(describe_alteration(suspects.alteration))
+        console.print(escape(describe_alteration(suspects.alteration)))
         if suspects.explanation is not None:
             console.print(escape(describe_explanation(suspects.explanation)))
 

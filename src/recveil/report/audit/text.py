@@ -7,7 +7,7 @@ from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.reidentification.clusters import ClusterAttack
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
-from recveil.auditing.auxiliary_file import Alteration, Explanation
+from recveil.auditing.auxiliary_file import Alteration, AlteredItem, Explanation
 from recveil.auditing.release_attacks import (
     COVERAGE,
     AttackedRelease,
@@ -169,7 +169,27 @@ def describe_alteration(found: Alteration) -> str:
             parts.append(
                 f"{describe_count(number, what)} {'differs' if number == 1 else 'differ'}{by}"
             )
-    return "; ".join([*parts, f"it has {describe_count(found.added, 'item')} more"]) + "."
+    parts.append(f"it has {describe_count(found.added, 'item')} more")
+    if found.most:
+        parts.append(f"most altered: {', '.join(map(_describe_altered, found.most))}")
+    return "; ".join(parts) + "."
+
+
+def _describe_altered(found: AlteredItem) -> str:
+    """Describe how one item differs.
+
+    Examples
+    --------
+    >>> _describe_altered(AlteredItem("172", "Heat (1995)", 4.0, 5.0, -12))
+    'Heat (1995) 4 → 5, -12 days'
+    """
+    changes = []
+    if found.known is not None and found.published is not None:
+        known, published = f"{found.known:.3g}", f"{found.published:.3g}"
+        changes += [f"{known} → {published}"] * (known != published)
+    if found.shift:
+        changes.append(f"{found.shift:+d} {'day' if abs(found.shift) == 1 else 'days'}")
+    return f"{found.title or found.item} {', '.join(changes)}"
 
 
 def describe_explanation(found: Explanation) -> str:
