@@ -31,13 +31,14 @@ SCRIPTS = (
     *(f"narayanan_{name}" for name in ("figure_1", "figures_2_3", "figure_4", "figure_5")),
     *(f"narayanan_{name}" for name in ("figure_6", "figure_7", "figure_8", "figure_9")),
     *(f"narayanan_{name}" for name in ("figure_10", "figure_11", "figure_12", "table", "titles")),
+    "narayanan_noise",
     *("chang_table_1", "chang_table_2", "chang_table_3"),
     *("chang_figure_3", "chang_figure_4", "chang_figure_5", "chang_padding"),
     *("thesis_figure_3_5", "thesis_figure_4_1", "thesis_figure_4_2", "thesis_figure_4_4"),
     *("thesis_figure_6_1", "thesis_figure_6_2", "thesis_rotation"),
     "thesis_worst_case",
     *("k_corating_table_2", "k_corating_table_3", "k_corating_figures_1_2", "k_corating_figure_3"),
-    *("likes", "words"),
+    *("k_corating_limits", "likes", "words"),
 )
 SCRIPTS_1M = (
     *("narayanan_figure_1", "narayanan_figures_2_3", "narayanan_figure_7", "narayanan_figure_8"),
