@@ -10,6 +10,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.cli import main
+from recveil.io import read_trust
 from recveil.methods import KCoRater
 from recveil.ratings import Ratings, RatingScale
 from recveil.report.release import describe_summary
@@ -207,6 +208,42 @@ def test_neighbours_are_those_of_the_local_engine(frame, ratings, tmp_path, opti
     assert np.mean(same) > 0.99
 
 
+def test_stated_trust_is_that_of_the_local_engine(frame, ratings, tmp_path):
+    rng = np.random.default_rng(5)
+    users = list(map(str, ratings.users.tolist()))
+    pairs = {(a, b) for a, b in rng.choice(users, (900, 2)).tolist() if a != b}
+    lines = [f"{a} {b} {1 + (int(a) % 2 if a.isdigit() else 0)}" for a, b in sorted(pairs)]
+    (tmp_path / "trust.txt").write_text("\n".join([*lines, f"nobody {users[0]} 1"]) + "\n")
+    exact = {"fill": "trust", "round_fills": False}
+    made = anonymize(frame, tmp_path / "out", trust=tmp_path / "trust.txt", **exact, **CO_RATED)
+    stated = read_trust(tmp_path / "trust.txt", ratings.users)
+    KCoRater(6, seed=3, trust=stated, **exact).anonymize(ratings).write(tmp_path / "local")
+    KCoRater(6, seed=3, **exact).anonymize(ratings).write(tmp_path / "inferred")
+    here, there, inferred = (
+        rows_by_person(tmp_path / name) for name in ("out", "local", "inferred")
+    )
+    shares = [
+        np.mean(
+            [abs(row[item] - of[user][item]) < 1e-4 for user, row in here.items() for item in row]
+        )
+        for of in (there, inferred)
+    ]
+    assert shares[0] > 0.99 > shares[1]
+    assert made.release.published.settings["trust"] == "stated"
+    assert made.summary.figures.trust == {
+        "statements": len(pairs),
+        "ignored_lines": 1,
+        "unknown_users": 1,
+    }
+
+
+def test_trust_statements_between_no_users_of_the_table(frame, tmp_path):
+    (tmp_path / "trust.txt").write_text("nobody neither 1\n")
+    with raises("id.unknown"):
+        anonymize(frame, tmp_path / "out", fill="trust", trust=tmp_path / "trust.txt", **CO_RATED)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("fill", ["random", "funk-svd"])
 def test_other_fills(frame, tmp_path, fill):
     made = anonymize(frame, tmp_path / "out", fill=fill, **CO_RATED)
@@ -228,8 +265,10 @@ def test_a_fill_that_is_learned_from_too_many_ratings(frame, tmp_path, monkeypat
         ({"grouping": "pagecom"}, "option.unsupported"),
         ({"fill": "nothing"}, "option.value"),
         ({"grouping": "supports"}, "option.unsupported"),
-        ({"fill": "trust", "trust": object()}, "option.unsupported"),
-        ({"trust": object()}, "option.unsupported"),
+        ({"fill": "trust", "trust": object()}, "argument.type"),
+        ({"fill": "trust", "trust": "nowhere.txt"}, "input.not-found"),
+        ({"trust": "trust.txt"}, "option.conflict"),
+        ({"trust_steps": 2}, "option.conflict"),
         ({"protect": "no"}, "option.value"),
         ({"homogenize": "simple"}, "option.unsupported"),
         ({"k": 1}, "option.value"),

@@ -7,10 +7,13 @@ from typing import Any, get_args
 
 import numpy as np
 
+from recveil.io import read_trust
+from recveil.io.pipes import require_path
+from recveil.io.side_tables import StatedTrust
 from recveil.methods.base import check_k, check_scale, check_seed, seed_or_random
 from recveil.methods.components import parameters_of
 from recveil.methods.k_corating.anonymizer import KCoRater
-from recveil.methods.k_corating.fills import learn, make_fill
+from recveil.methods.k_corating.fills import count_trust, learn, make_fill
 from recveil.methods.predictive.anonymizer import Homogenize, value_step
 from recveil.methods.release_summary import CoRatedSummary, PredictiveSummary, ReleaseSummary
 from recveil.publish.size_estimate import Expected, Kind, expect
@@ -255,7 +258,7 @@ _FIXED_OPTIONS: dict[str, object] = {
     "grouping": "gecom",
     "b": 1,
     "l": 1,
-    **dict.fromkeys(("trust", "diversity", "closeness")),
+    **dict.fromkeys(("diversity", "closeness")),
 }
 # The most ratings from which the driver learns a fill. Neighbours take time for each pair of users
 # who rated the same item; factors take passes over all ratings.
@@ -276,8 +279,15 @@ class CoRatedMaking:
                     code="option.unsupported",
                 )
         self._seed = seed_or_random(seed)
-        self._maker = KCoRater(k or 0, seed=self._seed, **options)
-        self._maker.check_options()
+        # A file, since its users are known only once the table is read.
+        self._trust = options.get("trust")
+        self._stated: StatedTrust | None = None
+        if self._trust is not None:
+            require_path("a file of trust statements", trust=self._trust)
+        self._maker = maker = KCoRater(k or 0, seed=self._seed, **options)
+        maker.check_options()
+        idle = None if maker.fill == "trust" else self._trust
+        make_fill(maker.fill, 0, idle, maker.direct_weights, maker.trust_steps)  # its errors
 
     def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], ReleasePlan]]:
         """Reject unsuitable tables, and gather the users on all items."""
@@ -330,7 +340,7 @@ class CoRatedMaking:
             maker.protect,
             secret,
         )
-        describe_used = partial(_used, lake, parameters)
+        describe_used = partial(_used, lake, parameters, count_trust(self._stated))
         by = GroupWriter(users, numbered, lambda: groups, rows, used=describe_used)
         private = Private(np.empty(0), Groups.empty(), self._seed)
 
@@ -347,8 +357,11 @@ class CoRatedMaking:
         maker = self._maker
         if maker.fill == "item-mean":
             return ItemMeans.of(users), {"name": "ItemMean"}
+        if self._trust is not None:
+            ids = numbered.frame.select("number", "user").toArrow().sort_by("number")["user"]
+            self._stated = read_trust(self._trust, np.array(ids.to_pylist(), dtype=object))
         seed = int(np.random.default_rng([*secret, _FILLS]).integers(2**63))
-        fill = make_fill(maker.fill, seed, None, maker.direct_weights, maker.trust_steps)
+        fill = make_fill(maker.fill, seed, self._stated, maker.direct_weights, maker.trust_steps)
         parameters = {"name": type(fill).__name__, **parameters_of(fill)}
         rows = numbered.frame.select("number", "items", "ratings")
         if maker.fill == "random":  # it needs the scale alone
@@ -359,7 +372,9 @@ class CoRatedMaking:
         return rows.sparkSession.sparkContext.broadcast(fitted), parameters
 
 
-def _used(lake: Lake, parameters: dict[str, object], n_labels: int) -> dict[str, object]:
+def _used(
+    lake: Lake, parameters: dict[str, object], trust: dict[str, object], n_labels: int
+) -> dict[str, object]:
     """Return settings for the publisher, given the number of published values."""
     fill = {} if lake.scale.unary else {"fill": parameters}
-    return {"filled_cells": n_labels - lake.n_ratings, "cells": n_labels, **fill}
+    return {"filled_cells": n_labels - lake.n_ratings, "cells": n_labels, **fill, **trust}

@@ -26,7 +26,7 @@ from recveil.methods.base import (
 from recveil.methods.components import GROUPINGS, parameters_of
 from recveil.methods.k_corating.fills import (
     Fill,
-    count_statements,
+    count_trust,
     learn,
     make_fill,
     reject_between_words,
@@ -225,12 +225,7 @@ class KCoRater(BaseAnonymizer):
             **({} if limits is None else {"suppressed": suppressed}),
             **({} if ratings.is_unary else {"fill": parameters}),
         }
-        if self.trust is not None:
-            _, ignored, unknown = self.trust
-            counts = (count_statements(self.trust), ignored, unknown)
-            used["trust"] = dict(
-                zip(("statements", "ignored_lines", "unknown_users"), counts, strict=True)
-            )
+        used |= count_trust(self.trust)
         public = self.public_settings(ratings.scale)
         return assemble(
             ratings,

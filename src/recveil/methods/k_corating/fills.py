@@ -145,6 +145,15 @@ def count_statements(trust: StatedTrust) -> int:
     return int(((links.row != links.col) & (links.data > 0)).sum())
 
 
+def count_trust(trust: StatedTrust | None) -> dict[str, object]:
+    """Return the counts of trust statements for the publisher; none without any."""
+    if trust is None:
+        return {}
+    counts = (count_statements(trust), trust.n_ignored, trust.n_unknown)
+    names = ("statements", "ignored_lines", "unknown_users")
+    return {"trust": dict(zip(names, counts, strict=True))}
+
+
 def reject_fill_options(
     fill: str | Fill, grouping: str, trust: StatedTrust | None, round_fills: bool, protect: str
 ) -> None:

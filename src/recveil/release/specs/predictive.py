@@ -309,7 +309,8 @@ PREDICTIVE = Method(
             metavar="SHARE",
             help="Degree of padding, from 0 (rows as with --homogenize simple) to 1 (padded): the "
             "share of the rows without a rater of an item that get it nevertheless, those with "
-            "the most likely raters first (Chang et al., section 7, future work).",
+            "the most likely raters first (Chang et al., section 7, future work). So an item with "
+            "raters in s of G groups is in s + SHARE * (G - s) rows, rounded down.",
         ),
         Option(
             name="privacy_levels",
