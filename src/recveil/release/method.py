@@ -152,7 +152,7 @@ SET_OPTIONS = (
         panel="Promise",
         default=1,
         help="Diversity: every set of --b items of a row occurs in at least this many "
-        "different rows.",
+        "different rows (Chang et al., Definition 5.3).",
     ),
 )
 

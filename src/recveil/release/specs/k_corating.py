@@ -176,7 +176,7 @@ K_CORATING = Method(
             choices=FILLS,
             panel=_PANEL,
             help="Values of the added cells: item-mean (default), random, funk-svd, similarity, "
-            "trust.",
+            "trust (k-CoRating, Table 4).",
         ),
         Option(
             name="trust",

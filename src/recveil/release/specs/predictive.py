@@ -250,8 +250,8 @@ PREDICTIVE = Method(
         Option(
             name="homogenize",
             help="The row of a group: padded (default), all items, with means of ratings and "
-            "predictions; simple, the items that a user of the group rated, with means of their "
-            "ratings.",
+            "predictions (Chang et al., section 5.2); simple, the items that a user of the group "
+            "rated, with means of their ratings (section 4.3).",
             choices=("padded", "simple"),
             metavar="HOW",
         ),
@@ -261,7 +261,9 @@ PREDICTIVE = Method(
             needs=dict.fromkeys(LEVEL_GROUPING_NAMES, "privacy_levels"),
             help=f"The clusterer that groups similar users: k-gather (default), "
             f"{', '.join(GROUPING_NAMES[1:])}; with privacy levels, level-gather (default) or "
-            f"one-k-gather. bisecting: Chen 2012, section 3.2; mhm: Domingo-Ferrer et al. 2006; "
+            f"one-k-gather. bisecting and one-k-gather: Chen 2012, sections 3.2 and 5.3; "
+            f"predictive and bounded-t-means: Chang et al., section 4.2; union-split: Thompson and "
+            f"Yao 2009; k-member: Byun et al. 2007; mdav and mhm: Domingo-Ferrer et al. 2005, 2006; "
             f"r-gather: Aggarwal et al. 2006 (Chen 2012, section 8.2), at most 20,000 users",
         ),
         Option(
@@ -317,8 +319,8 @@ PREDICTIVE = Method(
             metavar="FILE|RULE",
             panel=_PROMISE,
             help="A k for each user: a file with the columns user_id,k (others get --k), or a"
-            " rule such as 'activity<50:10,else:5'. A user with k = 1 may have an own row, "
-            "unprotected.",
+            " rule such as 'activity<50:10,else:5' (Chen 2012, section 5.2). A user with k = 1 may "
+            "have an own row, unprotected.",
         ),
         *SET_OPTIONS,
         *LIMIT_OPTIONS,
