@@ -315,7 +315,7 @@ def test_what_a_found_record_differs_in_by_hand():
         AlteredItem("b", None, 4.0, 4.0, 1),
     )
     described = describe_alteration(altered)
-    assert described.endswith("; most altered: a 5 → 3, b +1 day.")
+    assert described.endswith("; most altered: a (5 → 3), b (+1 day).")
 
 
 def test_the_most_altered_items_are_the_first_five_by_ratings_then_dates():

@@ -181,7 +181,7 @@ def _describe_altered(found: AlteredItem) -> str:
     Examples
     --------
     >>> _describe_altered(AlteredItem("172", "Heat (1995)", 4.0, 5.0, -12))
-    'Heat (1995) 4 → 5, -12 days'
+    'Heat (1995) (4 → 5, -12 days)'
     """
     changes = []
     if found.known is not None and found.published is not None:
@@ -189,7 +189,7 @@ def _describe_altered(found: AlteredItem) -> str:
         changes += [f"{known} → {published}"] * (known != published)
     if found.shift:
         changes.append(f"{found.shift:+d} {'day' if abs(found.shift) == 1 else 'days'}")
-    return f"{found.title or found.item} {', '.join(changes)}"
+    return f"{found.title or found.item} ({', '.join(changes)})"
 
 
 def describe_explanation(found: Explanation) -> str:
