@@ -35,8 +35,8 @@ READING = (
     "A hundred tables of nine normally distributed points in the plane, k = 3. The bad table has k "
     "rows at -1, k at 1, and k at ±d: BKG cuts at the centroid, through the rows in the middle, "
     "and is content with two groups of k to 2k - 1 rows. MovieLens 100K: k = 5, positions as in "
-    "Fig. 4.2. Times are the fastest of three, of groups of 5 of evenly and of geometrically spaced "
-    "numbers: of the latter, each cut leaves a small side."
+    "Fig. 4.2. Times are the fastest of three, of groups of 5 of evenly and geometrically spaced "
+    "numbers; of the latter, each cut leaves a small side."
 )
 AXES: tuple[str, ...] = ()
 GROUPINGS = {
