@@ -263,7 +263,7 @@ PREDICTIVE = Method(
             f"{', '.join(GROUPING_NAMES[1:])}; with privacy levels, level-gather (default) or "
             f"one-k-gather. bisecting and one-k-gather: Chen 2012, sections 3.2 and 5.3; "
             f"predictive and bounded-t-means: Chang et al., section 4.2; union-split: Thompson and "
-            f"Yao 2009; k-member: Byun et al. 2007; mdav and mhm: Domingo-Ferrer et al. 2005, 2006; "
+            f"Yao 2009; k-member: Byun et al. 2007; mdav, mhm: Domingo-Ferrer et al. 2005, 2006; "
             f"r-gather: Aggarwal et al. 2006 (Chen 2012, section 8.2), at most 20,000 users",
         ),
         Option(
