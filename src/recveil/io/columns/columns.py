@@ -65,7 +65,10 @@ MISSING_RATING = (
 )
 # Numbers that differ by a smaller relative amount differ by rounding alone.
 NOISE = 1e-12
-_NO_NUMBER = "is not a number; fix or drop the row"
+_NO_NUMBER = (
+    "is not a number; fix it, or drop such rows by naming the scale (--scale) with drop_off_scale "
+    "(--drop-off-scale)"
+)
 # A number with a unit or a sign before or after it: $4, 17%, 4/5, 4 out of 5, 1.5 min, 4*.
 _WITH_SIGN = re.compile(
     r"([^\w\s.+-]?)\s*([+-]?\d+(?:\.\d+|,\d{1,2})?)\s*"
