@@ -19,7 +19,7 @@ from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import FileEntry, Manifest, part_name, to_bytes
 from recveil.release.manifest_reader import read_manifest
-from recveil.report.verification.text import describe_limit
+from recveil.report.verification import describe_limit
 from recveil.spark import verify
 from recveil.spark.verification import _limits_of_clusters, _note, is_written_in_order
 from recveil.verification import verify as verify_here

@@ -31,7 +31,7 @@ def sample(
     """
     from recveil.cli.outputs import write_json
     from recveil.methods import sample
-    from recveil.report.verification.terminal import show_verification
+    from recveil.report.verification import show_verification
 
     verification = sample(
         release, output, n_users=n_users, file_format=file_format, seed=seed, force=force

@@ -91,7 +91,7 @@ def verify(
     from recveil.cli.outputs import write_json
     from recveil.io.inputs import path_of
     from recveil.report import glossary
-    from recveil.report.verification import terminal
+    from recveil.report import verification as verdicts
     from recveil.runtime.compiled import HAS_COMPILER
     from recveil.verification import verify
 
@@ -110,14 +110,14 @@ def verify(
     if croissant is not None:
         result = _with_croissant(result, place, croissant)
     if write_json(result.to_dict(), json):
-        terminal.show_verification(result, str(place))
+        verdicts.show_verification(result, str(place))
         if result.private_found is not None and not result.private_found:
             echo("The release contains nothing of the private folder.")
         if links:
-            terminal.show_links(result)
-        terminal.show_not_covered(result)
+            verdicts.show_links(result)
+        verdicts.show_not_covered(result)
         if explain:
-            glossary.explain(terminal.terms_of(result))
+            glossary.explain(verdicts.terms_of(result))
     raise typer.Exit(0 if result.holds else 1)
 
 

@@ -6,7 +6,7 @@ from recveil.report import data_to_dict
 from recveil.report.glossary import explain
 from recveil.report.release.document import estimate_to_dict, folders_to_dict
 from recveil.report.terminal import echo, show_reading
-from recveil.report.verification.terminal import show_verification, terms_of
+from recveil.report.verification import show_verification, terms_of
 from recveil.runtime.errors import describe_count, printable
 
 
