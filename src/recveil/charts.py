@@ -184,7 +184,7 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
             sort=names,
             title=None,
             scale=alt.Scale(paddingInner=0.45),
-            axis=alt.Axis(ticks=False, grid=True),
+            axis=alt.Axis(ticks=False, grid=True, labelPadding=10),
         ),
         yOffset=alt.YOffset("series:N", sort=[look.series for look in looks]),
         color=alt.Color("colour:N", scale=None),
