@@ -36,6 +36,7 @@ from recveil.report.comparison.text import (
     format_ratings,
     format_share,
     headline_of,
+    keeps_little,
     risk_warnings,
     shorten_headline,
 )
@@ -322,6 +323,10 @@ class SettingLine(NamedTuple):
     lists_ends: str
     ratings: str
     ratings_ends: str
+    # Shares of the items and ratings that the release keeps, and whether one is below half
+    items_kept: str
+    ratings_kept: str
+    keeps_little: bool
     # Why it has no result
     problem: str
     keeps_limits: bool
@@ -352,6 +357,9 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
         lists_ends="" if retained.lists is None else format_interval(retained.lists),
         ratings=_UNKNOWN if row.problem else format_share(retained.ratings),
         ratings_ends="" if retained.ratings is None else format_interval(retained.ratings),
+        items_kept=percent(row.items_kept),
+        ratings_kept=percent(row.ratings_kept),
+        keeps_little=keeps_little(row),
         problem=row.problem or "",
         keeps_limits=is_promise(row.promise)
         and is_safe(row, question.max_risk, question.min_k, axis),

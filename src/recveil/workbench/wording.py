@@ -40,7 +40,9 @@ _PAGES = {
     "describe": "Release",
     "verify": "Check",
 }
-_COMMAND = re.compile(rf"\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?=[,;()”]|\.(?: |$)|$)")
+_COMMAND = re.compile(rf"“?\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?:”|(?=[,;()]|\.(?: |$)|$))")
+# The same page twice in a clause
+_TWICE = re.compile(r"(the page [A-Z]\w+)( \w+ \w+), and \1")
 
 
 def page_words(message: str) -> str:
@@ -54,8 +56,8 @@ def page_words(message: str) -> str:
     '101 rows were dropped (“Drop rows without a rating”).'
     >>> page_words("to check it: recveil verify a.b, recveil audit X --release a.b. Then go on")
     'to check it: the page Check, the page Check. Then go on'
-    >>> page_words("“recveil audit FILE --shadows 32” measures that")
-    '“the page Choose” measures that'
+    >>> page_words("“recveil audit X --shadows 9” measures that, and “recveil compare X” for all")
+    'the page Choose measures that for all'
     >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
     'raise the limit, or pass “dry run”'
     """
@@ -71,6 +73,7 @@ def page_words(message: str) -> str:
         return _title_of(option) if word == option.replace("-", "_") else match[0]
 
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
+    message = _TWICE.sub(r"\1\2", message)
     message = _NAMED_INSIDE.sub(named_inside, _NAMED.sub(named, message))
     return _OPTION.sub(lambda match: _title_of(match[1]), _IN_PARENTHESES.sub("", message))
 

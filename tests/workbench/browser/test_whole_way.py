@@ -13,6 +13,17 @@ from recveil.verification import verify
 # A table of one's own instead of invented people, such as u.data of MovieLens 100K.
 TABLE = os.environ.get("RECVEIL_BROWSER_TABLE")
 ROOMS = ("data", "risk", "choose", "release", "check", "log")
+# Pages that a room links to
+LINKED = {"dossier": "release", "audit.html": "risk", "comparison.html": "choose"}
+VIEWS = {
+    "light": (420, {"color_scheme": "light"}),
+    "dark": (420, {"color_scheme": "dark"}),
+    "print": (694, {"media": "print"}),
+}
+# The width of a page, and the boxes that scroll sideways without a word of it
+MEASURE_WIDTH = """() => [document.documentElement.scrollWidth,
+  [...document.querySelectorAll(".scroll")].filter(box => box.scrollWidth > box.clientWidth + 1
+    && parseFloat(getComputedStyle(box, "::before").height) < 10).map(box => box.ariaLabel)]"""
 
 
 class Done(NamedTuple):
@@ -136,11 +147,23 @@ def test_no_page_has_serious_findings(page, served, done, room):
         assert told == [], scheme
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_on_a_narrow_screen_nothing_sticks_out(open_tab, served, done, room):
-    with open_tab(viewport={"width": 420, "height": 800}) as page:
-        page.goto(f"{served.base}/{room}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 420
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("room", [*ROOMS, *LINKED])
+def test_on_a_narrow_screen_and_on_paper_nothing_sticks_out(open_tab, served, done, room, view):
+    width, media = VIEWS[view]
+    with open_tab(viewport={"width": width, "height": 800}) as page:
+        page.emulate_media(**media)
+        page.goto(f"{served.base}/{LINKED.get(room, room)}")
+        if room in LINKED:
+            page.goto(served.base + page.get_attribute(f"a[href$='/{room}']", "href"))
+        if view == "print":
+            assert not any(button.is_visible() for button in page.query_selector_all("button"))
+        else:
+            page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+            page.wait_for_timeout(100)
+        measured, silent = page.evaluate(MEASURE_WIDTH)
+        assert measured <= width
+        assert silent == []
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -31,7 +31,7 @@ from recveil.workbench.workspace import (
 _MOST_KS = 12
 _N_SHADOWS = 32
 _UTILITIES = {
-    "both": "ranked lists and ratings: the smaller of the two shares",
+    "both": "lists and ratings: the smaller share",
     "lists": "ranked lists of recommended items",
     "ratings": "predicted ratings",
 }
