@@ -174,10 +174,11 @@ def _is_number(text: object) -> bool:
 
 
 def _describe_values(column: pa.ChunkedArray, share: float) -> str:
-    """Report the most frequent values of dropped rows, and their share if it is large."""
+    """Report the most frequent values of dropped rows, the rarest one, and their share if large."""
     counts = Counter(quoted(value, _LONGEST) for value in in_turn(column.slice(0, _LOOKED_AT)))
-    most = ", ".join(value for value, _ in counts.most_common(_NAMED))
-    note = f" Their values: {most}{' and others' if len(counts) > _NAMED else ''}."
+    values = [value for value, _ in counts.most_common()]
+    more = f" and others, such as {values[-1]}" * (len(values) > _NAMED)
+    note = f" Their values: {', '.join(values[:_NAMED])}{more}."
     return note + f" These are {percent(share)} of all rows: check the scale." * (share > _MANY)
 
 
