@@ -82,7 +82,8 @@ def _go_the_way(page: Page, table: Path, folder: Path) -> Path:
     page.wait_for_selector("table.cards")
     page.click("nav >> text=Choose")
     page.wait_for_selector("#ks")
-    for box in page.query_selector_all(".marks input"):
+    page.evaluate("document.querySelector('.methods details').open = true")
+    for box in page.query_selector_all(".methods input"):
         box.set_checked(box.get_attribute("name").removeprefix("method-") in _METHODS)
     page.fill("#ks", "5,20")
     page.click("button:has-text('Compare these')")

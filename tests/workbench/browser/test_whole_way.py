@@ -71,7 +71,8 @@ def done(open_tab, table, tmp_path_factory):
 
 def _compare(page, *methods, k="4", wait=True):
     page.wait_for_selector("#ks")
-    for box in page.query_selector_all(".marks input"):
+    page.evaluate("document.querySelector('.methods details').open = true")
+    for box in page.query_selector_all(".methods input"):
         box.set_checked(box.get_attribute("name") in {f"method-{name}" for name in methods})
     page.fill("#ks", k)
     page.click("button:has-text('Compare these')")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -11,7 +11,8 @@ from starlette.routing import Route
 from recveil.comparison.choice import AXES, SHADOWS, usual_axis
 from recveil.comparison.rows import Purpose
 from recveil.comparison.settings import KS, Feedback, default_ks, default_methods
-from recveil.methods.registry import has_k
+from recveil.release.claim import all_claims
+from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import utilities_of
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
@@ -48,14 +49,12 @@ def _page(request: Request) -> Response:
         text = workspace.render_fragment("answer.html.jinja", **parts)
         return HTMLResponse(text.encode("utf-8", "replace"))
     feedback = _feedback_of(workspace, table)
-    methods = list_methods(of=feedback)
     return workspace.render_page(
         request,
         "choose.html.jinja",
         job=job,
         running=workspace.find_running(job),
-        methods=methods,
-        takes_k={name: has_k(name) for name in methods},
+        methods=_list_comparable(feedback),
         default_ks=default_ks(of=feedback),
         other_ks=KS,
         settings=_form_values(job),
@@ -67,6 +66,25 @@ def _page(request: Request) -> Response:
         is_part=False,
         **parts,
     )
+
+
+class Comparable(NamedTuple):
+    """A method that can be compared, as the form shows it."""
+
+    name: str
+    description: str
+    promise: str
+    is_usual: bool
+
+
+def _list_comparable(feedback: Feedback) -> list[Comparable]:
+    labels = {kind.promise: kind.label.partition(":")[0] for kind in all_claims()}
+    usual = list_methods(of=feedback)
+    variants = map(variant_of, usual)
+    return [
+        Comparable(each.name, each.description, labels[each.about_claim.promise], usual[each.name])
+        for each in variants
+    ]
 
 
 def _answer_values(
