@@ -97,6 +97,9 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     if is_narrow:
         table.columns = [column for column in table.columns if column.header != "guarantee"]
     console.print(table)
+    for row in rows:
+        if row.problem:
+            console.print(f"[red]no result[/]  “{row.title}”: {escape(row.problem)}")
     _explain_table(console, comparison, heads, best)
 
 
@@ -163,7 +166,7 @@ def _utility_heads(rows: list[Row]) -> dict[str, str]:
 def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[str, ...]:
     """Return a row of the table."""
     if row.problem:
-        return row.title, row.promise, f"[red]no result:[/] {escape(row.problem)}"
+        return row.title, row.promise, "[red]no result[/]"
     risks = [] if axis is REIDENTIFICATION else [_risk(row, axis, "measured")]
     bound = "" if row.bound is None else f"\n≤ {percent(row.bound)}"
     return (
