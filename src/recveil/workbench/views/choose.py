@@ -78,11 +78,13 @@ class Comparable(NamedTuple):
 
 
 def _list_comparable(feedback: Feedback) -> list[Comparable]:
-    labels = {kind.promise: kind.label.partition(":")[0] for kind in all_claims()}
+    promises = {kind.promise: kind.label.partition(":")[0] for kind in all_claims()}
     usual = list_methods(of=feedback)
     variants = map(variant_of, usual)
     return [
-        Comparable(each.name, each.description, labels[each.about_claim.promise], usual[each.name])
+        Comparable(
+            each.name, each.description, promises[each.about_claim.promise], usual[each.name]
+        )
         for each in variants
     ]
 
