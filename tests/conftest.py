@@ -49,6 +49,10 @@ ALL_CHANCES = bool(os.environ.get("RECVEIL_TORTURE"))
 """Whether chance is left alone: each run then tries something else."""
 
 
+LEDGERS = tempfile.TemporaryDirectory(prefix="recveil-ledgers-")
+os.environ["RECVEIL_LEDGER"] = str(Path(LEDGERS.name, "ledger.sqlite3"))
+"""No test writes to the ledger of who runs it; each has one of its own."""
+
 TESTS = Path(__file__).parent
 SLOW_FOLDERS = {"slow", "golden", "spark", "torture", "browser"}
 CPU_SECONDS = 4
@@ -192,6 +196,11 @@ def words_made(tmp_path_factory, words, words_file) -> Path:
     }.items():
         anonymize(words_file, folder / name, k=5, seed=1, scale=words.scale, **options)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_ledger(monkeypatch):
+    monkeypatch.setenv("RECVEIL_LEDGER", str(Path(LEDGERS.name, uuid4().hex, "ledger.sqlite3")))
 
 
 @pytest.fixture(scope="module")

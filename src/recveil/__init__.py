@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recveil.inspection import inspect
     from recveil.io import read
     from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
-    from recveil.publish import Release, convert
+    from recveil.publish import Release, budget, convert
     from recveil.ratings import Ratings, RatingScale
     from recveil.runtime.errors import RecveilError
     from recveil.verification import verify
@@ -34,6 +34,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "audit",
+    "budget",
     "compare",
     "convert",
     "evaluate",
@@ -55,6 +56,7 @@ _HOMES = {
     "Synthesizer": "recveil.methods",
     "anonymize": "recveil.methods",
     "audit": "recveil.auditing",
+    "budget": "recveil.publish",
     "compare": "recveil.comparison",
     "convert": "recveil.publish",
     "evaluate": "recveil.evaluation",

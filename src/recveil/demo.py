@@ -108,7 +108,9 @@ def demo(
         anonymizer = SparseRows(k, seed=seed)
         release = anonymizer.anonymize(ratings)
         begin(sampling)
-        synthesizer = Synthesizer(epsilon, item_catalog="as-rated", n_users=ratings.n_users)
+        synthesizer = Synthesizer(
+            epsilon, item_catalog="as-rated", n_users=ratings.n_users, ledger="none"
+        )
         synthetic = synthesizer.anonymize(ratings)
         begin(writing)
         matches = match_known_ratings(ratings, KNOWN, seed=seed)

@@ -76,9 +76,11 @@ def test_keywords_of_anonymize_are_those_of_the_request_and_all_methods():
     named = {name for name, each in own.items() if each.kind is each.KEYWORD_ONLY}
     of_methods = {option.name for method in all_methods() for option in method.options}
     assert {*MethodOptions.__annotations__} == of_methods
-    assert keywords == (named - {"on_estimate"}) | of_methods | {*ReadingOptions.__annotations__}
+    assert keywords == (named - {"on_estimate", "on_total"}) | of_methods | {
+        *ReadingOptions.__annotations__
+    }
     fields = inspect.signature(methods.AnonymizeRequest).parameters
-    for name in named - {"on_estimate"}:
+    for name in named - {"on_estimate", "on_total"}:
         assert own[name].default == fields[name].default
 
 

@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
+from recveil import anonymize as anonymize_here
+from recveil import budget
 from recveil.cli import main
 from recveil.methods import Synthesizer
 from recveil.methods.synthetic import user_model
@@ -133,6 +135,24 @@ def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, code):
 def test_earlier_releases_of_the_same_people_are_told(made, frame, folder):
     again = anonymize(frame, folder / "april", seed=4, **EXACT)
     assert [(each.folder.name, each.n_users) for each in again.earlier] == [("out", 400)]
+
+
+def test_the_ledger_is_that_of_one_machine(frame, ratings, tmp_path):
+    options = {"epsilon": 20.0, "item_catalog": "as-rated"}
+    here = anonymize_here(ratings, tmp_path / "here", **options)
+    totals = []
+    (tmp_path / "else").mkdir()
+    there = anonymize(
+        frame, tmp_path / "else" / "out", scale=STARS, on_total=totals.append, **options
+    )
+    (total,) = totals
+    assert total == there.total
+    assert total.n_shared == total.n_users == ratings.n_users
+    assert (len(total.runs), total.n_unrecorded) == (1, 0)
+    assert total.epsilon_with_run > here.total.epsilon_with_run == pytest.approx(20)
+    after = budget(ratings)
+    assert [len(run.outputs) for run in after.runs] == [1, 1]
+    assert after.epsilon == pytest.approx(total.epsilon_with_run, rel=1e-6)
 
 
 class TestVerifying:

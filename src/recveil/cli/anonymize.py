@@ -14,6 +14,7 @@ from recveil.report.terminal import echo
 
 if TYPE_CHECKING:
     from recveil.methods._anonymize import AnonymizeOptions, ReleaseOptions
+    from recveil.publish import PrivacyTotal
     from recveil.publish.size_estimate import Expected
 
 
@@ -132,6 +133,7 @@ def anonymize(
         return
     from recveil.cli.outputs import write_json
     from recveil.methods import anonymize
+    from recveil.publish import PrivacyLossWarning
     from recveil.publish.folder import naming_spending
     from recveil.release.coverage import CoverageWarning
     from recveil.report.release.terminal import release_to_dict, show_release
@@ -144,7 +146,8 @@ def anonymize(
 
     with naming_spending(), warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)  # printed with the release
-        made = anonymize(source, output, on_estimate=report, **keywords)
+        warnings.simplefilter("ignore", PrivacyLossWarning)  # printed before the first query
+        made = anonymize(source, output, on_estimate=report, on_total=_report_total, **keywords)
         for warning in made.warnings():
             echo(f"warning: {warning}", err=True)
         if write_json(release_to_dict(made, estimates[0] if estimates else None), json):
@@ -156,6 +159,12 @@ def _report(expected: "Expected", *, timed: bool = True) -> None:
     from recveil.report.release import describe_estimate
 
     echo(f"{describe_estimate(expected, timed=timed)}.", err=True)
+
+
+def _report_total(total: "PrivacyTotal") -> None:
+    from recveil.report.release import describe_total
+
+    echo(describe_total(total), err=True)
 
 
 def _run_by_spark(
@@ -176,7 +185,13 @@ def _run_by_spark(
     estimate = partial(_report, timed=False)
     with naming_spending(), warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)  # printed with the release
-        made = anonymize(source, output, on_estimate=estimate, master=master, **keywords)
+        made = anonymize(
+            *(source, output),
+            on_estimate=estimate,
+            on_total=_report_total,
+            master=master,
+            **keywords,
+        )
         for warning in made.warnings():
             echo(f"warning: {warning}", err=True)
         if write_json(made.to_dict(), json):

@@ -13,6 +13,7 @@ import typer
 
 from recveil.cli.anonymize import anonymize
 from recveil.cli.audit import audit
+from recveil.cli.budget import budget
 from recveil.cli.compare import compare
 from recveil.cli.config import config
 from recveil.cli.convert import convert
@@ -159,6 +160,7 @@ VERBS = (
     Verb(anonymize, (METHOD, READING)),
     Verb(sample),
     Verb(verify),
+    Verb(budget, (READING,)),
     Verb(describe),
     Verb(evaluate, (READING,)),
     Verb(compare, (READING,)),

@@ -14,12 +14,14 @@ from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random, with_private
-from recveil.methods.earlier_releases import Earlier, find_earlier, others
+from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.size_estimates import Foreseen
 from recveil.methods.synthetic.options import check_n_users
+from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.folder import check_form, naming_cost, naming_spending
+from recveil.publish.privacy_ledger import PrivacyTotal, ledger_path, reject_ledger_in
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target, leftovers
@@ -27,6 +29,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
 from recveil.release.coverage import FEWEST_RATINGS, Coverage, CoverageWarning
 from recveil.release.method import OF_COUNTS, Method, Option
+from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
 from recveil.runtime.errors import RecveilError
@@ -66,6 +69,7 @@ class MethodOptions(TypedDict, total=False):
     n_users: int | None
     item_catalog: Any
     rating_grid: Literal["tenths", "whole"] | None
+    ledger: str | PathLike[str] | None
 
 
 class ReleaseOptions(MethodOptions, ReadingOptions, total=False):
@@ -284,7 +288,8 @@ _READING, _MAKING, _WRITING = "Reading ratings", "Making a release", "Writing an
 class Anonymized(Described):
     """The ratings, the release, its verification, and its figures for the publisher.
 
-    `earlier` has earlier releases of the same users.
+    `earlier` has earlier releases of the same users, and `total` what all recorded runs spent on
+    them; None without an epsilon.
     """
 
     output: Path
@@ -294,6 +299,7 @@ class Anonymized(Described):
     reading: Reading
     summary: ReleaseSummary
     earlier: tuple[Earlier, ...] = ()
+    total: PrivacyTotal | None = None
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
@@ -319,6 +325,8 @@ class Released(Described):
         Earlier releases of the same users.
     notes : tuple of str
         Remarks on how the table was read.
+    total : PrivacyTotal or None
+        What all recorded runs spent on these users; None without an epsilon.
     """
 
     output: Path
@@ -331,6 +339,7 @@ class Released(Described):
     verification: Verification
     earlier: tuple[Earlier, ...] = ()
     notes: tuple[str, ...] = ()
+    total: PrivacyTotal | None = None
 
     def _facts(self) -> dict[str, object]:
         return self.verification._facts()
@@ -342,6 +351,7 @@ def anonymize(
     output: None = None,
     *,
     on_estimate: Callable[[Expected], object] | None = None,
+    on_total: Callable[[PrivacyTotal], object] | None = None,
     **options: Unpack[AnonymizeOptions],
 ) -> Release: ...
 
@@ -352,6 +362,7 @@ def anonymize(
     output: str | PathLike[str],
     *,
     on_estimate: Callable[[Expected], object] | None = None,
+    on_total: Callable[[PrivacyTotal], object] | None = None,
     **options: Unpack[AnonymizeOptions],
 ) -> Anonymized: ...
 
@@ -371,6 +382,7 @@ def anonymize(
     allow_sparse_coverage: bool = False,
     earlier_release: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
+    on_total: Callable[[PrivacyTotal], object] | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> Release | Anonymized:
     r"""Read ratings and make a release of them, in memory or verified and written.
@@ -407,6 +419,9 @@ def anonymize(
     on_estimate : callable, optional
         Called with the size and time estimate: before the work for sparse and padded rows, and
         before writing for others, whose size depends on their groups.
+    on_total : callable, optional
+        With epsilon, called before the first query with what all recorded runs on these users and
+        this one spend; see `recveil.budget`.
     **options
         Options of the method, documented with their defaults in its class: cluster_size for
         "sparse"; homogenize, predictor, grouping, round_values, b and l for "predictive", and
@@ -471,6 +486,8 @@ def anonymize(
     ):
         begin(_READING)
         ready = prepare(request, on_estimate)
+        if on_total is not None and ready.total is not None:
+            on_total(ready.total)
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
         summary = summarize(release, ready.ratings)
@@ -494,7 +511,14 @@ def anonymize(
             )
     earlier = tuple(others(list(ready.earlier), Path(output)))
     return Anonymized(
-        Path(output), ready.ratings, release, verification, ready.reading, summary, earlier
+        Path(output),
+        ready.ratings,
+        release,
+        verification,
+        ready.reading,
+        summary,
+        earlier,
+        ready.total,
     )
 
 
@@ -534,6 +558,8 @@ class Prepared(NamedTuple):
     # None if the size depends on the finished groups
     expected: Expected | None
     earlier: tuple[Earlier, ...]
+    # With this run; None without an epsilon
+    total: PrivacyTotal | None
 
     @property
     def ratings(self) -> Ratings:
@@ -608,7 +634,29 @@ def prepare(
         check(ratings)  # an error should come before the estimate
     if expected is not None:
         check_size(request, expected, on_estimate)
-    return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier))
+    total = _total_with_run(anonymizer, options, ratings, output, earlier)
+    return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier), total)
+
+
+def _total_with_run(
+    anonymizer: Anonymizer,
+    options: Mapping[str, Any],
+    ratings: Ratings,
+    output: Path | None,
+    earlier: list[Earlier],
+) -> PrivacyTotal | None:
+    """Return what all runs on the users and this one spend; None without an epsilon."""
+    if not isinstance(anonymizer, Synthesizer):
+        return None
+    check_ledger(options, output)
+    return anonymizer.privacy_total(ratings.users, digest_of(ratings), history_of(earlier))
+
+
+def check_ledger(options: Mapping[str, Any], output: Path | None) -> None:
+    """Raise a RecveilError for a ledger in the output."""
+    path = ledger_path(options.get("ledger"))
+    if path is not None and output is not None:
+        reject_ledger_in(path, output)
 
 
 def _reject_written(request: AnonymizeRequest) -> None:
@@ -765,6 +813,8 @@ class DryRun(Described):
         None for a method without estimates.
     earlier : tuple of Earlier
         Earlier releases of the same users.
+    total : PrivacyTotal or None
+        What all recorded runs on these users and this one would spend; None without an epsilon.
     rejection : str
         Why the run would fail at the estimated size; empty if it would not.
     leftovers : tuple of str
@@ -779,6 +829,7 @@ class DryRun(Described):
     earlier: tuple[Earlier, ...]
     rejection: str
     leftovers: tuple[str, ...] = ()
+    total: PrivacyTotal | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"": self.method.name, "k": self.k, "users": self.reading.ratings.n_users}
@@ -796,7 +847,7 @@ def dry_run(
     Parameters
     ----------
     source, output, **options
-        All keywords of `anonymize` but `on_estimate`.
+        All keywords of `anonymize` but `on_estimate` and `on_total`.
 
     Raises
     ------
@@ -833,6 +884,7 @@ def dry_run(
         foreseen=foreseen,
         earlier=ready.earlier,
         rejection=_rejection(foreseen, request),
+        total=ready.total,
         leftovers=tuple(leftovers(Path(output))),
     )
 

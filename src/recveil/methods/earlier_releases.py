@@ -1,8 +1,7 @@
-"""Find earlier releases of the same users, and compose their guarantees."""
+"""Find earlier releases of the same users."""
 
 import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,15 +11,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.publish.history import Promised, describe_history
-from recveil.release.ledger import delta_left, epsilon_of, total_mu
 from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry, private_folder
 from recveil.release.private_folder import assignment_files, read_assignment
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, quoted, reason_of
 from recveil.runtime.safe_repr import brief
-
-# Delta from which nothing is guaranteed.
-_NO_DELTA = 0.5
 
 
 @brief
@@ -71,22 +66,6 @@ def count_here(users: NDArray[Any]) -> Count:
     return count
 
 
-def compose_guarantees(history: Sequence[Promised]) -> tuple[float, float]:
-    """Return epsilon and delta of all queries of several releases.
-
-    The probabilities that thresholds fail add up: delta is doubled until it exceeds their sum.
-    Epsilon is infinite if no guarantee remains.
-    """
-    delta = max(promised.delta or 0.0 for promised in history)
-    threshold = math.fsum(promised.threshold_delta or 0.0 for promised in history)
-    while threshold >= delta:
-        delta *= 2
-    if delta >= _NO_DELTA:
-        return math.inf, delta
-    mu = total_mu(promised.mu or 0.0 for promised in history)
-    return epsilon_of(mu, delta_left(delta, threshold)), delta
-
-
 def find_earlier(
     users: NDArray[Any] | Count, output: Path, named: str | PathLike[str] | None = None
 ) -> list[Earlier]:
@@ -112,6 +91,11 @@ def find_earlier(
         if earlier.history or earlier.problem:
             found.append(earlier)
     return found
+
+
+def history_of(earlier: Iterable[Earlier]) -> list[Promised]:
+    """Return the claims of all releases."""
+    return [promised for release in earlier for promised in release.history]
 
 
 def others(earlier: list[Earlier], output: Path) -> list[Earlier]:

@@ -176,7 +176,7 @@ Options = Mapping[str, Any]
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
     "allow_sparse_coverage",
-    *("dry_run", "on_estimate", "json", "options", "times", "user_files"),
+    *("dry_run", "on_estimate", "on_total", "json", "options", "times", "user_files"),
     *ReadingOptions.__annotations__,
 }
 

@@ -222,7 +222,10 @@ def write_release(
             if expected is not None:
                 parent = folder.absolute().parent
                 reject_too_large(expected, parent, layout, allow_large=allow_large)
-        return _stage(release, folder, written, file_format, by, force=force)
+        verification = _stage(release, folder, written, file_format, by, force=force)
+    if release.private.record_output is not None:
+        release.private.record_output(folder)
+    return verification
 
 
 @contextmanager

@@ -330,14 +330,19 @@ class Release(Sides, PublishedRows):
             If it cannot be published; see `write`.
         """
         with temporary_folder() as folder:
-            return self.write(folder / "release", allow_large=True)
+            return self._write_briefly(folder / "release")
 
     @contextmanager
     def open_folder(self) -> Iterator[Path]:
         """Write both sides to a temporary folder for the time of a block, as `write` does."""
         with temporary_folder() as folder:
-            self.write(folder / "release", allow_large=True)
+            self._write_briefly(folder / "release")
             yield folder / "release"
+
+    def _write_briefly(self, folder: Path) -> Verification:
+        """Write a copy that is removed again, which the ledger does not list."""
+        private = replace(self.private, record_output=None)
+        return replace(self, private=private).write(folder, allow_large=True)
 
     def _row_tables(self) -> Iterator[pa.Table]:
         blocks, in_groups = self.published.blocks(), self.manifest.in_groups

@@ -78,6 +78,8 @@ _NAME = re.compile(r"[a-z][a-z -]{0,39}")
 _WHAT = re.compile(r"[ -~]{1,200}")
 # A ledger with more queries or values is invalid and could hide data.
 _MOST_QUERIES, _MOST_VALUES = 100, 10**15
+# Delta from which nothing is guaranteed.
+_NO_DELTA = 0.5
 # The formulas are correct to twelve digits; rounding up by more than that is safe.
 _ROUNDED_UP, _ABOVE = 1 + 1e-9, 1e-12
 
@@ -228,6 +230,29 @@ def delta_left(delta: float, threshold_delta: float) -> float:
             code="budget.too-small",
         )
     return math.nextafter(delta - threshold_delta, 0) if threshold_delta else delta
+
+
+def compose_losses(
+    mus: Iterable[float], thresholds: Iterable[float], delta: float
+) -> tuple[float, float]:
+    """Return epsilon and delta of all queries of several releases.
+
+    The probabilities that thresholds fail add up: delta is doubled until it exceeds their sum.
+    Epsilon is infinite if no guarantee remains.
+
+    Examples
+    --------
+    >>> epsilon, delta = compose_losses([0.3, 0.4], [6e-7, 6e-7], 1e-6)
+    >>> round(epsilon, 2), delta
+    (2.24, 2e-06)
+    """
+    threshold = math.fsum(thresholds)
+    while threshold >= delta:
+        delta *= 2
+    if delta >= _NO_DELTA:
+        return math.inf, delta
+    mu = total_mu(mus)
+    return (epsilon_of(mu, delta_left(delta, threshold)) if mu else 0.0), delta
 
 
 def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: float) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NoReturn, Protocol
 
 import numpy as np
@@ -137,6 +138,8 @@ class Private(_Unpicklable):
     search_items : callable, optional
         Takes the ids of the published items, and reports that they contain ids of users who rated
         them; "" if not. Only if the ratings are in memory and items have no pseudonyms.
+    record_output : callable, optional
+        Records the folder of the written release in the publisher's ledger.
     """
 
     users: NDArray[Any]
@@ -150,6 +153,7 @@ class Private(_Unpicklable):
     ratings_sha256: str | None = None
     coverage: Coverage | None = None
     search_items: Callable[[NDArray[Any]], str] | None = None
+    record_output: Callable[[Path], None] | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"": "for the publisher alone", "users": self.users.size}

@@ -8,7 +8,7 @@ from typing import Any
 from recveil.runtime.atomic_writes import write_atomically
 
 # Packages whose results are described by a subpackage of another name.
-_SUBPACKAGES = {"auditing": "audit", "methods": "release"}
+_SUBPACKAGES = {"auditing": "audit", "methods": "release", "publish": "release"}
 
 
 def reporter_of(result: object) -> ModuleType:

@@ -16,15 +16,17 @@ from recveil.methods._anonymize import (
     AnonymizeRequest,
     Released,
     check_layout,
+    check_ledger,
     check_options,
     choose_method,
     reject_nearly_empty,
     reject_within,
     warn_of_coverage,
 )
-from recveil.methods.earlier_releases import find_earlier, others
+from recveil.methods.earlier_releases import find_earlier, history_of, others
 from recveil.methods.synthetic.options import check_n_users
 from recveil.publish.folder import Written, naming_spending, write_release
+from recveil.publish.privacy_ledger import PrivacyTotal
 from recveil.publish.size_estimate import Expected
 from recveil.publish.staging import check_target
 from recveil.release.coverage import FEWEST_RATINGS, Coverage
@@ -55,6 +57,7 @@ def anonymize(
     output: str | PathLike[str],
     *,
     on_estimate: Callable[[Expected], object] | None = None,
+    on_total: Callable[[PrivacyTotal], object] | None = None,
     master: str | None = None,
     **options: Unpack[AnonymizeOptions],
 ) -> Released:
@@ -68,7 +71,7 @@ def anonymize(
     output : path
         The published folder, which all machines see at the same path; the private folder is
         `output` + ".private".
-    on_estimate : callable, optional
+    on_estimate, on_total : callable, optional
         See `recveil.anonymize`.
     master : str, optional
         Where Spark runs, such as ``local[4]`` or ``spark://host:7077``. Not with a DataFrame, whose
@@ -110,13 +113,18 @@ def anonymize(
     reject_unknown_keywords("anonymize", request.reading, "k", "user_files", "times")
     check_target(output, force=request.force)
     reject_within(source, output)
-    target = Path(output).absolute()
+    target, total = Path(output).absolute(), None
     with naming_spending(), _table(source, master, {**request.reading}) as lake:
         if chosen.name != SYNTHETIC.name:  # it publishes public ids alone
             reject_personal_ids(lake.items, can_hide=False)
         users, make = making.gather(lake)
         try:
             earlier = tuple(find_earlier(_count_by_spark(users), target, request.earlier_release))
+            if isinstance(making, SyntheticMaking):
+                check_ledger(method_options, target)
+                total = making.privacy_total(users, history_of(earlier))
+                if on_total is not None and total is not None:
+                    on_total(total)
             planned = make()
             published = planned.release.published
             if on_estimate is not None and published.expect is not None:
@@ -148,6 +156,7 @@ def anonymize(
             summary=summary,
             earlier=tuple(others(list(earlier), target)),
             notes=lake.notes,
+            total=total,
         )
 
 

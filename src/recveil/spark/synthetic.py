@@ -1,6 +1,6 @@
 """Synthetic users, sampled by executors from noisy sums over the users."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,8 @@ from recveil.methods.synthetic.sum_queries import Public
 from recveil.methods.synthetic.synthesizer import Synthesizer, reject_few
 from recveil.methods.synthetic.user_model import SampledBatches
 from recveil.publish.folder import Written
+from recveil.publish.history import Promised
+from recveil.publish.privacy_ledger import PrivacyTotal, hash_users
 from recveil.release.manifest import part_name
 from recveil.release.private_folder import PARTS
 from recveil.release.records import Groups
@@ -69,17 +71,42 @@ class SyntheticMaking:
                 )
         return users, lambda: self._make(users, public, items)
 
+    def privacy_total(
+        self, users: DistributedUsers, history: Iterable[Promised]
+    ) -> PrivacyTotal | None:
+        """Return what all recorded runs on these users and this one spend."""
+        hashes = partial(_hash_by_executors, users)
+        total = self._maker.privacy_total(hashes, history=history)
+        return total and replace(total, n_users=users.n_users)
+
     def _make(self, users: DistributedUsers, public: Public, items: NDArray[Any]) -> ReleasePlan:
         """Fit the model."""
         maker = self._maker
-        model = maker.learn(users, public, items, users.n_users)
+        recording = maker.recording(partial(_hash_by_executors, users))
+        model = maker.learn(users, public, items, users.n_users, recording)
         batches = SampledBatches.of(maker.drawn(model))
         published = maker.published(model, batches)
-        private = Private(np.empty(0), Groups.empty(), maker.seed, maker.used(model))
+        private = Private(
+            *(np.empty(0), Groups.empty(), maker.seed, maker.used(model)),
+            record_output=None if recording is None else recording.place,
+        )
         release = Sides(published, private)
         by = SyntheticWriter(users.frame.sparkSession, users, batches)
         summary = ReleaseSummary(published, SyntheticSummary.of(release))
         return ReleasePlan(release, by, lambda: summary)
+
+
+def _hash_by_executors(users: DistributedUsers, key: bytes) -> NDArray[np.uint64]:
+    """Return the keyed hashes of all users, for the ledger: 8 bytes each."""
+    work = partial(_hash_batches, key=key)
+    hashed = users.frame.select("user").mapInArrow(work, "hash long").toArrow()
+    return hashed["hash"].to_numpy().view(np.uint64)
+
+
+def _hash_batches(batches: Iterator[pa.RecordBatch], key: bytes) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        hashes = hash_users(batch.column(0).cast(pa.string()).to_pylist(), key)
+        yield pa.RecordBatch.from_pydict({"hash": hashes.view(np.int64)})
 
 
 def _synthesizer(options: Mapping[str, Any], seed: int | None) -> Synthesizer:

@@ -519,7 +519,7 @@ def _to_plain(comparison: Comparison) -> Mapping[str, object]:
 def make_release(job: Assignment) -> Mapping[str, object]:
     """Make a release, and verify the files that were written."""
     from recveil.methods import anonymize
-    from recveil.report.release import describe_summary, linkage_warnings
+    from recveil.report.release import describe_summary, linkage_warnings, total_warning
     from recveil.report.verification import describe_formulas
     from recveil.verification import verify
     from recveil.workbench.preview import preview
@@ -549,12 +549,16 @@ def make_release(job: Assignment) -> Mapping[str, object]:
         ],
         "linkage_warnings": list(
             dict.fromkeys(
-                linkage_warnings(
-                    written.earlier,
-                    output,
-                    released.published.claim,
-                    released.private.ratings_sha256,
-                )
+                [
+                    *total_warning(written.total),
+                    *linkage_warnings(
+                        written.earlier,
+                        output,
+                        released.published.claim,
+                        released.private.ratings_sha256,
+                        written.total,
+                    ),
+                ]
             )
         ),
     }

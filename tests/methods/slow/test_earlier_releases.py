@@ -37,5 +37,5 @@ def test_a_delta_of_many_thresholds_is_as_large_as_they_are(crowd, tmp_path):
         release.write(tmp_path / f"r{place}")
     warning = warned(crowd, tmp_path / "r9", made[3].published.claim)
     thresholds = sum(each.published.claim.ledger.threshold_delta for each in made)
-    (delta,) = (float(word) for word in re.findall(r"with delta (\S+)\. ", warning))
+    (delta,) = (float(word) for word in re.findall(r"\(delta (\S+)\)", warning))
     assert delta > thresholds

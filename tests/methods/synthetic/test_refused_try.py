@@ -162,7 +162,7 @@ class TestBeforeTheFirstAnswer:
 
     PLACES = (
         "recveil.methods.synthetic.learning.UserModel",
-        "recveil.methods.synthetic.synthesizer.digest_of",
+        "recveil.methods.synthetic.synthesizer.Private",
         "recveil.methods._anonymize.check_size",
         "recveil.publish.release.reject_personal_ids",
         "recveil.publish.folder._write_private",

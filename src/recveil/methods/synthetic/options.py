@@ -185,6 +185,11 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
             "drop it",
             code="option.conflict",
         )
+    if options.get("ledger") is not None and is_exact:
+        raise RecveilError(
+            "ledger (--ledger): epsilon is none, so no privacy loss is recorded; drop it",
+            code="option.conflict",
+        )
     if delta is not None and not (isinstance(delta, float) and 0 < delta <= MOST_DELTA):
         raise RecveilError(
             f"delta (--delta) is {quoted(delta)}, the probability that nothing is guaranteed; "

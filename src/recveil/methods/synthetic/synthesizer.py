@@ -2,10 +2,11 @@
 
 import math
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -49,6 +50,17 @@ from recveil.methods.synthetic.user_model import (
 )
 from recveil.publish import Release
 from recveil.publish.folder import naming_spending, record_spending
+from recveil.publish.history import Promised
+from recveil.publish.privacy_ledger import (
+    Loss,
+    PrivacyLedger,
+    PrivacyTotal,
+    Recording,
+    Users,
+    ledger_path,
+    total_without,
+    warn_of_total,
+)
 from recveil.publish.size_estimate import Expected, expect_synthetic
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike, scale_of
@@ -181,9 +193,11 @@ class Synthesizer(BaseAnonymizer):
         spread. Not for implicit feedback; ordinal labels are always whole.
     scale : RatingScale, str or tuple, optional
         The public scale of the ratings, such as "1:5:1", of a table that states none.
+    ledger : path or "none", optional
+        The file that records what all runs spent; see `recveil.budget`. "none" records nothing.
     seed : int, optional
         Makes the release repeatable, for experiments. Such a release is not written: the seed would
-        let an adversary remove the noise.
+        let an adversary remove the noise. So its queries are not recorded, either.
 
     Notes
     -----
@@ -211,6 +225,7 @@ class Synthesizer(BaseAnonymizer):
         item_catalog: Any = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
         scale: ScaleLike | None = None,
+        ledger: str | PathLike[str] | None = None,
         seed: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -219,6 +234,7 @@ class Synthesizer(BaseAnonymizer):
         self.item_catalog = item_catalog
         self.rating_grid = rating_grid
         self.scale = scale
+        self.ledger = ledger
         self.seed = seed
         self.check_options()
 
@@ -235,16 +251,29 @@ class Synthesizer(BaseAnonymizer):
         ------
         RecveilError
             If a parameter is invalid, an item is not in the catalogue, or noise dominates the sums.
-            The last case costs budget, since the queries were made.
+            The last case costs budget, since the queries were made. And if the ledger cannot
+            be written, before the first query.
+
+        Warns
+        -----
+        PrivacyLossWarning
+            What earlier runs spent on these users, before the first query.
         """
         ratings = self._read(ratings, self.scale)
         with naming_spending():
             self.check(ratings)
             public, likes_or_table = self._public(ratings)
-            learnt = self.learn(likes_or_table, public, likes_or_table.items, ratings.n_users)
+            digest = digest_of(ratings)
+            recording = self.recording(ratings.users, digest)
+            if recording is not None:
+                warn_of_total(recording.total(self.planned()))
+            learnt = self.learn(
+                likes_or_table, public, likes_or_table.items, ratings.n_users, recording
+            )
             private = Private(
                 *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
-                ratings_sha256=digest_of(ratings),
+                ratings_sha256=digest,
+                record_output=None if recording is None else recording.place,
                 # Under noise the ratings must not decide whether the chosen items are published.
                 search_items=partial(search_ratings, ratings, can_hide=False)
                 if self.epsilon is None
@@ -383,8 +412,40 @@ class Synthesizer(BaseAnonymizer):
             return Public(True, items.size), items, np.arange(items.size)
         return Public(True, catalog.size), catalog, places_on_catalog(items, catalog)
 
+    def planned(self) -> Loss:
+        """Return the privacy loss of all queries; the noise follows from it."""
+        budget = self._budget()
+        return Loss(budget.mu, budget.delta, budget.threshold_delta)
+
+    def _budget(self) -> Budget:
+        share = THRESHOLD_SHARE * self.delta if self.item_catalog is None else 0.0
+        return Budget.of(float(self.epsilon or 0.0), self.delta, threshold_delta=share)
+
+    def recording(self, users: Users, ratings_sha256: str = "") -> Recording | None:
+        """Return the entry of this run in the ledger; None if it is not to be recorded."""
+        if self.epsilon is None or self.seed is not None:
+            return None
+        path = ledger_path(self.ledger)
+        return None if path is None else Recording(PrivacyLedger(path), users, ratings_sha256)
+
+    def privacy_total(
+        self, users: Users, ratings_sha256: str = "", history: Iterable[Promised] = ()
+    ) -> PrivacyTotal | None:
+        """Return what all runs on these users spend together with this one; None without noise."""
+        if self.epsilon is None or self.seed is not None:
+            return None
+        recording = self.recording(users, ratings_sha256)
+        if recording is None:
+            return total_without(users, self.planned(), history)
+        return recording.total(self.planned(), history)
+
     def learn(
-        self, ratings: UserRatings, public: Public, items: NDArray[Any], n_users: int
+        self,
+        ratings: UserRatings,
+        public: Public,
+        items: NDArray[Any],
+        n_users: int,
+        recording: Recording | None = None,
     ) -> "Learnt":
         """Query the table and fit a user model to the answers.
 
@@ -397,11 +458,13 @@ class Synthesizer(BaseAnonymizer):
             The ids of these items.
         n_users : int
             Number of users; disclosed only with exact sums.
+        recording : Recording, optional
+            The entry of this run in the ledger.
         """
         source = NoiseSource.secret() if self.seed is None else NoiseSource.repeatable(self.seed)
         # Sampling after the noise is postprocessing; its seed need not be secret.
         rng = np.random.default_rng(self.seed)
-        measured, model, claim = self._ask(ratings, public, items, source, rng, n_users)
+        measured, model, claim = self._ask(ratings, public, items, source, rng, n_users, recording)
         released = items[measured.released]
         if not public.is_catalogue:
             released, order = published_order(released)
@@ -416,19 +479,26 @@ class Synthesizer(BaseAnonymizer):
         source: NoiseSource,
         rng: np.random.Generator,
         n_users: int,
+        recording: Recording | None,
     ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim]:
         """Return the noisy answers, the model fitted to them, and the claim."""
         shares = SHARES_OF_LIKES if ratings.scale.unary else SHARES
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
             return *_fit(ratings, sums, public, sigmas, rng), Claim("aggregates", n_users)
-        epsilon = float(self.epsilon)
-        budget = Budget.of(epsilon, self.delta, threshold_delta=public.threshold_delta)
+        budget = self._budget()
         sigmas = budget.sigmas(shares)
         mechanism = Mechanism(source, sigmas)
         if mechanism.is_secret:  # noise that follows from a seed cannot be published
             record_spending(partial(spent_so_far, mechanism, budget))
-        with failed_attempt_cost(mechanism, budget):
+
+        def spent() -> Loss | None:
+            return Loss.of(mechanism.ledger(), self.delta) if mechanism.has_queried else None
+
+        with (
+            failed_attempt_cost(mechanism, budget),
+            nullcontext() if recording is None else recording.run(self.planned(), spent),
+        ):
             measured, model = _fit(ratings, mechanism, public, sigmas, rng)
             if not public.is_catalogue:
                 reject_personal_ids(items[measured.released], can_hide=False)
@@ -436,7 +506,9 @@ class Synthesizer(BaseAnonymizer):
         return (
             measured,
             model,
-            Claim("differentially-private", 1, epsilon=epsilon, delta=self.delta, ledger=ledger),
+            Claim(
+                "differentially-private", 1, epsilon=budget.epsilon, delta=self.delta, ledger=ledger
+            ),
         )
 
     def drawn(self, learnt: "Learnt") -> SampledUsers:

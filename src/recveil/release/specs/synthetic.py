@@ -153,6 +153,14 @@ SYNTHETIC = Method(
             "the scale itself.",
             panel="Synthetic users",
         ),
+        Option(
+            name="ledger",
+            metavar="FILE|none",
+            help="The file that records what all runs spent, outside of every release; see recveil "
+            "budget. none: no record. Default: RECVEIL_LEDGER, or ledger.sqlite3 in the user's "
+            "folder for state.",
+            panel="Synthetic users",
+        ),
     ),
     variants=tuple(_variant(epsilon) for epsilon in (None, 50.0, 20.0, 10.0, 3.0, 1.0)),
     first_format=3,

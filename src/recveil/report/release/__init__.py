@@ -9,8 +9,10 @@ from recveil.report.release.text import (
     describe_coverage,
     describe_estimate,
     describe_summary,
+    describe_total,
     linkage_warnings,
     sentences,
+    total_warning,
     warnings,
 )
 
@@ -18,10 +20,12 @@ __all__ = [
     "describe_coverage",
     "describe_estimate",
     "describe_summary",
+    "describe_total",
     "earlier_to_dict",
     "estimate_to_dict",
     "folders_to_dict",
     "linkage_warnings",
     "sentences",
+    "total_warning",
     "warnings",
 ]

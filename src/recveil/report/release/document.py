@@ -6,6 +6,7 @@ from typing import Any
 
 from recveil.methods import Anonymized, DryRun, Released
 from recveil.methods.earlier_releases import Earlier
+from recveil.publish.privacy_ledger import PrivacyTotal
 from recveil.publish.size_estimate import Expected
 from recveil.release.coverage import Coverage
 from recveil.release.manifest import private_name
@@ -46,16 +47,29 @@ def _(made: Released) -> dict[str, object]:
 
 
 @parts_of.register
+def _(total: PrivacyTotal) -> dict[str, object]:
+    return {
+        **fields_of(total),
+        "ledger": total.ledger and str(total.ledger),
+        "runs": [
+            {**run._asdict(), "loss": run.loss._asdict(), "epsilon": run.epsilon}
+            for run in total.runs
+        ],
+    }
+
+
+@parts_of.register
 def _(coverage: Coverage) -> dict[str, object]:
     return {"item_share": coverage.item_share, **fields_of(coverage)}
 
 
 def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:
     claim, digest = made.release.published.claim, made.release.private.ratings_sha256
-    warned = linkage_warnings(made.earlier, made.output, claim, digest)
+    warned = linkage_warnings(made.earlier, made.output, claim, digest, made.total)
     return {
         "verification": made.verification.to_dict(),
         "earlier": earlier_to_dict(made.earlier, warned),
+        "privacy_total": made.total and made.total.to_dict(),
         **folders_to_dict(made.output),
     }
 
@@ -76,6 +90,7 @@ def _(dry: DryRun) -> dict[str, object]:
         "rejection": dry.rejection,
         "leftovers": list(dry.leftovers),
         "earlier": earlier_to_dict(dry.earlier),
+        "privacy_total": dry.total and dry.total.to_dict(),
         **folders_to_dict(dry.output),
     }
 

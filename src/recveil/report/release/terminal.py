@@ -1,10 +1,15 @@
 """The result of `recveil anonymize`, printed for the publisher."""
 
+from rich.console import Console
+from rich.table import Table
+
 from recveil.methods import Anonymized, DryRun, Released
+from recveil.publish.privacy_ledger import PrivacyTotal
 from recveil.publish.size_estimate import Expected
 from recveil.report import data_to_dict
 from recveil.report.glossary import explain
 from recveil.report.release.document import estimate_to_dict, folders_to_dict
+from recveil.report.release.text import describe_run
 from recveil.report.terminal import echo, show_reading
 from recveil.report.verification import show_verification, terms_of
 from recveil.runtime.errors import describe_count, printable
@@ -48,6 +53,18 @@ def show_released(made: Released, *, is_explained: bool = False) -> None:
     for note in made.notes:
         echo(printable(note))
     _show_made(made, is_explained=is_explained)
+
+
+def show_budget(total: PrivacyTotal) -> None:
+    """Print the runs of the ledger, and what they spent together."""
+    rows = [describe_run(run) for run in total.runs]
+    if rows:
+        table = Table(*rows[0], show_edge=False, pad_edge=False)
+        for row in rows:
+            table.add_row(*map(printable, row.values()))
+        Console(highlight=False).print(table)
+    for sentence in (*total.sentences(), *total.warnings()):
+        echo(sentence)
 
 
 def _show_made(made: Anonymized | Released, *, is_explained: bool) -> None:

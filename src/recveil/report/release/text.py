@@ -7,7 +7,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from recveil.methods import Anonymized, DryRun, Released
-from recveil.methods.earlier_releases import Earlier, compose_guarantees
+from recveil.methods.earlier_releases import Earlier, history_of
 from recveil.methods.release_summary import (
     CoRatedSummary,
     PredictiveSummary,
@@ -16,7 +16,8 @@ from recveil.methods.release_summary import (
     SyntheticSummary,
 )
 from recveil.methods.size_estimates import Foreseen
-from recveil.publish.history import Promised, each_once
+from recveil.publish.history import Promised
+from recveil.publish.privacy_ledger import Loss, PrivacyTotal, Run, total_without
 from recveil.publish.size_estimate import Expected
 from recveil.release.claim import LOUD_DELTA, Claim, claim_kind, of_large_delta, of_large_epsilon
 from recveil.release.coverage import FEWEST_RATINGS, Coverage
@@ -42,8 +43,10 @@ _FEW_FACTORS, _LARGE_OMITTED_SHARE = 3, 0.4
 _MOST_WARNINGS = 3
 
 
-def sentences(result: Anonymized | Released | DryRun) -> list[str]:
-    """Return what a publisher should know about a new release, or its estimate."""
+def sentences(result: Anonymized | Released | DryRun | PrivacyTotal) -> list[str]:
+    """Return what a publisher should know about a new release, its estimate or its ledger."""
+    if isinstance(result, PrivacyTotal):
+        return [describe_total(result)]
     if isinstance(result, DryRun):
         return list(_of_dry_run(result))
     return [
@@ -59,17 +62,19 @@ def sentences(result: Anonymized | Released | DryRun) -> list[str]:
     ]
 
 
-def warnings(result: Anonymized | Released | DryRun) -> list[str]:
+def warnings(result: Anonymized | Released | DryRun | PrivacyTotal) -> list[str]:
     """Return warnings about earlier releases of the same users, and about ids of items."""
+    if isinstance(result, PrivacyTotal):
+        large = of_large_epsilon(result.epsilon)
+        return [large] if large else []
     if isinstance(result, DryRun):
         return [
             f"{earlier.folder} has some of the same users; the run warns about it."
             for earlier in result.earlier
         ]
     published, private = result.release.published, result.release.private
-    linked = _first_of(
-        linkage_warnings(result.earlier, result.output, published.claim, private.ratings_sha256)
-    )
+    arguments = result.earlier, result.output, published.claim, private.ratings_sha256
+    linked = _first_of([*total_warning(result.total), *linkage_warnings(*arguments, result.total)])
     if isinstance(result, Released):
         return linked
     users, items = result.ratings.users.tolist(), published.items.tolist()
@@ -378,8 +383,57 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
     elif dry.foreseen.groups is None:
         yield "How many items and ratings the release keeps is known after the run alone."
     yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
+    if dry.total is not None:
+        yield describe_total(dry.total)
     if dry.rejection:
         yield f"With this estimate, the run would fail: {dry.rejection}."
+
+
+def describe_total(total: PrivacyTotal) -> str:
+    """Describe what all runs spend on the most exposed user, and where that is recorded."""
+    n_runs, parts = len(total.runs) + total.n_unrecorded, []
+    if n_runs:
+        runs, lacks = describe_count(n_runs, "run"), ""
+        if total.n_unrecorded and total.ledger is not None:
+            lacks = f" ({total.n_unrecorded:,} of them not in the ledger)"
+        parts.append(
+            f"{runs}{lacks} spent epsilon {total.epsilon:.3g} on the most exposed of these users"
+        )
+    else:
+        parts.append("no run on these users yet")
+    if total.epsilon_with_run is not None:
+        parts.append(f"with this run epsilon {total.epsilon_with_run:.3g}")
+    if n_runs or total.epsilon_with_run is not None:
+        parts[-1] += f" (delta {total.delta:g})"
+    if total.runs and not total.is_same_table:
+        parts.append("where other users have the same ids, name another ledger (--ledger)")
+    if total.is_new:
+        parts.append("the ledger is new, and lacks what was spent elsewhere")
+    if total.ledger is None:
+        return f"No privacy ledger, so this run is not recorded: {'; '.join(parts)}."
+    return f"Privacy ledger {total.ledger}: {'; '.join(parts)}."
+
+
+def total_warning(total: PrivacyTotal | None) -> list[str]:
+    """Return what a release and others spent together; nothing for the first one."""
+    if total is None or not (total.runs or total.n_unrecorded):
+        return []
+    large = of_large_epsilon(total.epsilon_with_run or 0.0)
+    return [f"{describe_total(total)}{' ' * bool(large)}{large}"]
+
+
+def describe_run(run: Run) -> dict[str, str]:
+    """Describe a run of the ledger in a line of a table."""
+    states = {"begun": "killed, or running", "aborted": "ended with an error"}
+    where = ", ".join(run.outputs) or "not written"
+    return {
+        "run": str(run.number),
+        "time (UTC)": run.began.removesuffix("+00:00"),
+        "users": f"{run.n_users:,}",
+        "epsilon": f"{run.epsilon:.3g}",
+        "delta": f"{run.loss.delta:g}",
+        "output": states.get(run.state, where),
+    }
 
 
 def _of_size(dry: DryRun, foreseen: Foreseen) -> str:
@@ -437,7 +491,11 @@ class _New(NamedTuple):
 
 
 def linkage_warnings(
-    earlier: Sequence[Earlier], output: Path, claim: Claim, ratings_sha256: str | None = None
+    earlier: Sequence[Earlier],
+    output: Path,
+    claim: Claim,
+    ratings_sha256: str | None = None,
+    total: PrivacyTotal | None = None,
 ) -> list[str]:
     """Return a warning about a new release and each earlier one.
 
@@ -451,13 +509,16 @@ def linkage_warnings(
         The claim of the new release.
     ratings_sha256 : str, optional
         The digest of its ratings.
+    total : PrivacyTotal, optional
+        What all recorded runs on these users spent; by default that of these releases.
     """
     new = _New(output, claim, ratings_sha256)
     composed = [each for each in earlier if each.has_ledgers] if claim.ledger else []
-    same = [each for each in composed if new.is_of_same(each)]
-    warned = {id(each): _describe_sum(composed, new) for each in composed if each not in same}
-    warned |= {id(each): _describe_sum(same, new) for each in same}
-    return [warned.get(id(each)) or _describe_pair(each, new) for each in earlier]
+    if total is None and claim.ledger is not None:
+        planned = Loss.of(claim.ledger, claim.delta or 0.0)
+        total = total_without(None, planned, history_of(composed))
+    added_up = "".join(total_warning(total))
+    return [added_up if each in composed else _describe_pair(each, new) for each in earlier]
 
 
 def _describe_pair(earlier: Earlier, new: _New) -> str:
@@ -494,20 +555,6 @@ def _describe_loss(history: Sequence[Promised], claim: Claim) -> str:
             "one of them"
         )
     return "No claim covers what the others reveal: publish one of them"
-
-
-def _describe_sum(earlier: list[Earlier], new: _New) -> str:
-    """Return the composed guarantee of synthetic releases."""
-    before = each_once(promised for release in earlier for promised in release.history)
-    epsilon, delta = compose_guarantees([Promised.of("", new.claim), *before])
-    large = of_large_epsilon(epsilon)
-    return _describe_users(
-        earlier,
-        new,
-        f"Privacy losses add up: all {1 + len(before):,} releases of synthetic users together keep "
-        f"epsilon {epsilon:.3g} with delta {delta:g}. {large}{' ' * bool(large)}Publish one of "
-        f"them, or account for the sum.",
-    )
 
 
 def _describe_users(earlier: list[Earlier], new: _New, warning: str) -> str:
