@@ -25,6 +25,7 @@ COMMANDS = typer.main.get_command(app).commands
 TWINS = {
     "anonymize": "recveil.methods",
     "audit": "recveil.auditing",
+    "budget": "recveil.publish",
     "compare": "recveil.comparison",
     "config": "recveil.cli.settings_file",
     "convert": "recveil.publish",

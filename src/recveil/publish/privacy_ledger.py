@@ -5,8 +5,8 @@ recorded with all that it may spend before its first query, and settled afterwar
 was killed counts in full. Two runs at once wait for each other's lock.
 
 Users are recorded by a keyed hash of their id of 64 bits. The key is drawn for the file and kept in
-it. So the file names nobody, and its hashes match no other list; but whoever has all of it can test
-whether a given id is in it, as with a private folder.
+it. So the file contains no id, and its hashes match no other list; but an adversary with all of it
+can test whether a given id is in it, as with a private folder.
 
 The privacy losses of a user's runs add up in squares, since the queries of all runs are one
 adaptive composition (Dong, Roth & Su 2022, Corollary 3.3). A table that grew shares users with the
