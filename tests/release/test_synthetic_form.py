@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods import sample
+from recveil.methods.synthetic.bounded_sums import FINE, ItemSums, item_sums
 from recveil.methods.synthetic.sum_queries import SHARES
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.folder import write_model
@@ -21,7 +22,7 @@ from recveil.ratings import RatingScale
 from recveil.release.data_card import data_card
 from recveil.release.earlier_formats import with_todays_names
 from recveil.release.manifest import FORMATS, FileEntry, Manifest, to_bytes
-from recveil.release.synthetic_form import QUERIES, rating_levels
+from recveil.release.synthetic_form import QUERIES, errors_of_noise, rating_levels
 from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
 
@@ -45,6 +46,34 @@ def made(tmp_path_factory):
         release = Synthesizer(epsilon, item_catalog=catalogue, n_users=50).anonymize(ratings)
         release.write(folder / name, layout=layout)
     return folder
+
+
+def test_noise_moves_counts_and_means_as_the_card_states():
+    """Of 95% of the items; counts are sums times a factor that is known without noise."""
+    ratings = make_ratings(900, 60, 20_000, seed=4, scale=STARS)
+    within_count, within_mean = [], []
+    for seed in range(6):
+        made = Synthesizer(8.0, item_catalog="as-rated", seed=seed)
+        public, table = made._public(ratings)
+        learnt = made.learn(table, public, table.items, table.n_users)
+        content = Manifest.of(made.published(learnt, made.drawn(learnt))).to_json()
+        errors = errors_of_noise(content)
+        noisy = learnt.measured
+        exact = ItemSums.of(item_sums(table, noisy.centre, noisy.spread) * FINE, noisy.spread, 0.0)
+        n = table.activity
+        users_of_sum = n.mean() / np.sqrt(n).mean()
+        moved = (noisy.items.popularity - exact.popularity) * users_of_sum
+        within_count += (np.abs(moved) <= errors["count_error"]).tolist()
+        of_sum = 2 * (noisy.items.off_centre - exact.off_centre) / exact.popularity
+        allowed = errors["mean_error"] / (exact.popularity * users_of_sum)
+        within_mean += (np.abs(of_sum) <= allowed).tolist()
+    assert np.mean(within_count) == pytest.approx(0.95, abs=0.025)
+    assert np.mean(within_mean) == pytest.approx(0.95, abs=0.025)
+
+
+def test_cards_state_what_noise_moves(made):
+    for name, is_noisy in (("users", True), ("chosen", True), ("exact", False)):
+        assert ("In 95% of releases" in (made / name / "README.md").read_text()) == is_noisy
 
 
 @pytest.fixture

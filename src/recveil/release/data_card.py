@@ -11,6 +11,7 @@ from recveil.release.claim import bounds_of, card_text, claim_of_json
 from recveil.release.earlier_formats import RENAMED_SINCE, earlier_card
 from recveil.release.manifest import ALL_PARTS, Manifest
 from recveil.release.method import publishes_likes
+from recveil.release.synthetic_form import errors_of_noise
 from recveil.runtime.errors import describe_count
 
 # Characters that could end the quotes around an example or be taken for markup.
@@ -57,6 +58,7 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
             of_1_0=of_1_0,
             of_likes=likes,
             **bounds_of(manifest.claim),
+            **errors_of_noise(content),
             ratings_file=ratings_file,
             is_parts=ratings_file == ALL_PARTS,
             class_of=about.class_of,

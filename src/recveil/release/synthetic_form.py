@@ -103,6 +103,10 @@ def sums_of_item(*, likes: bool) -> int:
     return 1 if likes else 2
 
 
+# Of a user's squared length in item sums, the share of item counts; the rest is of ratings.
+COUNT_SHARE = 0.3
+# A normal number is within this many standard deviations in 95% of cases.
+_WITHIN_95 = 1.96
 # A scale with more levels is counted in this many bins.
 MOST_LEVELS = 21
 # Without a public catalogue, user counts are clipped to this number of items.
@@ -178,6 +182,49 @@ def activity_edges(most_items: int) -> NDArray[np.int64]:
     """
     edges = np.geomspace(1, most_items + 1, _BINS + 1)
     return np.unique(np.round(edges)).astype(np.int64)
+
+
+def errors_of_noise(content: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return how far noise moves item counts and means in 95% of releases, from release.json.
+
+    A user with n ratings adds ``1 / sqrt(n)`` to the sum of an item. So an item whose raters are
+    typical is rated by as many users as its sum times the mean of n over that of ``sqrt(n)``.
+
+    Returns
+    -------
+    dict
+        `count_error`, in users; and `mean_error`, in the unit of the ratings times the number of an
+        item's users, since the noise of a mean is that of a sum over them; None for likes.
+    """
+    claim, settings = claim_of_json(content), content["settings"]
+    if claim.ledger is None or "user_counts" not in settings:
+        return {}
+    try:
+        with np.errstate(all="ignore"):
+            return _errors_of_noise(claim.ledger, content["scale"], settings)
+    except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
+        return {"count_error": math.nan, "mean_error": math.nan}  # reported as problems
+
+
+def _errors_of_noise(
+    ledger: Ledger, scale: Mapping[str, Any], settings: Mapping[str, Any]
+) -> dict[str, float | None]:
+    from recveil.ratings import RatingScale  # imported here because pyarrow is slow to load
+
+    sigma = next(query.sigma for query in ledger.queries if query.name == "item sums")
+    # User counts are those on the published items.
+    n = np.asarray(settings["user_counts"], np.float64) / (1 - settings["omitted_share"])
+    error = _WITHIN_95 * sigma * float(n.sum() / np.sqrt(n).sum())
+    if publishes_likes(settings):
+        return {"count_error": error, "mean_error": None}
+    levels = rating_levels(RatingScale.from_json(scale))
+    below = [math.erfc(-cut / math.sqrt(2)) / 2 for cut in settings["cutpoints"]]
+    shares = np.diff(below, prepend=0, append=1)
+    spread = math.sqrt(shares @ (levels - shares @ levels) ** 2)
+    return {
+        "count_error": error / math.sqrt(COUNT_SHARE),
+        "mean_error": error * spread / math.sqrt(1 - COUNT_SHARE),
+    }
 
 
 def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[str]:

@@ -14,6 +14,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.synthetic_form import COUNT_SHARE
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 
@@ -31,8 +32,8 @@ RATED = 0.4
 # Number of parts of the sums of products, one thread each.
 _PARTS = 8
 # Split of a user's vector between which items they rated and how.
-WHICH = math.sqrt(0.3)
-HOW = math.sqrt(0.7)
+WHICH = math.sqrt(COUNT_SHARE)
+HOW = math.sqrt(1 - COUNT_SHARE)
 # Scales two numbers of at most 1 to a vector of length at most 1.
 SPREAD_SHARE = math.sqrt(0.5)
 

@@ -119,9 +119,9 @@ SYNTHETIC = Method(
         Option(
             name="epsilon",
             metavar="E|none",
-            help="Privacy budget of user-level differential privacy, instead of k: publishes "
-            "synthetic users, sampled from noisy sums. Less is safer (1 is strong, 10 is weak). "
-            "none: no noise and no guarantee.",
+            help="Privacy budget of user-level differential privacy (neighbouring tables: add or "
+            "remove one user), instead of k: publishes synthetic users, sampled from noisy sums. "
+            "Less is safer (1 is strong, 10 is weak). none: no noise and no guarantee.",
             panel="Synthetic users",
         ),
         Option(

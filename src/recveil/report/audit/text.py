@@ -731,7 +731,7 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
     if claim.epsilon is not None and claim.delta is not None:
         guarantee = (
             f"the guarantee is epsilon {claim.epsilon:g} with delta {claim.delta:g}, where "
-            f"neighbouring tables differ by one user"
+            f"neighbouring tables differ by one user, added or removed"
         )
     return f"No record of the release belongs to a user; {inferred}; {guarantee}."
 
