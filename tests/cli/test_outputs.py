@@ -199,7 +199,7 @@ def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
             "item_catalog",
         ),
         *("item_catalog", "train", "test", "private"),
-        *("trust", "config", "card", "audit", "evaluation", "croissant"),
+        *("trust", "config", "card", "audit", "evaluation", "croissant", "ledger"),
         "folder",  # the project of a workbench, which looks at it itself
     }
     for command in make_app().registered_commands:

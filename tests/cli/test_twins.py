@@ -16,6 +16,7 @@ COMMANDS = {each.callback.__name__: each.callback for each in make_app().registe
 TWINS = {
     "anonymize": ("recveil.methods", ["r.csv", "-o", "out", "--k", "5"]),
     "audit": ("recveil.auditing", ["r.csv"]),
+    "budget": ("recveil.publish", ["r.csv"]),
     "compare": ("recveil.comparison", ["r.csv", "-o", "out"]),
     "config": ("recveil.cli.settings_file", []),
     "convert": ("recveil.publish", ["r.csv", "r.parquet"]),
@@ -40,6 +41,7 @@ OF_THE_LIBRARY_ALONE = {
     ("compare", "on_interrupt"): "a function, which the command gives itself: it writes the page",
     ("compare", "on_progress"): "a function, which the workbench gives: it draws what is finished",
     ("anonymize", "on_estimate"): "a function, which the command gives itself: it prints",
+    ("anonymize", "on_total"): "a function, which the command gives itself: it prints",
     ("config", "known"): "objects, which the command makes of its verbs",
     ("audit", "adversaries"): "objects, which the command makes of the options below",
 }
@@ -77,7 +79,7 @@ OF_THE_COMMAND_ALONE = {
         (verb, "max_memory"): "the library bounds it with memory_limited"
         for verb in (
             *("inspect", "audit", "anonymize", "sample", "verify", "describe", "evaluate"),
-            *("compare", "selftest", "convert"),
+            *("compare", "selftest", "convert", "budget"),
         )
     },
     ("audit", "html"): "writes what the result holds",
