@@ -187,14 +187,15 @@ def activity_edges(most_items: int) -> NDArray[np.int64]:
 def errors_of_noise(content: Mapping[str, Any]) -> dict[str, float | None]:
     """Return how far noise moves item counts and means in 95% of releases, from release.json.
 
-    A user with n ratings adds ``1 / sqrt(n)`` to the sum of an item. So an item whose raters are
-    typical is rated by as many users as its sum times the mean of n over that of ``sqrt(n)``.
+    A user with n ratings adds ``1 / sqrt(n)`` to the sum of an item, so the sum of users with n
+    ratings each is their number over ``sqrt(n)``.
 
     Returns
     -------
     dict
-        `count_error`, in users; and `mean_error`, in the unit of the ratings times the number of an
-        item's users, since the noise of a mean is that of a sum over them; None for likes.
+        `count_error`, to be multiplied by ``sqrt(n)``; `mean_error`, in the unit of the ratings, to
+        be multiplied by ``sqrt(n)`` over the item's number of users, None for likes; and
+        `usual_count`, the mean n of the release.
     """
     claim, settings = claim_of_json(content), content["settings"]
     if claim.ledger is None or "user_counts" not in settings:
@@ -203,7 +204,8 @@ def errors_of_noise(content: Mapping[str, Any]) -> dict[str, float | None]:
         with np.errstate(all="ignore"):
             return _errors_of_noise(claim.ledger, content["scale"], settings)
     except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
-        return {"count_error": math.nan, "mean_error": math.nan}  # reported as problems
+        # Reported as problems of the release
+        return dict.fromkeys(("count_error", "mean_error", "usual_count"), math.nan)
 
 
 def _errors_of_noise(
@@ -212,11 +214,10 @@ def _errors_of_noise(
     from recveil.ratings import RatingScale  # imported here because pyarrow is slow to load
 
     sigma = next(query.sigma for query in ledger.queries if query.name == "item sums")
-    # User counts are those on the published items.
-    n = np.asarray(settings["user_counts"], np.float64) / (1 - settings["omitted_share"])
-    error = _WITHIN_95 * sigma * float(n.sum() / np.sqrt(n).sum())
+    counts = settings["user_counts"]
+    usual, error = math.fsum(counts) / len(counts), _WITHIN_95 * sigma
     if publishes_likes(settings):
-        return {"count_error": error, "mean_error": None}
+        return {"count_error": error, "mean_error": None, "usual_count": usual}
     levels = rating_levels(RatingScale.from_json(scale))
     below = [math.erfc(-cut / math.sqrt(2)) / 2 for cut in settings["cutpoints"]]
     shares = np.diff(below, prepend=0, append=1)
@@ -224,6 +225,7 @@ def _errors_of_noise(
     return {
         "count_error": error / math.sqrt(COUNT_SHARE),
         "mean_error": error * spread / math.sqrt(1 - COUNT_SHARE),
+        "usual_count": usual,
     }
 
 

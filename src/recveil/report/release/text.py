@@ -1,5 +1,6 @@
 """Sentences about a new release for its publisher, and about the estimate of one."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 from pathlib import Path
@@ -324,8 +325,9 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             yield f"Warning: {of_large_delta(claim.delta)}"
         elif claim.delta * published.n_users > _LARGE_DELTA:
             yield (
-                f"delta is more than a tenth of one over the {published.n_users:,} users; a "
-                f"smaller one (--delta) guarantees more."
+                f"delta is more than a tenth of one over the {published.n_users:,} users"
+                f"{_at_smaller_delta(claim, published.n_users)}; a smaller one (--delta) "
+                f"guarantees more."
             )
         if large := of_large_epsilon(claim.epsilon):
             yield f"Warning: {large}"
@@ -341,6 +343,14 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             "only item popularity. More users or a larger epsilon retain more; recveil evaluate "
             "measures it."
         )
+
+
+def _at_smaller_delta(claim: Claim, n_users: int) -> str:
+    """Describe the same guarantee at a tenth of one over the users; noise implies every delta."""
+    delta = _LARGE_DELTA / n_users
+    if claim.ledger is None or claim.ledger.threshold_delta >= delta:
+        return ""
+    return f"; at delta {delta:.2g}, epsilon is {claim.ledger.epsilon(delta):.3g}"
 
 
 def _of_levels(verification: Verification) -> Iterator[str]:
@@ -397,12 +407,12 @@ def describe_total(total: PrivacyTotal) -> str:
         if total.n_unrecorded and total.ledger is not None:
             lacks = f" ({total.n_unrecorded:,} of them not in the ledger)"
         parts.append(
-            f"{runs}{lacks} spent epsilon {total.epsilon:.3g} on the most exposed of these users"
+            f"{runs}{lacks} spent {_epsilon(total.epsilon)} on the most exposed of these users"
         )
     else:
         parts.append("no run on these users yet")
     if total.epsilon_with_run is not None:
-        parts.append(f"with this run epsilon {total.epsilon_with_run:.3g}")
+        parts.append(f"with this run {_epsilon(total.epsilon_with_run)}")
     if n_runs or total.epsilon_with_run is not None:
         parts[-1] += f" (delta {total.delta:g})"
     if total.runs and not total.is_same_table:
@@ -412,6 +422,10 @@ def describe_total(total: PrivacyTotal) -> str:
     if total.ledger is None:
         return f"No privacy ledger, so this run is not recorded: {'; '.join(parts)}."
     return f"Privacy ledger {total.ledger}: {'; '.join(parts)}."
+
+
+def _epsilon(epsilon: float) -> str:
+    return f"epsilon {epsilon:.3g}" if math.isfinite(epsilon) else "all that a guarantee bounds"
 
 
 def total_warning(total: PrivacyTotal | None) -> list[str]:
