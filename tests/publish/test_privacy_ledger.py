@@ -370,7 +370,8 @@ class TestEndings:
             raise RecveilError("the disk is full", code="ledger.unusable")
 
         monkeypatch.setattr(PrivacyLedger, "settle", fail)
-        Synthesizer(**OPTIONS).anonymize(RATINGS)
+        with pytest.warns(UserWarning, match="the disk is full"):
+            Synthesizer(**OPTIONS).anonymize(RATINGS)
         (run,) = budget(RATINGS).runs
         assert (run.state, run.loss.mu) == ("begun", MU)
 

@@ -207,7 +207,8 @@ class PrivacyLedger:
         self._create()
         with self._transaction("IMMEDIATE") as ledger:
             key = _key_of(ledger)
-            hashes = _hashed(users, key)
+        hashes = _hashed(users, key)  # takes long for many users, while other runs may write
+        with self._transaction("IMMEDIATE") as ledger:
             digest = hashlib.sha256(hashes.tobytes()).digest()
             ledger.execute(
                 "INSERT OR IGNORE INTO populations (digest, users) VALUES (?, ?)",
@@ -413,6 +414,11 @@ class Recording:
         """Record a run around its queries: first all that is planned, then what was spent.
 
         If the latter fails, the entry keeps what was planned, which is never less.
+
+        Warns
+        -----
+        UserWarning
+            If it fails, as the file may be gone.
         """
         self._number = self._ledger.begin(self._users, self._ratings_sha256, planned)
         state: State = "aborted"
@@ -420,8 +426,10 @@ class Recording:
             yield
             state = "spent"
         finally:
-            with suppress(RecveilError):
+            try:
                 self._ledger.settle(self._number, state, spent())
+            except RecveilError as error:
+                warnings.warn(f"Privacy ledger: {error}", UserWarning, stacklevel=4)
 
     def place(self, folder: Path) -> None:
         """Record where the release was written; a failure changes no total."""
