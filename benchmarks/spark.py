@@ -36,7 +36,7 @@ from recveil.ratings import RatingScale
 USERS, RATINGS = 480_189, 100_480_507
 STARS = RatingScale(1, 5, 1)
 RELEASES: dict[str, dict[str, Any]] = {
-    "drawn": {"epsilon": 20.0, "item_catalog": "as-rated"},
+    "drawn": {"epsilon": 20.0, "item_catalog": "as-rated", "ledger": "none"},
     "simple": {"k": 5, "method": "predictive", "homogenize": "simple"},
     "padded": {"k": 5, "method": "predictive"},
     "k-corating": {"k": 5, "method": "k-corating"},

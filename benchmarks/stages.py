@@ -404,7 +404,15 @@ STAGES["anonymize sparse, k = 5"] = Stage(
 STAGES["anonymize, epsilon 1"] = Stage(
     {
         "recveil": whole_job(
-            "epsilon-1", "--epsilon", "1", "--scale", "1:5:1", "--item-catalog", "as-rated"
+            "epsilon-1",
+            "--epsilon",
+            "1",
+            "--scale",
+            "1:5:1",
+            "--item-catalog",
+            "as-rated",
+            "--ledger",
+            "none",
         )
     },
     {},

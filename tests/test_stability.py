@@ -62,6 +62,7 @@ def test_the_page_names_what_is_kept():
 
 if __name__ == "__main__":
     os.chdir(tempfile.mkdtemp())
+    os.environ["RECVEIL_LEDGER"] = "ledger.sqlite3"
     with contextlib.redirect_stderr(io.StringIO()):
         prepare()
         told = {verb: keys_of(json.loads(run(line))) for verb, line in LINES.items()}

@@ -21,6 +21,7 @@ from pathlib import Path
 # Before any library is loaded: a copy of a process with threads would lack them.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_name] = "1"
+os.environ["RECVEIL_LEDGER"] = "none"  # not the ledger of the user who runs it
 
 from torture import disks, jobs, plan, workers  # noqa: E402
 from torture.jobs import remove  # noqa: E402

@@ -262,8 +262,10 @@ def renew() -> None:
     digests: dict[str, Any] = {"pyarrow": pa.__version__}
     before = json.loads(DIGESTS.read_text("utf-8"))
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["RECVEIL_LEDGER"] = str(Path(tempfile.mkdtemp(dir=folder), "ledger"))
         made = make(Path(tempfile.mkdtemp(dir=folder)))
         for case in CASES:
+            os.environ["RECVEIL_LEDGER"] = str(Path(tempfile.mkdtemp(dir=folder), "ledger"))
             texts = CASES[case](Path(tempfile.mkdtemp(dir=folder)), made)
             keep(texts)
             digests |= digests_of(texts)

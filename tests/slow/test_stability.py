@@ -36,6 +36,7 @@ def test_every_key_of_the_json_is_still_there(verb):
 
 if __name__ == "__main__":
     os.chdir(tempfile.mkdtemp())
+    os.environ["RECVEIL_LEDGER"] = "ledger.sqlite3"
     with contextlib.redirect_stderr(io.StringIO()):
         prepare()
         told = {verb: keys_of(json.loads(run(line))) for verb, line in LINES.items()}

@@ -69,7 +69,7 @@ def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:
     return {
         "verification": made.verification.to_dict(),
         "earlier": earlier_to_dict(made.earlier, warned),
-        "privacy_total": made.total and made.total.to_dict(),
+        **({} if made.total is None else {"privacy_total": made.total.to_dict()}),
         **folders_to_dict(made.output),
     }
 
@@ -90,7 +90,7 @@ def _(dry: DryRun) -> dict[str, object]:
         "rejection": dry.rejection,
         "leftovers": list(dry.leftovers),
         "earlier": earlier_to_dict(dry.earlier),
-        "privacy_total": dry.total and dry.total.to_dict(),
+        **({} if dry.total is None else {"privacy_total": dry.total.to_dict()}),
         **folders_to_dict(dry.output),
     }
 
