@@ -196,3 +196,46 @@ def test_box_sets_are_no_rows_of_users_of_whom_nothing_is_known(label):
     items = ["Up (2009)", "Heat (1995)", "Saw (2004)", "Jaws (1975)", "Saw", "Heat", label]
     users = [f"person no. {n}" for n in range(20)]
     assert find_rows_within(items, users, items) == []
+
+
+@pytest.mark.parametrize("users", [range(4001, 4041), range(300_000, 900_000, 9001)])
+@pytest.mark.parametrize("sign", [" & ", "/", "<br>", " ", "-", "%2C"])
+def test_what_looks_like_users_between_items_of_one_word_is_a_row(users, sign):
+    user = "4071" if users[0] < 10_000 else "583920"
+    items = [*TITLES, sign.join(["Heat", "3", user, "Fargo", "4"])]
+    assert find_rows_within(items, users, items) == [len(TITLES)]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_an_item_with_a_rating_before_rows_of_numbers_is_found(n):
+    items = [*map(str, range(11, 51))]
+    rows = " ".join(["11", "3", "583920", "16", "4", "483920", "19", "2"][2 - n :])
+    label = f"{items[0]} {rows}" if n == 1 else rows
+    users = range(300_000, 900_000, 9001)
+    assert find_rows_within([*items, label], users, [*items, label]) == [40]
+
+
+@pytest.mark.parametrize(
+    "users",
+    [[f"a{n}@x.org" for n in range(40)], range(300_000, 900_000, 9001), range(4001, 4041)],
+    ids=["addresses", "six digits", "four digits"],
+)
+@pytest.mark.parametrize(
+    "bundle",
+    [
+        *(
+            "Lost: Season 1 (4 DVD) / Lost: Season 2 (4 DVD)",
+            "Phone 11 Case (2 pack) + Phone 12 Case",
+        ),
+        *(
+            "Cola 330ml x 12 with Lemonade 330ml x 12",
+            "Symphony No. 5, Op. 67; Symphony No. 6, Op. 68",
+        ),
+        *("KIT-0005 x2 + KIT-0006 x1", "Phone 12 Case, Phone 11 Case (6.1 inch), 3 colours"),
+    ],
+)
+def test_bundles_with_sizes_and_volumes_are_no_rows(bundle, users):
+    items = ["Lost: Season 1", "Lost: Season 2", "Phone 11 Case", "Phone 12 Case", "Cola 330ml"]
+    items += ["Lemonade 330ml", "Symphony No. 5", "Symphony No. 6", "KIT-0005", "KIT-0006", bundle]
+    for is_unrated in (False, True):
+        assert find_rows_within(items, users, items, is_unrated=is_unrated) == []

@@ -382,3 +382,13 @@ def test_a_part_of_a_uuid_is_no_user_of_the_same_length():
     users = [f"A{n:013d}"[:10] + f"X{n:03d}" for n in range(60)]
     items = ["winter", "paper", "winter 8a849019-887c-bba8-f458-65b83d83cd3f 3"]
     assert find_rows_within(items, users, items) == []
+
+
+@pytest.mark.parametrize("users", ["addresses", "UUIDs"])
+@pytest.mark.parametrize("form", ["wishlist of {}", "Up - 3 - {} - Heat", "item=11&user={}"])
+def test_a_few_ids_that_contain_addresses_or_uuids_are_found_where_users_are_such(users, form):
+    users, absent = ABSENT[users]
+    items = [*TITLES, form.format(absent.replace("@", "%40") if "&" in form else absent)]
+    assert find_rows_within(items, users, items) == [len(TITLES)]
+    many = [f"{title} {absent}" for title in TITLES]
+    assert find_rows_within(many, ["Ann", "Ben"], many) == []

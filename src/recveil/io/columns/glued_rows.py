@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from recveil.io.columns.repeated_rows import ESCAPED, decode_escapes
+from recveil.io.columns.repeated_rows import ESCAPED, WORD, decode_escapes
 from recveil.runtime.safe_repr import brief
 
 DELIMITER = re.compile(r"[\x00-\x1f,;|]|::")
@@ -40,6 +40,9 @@ _SIGNS = re.compile(r"(?:[\x00-\x1f,;|#~^]|::)(?! )")
 _FIELD_AFTER = re.compile(r"(?:[\x00-\x1f,;|]|::)\S")
 # One word is an item only as a field, and together with an item of more words.
 _EDGE, _FEWEST_WORDS = re.compile(r"[\x00-\x1f,;|\"'=:<>#~^]|$"), 2
+# Numbers with so many digits are items.
+_LONG_NUMBER = 8
+_AROUND_FIELDS, _NO_WORD, _WORDS = " )!?.\"'", re.compile(r"\W*"), re.compile(r"\w+")
 # Words and numbers, also where nothing is between them.
 _TOKEN = re.compile(r"\d+|[^\W\d_]+")
 
@@ -169,25 +172,35 @@ def _likelihood(cut: _Cut) -> tuple[int, int, int]:
 
 @brief
 class RowsAfterItems(NamedTuple):
-    """A search for rows of users of whom nothing is known, between and after known items.
+    """A search for rows of unknown users between and after known items.
 
-    Box sets contain several titles, and numbers after them. So a number must be between two titles,
-    where two rows have the rating of one and the user of the other. It is no year, and not that of
+    Of two rows, the rating of one and the user of the other are between two items. Box sets contain
+    several items, too, and numbers of packs, volumes and years. So what is between the items must
+    look like users, unless all of the text is items and numbers with one sign between them. If
+    users have no common look, a number must be between the items that is no year, and not that of
     a sequel: F/X2 (F/X 2).
     """
 
     lengths: dict[str, set[int]]
     """Of the items that begin with a word, in words and numbers."""
     items: set[str]
+    is_like_user: Callable[[str], bool] | None
+    """None if users have no common look."""
     is_unrated: bool
 
     @classmethod
-    def among(cls, items: Iterable[Any], *, is_unrated: bool) -> "RowsAfterItems":
-        """Search for these items, as far as they contain letters."""
-        search = cls({}, set(), is_unrated)
+    def among(
+        cls,
+        items: Iterable[Any],
+        is_like_user: Callable[[str], bool] | None = None,
+        *,
+        is_unrated: bool,
+    ) -> "RowsAfterItems":
+        """Search for these items, as far as they contain letters or are long numbers."""
+        search = cls({}, set(), is_like_user, is_unrated)
         for item in map(str, items):
             tokens = _TOKEN.findall(item.casefold())
-            if any(map(str.isalpha, tokens)):
+            if any(map(str.isalpha, tokens)) or (tokens and len(item) >= _LONG_NUMBER):
                 search.lengths.setdefault(tokens[0], set()).add(len(tokens))
                 search.items.add(" ".join(tokens))
         return search
@@ -208,24 +221,66 @@ class RowsAfterItems(NamedTuple):
         tokens = [token[0] for token in found]
         if self.lengths.keys().isdisjoint(tokens):
             return False
-        items = [
-            item
-            for item in self._places(tokens)
-            if len(item) > 1 or _is_field(text, *found[item.start].span())
-        ]
-        if len(items) < _FEWEST_ITEMS or max(map(len, items)) < _FEWEST_WORDS:
+        items = [*self._places(tokens)]
+        if self.is_like_user is None:
+            items = [at for at in items if len(at) > 1 or _is_field(text, *found[at.start].span())]
+        if len(items) < _FEWEST_ITEMS:
             return False
-        between = range(items[0].stop, items[-1].start)
+        ends = [found[item.stop - 1].end() for item in items]
+        starts = [found[item.start].start() for item in items]
+        stretches = [text[end:start] for end, start in zip(ends, starts[1:], strict=False)]
         outside = {*range(items[0].stop, len(tokens))}.difference(*items)
         numbers = {at for at in outside if tokens[at].isdecimal()}
-        sequels = {item.stop for item in items if _SEQUEL.match(text, found[item.stop - 1].end())}
-        if all(at in sequels or _YEAR.fullmatch(tokens[at]) for at in numbers & {*between}):
-            return False
+        if self.is_like_user is None:
+            sequels = {
+                item.stop for item, end in zip(items, ends, strict=True) if _SEQUEL.match(text, end)
+            }
+            between = numbers & {*range(items[0].stop, items[-1].start)}
+            is_user = max(map(len, items)) >= _FEWEST_WORDS and any(
+                at not in sequels and not _YEAR.fullmatch(tokens[at]) for at in between
+            )
+        else:
+            is_user = any(
+                self._is_long_user(word)
+                for stretch in stretches
+                for word in (*_WORDS.findall(stretch), *WORD.findall(stretch))
+            )
+        if not is_user:
+            return self._has_fields(text, stretches[0])
         if self.is_unrated or len(numbers) > 1:
             return True
-        end = found[items[-1].stop - 1].end()
-        fields = _SIGNS.split(text[found[between.start].start() : found[between.stop - 1].end()])
-        return len(fields) > 1 or _FIELD_AFTER.search(text, end) is not None
+        fields = _SIGNS.split(text[ends[0] : starts[-1]].strip(_AROUND_FIELDS + ",;|"))
+        return len(fields) > 1 or _FIELD_AFTER.search(text, ends[-1]) is not None
+
+    def _is_long_user(self, word: str) -> bool:
+        is_short = word.isdecimal() and (len(word) < _SHORT or _YEAR.fullmatch(word) is not None)
+        return not is_short and self.is_like_user is not None and self.is_like_user(word)
+
+    def _has_fields(self, text: str, stretch: str) -> bool:
+        """Return whether a sign after the first item separates items, numbers and nothing else."""
+        after = _NO_WORD.match(stretch)
+        sign = after[0].lstrip(_AROUND_FIELDS.replace(" ", "")) if after else ""
+        if not sign.strip():
+            return False
+        fields = text.split(sign)
+        items = [
+            at
+            for at, field in enumerate(fields)
+            if " ".join(_TOKEN.findall(field.casefold())) in self.items
+        ]
+        numbers = [
+            at
+            for at, field in enumerate(fields)
+            if VALUE.fullmatch(field.strip()) and not _YEAR.fullmatch(field.strip())
+        ]
+        fewest = 1 if self.is_unrated else 2
+        return (
+            len({*items, *numbers}) == len(fields)
+            and len(items) >= _FEWEST_ITEMS
+            and max(len(_TOKEN.findall(fields[at])) for at in items) >= _FEWEST_WORDS
+            and len({*numbers} - {*items}) >= fewest
+            and any(items[0] < at < items[-1] for at in {*numbers} - {*items})
+        )
 
     def _places(self, tokens: list[str]) -> Iterator[range]:
         """Yield where items are that do not overlap, and are not all of a text."""

@@ -90,12 +90,15 @@ class NumberSearch(NamedTuple):
         return any(ratings - {user, item} for user in users for item in items - {user})
 
     def _has_columns(self, text: str) -> bool:
-        """Return whether numbers are an item and rows, whose columns look like ids and ratings."""
+        """Return whether numbers are an item and rows, whose columns look like ids and ratings.
+
+        The item's own rating may be between.
+        """
         words = WORD.findall(text)
         n_rows, n_others = divmod(len(words), _COLUMNS)
-        if n_rows < _FEWEST_ROWS or n_others != 1 or not all(map(_is_whole, words)):
+        if n_rows < _FEWEST_ROWS or n_others == 0 or not all(map(_is_whole, words)):
             return False
-        columns = [words[at::_COLUMNS] for at in range(1, _COLUMNS + 1)]
+        columns = [words[at::_COLUMNS] for at in range(n_others, n_others + _COLUMNS)]
         for user, item in ((0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)):
             users, items = columns[user], [words[0], *columns[item]]
             if (

@@ -42,6 +42,8 @@ _NUMBERS, _OTHERS, _OTHER_SHARE = 5, 2, 0.05
 _DIGITS = re.compile(r"\d+")
 # Ids look alike if so many of them do; this many are looked at.
 _SHARED, _LOOKED_AT = 0.05, 2_000
+# So many of the ids look like others, where those that do not are exceptions.
+_COMMON = 0.9
 _SIGNED = re.compile(r"[-+]?\d{1,4}(?:[.,]\d+)?")
 _LETTERS, _RATING = re.compile(r"[^\W\d_]+"), re.compile(r"\d{1,4}(?:[.,]\d+)?")
 _SHORTEST_OF_ONE_LENGTH = 8
@@ -141,10 +143,20 @@ def find_rows_within(
     search = _Search(_Ids(users), _Ids(items), is_unrated, has_few_numbers)
     fields = _FieldSearch(*looks, search.items.known, is_unrated)
     numbers = fields._replace(are_numbers=True)
-    after_items = RowsAfterItems.among(items, is_unrated=is_unrated)
+    look = looks[0].surely_include if looks[0].are_common else None
+    after_items = RowsAfterItems.among(items, look, is_unrated=is_unrated)
     rows: set[int] = set()
-    for finds in (numbers.finds, after_items.finds):
-        found = {at for at, _ in several if any(map(finds, forms[at]))}
+    known = search.users.known
+    for finds, may_be_user in (
+        (numbers.finds, True),
+        (after_items.finds, True),
+        (looks[0].find_personal_id, False),
+    ):
+        found = {
+            at
+            for at, label in several
+            if (may_be_user or label not in known) and any(map(finds, forms[at]))
+        }
         # What many ids look like is no fault of a few rows.
         if len(found) <= max(_OTHERS, _OTHER_SHARE * len(labels)):
             rows |= found
@@ -342,9 +354,29 @@ class _Looks:
         counts = Counter(look for each in looked_at for look in _looks_of(str(each)))
         self.shared = {look for look, n in counts.items() if n >= _SHARED * len(looked_at)}
         self.repeated = {look for look in self.shared if counts[look] > 1}
+        kinds = [_ADDRESS] * ("@" in self.shared) + [_UUID] * ("36 characters" in self.shared)
+        self._personal = re.compile("|".join(kinds)) if kinds else None
+        n_common = sum(map(self.surely_include, map(str, looked_at)))
+        self.are_common = bool(looked_at) and n_common >= _COMMON * len(looked_at)
 
     def include(self, field: str) -> bool:
         return not self.shared.isdisjoint(_looks_of(field))
+
+    def surely_include(self, field: str) -> bool:
+        """Return whether a field looks like ids by more than a length that words have, too."""
+        looks = _looks_of(field) - {f"{n} characters" for n in range(_SHORTEST_ANYWHERE)}
+        return not self.shared.isdisjoint(looks)
+
+    def find_personal_id(self, text: str) -> bool:
+        """Return whether a text contains an address or a UUID, if ids are such, and more."""
+        if self._personal is None:
+            return False
+        for each in dict.fromkeys((text, decode_escapes(text))):
+            core = _CORE.search(each.casefold())
+            found = self._personal.search(core[0]) if core else None
+            if found is not None and core is not None and found[0] != core[0]:
+                return True
+        return False
 
     @property
     def pattern(self) -> re.Pattern[str] | None:
