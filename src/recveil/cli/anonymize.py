@@ -136,7 +136,7 @@ def anonymize(
     from recveil.publish import PrivacyLossWarning
     from recveil.publish.folder import naming_spending
     from recveil.release.coverage import CoverageWarning
-    from recveil.report.release.terminal import release_to_dict, show_release
+    from recveil.report.release import release_to_dict, show_release
 
     estimates: list[Expected] = []
 
@@ -179,7 +179,7 @@ def _run_by_spark(
     from recveil.cli.outputs import write_json
     from recveil.publish.folder import naming_spending
     from recveil.release.coverage import CoverageWarning
-    from recveil.report.release.terminal import show_released
+    from recveil.report.release import show_released
     from recveil.spark import anonymize
 
     estimate = partial(_report, timed=False)
@@ -202,7 +202,7 @@ def _run_by_spark(
 def _run_dry(source: str, output: Path, json: Path | None, keywords: "AnonymizeOptions") -> None:
     from recveil.cli.outputs import write_json
     from recveil.methods import dry_run
-    from recveil.report.release.terminal import dry_run_to_dict, show_dry_run
+    from recveil.report.release import dry_run_to_dict, show_dry_run
 
     estimate = dry_run(source, output, **keywords)
     if write_json(dry_run_to_dict(estimate), json):

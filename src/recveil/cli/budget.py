@@ -44,7 +44,7 @@ def budget(
     """
     from recveil.cli.outputs import write_json
     from recveil.publish import budget
-    from recveil.report.release.terminal import show_budget
+    from recveil.report.release import show_budget
 
     total = budget(source, ledger=ledger, delta=delta, **reading)
     if write_json(total.to_dict(), json):

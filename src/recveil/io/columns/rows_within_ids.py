@@ -154,8 +154,8 @@ def find_rows_within(
     ):
         found = {
             at
-            for at, label in several
-            if (may_be_user or label not in known) and any(map(finds, forms[at]))
+            for at, text in several
+            if (may_be_user or text not in known) and any(map(finds, forms[at]))
         }
         # What many ids look like is no fault of a few rows.
         if len(found) <= max(_OTHERS, _OTHER_SHARE * len(labels)):

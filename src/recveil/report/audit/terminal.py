@@ -34,7 +34,7 @@ from recveil.report.audit.text import (
     warnings_of_release,
 )
 from recveil.report.glossary import MEANINGS
-from recveil.report.release.text import MEASURED
+from recveil.report.release import MEASURED
 from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import format_bounds, percent

@@ -1,11 +1,14 @@
-"""Sentences about a new release for its publisher, and about the estimate of one."""
+"""Sentences and documents of new releases, of their estimates, and of earlier releases."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
 
 from recveil.methods import Anonymized, DryRun, Released
 from recveil.methods.earlier_releases import Earlier, history_of
@@ -27,8 +30,17 @@ from recveil.release.manifest import private_name
 from recveil.release.registry import method_of
 from recveil.release.sides import Published
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
-from recveil.report.verification import describe_formulas, describe_singletons
-from recveil.runtime.errors import describe_count, first_sentence_of, quoted
+from recveil.report import data_to_dict
+from recveil.report.document import fields_of, parts_of
+from recveil.report.glossary import explain
+from recveil.report.terminal import echo, show_reading
+from recveil.report.verification import (
+    describe_formulas,
+    describe_singletons,
+    show_verification,
+    terms_of,
+)
+from recveil.runtime.errors import describe_count, first_sentence_of, printable, quoted
 from recveil.runtime.memory import machine_memory
 from recveil.runtime.number_format import format_bytes, percent
 from recveil.runtime.safe_repr import brief
@@ -601,3 +613,176 @@ def _place(earlier: Earlier, output: Path) -> str:
 
 def _is_at(earlier: Earlier, output: Path) -> bool:
     return earlier.folder.resolve() == output.resolve()
+
+
+@parts_of.register
+def _(made: Anonymized) -> dict[str, object]:
+    private = made.release.private
+    suppressed = private.settings.get("suppressed")
+    return {
+        "settings": made.release.published.settings,
+        "filled_cells": private.settings.get("filled_cells"),
+        **({} if suppressed is None else {"suppressed": suppressed}),
+        "lone_ratings": _figures(private.lone_ratings),
+        "diversity_cost": _figures(private.diversity_cost),
+        "coverage": made.summary.coverage,
+        **_verdict_and_folders(made),
+    }
+
+
+@parts_of.register
+def _(made: Released) -> dict[str, object]:
+    return {
+        "engine": "spark",
+        "data": {
+            "users": made.n_users,
+            "items": made.n_items,
+            "ratings": made.n_ratings,
+            "density": made.n_ratings / (made.n_users * made.n_items),
+            "scale": str(made.scale),
+            "notes": list(made.notes),
+        },
+        "settings": made.release.published.settings,
+        **_verdict_and_folders(made),
+    }
+
+
+@parts_of.register
+def _(total: PrivacyTotal) -> dict[str, object]:
+    return {
+        **fields_of(total),
+        "ledger": total.ledger and str(total.ledger),
+        "runs": [
+            {**run._asdict(), "loss": run.loss._asdict(), "epsilon": run.epsilon}
+            for run in total.runs
+        ],
+    }
+
+
+@parts_of.register
+def _(coverage: Coverage) -> dict[str, object]:
+    return {"item_share": coverage.item_share, **fields_of(coverage)}
+
+
+def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:
+    claim, digest = made.release.published.claim, made.release.private.ratings_sha256
+    warned = linkage_warnings(made.earlier, made.output, claim, digest, made.total)
+    return {
+        "verification": made.verification.to_dict(),
+        "earlier": earlier_to_dict(made.earlier, warned),
+        **({} if made.total is None else {"privacy_total": made.total.to_dict()}),
+        **folders_to_dict(made.output),
+    }
+
+
+@parts_of.register
+def _(dry: DryRun) -> dict[str, object]:
+    foreseen = dry.foreseen
+    return {
+        "dry_run": True,
+        "method": dry.method.name,
+        "k": dry.k,
+        "groups": foreseen and foreseen.groups,
+        "users": foreseen and foreseen.n_users,
+        "expected": foreseen and estimate_to_dict(foreseen.expected),
+        "memory": foreseen and foreseen.memory,
+        "coverage": foreseen and foreseen.coverage,
+        "estimated_from": describe_basis(foreseen) if foreseen else [],
+        "rejection": dry.rejection,
+        "leftovers": list(dry.leftovers),
+        "earlier": earlier_to_dict(dry.earlier),
+        **({} if dry.total is None else {"privacy_total": dry.total.to_dict()}),
+        **folders_to_dict(dry.output),
+    }
+
+
+def folders_to_dict(output: Path) -> dict[str, str]:
+    """Return the published and the private folder of a release."""
+    return {"output": str(output), "private": private_name(str(output))}
+
+
+def estimate_to_dict(expected: Expected | None) -> dict[str, object] | None:
+    """Return the estimated size and time of a release."""
+    if expected is None:
+        return None
+    figures = {name: value for name, value in expected._asdict().items() if name != "what"}
+    return {"values": figures.pop("n_values"), **figures}
+
+
+def earlier_to_dict(
+    earlier: Sequence[Earlier], warnings: Sequence[str] | None = None
+) -> list[dict[str, object]]:
+    """Return earlier releases with the number of these users in each."""
+    found: list[dict[str, object]] = [
+        {"release": str(each.folder), "users": each.n_users} for each in earlier
+    ]
+    for each, warning in zip(found, warnings or (), strict=False):
+        each["warning"] = warning
+    return found
+
+
+def _figures(figures: Any) -> dict[str, object] | None:
+    """Return figures whose stored names say label for a published value."""
+    if figures is None:
+        return None
+    return {name.replace("label", "value"): value for name, value in figures._asdict().items()}
+
+
+def show_release(made: Anonymized, *, is_explained: bool = False) -> None:
+    """Print the input, the verdict, the figures of the release, and what to publish."""
+    show_reading(made.reading)
+    _show_made(made, is_explained=is_explained)
+
+
+def release_to_dict(made: Anonymized, expected: Expected | None) -> dict[str, object]:
+    """Return a release as plain data, for JSON."""
+    data = data_to_dict(made.ratings, made.reading)
+    return {**made.to_dict(), "data": data, "expected": estimate_to_dict(expected)}
+
+
+def show_dry_run(dry: DryRun) -> None:
+    """Print the input and the estimate."""
+    show_reading(dry.reading)
+    for sentence in (*dry.sentences(), *dry.warnings()):
+        echo(sentence)
+    folders = folders_to_dict(dry.output)
+    echo(f"Nothing was written: no {folders['output']}, and no {folders['private']}.")
+
+
+def dry_run_to_dict(dry: DryRun) -> dict[str, object]:
+    """Return an estimate as plain data, for JSON."""
+    return {**dry.to_dict(), "data": data_to_dict(dry.reading.ratings, dry.reading)}
+
+
+def show_released(made: Released, *, is_explained: bool = False) -> None:
+    """Print a release by Spark like one that was made locally."""
+    likes = made.scale.unary
+    scale = "; no ratings: read as likes" if likes else f"; scale {made.scale}"
+    echo(
+        f"Read {describe_count(made.n_ratings, 'like' if likes else 'rating')} of "
+        f"{describe_count(made.n_items, 'item')} by {describe_count(made.n_users, 'user')}{scale}; "
+        f"by Spark."
+    )
+    for note in made.notes:
+        echo(printable(note))
+    _show_made(made, is_explained=is_explained)
+
+
+def show_budget(total: PrivacyTotal) -> None:
+    """Print the runs of the ledger, and what they spent together."""
+    rows = [describe_run(run) for run in total.runs]
+    if rows:
+        table = Table(*rows[0], show_edge=False, pad_edge=False)
+        for row in rows:
+            table.add_row(*map(printable, row.values()))
+        Console(highlight=False).print(table)
+    for sentence in (*total.sentences(), *total.warnings()):
+        echo(sentence)
+
+
+def _show_made(made: Anonymized | Released, *, is_explained: bool) -> None:
+    show_verification(made.verification, str(made.output))
+    for sentence in made.sentences():
+        echo(sentence)
+    if is_explained:
+        explain(terms_of(made.verification))
