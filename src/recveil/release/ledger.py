@@ -244,7 +244,7 @@ def compose_losses(
     --------
     >>> epsilon, delta = compose_losses([0.3, 0.4], [6e-7, 6e-7], 1e-6)
     >>> round(epsilon, 2), delta
-    (2.24, 2e-06)
+    (2.28, 2e-06)
     """
     threshold = math.fsum(thresholds)
     while threshold >= delta:
