@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
@@ -139,6 +140,7 @@ def anonymize(
     from recveil.report.release import release_to_dict, show_release
 
     estimates: list[Expected] = []
+    reported: list[str] = []
 
     def report(expected: "Expected") -> None:
         estimates.append(expected)
@@ -147,9 +149,9 @@ def anonymize(
     with naming_spending(), warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)  # printed with the release
         warnings.simplefilter("ignore", PrivacyLossWarning)  # printed before the first query
-        made = anonymize(source, output, on_estimate=report, on_total=_report_total, **keywords)
-        for warning in made.warnings():
-            echo(f"warning: {warning}", err=True)
+        on_total = partial(_report_total, reported=reported)
+        made = anonymize(source, output, on_estimate=report, on_total=on_total, **keywords)
+        _report_warnings(made.warnings(), reported)
         if write_json(release_to_dict(made, estimates[0] if estimates else None), json):
             show_release(made, is_explained=explain)
         sys.stdout.flush()
@@ -161,10 +163,20 @@ def _report(expected: "Expected", *, timed: bool = True) -> None:
     echo(f"{describe_estimate(expected, timed=timed)}.", err=True)
 
 
-def _report_total(total: "PrivacyTotal") -> None:
+def _report_total(total: "PrivacyTotal", reported: list[str]) -> None:
     from recveil.report.release import describe_total
 
-    echo(describe_total(total), err=True)
+    reported.append(describe_total(total))
+    echo(reported[-1], err=True)
+
+
+def _report_warnings(found: Iterable[str], reported: list[str]) -> None:
+    """Print warnings, without the sentences that were printed before the work."""
+    for warning in found:
+        for sentence in reported:
+            warning = warning.removeprefix(sentence).lstrip()
+        if warning:
+            echo(f"warning: {warning}", err=True)
 
 
 def _run_by_spark(
@@ -182,18 +194,17 @@ def _run_by_spark(
     from recveil.report.release import show_released
     from recveil.spark import anonymize
 
-    estimate = partial(_report, timed=False)
+    estimate, reported = partial(_report, timed=False), list[str]()
     with naming_spending(), warnings.catch_warnings():
         warnings.simplefilter("ignore", CoverageWarning)  # printed with the release
         made = anonymize(
             *(source, output),
             on_estimate=estimate,
-            on_total=_report_total,
+            on_total=partial(_report_total, reported=reported),
             master=master,
             **keywords,
         )
-        for warning in made.warnings():
-            echo(f"warning: {warning}", err=True)
+        _report_warnings(made.warnings(), reported)
         if write_json(made.to_dict(), json):
             show_released(made, is_explained=explain)
         sys.stdout.flush()
