@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from error_assertions import raises
 from recveil.attacks import Adversary, AttackTarget, Interval
 from recveil.attacks.inference.companions import Companions
 from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.rated_cells import InferredCells
+from recveil.auditing import audit
 from recveil.auditing.release_attacks import Content, attack_table
 from recveil.clustering import BisectingKGather
 from recveil.datasets import make_ratings
@@ -330,3 +332,15 @@ def test_an_attack_on_padded_rows_reports_the_rounds_of_its_fits(ratings, tmp_pa
     last = {(count.loop, count.total): count.done for _, _, count in reports if count is not None}
     for (_, total), done in last.items():
         assert total is None or done == pytest.approx(total)
+
+
+def test_a_release_in_memory_is_audited_as_its_folder_is(ratings, tmp_path):
+    release = KCoRater(4, seed=1).anonymize(ratings)
+    release.write(tmp_path / "out")
+    found, again = (
+        audit(ratings, release=each, targets=20, curves=False).published.attacks
+        for each in (release, tmp_path / "out")
+    )
+    assert found == again
+    with raises("option.value"):
+        KCoRater(4, fill="bogus")

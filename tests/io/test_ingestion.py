@@ -1,11 +1,14 @@
 """A keyword that nobody knows is refused in the name of the verb that was called."""
 
+import pyarrow as pa
 import pytest
+from pyarrow import csv
 
 from recveil.auditing import audit, selftest
 from recveil.comparison import compare
 from recveil.datasets import make_ratings
 from recveil.evaluation import evaluate
+from recveil.io import understand
 from recveil.methods import anonymize
 from recveil.publish import convert
 
@@ -27,3 +30,20 @@ def test_the_error_names_the_verb_and_the_keyword(verb, keyword, tmp_path):
     with pytest.raises(TypeError, match=told):
         CALLS[verb](tmp_path, **{keyword: 7})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("source", ["file", "frame"])
+def test_columns_that_are_not_read_are_named_and_lost_dates_noted(source, tmp_path):
+    rows = [
+        (f"u{u}", f"i{i}", 1 + (u + i) % 5, "2020-01-02", "x") for u in range(30) for i in range(6)
+    ]
+    names = ["user", "item", "rating", "created_at", "shop"]
+    table = pa.table({name: [row[at] for row in rows] for at, name in enumerate(names)})
+    if source == "file":
+        csv.write_csv(table, tmp_path / "r.csv")
+        table = tmp_path / "r.csv"
+    reading = anonymize(table, tmp_path / "out", k=5, method="k-corating", seed=1).reading
+    assert sorted(reading.unread) == ["created_at", "shop"]
+    assert "'created_at'" in reading.notes[-1]
+    assert "'shop'" not in reading.notes[-1]
+    assert understand(table).unread == ("shop",)

@@ -1,6 +1,7 @@
 """Re-identification audit of a table and its releases."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -53,6 +54,7 @@ from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.io.side_tables import SensitiveItems, read_sensitive
+from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
 from recveil.runtime.errors import RecveilError, quoted
@@ -201,8 +203,8 @@ class Audit(Reportable):
 def audit(
     source: str | PathLike[str] | Ratings | Any,
     *,
-    release: str | PathLike[str] | None = None,
-    second_release: str | PathLike[str] | None = None,
+    release: str | PathLike[str] | PublishedRows | None = None,
+    second_release: str | PathLike[str] | PublishedRows | None = None,
     adversaries: Iterable[Adversary | str] | None = None,
     targets: int | None = 1_000,
     draws: int = 1,
@@ -224,9 +226,9 @@ def audit(
     Parameters
     ----------
     source : path, Ratings, or data frame
-    release : path, optional
-        A release of the same users to attack as well; its private folder is the ground truth.
-    second_release : path, optional
+    release : path or Release, optional
+        A release of the same users to attack as well; its private side is the ground truth.
+    second_release : path or Release, optional
         Another release of the same users, attacked together with `release`, which is required.
     adversaries : iterable of Adversary or str, optional
         Adversaries, or names of `PRESETS`; all presets by default. Dates are dropped if the table
@@ -296,6 +298,28 @@ def audit(
             )
     reject_unknown_keywords("audit", reading, "k", "user_files")
     chosen = choose_adversaries(adversaries)
+    if isinstance(release, PublishedRows) or isinstance(second_release, PublishedRows):
+        with _opened(release) as first, _opened(second_release) as second:
+            return audit(
+                source,
+                release=first,
+                second_release=second,
+                adversaries=chosen,
+                targets=targets,
+                draws=draws,
+                seed=seed,
+                curves=curves,
+                auxiliary=auxiliary,
+                item_catalog=item_catalog,
+                shadows=shadows,
+                tune=tune,
+                sensitive=sensitive,
+                item_titles=item_titles,
+                auxiliary_titles=auxiliary_titles,
+                item_matches=item_matches,
+                match_certainty=match_certainty,
+                **reading,
+            )
     reject_releases(release, second_release)
     reject_shadows(shadows, release)
     _require_paths(auxiliary, sensitive)
@@ -443,6 +467,11 @@ def fit_adversary(ratings: Ratings, adversary: Adversary) -> Adversary:
     if adversary.name not in PRESETS:
         return adversary
     return without_ratings(ratings, with_wrong_items(ratings, adversary))
+
+
+def _opened(release: Any) -> AbstractContextManager[Any]:
+    """Return a context with the folder of a release in memory, or with what was given."""
+    return release.open_folder() if isinstance(release, PublishedRows) else nullcontext(release)
 
 
 def _require_paths(auxiliary: Any, sensitive: Any) -> None:

@@ -424,7 +424,9 @@ def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: AnyEvaluato
     except Exception as error:  # a bug in one cell should not stop the others
         _reject_fault(error, setting)
         if isinstance(error, RecveilError):
-            return Cell(key, setting, problem=str(error), seconds=watch.seconds)
+            # Nothing is published here, so what its queries cost is left out.
+            cause = error.__cause__ if isinstance(error.__cause__, RecveilError) else error
+            return Cell(key, setting, problem=str(cause), seconds=watch.seconds)
         problem = f"{type(error).__name__}: {error}"
         return Cell(key, setting, problem=problem, is_fault=True, seconds=watch.seconds)
 

@@ -27,7 +27,7 @@ from recveil.ratings.arrow_columns import python_values
 from recveil.ratings.rating_scale import Locate
 from recveil.ratings.ratings import doubts_of
 from recveil.ratings.sorted_rows import Duplicates
-from recveil.runtime.errors import RecveilError, quoted, shortened, unexpected_keyword
+from recveil.runtime.errors import RecveilError, listed, quoted, shortened, unexpected_keyword
 from recveil.runtime.progress import busy
 
 _EXAMPLES, _LOOKED_AT = 2, 10_000
@@ -89,6 +89,8 @@ class Reading:
         Whether these are the values of a release, whose rows are not the ratings of any user.
     lost_times : str
         Why a column that may hold times was dropped.
+    unread : tuple of str
+        Names of the columns that were not read.
     """
 
     ratings: Ratings
@@ -105,6 +107,7 @@ class Reading:
     unrated_dropped: int = 0
     of_release: bool = False
     lost_times: str = ""
+    unread: tuple[str, ...] = ()
 
     @property
     def has_header(self) -> bool:
@@ -126,11 +129,12 @@ class Reading:
         >>> Reading(ratings, "ratings.csv", columns).mapping(examples=True)
         "user: column 2 (ann); item: column 'film' (Heat)"
         """
-        return "; ".join(
+        roles = [
             f"{column.role}: column {column.name!r}"
             + (f" ({', '.join(column.examples)})" if examples and column.examples else "")
             for column in self.columns
-        )
+        ]
+        return "; ".join([*roles, *[f"not read: {listed(self.unread)}"] * bool(self.unread)])
 
     def settled(self) -> "Reading":
         """Return the same reading with its scale accepted, even if it was inferred.
@@ -338,12 +342,14 @@ def _understand(
         reject_given(layout_given, "a data frame")
         is_written = time_format is not None
         frame = frame_columns(source, is_written=is_written, feedback=feedback, **given)
-        if not how.reads_times:
-            frame.columns.pop("time", None)
+        unread = frame.unread
+        if not how.reads_times and frame.columns.pop("time", None) is not None:
+            unread += (frame.names["time"],)
         result = _read(
             frame.columns, frame.names, frame.name, "named", frame.locate, how, frame.look
         )
-        return replace(result, notes=(*filter(None, [frame.note]), *result.notes))
+        notes = *filter(None, [frame.note]), *result.notes
+        return replace(result, notes=notes, unread=unread)
     with busy("Reading ratings"), open_input(source) as path:
         raw = read_source(
             *(path, format, given),
@@ -356,14 +362,21 @@ def _understand(
         order = order_of(path.name, raw, given, format)
         if order == "guessed" and k is not None:
             raise ambiguous_order(path.name, raw, given, user_files)
-        notes = [describe_guess(path.name, raw)] if order == "guessed" else []
-        notes += raw.notes
+        file_warnings = [describe_guess(path.name, raw)] if order == "guessed" else []
+        file_warnings += raw.notes
         names = {role: raw.names[role] for role in raw.table.column_names}
         columns = dict(zip(raw.table.column_names, raw.table.columns, strict=True))
         locate, look, file_notes, detected = raw.locate, raw.look, raw.layout, raw.format
+        unread = raw.unread
         del raw  # leaves the dictionary as the only holder of the columns
         result = _read(columns, names, path.name, order, locate, how, look)
-    return replace(result, notes=(*notes, *result.notes), layout=file_notes, format=detected)
+    return replace(
+        result,
+        notes=(*file_warnings, *result.notes),
+        layout=file_notes,
+        format=detected,
+        unread=unread,
+    )
 
 
 def _is_coded(scale: RatingScale) -> bool:

@@ -185,6 +185,8 @@ class Source(NamedTuple):
         How delimited text is split.
     spans : Spans or None
         Number of multi-line fields of delimited text; a single one is not rejected yet.
+    unread : tuple of str
+        Names of the columns that are not read.
     """
 
     table: pa.Table
@@ -197,6 +199,7 @@ class Source(NamedTuple):
     notes: tuple[str, ...] = ()
     dialect: Any = None
     spans: Spans | None = None
+    unread: tuple[str, ...] = ()
 
     @property
     def has_header(self) -> bool:
@@ -214,6 +217,8 @@ class Selection:
     time_is_text: bool = False
     feedback: Feedback | None = MUST_RATE
     folders: Mapping[str, str] = field(default_factory=dict)
+    # Names of the columns that the last call of `choose` left out
+    unread: list[str] = field(default_factory=list)
 
     def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
         """Map each column to be read to its place in a file without a header.
@@ -292,6 +297,7 @@ class Selection:
                 f"this is a fault in recveil, please report it",
                 code="internal.fault",
             )
+        self.unread[:] = [name for name in names if name not in {*chosen.values()}]
         return chosen
 
     def _find(self, names: Sequence[str], where: str, given: Mapping[str, str | None]) -> Columns:

@@ -283,8 +283,9 @@ def read_source(
         columns = dict(zip(source.table.column_names, source.table.columns, strict=True))
         reject_doubtful(columns, feedback, source.names.get("time"), path.name)
     if not times and "time" in source.table.column_names:
+        selection.unread.append(str(source.names["time"]))
         source = source._replace(table=source.table.drop_columns("time"))
-    return source
+    return source._replace(unread=tuple(selection.unread))
 
 
 def _reject_word_as_name(where: str, source: Source, scale: RatingScale | None) -> None:

@@ -200,7 +200,7 @@ class PublishedRows(ABC):
         return {
             "": self.manifest.settings.get("method"),
             "claim": claim.kind,
-            "k": claim.k,
+            **({"k": claim.k} if claim.epsilon is None else {"epsilon": claim.epsilon}),
             "users": counts.get("users"),
             "rows": counts.get("records"),
             "values": counts.get("values"),

@@ -226,7 +226,7 @@ class Ratings:
 
         given: dict[str, Any] = {"user": user, "item": item, "rating": rating, "time": time}
         is_written = time_format is not None
-        columns, names, look, _, place, _ = frame_columns(frame, is_written=is_written, **given)
+        columns, names, look, _, place, *_ = frame_columns(frame, is_written=is_written, **given)
         feedback = NOT_SAID._replace(likes="rating" not in columns)
         are_days = "time" in columns and pa.types.is_date(columns["time"].type)
         built = build(

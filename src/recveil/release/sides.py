@@ -81,7 +81,11 @@ class Published:
         return {
             "": self.settings.get("method"),
             "claim": self.claim.kind,
-            "k": self.claim.k,
+            **(
+                {"k": self.claim.k}
+                if self.claim.epsilon is None
+                else {"epsilon": self.claim.epsilon}
+            ),
             "users": self.n_users,
             "items": self.items.size,
             "scale": str(self.scale),

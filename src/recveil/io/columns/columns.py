@@ -280,6 +280,17 @@ def is_counted(name: str) -> bool:
     return plain_name(name) in COUNTED
 
 
+def is_usual_time(name: str) -> bool:
+    """Return whether a column of this name usually has dates or times.
+
+    Examples
+    --------
+    >>> is_usual_time("Created_At"), is_usual_time("title")
+    (True, False)
+    """
+    return plain_name(name) in USUAL_NAMES["time"]
+
+
 def plain_name(name: str) -> str:
     """Normalize letter case, separators and type suffixes of a column name.
 

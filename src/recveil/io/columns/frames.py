@@ -425,6 +425,8 @@ class Framed(NamedTuple):
     locate: Locate
     # A warning about the roles of the columns
     note: str
+    # Names of the columns that are not read
+    unread: tuple[str, ...]
 
 
 def frame_columns(
@@ -449,4 +451,5 @@ def frame_columns(
         reject_groups(taken.name)
     columns = {role: table[name] for role, name in found.items()}
     reject_doubtful(columns, feedback, found.get("time"), taken.name)
-    return Framed(columns, found, look, taken.name, taken.locate, taken.note)
+    unread = tuple(name for name in table.column_names if name not in {*found.values()})
+    return Framed(columns, found, look, taken.name, taken.locate, taken.note, unread)

@@ -50,6 +50,7 @@ from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
 from recveil.release.specs.k_corating import (
     CO_RATED_GROUPINGS,
+    FILLS,
     K_CORATING,
     MAX_WORKLOADS,
 )
@@ -296,6 +297,8 @@ class KCoRater(BaseAnonymizer):
             "direct_weights": get_args(DirectWeights),
             "trust_steps": (1, 2),
         }
+        if isinstance(self.fill, str):
+            choices["fill"] = FILLS
         for name, allowed in choices.items():
             value = getattr(self, name)
             if isinstance(value, bool) or value not in allowed:
