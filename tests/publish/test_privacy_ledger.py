@@ -28,6 +28,7 @@ from recveil.publish.history import Promised
 from recveil.publish.privacy_ledger import (
     Loss,
     PrivacyLedger,
+    Recording,
     hash_users,
     ledger_path,
     reject_ledger_in,
@@ -61,10 +62,10 @@ def ledger(path):
 
 def spend(ledger, users, mu, sha256="", *, state="spent", delta=1e-6, threshold=0.0):
     loss = Loss(mu, delta, threshold)
-    number = ledger.begin(np.array(users), sha256, loss)
+    token = ledger.begin(np.array(users), sha256, loss)
     if state != "begun":
-        ledger.settle(number, state, loss)
-    return number
+        ledger.settle(token, state, loss)
+    return token
 
 
 # The last digit of a root of squares; epsilon is rounded up by more than that.
@@ -404,3 +405,49 @@ class TestCommands:
         code, out, _ = ended(capsys, "budget", "--ledger", tmp_path / "none-yet")
         assert (code, "no run" in out) == (0, True)
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_is_known_by_its_token_if_the_file_was_replaced(ledger, path, tmp_path):
+    """Numbers begin anew: the first run of the other file must not be changed or removed."""
+    loss = Loss(0.3, 1e-6)
+    recording = Recording(ledger, np.array(["ann"]))
+    for spent in (loss, None):
+        path.unlink(missing_ok=True)
+        with recording.run(loss, lambda spent=spent: spent):
+            path.unlink()
+            spend(ledger, ["ben"], 0.4)
+        assert ledger.total(np.array(["ben"])).epsilon == pytest.approx(kept_by(0.4))
+        expected = 0.0 if spent is None else pytest.approx(kept_by(0.3))
+        assert ledger.total(np.array(["ann"])).epsilon == expected
+
+
+@pytest.mark.parametrize("spelled", [" ann ", "Ann", "ANN", "a\u006e\u006e\u200b"])
+def test_notations_of_one_user_share_what_was_spent(ledger, spelled):
+    spend(ledger, ["ann"], 0.3)
+    spend(ledger, ["1001"], 0.3)
+    assert ledger.total(np.array([spelled])).epsilon == pytest.approx(kept_by(0.3))
+    for number in ("01001", "1001.0", 1001):
+        assert ledger.total(np.array([number])).epsilon == pytest.approx(kept_by(0.3))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *("UPDATE runs SET mu = -0.5", "UPDATE runs SET mu = 'x'", "UPDATE runs SET delta = 0"),
+        *("UPDATE populations SET users = zeroblob(8)", "DELETE FROM populations"),
+        *("UPDATE secret SET key = 'short'", "DELETE FROM secret"),
+    ],
+)
+def test_a_damaged_ledger_is_refused(ledger, path, damage):
+    spend(ledger, ["ann"], 0.3)
+    with sqlite3.connect(path) as content:
+        content.execute("PRAGMA foreign_keys = OFF")
+        content.execute(damage)
+    with raises("ledger.unusable"):
+        ledger.total(np.array(["ann"]))
+
+
+@pytest.mark.parametrize("delta", [0.0, -1.0, 1.0, math.nan])
+def test_a_delta_that_is_no_probability_is_refused(path, delta):
+    with raises("option.value"):
+        budget(ledger=path, delta=delta)

@@ -63,8 +63,11 @@ def test_noise_moves_counts_and_means_as_the_card_states():
         moved = np.abs(noisy.items.popularity - exact.popularity)
         within_count += (moved <= errors["count_error"]).tolist()
         # Ratings are scaled to -1 to 1, half of the range of stars.
-        moved = 2 * np.abs(noisy.items.off_centre - exact.off_centre)
-        within_mean += (moved <= errors["mean_error"]).tolist()
+        off = 2 * exact.off_centre / exact.popularity
+        means = 2 * noisy.items.off_centre / noisy.items.popularity
+        near, far = errors["mean_error"], errors["far_mean_error"]
+        error = np.sqrt(near**2 + (far**2 - near**2) * (off / errors["spread"]) ** 2)
+        within_mean += (np.abs(means - off) <= error / exact.popularity).tolist()
     assert np.mean(within_count) == pytest.approx(0.95, abs=0.025)
     assert np.mean(within_mean) == pytest.approx(0.95, abs=0.025)
 

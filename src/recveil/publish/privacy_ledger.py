@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io import understand
+from recveil.io.columns.repeated_rows import fold
 from recveil.io.options import ReadingOptions
 from recveil.publish.history import Promised, each_once
 from recveil.release.ledger import Ledger, compose_losses
@@ -52,7 +53,8 @@ _TABLES = (
     "CREATE TABLE secret (key BLOB NOT NULL)",
     "CREATE TABLE populations (id INTEGER PRIMARY KEY, digest BLOB UNIQUE NOT NULL,"
     " users BLOB NOT NULL)",
-    "CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, began TEXT NOT NULL,"
+    "CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, token BLOB UNIQUE NOT NULL,"
+    " began TEXT NOT NULL,"
     " state TEXT NOT NULL, mu REAL NOT NULL, delta REAL NOT NULL, threshold_delta REAL NOT NULL,"
     " ratings TEXT NOT NULL, population INTEGER NOT NULL REFERENCES populations)",
     "CREATE TABLE outputs (run INTEGER NOT NULL REFERENCES runs, folder TEXT NOT NULL,"
@@ -60,7 +62,7 @@ _TABLES = (
 )
 # So many seconds does a run wait for another one that writes.
 _PATIENCE = 30.0
-_HASH_BYTES, _KEY_BYTES = 8, 32
+_HASH_BYTES, _KEY_BYTES, _TOKEN_BYTES = 8, 32, 16
 _HASHES = np.dtype("<u8")
 # Sums of squares are rounded up by more than the error of any order of summation.
 _ROUNDED_UP = 1 + 1e-9
@@ -202,8 +204,11 @@ class PrivacyLedger:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def begin(self, users: Users, ratings_sha256: str, planned: Loss) -> int:
-        """Record a run before its first query; return its number."""
+    def begin(self, users: Users, ratings_sha256: str, planned: Loss) -> bytes:
+        """Record a run before its first query; return its token.
+
+        Numbers begin anew in another file, so a run is known by a random token.
+        """
         self._create()
         with self._transaction("IMMEDIATE") as ledger:
             key = _key_of(ledger)
@@ -215,31 +220,37 @@ class PrivacyLedger:
                 (digest, hashes.tobytes()),
             )
             began = datetime.now(UTC).isoformat(timespec="seconds")
-            number = ledger.execute(
-                "INSERT INTO runs (began, state, mu, delta, threshold_delta, ratings, population)"
-                " SELECT ?, 'begun', ?, ?, ?, ?, id FROM populations WHERE digest = ?",
-                (began, *planned, _keyed(ratings_sha256, key), digest),
-            ).lastrowid
-        return int(number or 0)
+            token = secrets.token_bytes(_TOKEN_BYTES)
+            ledger.execute(
+                "INSERT INTO runs (token, began, state, mu, delta, threshold_delta, ratings,"
+                " population) SELECT ?, ?, 'begun', ?, ?, ?, ?, id FROM populations"
+                " WHERE digest = ?",
+                (token, began, *planned, _keyed(ratings_sha256, key), digest),
+            )
+        return token
 
-    def settle(self, number: int, state: State, spent: Loss | None) -> None:
-        """Record what a run spent; a run without an answered query is removed."""
+    def settle(self, token: bytes, state: State, spent: Loss | None) -> bool:
+        """Record what a run spent; a run without an answered query is removed.
+
+        Returns whether the file has the run, which it lacks if it was replaced.
+        """
         with self._transaction("IMMEDIATE") as ledger:
             if spent is None:
-                ledger.execute("DELETE FROM runs WHERE number = ?", (number,))
-                return
-            ledger.execute(
-                "UPDATE runs SET state = ?, mu = ?, delta = ?, threshold_delta = ?"
-                " WHERE number = ?",
-                (state, *spent, number),
+                ledger.execute("DELETE FROM runs WHERE token = ?", (token,))
+                return True
+            changed = ledger.execute(
+                "UPDATE runs SET state = ?, mu = ?, delta = ?, threshold_delta = ? WHERE token = ?",
+                (state, *spent, token),
             )
+            return changed.rowcount == 1
 
-    def place(self, number: int, folder: Path) -> None:
-        """Record where the release of a run was written."""
+    def place(self, token: bytes, folder: Path) -> None:
+        """Record where the release of a run was written, if the file has the run."""
         sha256 = FileEntry.of(folder / MANIFEST).sha256
         with self._transaction("IMMEDIATE") as ledger:
             ledger.execute(
-                "INSERT INTO outputs VALUES (?, ?, ?)", (number, str(folder.absolute()), sha256)
+                "INSERT INTO outputs SELECT number, ?, ? FROM runs WHERE token = ?",
+                (str(folder.absolute()), sha256, token),
             )
 
     def total(
@@ -274,10 +285,13 @@ class PrivacyLedger:
             key = _key_of(ledger)
             runs, populations = _runs_of(ledger)
             written = {sha256 for (sha256,) in ledger.execute("SELECT sha256 FROM outputs")}
-            read = {
-                number: np.frombuffer(content, _HASHES)
-                for number, content in ledger.execute("SELECT id, users FROM populations")
-            }
+            read = {}
+            for number, digest, content in ledger.execute("SELECT * FROM populations"):
+                if hashlib.sha256(content).digest() != digest:
+                    raise ValueError("its users are damaged")
+                read[number] = np.frombuffer(content, _HASHES)
+            if not {*populations} <= read.keys():
+                raise ValueError("the users of a run are missing")
         is_new = not runs
         all_hashes = [read[number] for number in set(populations)]
         hashes = (
@@ -363,7 +377,7 @@ class PrivacyLedger:
                     ledger.rollback()
                     raise
                 ledger.commit()
-        except (OSError, sqlite3.Error, ValueError) as error:
+        except (OSError, sqlite3.Error, TypeError, ValueError) as error:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> RecveilError:
@@ -401,7 +415,7 @@ class Recording:
 
     def __init__(self, ledger: PrivacyLedger, users: Users, ratings_sha256: str = "") -> None:
         self._ledger, self._users, self._ratings_sha256 = ledger, users, ratings_sha256
-        self._number = 0
+        self._token = b""
 
     def total(self, planned: Loss, history: Iterable[Promised] = ()) -> PrivacyTotal:
         """Return the total with this run, before it begins."""
@@ -420,21 +434,27 @@ class Recording:
         UserWarning
             If it fails, as the file may be gone.
         """
-        self._number = self._ledger.begin(self._users, self._ratings_sha256, planned)
+        self._token = self._ledger.begin(self._users, self._ratings_sha256, planned)
         state: State = "aborted"
         try:
             yield
             state = "spent"
         finally:
             try:
-                self._ledger.settle(self._number, state, spent())
+                self._settle(state, spent())
             except RecveilError as error:
                 warnings.warn(f"Privacy ledger: {error}", UserWarning, stacklevel=4)
+
+    def _settle(self, state: State, loss: Loss | None) -> None:
+        if not self._ledger.settle(self._token, state, loss) and loss is not None:
+            # The file was replaced during the run.
+            self._token = self._ledger.begin(self._users, self._ratings_sha256, loss)
+            self._ledger.settle(self._token, state, loss)
 
     def place(self, folder: Path) -> None:
         """Record where the release was written; a failure changes no total."""
         with suppress(RecveilError, OSError):
-            self._ledger.place(self._number, folder)
+            self._ledger.place(self._token, folder)
 
 
 def warn_of_total(total: PrivacyTotal) -> None:
@@ -483,6 +503,11 @@ def budget(
     ()
     """
     path = ledger_path(ledger)
+    if delta is not None and not 0 < delta < 1:
+        raise RecveilError(
+            f"delta (--delta) is {delta:g}; expected more than 0 and less than 1",
+            code="option.value",
+        )
     if path is None:
         raise RecveilError(
             "ledger (--ledger) is none: nothing is recorded; name the file of a ledger",
@@ -495,12 +520,17 @@ def budget(
 
 
 def hash_users(ids: Iterable[Any], key: bytes) -> NDArray[np.uint64]:
-    """Return the keyed hashes of the ids of users, in their order."""
+    """Return the keyed hashes of the ids of users, in their order.
+
+    Notations of one id (capitals, blanks, zeros in front of a number, ``.0``) have the same hash:
+    different users of one hash share their losses, which is never less than each has.
+    """
     keyed = hashlib.blake2b(key=key, digest_size=_HASH_BYTES)
 
     def hashed(user: Any) -> bytes:
-        each = keyed.copy()
-        each.update(str(user).encode("utf-8", "surrogatepass"))
+        each, text = keyed.copy(), fold(str(user).strip())
+        text = text.lstrip("0") or "0" if text.isdecimal() else text
+        each.update(text.encode("utf-8", "surrogatepass"))
         return each.digest()
 
     return np.frombuffer(b"".join(map(hashed, ids)), _HASHES)
@@ -541,7 +571,9 @@ def _prepare(ledger: sqlite3.Connection) -> None:
 
 def _key_of(ledger: sqlite3.Connection) -> bytes:
     (key,) = ledger.execute("SELECT key FROM secret").fetchone()
-    return bytes(key)
+    if not isinstance(key, bytes) or len(key) != _KEY_BYTES:
+        raise ValueError("its key is damaged")
+    return key
 
 
 def _runs_of(ledger: sqlite3.Connection) -> tuple[list[Run], list[int]]:
@@ -551,15 +583,18 @@ def _runs_of(ledger: sqlite3.Connection) -> tuple[list[Run], list[int]]:
         outputs.setdefault(number, []).append(folder)
     rows = ledger.execute(
         "SELECT number, began, state, mu, delta, threshold_delta, ratings, population,"
-        " length(users) FROM runs JOIN populations ON population = id ORDER BY number"
+        " length(users) FROM runs LEFT JOIN populations ON population = id ORDER BY number"
     ).fetchall()
+    for _, _, _, mu, delta, threshold, *_ in rows:
+        if not (0 < mu < math.inf and 0 < delta < 1 and 0 <= threshold < 1):
+            raise ValueError("the loss of a run is damaged")
     runs = [
         Run(
             number=number,
             began=began,
             state=state,
             loss=Loss(mu, delta, threshold),
-            n_users=n_bytes // _HASH_BYTES,
+            n_users=(n_bytes or 0) // _HASH_BYTES,
             ratings=ratings,
             outputs=tuple(outputs.get(number, ())),
         )

@@ -194,7 +194,8 @@ def errors_of_noise(content: Mapping[str, Any]) -> dict[str, float | None]:
     -------
     dict
         `count_error`, to be multiplied by ``sqrt(n)``; `mean_error`, in the unit of the ratings, to
-        be multiplied by ``sqrt(n)`` over the item's number of users, None for likes; and
+        be multiplied by ``sqrt(n)`` over the item's number of users, None for likes;
+        `far_mean_error`, the same for a mean that is `spread` from the overall one; and
         `usual_count`, the mean n of the release.
     """
     claim, settings = claim_of_json(content), content["settings"]
@@ -205,7 +206,8 @@ def errors_of_noise(content: Mapping[str, Any]) -> dict[str, float | None]:
             return _errors_of_noise(claim.ledger, content["scale"], settings)
     except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
         # Reported as problems of the release
-        return dict.fromkeys(("count_error", "mean_error", "usual_count"), math.nan)
+        names = "count_error", "mean_error", "far_mean_error", "spread", "usual_count"
+        return dict.fromkeys(names, math.nan)
 
 
 def _errors_of_noise(
@@ -225,6 +227,9 @@ def _errors_of_noise(
     return {
         "count_error": error / math.sqrt(COUNT_SHARE),
         "mean_error": error * spread / math.sqrt(1 - COUNT_SHARE),
+        # The noise of the count moves a mean that differs from the overall one.
+        "far_mean_error": error * spread / math.sqrt(COUNT_SHARE * (1 - COUNT_SHARE)),
+        "spread": spread,
         "usual_count": usual,
     }
 
