@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
-from recveil.attacks import Adversary, Candidates, Scoreboard, draw_knowledge
+from recveil.attacks import (
+    Adversary,
+    Candidates,
+    Knowledge,
+    Scoreboard,
+    draw_knowledge,
+    wilson_interval,
+)
 from recveil.auditing import audit, run_attack
-from recveil.auditing.decision import calibrate, equal_error_rate, tune_widths
+from recveil.auditing.decision import calibrate, equal_error_rate, tune_adversaries, tune_widths
 from recveil.datasets import make_ratings
 
 EVERYONE = np.arange(60)
@@ -162,15 +169,29 @@ def test_what_the_adversary_does_not_know_is_not_tuned(ratings, candidates):
     tuned = tune_widths(ratings, candidates, blind, EVERYONE)
     assert (tuned.rating_width, tuned.day_width) == (1.5, 30)
     assert tuned.before == tuned.after
+    assert not tuned.is_used
 
 
-def test_an_audit_tunes_and_says_so(ratings):
+@pytest.mark.parametrize("rise", [-0.1, 0, 0.1])
+def test_an_audit_uses_tuned_widths_where_they_help(ratings, monkeypatch, rise):
+    rates = iter((wilson_interval(15, 30), wilson_interval(15 + 30 * rise, 30)))
+    monkeypatch.setattr(Knowledge, "rate", lambda *_: next(rates))
+    known = Adversary(known=6, right=4, rating_error=1, date_error=14, rating_width=7)
+    targets, candidates = np.arange(60), Candidates.from_ratings(ratings)
+    (used,), (tuned,) = tune_adversaries(
+        ratings, candidates, [known], targets, seed=0, is_wanted=True
+    )
+    assert tuned.is_used == (rise > 0)
+    assert tuned.rating_width != 7
+    assert used.rating_width == (tuned.rating_width if rise > 0 else 7)
+
+
+def test_an_audit_reports_what_it_tuned(ratings):
     result = audit(ratings, adversaries=[BLURRED], targets=40, curves=False, tune=True)
     (tuned,) = result.to_dict()["tunings"]
     attack = result.to_dict()["attacks"][0]
-    assert (attack["rating_width"], attack["day_width"]) == (
-        tuned["rating_width"],
-        tuned["day_width"],
-    )
+    widths = (tuned["rating_width"], tuned["day_width"]) if tuned["is_used"] else (1.5, 30)
+    assert (attack["rating_width"], attack["day_width"]) == widths
+    assert tuned["is_used"] == (tuned["after"]["rate"] > tuned["before"]["rate"])
     assert result.to_dict()["decisions"]
     assert not audit(ratings, adversaries=[BLURRED], targets=9, curves=False).to_dict()["decisions"]

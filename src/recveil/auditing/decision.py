@@ -79,6 +79,8 @@ class Tuning(Reportable):
     before, after : Interval
         Re-identification rate of the adversary's attack (without an eccentricity threshold) with
         the adversary's own widths, and with these.
+    is_used : bool
+        Whether `after` is above `before`; otherwise the attacks keep the adversary's own widths.
     """
 
     adversary: str
@@ -86,6 +88,7 @@ class Tuning(Reportable):
     day_width: float
     before: Interval
     after: Interval
+    is_used: bool
 
 
 @brief
@@ -236,7 +239,8 @@ def tune_widths(
                 if (reached := merit(other)) > most:
                     best, most, is_better = other, reached, True
     before, after = (judging.rate(float(guess(a, judging).chance.sum())) for a in (adversary, best))
-    return Tuning(adversary.name, best.rating_width, best.day_width, before, after)
+    is_used = after.rate > before.rate
+    return Tuning(adversary.name, best.rating_width, best.day_width, before, after, is_used)
 
 
 def tune_adversaries(
@@ -248,12 +252,14 @@ def tune_adversaries(
     *,
     is_wanted: bool,
 ) -> tuple[list[Adversary], list[Tuning]]:
-    """Return the adversaries with their tuned widths, and how these were chosen."""
+    """Return the adversaries, with tuned widths where these help, and how they were chosen."""
     if not is_wanted:
         return adversaries, []
     tunings = [tune_widths(ratings, candidates, each, targets, seed) for each in adversaries]
     return [
         replace(each, rating_width=found.rating_width, day_width=found.day_width)
+        if found.is_used
+        else each
         for each, found in zip(adversaries, tunings, strict=True)
     ], tunings
 

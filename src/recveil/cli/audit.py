@@ -70,8 +70,8 @@ def audit(
         typer.Option(
             "--tune",
             help="Choose --rating-width and --day-width of each adversary on half of the targets, "
-            "and report the rate on the other half before and after (Narayanan & Shmatikov, "
-            "section 5).",
+            "and use them if they raise the rate on the other half (Narayanan & Shmatikov, "
+            "footnote 6).",
         ),
     ] = False,
     sensitive: Annotated[

@@ -145,7 +145,8 @@ def describe_decisions(audit: Audit) -> list[str]:
         f"{_quoted(each.adversary)}: on half of the targets, a rating width of "
         f"{each.rating_width:.3g} points and a day width of {each.day_width:.3g} days re-identify "
         f"most. On the other half the rate is {in_short(each.after)}, instead of "
-        f"{in_short(each.before)}."
+        f"{in_short(each.before)}"
+        f"{'' if each.is_used else ': no higher, so the attacks keep the widths as they were'}."
         for each in audit.tunings
     ]
     return sentences
