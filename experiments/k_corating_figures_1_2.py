@@ -32,8 +32,9 @@ READING = (
     "MovieLens 100K, k as large as their number. The paper's bound for n people with $ ratings "
     "of at most w items each is read as $log n + $log w + 4$ + nw, with w the number of items; "
     "times may grow 1.5 times as fast, which is our bound for 'nicely follow'. The paper says "
-    "that its parallel version scales well, and reports nothing: threads fill by similarity "
-    "here, and are timed by the clock on the wall. Lemma 1's f(k) is the sum over all groups of "
+    "that its parallel version scales well, and reports nothing; our threads fill by similarity, "
+    "which is not its Algorithm 3 with workloads, so their times, by the clock on the wall, judge "
+    "nothing. Lemma 1's f(k) is the sum over all groups of "
     "their ratings times the logarithm of the number of items in their union; the paper's groups "
     "are those of M2, and of M1 all are full. PaGeCom as printed: each workload is grouped by "
     "itself."
@@ -183,11 +184,12 @@ def by_threads(ratings: Ratings) -> list[Row]:
         )
         for threads in (1, 2)
     }
-    rows = [Row(f"PaGeCom, k = 21, {n} threads, seconds", t, form=".2f") for n, t in took.items()]
+    rows = [
+        Row(f"fills by similarity, k = 21, {n} threads, seconds", t, form=".2f")
+        for n, t in took.items()
+    ]
     gain = took[1] / took[2]
-    label = "claim: it scales well: time with one thread / with two, at least 1.5"
-    sentence = f"two threads are {gain:.2f} times as fast as one, at the load above."
-    return [*rows, Row(label, gain, None, gain >= 1.5, sentence, ".2f")]
+    return [*rows, Row("threads (not Algorithm 3): one / two, seconds", gain, form=".2f")]
 
 
 if __name__ == "__main__":
