@@ -45,7 +45,12 @@ def test_padded_rows_are_told_beside_sparse_ones(invented):
 
 @pytest.mark.parametrize(
     "options",
-    [{"homogenize": "simple"}, {"values": "predicted"}, {"privacy_levels": "activity<40:9,else:5"}],
+    [
+        {"homogenize": "simple"},
+        {"values": "predicted"},
+        {"padding": 0.5},
+        {"privacy_levels": "activity<40:9,else:5"},
+    ],
 )
 def test_it_is_told_of_nothing_else(options, invented):
     told = describe_summary(

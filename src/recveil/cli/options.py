@@ -493,7 +493,7 @@ def _declare(of_methods: list[tuple[Method, Option]]) -> tuple[Any, Any]:
 # All methods and their options, after the option k.
 METHOD = OptionGroup(declare_method_options, after="k")
 
-_ADVERSARY = "Adversary (default: all presets)"
+_ADVERSARY = "Adversary (Narayanan & Shmatikov, section 5; default: all presets)"
 # The word for no knowledge at all, by option.
 _NONE = {"rating_error": "any", "date_error": "none", "first_date_error": "none"}
 # How an adversary decides, which changes no knowledge: these apply to all presets.

@@ -31,7 +31,8 @@ class PredictiveSummary(NamedTuple):
     def of(cls, release: Sides, n_users: int, max_count: int) -> "PredictiveSummary":
         """Summarize a release, given the number of users and the largest item count."""
         claim, settings = release.published.claim, release.published.settings
-        is_padded = settings["homogenize"] == "padded" and settings.get("values") != "predicted"
+        # The figures of lists are those of rows that hold all items.
+        is_padded = settings["homogenize"] == "padded" and not {"values", "padding"} & set(settings)
         could_be_sparse = not claim.levels and claim.l == 1 and n_users >= MIN_CLUSTER
         return cls(
             release.private.lone_ratings,

@@ -322,7 +322,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         self._check_values()
         check_limits(self.diversity, self.closeness)
         others = {
-            "homogenize padded, whose rows hold all items": self.homogenize != "simple",
+            "padded rows (--homogenize, --padding)": self.homogenize != "simple",
             "privacy_levels (--privacy-levels)": self.privacy_levels is not None,
             "l (--l)": self.l != 1,
         }
