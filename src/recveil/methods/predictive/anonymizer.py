@@ -322,7 +322,9 @@ class PredictiveAnonymizer(BaseAnonymizer):
         self._check_values()
         check_limits(self.diversity, self.closeness)
         others = {
-            "padded rows (--homogenize, --padding)": self.homogenize != "simple",
+            "the predictions of homogenize (--homogenize) padded or of padding (--padding)": (
+                self.homogenize != "simple"
+            ),
             "privacy_levels (--privacy-levels)": self.privacy_levels is not None,
             "l (--l)": self.l != 1,
         }
