@@ -99,7 +99,7 @@ def share_found(folder: Path, adversary: Adversary) -> tuple[Point, Point]:
     ratings = ratings_of(folder)
     targets = choose_targets(ratings.n_users, MOST_TARGETS, seed=0)
     outcome = run_attack(ratings, Candidates.from_ratings(ratings), adversary, targets)
-    x = f"{adversary.right} of {adversary.known}"
+    x = f"{adversary.n_right} of {adversary.known}"
     shares = (outcome.success, outcome.reidentified)
     stands_out, found = (
         of_attacked(folder, Point(name, x, share.rate, share.low, share.high, outcome.attacked))
