@@ -20,7 +20,7 @@ from recveil.release.data_card import data_card
 from recveil.release.earlier_formats import class_list_header, with_names_of, with_todays_names
 from recveil.release.manifest import COUNTS, FORMAT, FORMATS, Manifest, to_bytes
 from recveil.release.method import Option
-from recveil.release.registry import forget_method, register_method, variant_of
+from recveil.release.registry import command_options, forget_method, register_method, variant_of
 from recveil.release.specs.predictive import PREDICTIVE
 from recveil.verification import verify
 
@@ -221,3 +221,9 @@ def test_fills_are_struck_out_where_a_claim_says_that_there_are_some():
         assert not table.co_rated
     finally:
         forget_claim("mine")
+
+
+@pytest.mark.parametrize("name", ["simple", "padded", "synthetic-10"])
+def test_the_name_of_a_setting_leads_to_its_options(tmp_path, name):
+    with raises("method.unknown", command_options(name)):
+        anonymize(RATINGS, tmp_path / "out", k=4, method=name)

@@ -65,6 +65,7 @@ from recveil.release.records import Records
 from recveil.release.registry import (
     all_methods,
     all_variants,
+    command_options,
     forget_method,
     method_of,
     register_method,
@@ -354,9 +355,10 @@ def method_names() -> tuple[str, ...]:
 def maker_of(name: str) -> Maker:
     """Return the maker of the named method."""
     if name not in method_names():
-        raise RecveilError(
-            f"method {name!r}: expected one of {', '.join(method_names())}", code="method.unknown"
-        )
+        expected = f"expected one of {', '.join(method_names())}"
+        if name in all_variants() and all_variants()[name][0].card:
+            expected = f"a setting that is compared; its options are {command_options(name)}"
+        raise RecveilError(f"method {name!r}: {expected}", code="method.unknown")
     return _maker(next(method for method in all_methods() if method.name == name))
 
 

@@ -103,6 +103,28 @@ def variant_of(name: str) -> Variant:
     return variants[name][1]
 
 
+def command_options(name: str) -> str:
+    """Return the options of `recveil anonymize` that make a variant's releases.
+
+    Examples
+    --------
+    >>> command_options("simple")
+    '--method predictive --homogenize simple'
+    >>> command_options("synthetic-10")
+    '--method synthetic --epsilon 10 --item-catalog as-rated'
+    """
+    variant_of(name)  # raises if it is unknown
+    method, variant = all_variants()[name]
+    words = ["--method", method.name]
+    for key, value in variant.options.items():
+        option = method.option(key)
+        words.append(option.spelled if option else f"--{key.replace('_', '-')}")
+        words.append(
+            "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+        )
+    return " ".join(words)
+
+
 def undone_of(name: str) -> tuple[str, ...]:
     """Describe which protections of a variant's releases known attacks undo.
 
