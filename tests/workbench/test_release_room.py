@@ -1,5 +1,7 @@
 """The room Release: a release is made, checked, described and taken away; its twin is not."""
 
+import re
+
 import pytest
 
 
@@ -38,6 +40,15 @@ def test_what_cannot_be_made_is_refused(dropped, wrong):
     assert answer.status_code == 400
     assert "Traceback" not in answer.text
     assert not (dropped.bench.project.folder / "releases" / "first").exists()
+
+
+def test_what_guarantees_nothing_is_offered_last(dropped):
+    page = dropped.get("/release").text
+    main, _, more = page.partition("<summary>More methods</summary>")
+    offered = re.findall(r'id="method-([^"]+)"', main)
+    assert offered[:4] == ["sparse", "synthetic-1", "synthetic-3", "synthetic-10"]
+    assert 'id="method-synthetic-exact"' in more
+    assert "guarantees nothing" in more.partition('id="method-synthetic-exact"')[2][:300]
 
 
 def test_noise_needs_a_scale_that_somebody_named(dropped):

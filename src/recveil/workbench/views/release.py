@@ -1,6 +1,7 @@
 """The page Release, which makes, attacks, describes and downloads releases."""
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -363,19 +364,27 @@ class Publishable(NamedTuple):
     description: str
     # What its claim states, in a few words
     promise: str
-    # Whether it represents its kind; the others are shown on request
+    # Whether it is compared by default or represents its kind; the others are shown on request
     is_main: bool
 
 
 def _list_publishable(workspace: Workspace, table: Input) -> list[Publishable]:
-    """Return the methods whose releases can be published; one of each kind and claim is main."""
+    """Return the methods whose releases can be published, the default and small epsilons first.
+
+    Main are those that are compared by default, and one of each other kind with a guarantee.
+    """
     inspected = workspace.project.result(workspace.project.last_job("data", table.id))
     usual = list_methods(of=feedback_of(inspected))
     variants = [variant_of(name) for name in usual if variant_of(name).about_claim.is_published]
-    main = {(each.kind, each.claim): each.name for each in reversed(variants)}
-    main |= {(each.kind, each.claim): each.name for each in variants if usual[each.name]}
+    kinds = [each.kind for each in variants]
+    variants.sort(
+        key=lambda each: (kinds.index(each.kind), each.options.get("epsilon") or math.inf)
+    )
+    first = {each.kind: each.name for each in reversed(variants)}
+    first |= {each.kind: each.name for each in variants if usual[each.name]}
+    main = {*first.values(), *(each.name for each in variants if usual[each.name])}
     return [
-        Publishable(each.name, each.description, _promise_of(each), each.name in main.values())
+        Publishable(each.name, each.description, _promise_of(each), each.name in main)
         for each in variants
     ]
 
@@ -385,7 +394,7 @@ def _promise_of(variant: Variant) -> str:
     if about.is_differential:
         return f"differential privacy, epsilon {variant.options['epsilon']:g}"
     if not about.contains_users:
-        return "no row is a user’s; no claim about membership"
+        return "guarantees nothing: exact sums reveal who is in the data"
     return f"each {about.shared} is shared by at least k users"
 
 
