@@ -12,6 +12,7 @@ from recveil.methods import PredictiveAnonymizer, SparseRows, Synthesizer, anony
 from recveil.methods.registry import summarize
 from recveil.ratings import RatingScale
 from recveil.release.coverage import CoverageWarning
+from recveil.release.exact_ratings import HIGH
 from recveil.release.sides import Sides
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report.release import describe_summary
@@ -57,6 +58,19 @@ def test_it_is_told_of_nothing_else(options, invented):
         summarize(PredictiveAnonymizer(5, seed=1, **options).anonymize(invented), invented)
     )
     assert SPARSE_KEEPS_MORE not in told
+
+
+def test_rows_that_reveal_most_ratings_are_a_warning(invented):
+    def warned(**options):
+        release = PredictiveAnonymizer(2, seed=1, **options).anonymize(invented)
+        summary = summarize(release, invented)
+        share = summary.figures.exact and summary.figures.exact.exact_share
+        told = describe_summary(summary)
+        return share, any(each.startswith("Warning: The rows reveal") for each in told)
+
+    share, is_warned = warned(homogenize="simple")
+    assert (share >= HIGH) == is_warned
+    assert is_warned
 
 
 def test_nor_of_people_whom_sparse_rows_refuse():

@@ -13,6 +13,8 @@ from recveil.runtime.safe_repr import brief
 
 # Tolerance for equality of a published value and a rating in single precision.
 _ABSOLUTE, _RELATIVE = 1e-9, float(np.finfo(np.float32).eps)
+# A release that reveals this share of the ratings is not recommended without a warning.
+HIGH = 0.5
 
 
 class ExactRatings(NamedTuple):

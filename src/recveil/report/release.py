@@ -25,7 +25,7 @@ from recveil.publish.privacy_ledger import Loss, PrivacyTotal, Run, total_withou
 from recveil.publish.size_estimate import Expected
 from recveil.release.claim import LOUD_DELTA, Claim, claim_kind, of_large_delta, of_large_epsilon
 from recveil.release.coverage import FEWEST_RATINGS, Coverage
-from recveil.release.exact_ratings import ExactRatings
+from recveil.release.exact_ratings import HIGH, ExactRatings
 from recveil.release.manifest import private_name
 from recveil.release.registry import method_of
 from recveil.release.sides import Published
@@ -213,10 +213,11 @@ def _(figures: PredictiveSummary, published: Published) -> Iterator[str]:
     exact = figures.exact
     if exact is None:
         return
+    warning = "Warning: " if max(exact.exact_share, exact.near_share) >= HIGH else ""
     yield (
-        f"The rows reveal {_revealed(exact)}: {percent(exact.rating_share)}, of "
-        f"{percent(exact.user_share)} of the users, have no other rater in the group; for the "
-        f"others all raters agree, or their rounded mean is the rating. A larger k reveals fewer."
+        f"{warning}The rows reveal {_revealed(exact)}. {percent(exact.rating_share)} have no other "
+        f"rater in the group, and {percent(exact.user_share)} of the users have such a rating; the "
+        f"others equal the published mean of their group. A larger k reveals fewer."
     )
     guess = "An adversary who takes a value for the rating of every rater in the group is right"
     if exact.is_rounded_off:
