@@ -12,6 +12,8 @@ import pytest
 from recveil.charts import width_of
 from recveil.comparison.rows import Row
 from recveil.report.comparison.charts import draw_frontier, styles_of, utilities_of
+from recveil.report.comparison.terminal import show_comparison
+from recveil.report.comparison.text import commands_of
 from recveil.runtime.number_format import percent
 from shared.report_comparison_page import VARIANTS, comparison, page, result, rows, text_of  # noqa: F401 (fixtures)
 
@@ -29,6 +31,38 @@ def test_the_answer_comes_first(page, result):
     for text in (result["answer"]["advice"], *result["answer"]["caveats"]):
         assert text in folded
     assert "For the publisher only." in text_of(page)
+
+
+def test_the_command_makes_the_answer(page, comparison, capsys):
+    (command,) = commands_of(comparison, comparison.choice())
+    options = "--k 5 --method predictive --homogenize padded"
+    assert command == f"recveil anonymize RATINGS -o out {options}"
+    assert command in text_of(page)
+    show_comparison(comparison)
+    assert f"  {command}" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 120])
+def test_no_number_or_name_is_cut_on_a_narrow_terminal(comparison, monkeypatch, capsys, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    published = [
+        row._replace(published_share=0.7 if row.method == "simple" else 0.1, items_kept=0.3)
+        for row in comparison.rows
+        if row.problem is None
+    ]
+    narrow = dataclasses.replace(comparison, rows=published)
+    show_comparison(narrow)
+    lines = capsys.readouterr().out.splitlines()
+    table = [line for line in lines if "│" in line or "┃" in line]
+    assert max(map(len, table)) <= width
+    assert not [line for line in table if "…" in line]
+    words = {word for line in table for word in line.replace("│", " ").split()}
+    for row in published:
+        assert row.method in {word.strip(",") for word in words}
+        assert row.risk is None or percent(row.risk) in words
+    assert words & {"re-identified", "identified"}
+    marked = [line for line in table if "!" in line.split("│")[0]]
+    assert len(marked) == 3
 
 
 def test_the_chart_comes_first_and_caveats_are_folded_after_the_table(page):

@@ -3,11 +3,12 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from recveil.runtime.errors import describe_count, printable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # The length of the longest bar, if the terminal is wide enough.
 _LEAST_BAR, _MOST_BAR = 8, 50
+_ANY_WIDTH = 10_000
 
 
 def echo(text: str, *, err: bool = False) -> None:
@@ -52,6 +54,28 @@ def table_of(*heads: str) -> Table:
     table = Table(show_edge=False, pad_edge=False)
     for head in heads:
         table.add_column(head, min_width=max(map(len, head.split()), default=0), overflow="fold")
+    return table
+
+
+def without(table: Table, heads: Collection[str]) -> Table:
+    """Return a table without the columns of these heads."""
+    kept = [column for column in table.columns if column.header not in heads]
+    shorter = table_of()
+    for column in kept:
+        shorter.add_column(column.header, overflow=column.overflow, no_wrap=column.no_wrap)
+        shorter.columns[-1].min_width = column.min_width
+    for cells in zip(*(column.cells for column in kept), strict=True):
+        shorter.add_row(*cells)
+    return shorter
+
+
+def first_fitting(console: Console, tables: Iterable[Table]) -> Table:
+    """Return the first table that fits without breaking a word, or the last one."""
+    anywhere = console.options.update(width=_ANY_WIDTH)
+    table = Table()
+    for table in tables:
+        if Measurement.get(console, anywhere, table).maximum <= console.width:
+            break
     return table
 
 

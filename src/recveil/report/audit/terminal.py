@@ -7,7 +7,6 @@ from textwrap import fill
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.measure import Measurement
 from rich.table import Table
 
 from recveil.attacks import Interval, Mean, ReleaseAttack
@@ -35,7 +34,7 @@ from recveil.report.audit.text import (
 )
 from recveil.report.glossary import MEANINGS
 from recveil.report.release import MEASURED
-from recveil.report.terminal import table_of
+from recveil.report.terminal import first_fitting, table_of, without
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import format_bounds, percent
 
@@ -43,7 +42,6 @@ from recveil.runtime.number_format import format_bounds, percent
 NO_USER = "none attacked"
 # Longer heads of figures are broken: a column is as wide as its figures.
 _HEAD_WIDTH = 17
-_ANY_WIDTH = 10_000
 _COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "entropy", "control")
 # Columns that a narrow terminal does without, the first one first; the page has all.
 _DISPENSABLE = ("bits", "{match}", "wrong match", "re-identified\nof the others", "entropy")
@@ -78,16 +76,14 @@ def _fitting(
     """Return a table that fits the terminal, without some columns if it must be."""
     tables = [make(" "), _with_short_heads(make(" "))]
     tables += [_without(make("\n"), dispensable[:number]) for number in range(len(dispensable) + 1)]
-    anywhere = console.options.update(width=_ANY_WIDTH)
-    for table in tables:
-        if Measurement.get(console, anywhere, table).maximum <= console.width:
-            return table
-    return tables[-1]
+    return first_fitting(console, tables)
 
 
 def _without(table: Table, heads: Sequence[str]) -> Table:
-    """Drop columns by their heads, and break the long heads of the others."""
-    table.columns = [column for column in table.columns if column.header not in heads]
+    """Drop columns by their heads, and break the heads of the others."""
+    table = without(table, heads)
+    first = table.columns[0]
+    first.header = str(first.header).replace(" ", "\n")
     return _with_short_heads(table)
 
 
@@ -106,6 +102,7 @@ def _with_short_heads(table: Table) -> Table:
     for column in table.columns[1:]:
         lines = str(column.header).split("\n")
         column.header = "\n".join(fill(line, _HEAD_WIDTH) for line in lines)
+        column.min_width = max(map(len, column.header.split("\n")))
     return table
 
 
@@ -138,8 +135,12 @@ def show_rates(console: Console, release: AttackedRelease, head: str = "adversar
     """Print the rates of each adversary on a release; nothing for synthetic users."""
     if not release.attacks:
         return
-    console.print(_fitting(console, lambda between: _adversary_rows(release, head, between)))
     attacks = [attack for _, attack in release.attacks]
+    attacked = f"attacked\nof {attacks[0].requested:,}"
+    heads = (head, attacked, *columns_of(release).values())
+    console.print(
+        _fitting(console, lambda between: _adversary_rows(release, heads, between), heads[1:3])
+    )
     baselines = f"a random guess gives {percent(attacks[0].baseline)}"
     if largest := max(attack.class_baseline for attack in attacks):
         baselines += f", and always naming the largest class {percent(largest)}"
@@ -149,9 +150,8 @@ def show_rates(console: Console, release: AttackedRelease, head: str = "adversar
     )
 
 
-def _adversary_rows(release: AttackedRelease, head: str, between: str) -> Table:
-    requested = release.attacks[0][1].requested
-    table = table_of(head, f"attacked\nof {requested:,}", *columns_of(release).values())
+def _adversary_rows(release: AttackedRelease, heads: Sequence[str], between: str) -> Table:
+    table = table_of(*heads)
 
     def cells(attack: ReleaseAttack) -> tuple[str, ...]:
         if not attack.attacked:

@@ -23,11 +23,14 @@ from recveil.report.comparison.charts import (
 )
 from recveil.report.comparison.text import (
     AXIS_NOTES,
+    TO_MAKE,
     caveats_of,
+    commands_of,
     describe_advice,
     describe_answer,
     describe_popularity,
     headline_of,
+    publishes_most,
     warnings_of,
 )
 from recveil.runtime.number_format import percent
@@ -37,6 +40,7 @@ def to_html(comparison: Comparison) -> str:
     """Return a comparison as one self-contained HTML page: no script, font or network."""
     environment = page_environment()
     environment.filters |= {"share": _format_share, "figure": _format_figure, "retained": shares_of}
+    environment.tests["publishing_most"] = publishes_most
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = _headline_choice(comparison)
     chosen = None if choice is None or choice.row is None else choice.row.title
@@ -58,6 +62,8 @@ def to_html(comparison: Comparison) -> str:
         headline="No setting was compared." if choice is None else headline_of(choice),
         advice=None if choice is None or choice.row is None else describe_advice(choice),
         answer=None if choice is None else describe_answer(choice),
+        commands=[] if choice is None else commands_of(comparison, choice),
+        to_make=TO_MAKE,
         coverage=COVERAGE,
         popular=describe_popularity(reference),
         caveats=[] if choice is None else caveats_of(choice),

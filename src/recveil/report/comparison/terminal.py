@@ -4,29 +4,32 @@ from collections.abc import Iterator
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from recveil.comparison.choice import REIDENTIFICATION, Axis, Choice
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, Share, shares_of
-from recveil.release.registry import undone_of
+from recveil.release.registry import undone_of, variant_of
 from recveil.report.comparison.text import (
     AXIS_NOTES,
+    TO_MAKE,
     caveats_of,
+    commands_of,
     describe_advice,
     describe_answer,
     describe_popularity,
     format_ends,
     headline_of,
     keeps_little,
+    publishes_most,
     warnings_of,
 )
 from recveil.report.glossary import MEANINGS
-from recveil.report.terminal import table_of
-from recveil.runtime.errors import first_sentence_of
+from recveil.report.terminal import first_fitting, table_of, without
+from recveil.runtime.errors import first_sentence_of, printable
 from recveil.runtime.number_format import percent
 
-# A narrower terminal does without the guarantees, which the page has.
-_USUAL_WIDTH = 90
+_KEPT = "items,\nratings\nkept"
 # The figure that each retained share is computed from.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
@@ -46,6 +49,7 @@ def show_comparison(comparison: Comparison) -> None:
             console.print(f"[red]warning[/]  {escape(warning)}")
     if choice is not None:
         _show_reasons(console, choice)
+        _show_commands(console, commands_of(comparison, choice))
         return
     ladder = comparison.ladder()
     for rung in ladder[:1] if ladder[0].is_unanswerable else ladder:
@@ -56,6 +60,16 @@ def show_comparison(comparison: Comparison) -> None:
         if rung.tied:
             others = ", ".join(row.title for row in rung.tied)
             console.print(f"  not distinguished: {escape(others)}")
+    made = [command for rung in ladder for command in commands_of(comparison, rung)]
+    _show_commands(console, list(dict.fromkeys(made)))
+
+
+def _show_commands(console: Console, commands: list[str]) -> None:
+    """Print commands, each on a line that can be copied."""
+    if commands:
+        console.print(TO_MAKE)
+    for command in commands:
+        console.print(f"  {escape(printable(command))}", soft_wrap=True)
 
 
 def _show_reasons(console: Console, choice: Choice) -> None:
@@ -79,24 +93,36 @@ def words_of(comparison: Comparison) -> Iterator[str]:
 
 
 def _show_settings(console: Console, comparison: Comparison) -> None:
-    """Print the measurements, one row per setting."""
-    table, axis, rows = table_of(), comparison.axis, comparison.rows
+    """Print the measurements, one row per setting, in as many columns as fit."""
+    axis, rows = comparison.axis, comparison.rows
     best = {row.title for row in comparison.frontier()}
     heads = _utility_heads(rows)
-    risks = [] if axis is REIDENTIFICATION else [axis.column.replace(" ", "\n")]
-    is_narrow = console.width < _USUAL_WIDTH
-    rate = ("re-\nidentified" if is_narrow else "re-identified") + "\nproven"
-    kept = "items,\nratings\nkept"
-    # With the others, these fit into 90 columns, and without the guarantee into 60.
-    widths = {"guarantee": 11, kept: 7}
-    widths |= {"setting": 9, rate: 10} if is_narrow else {"setting": 13, rate: 13}
-    for name in ("setting", "guarantee", *risks, rate, *heads.values(), kept):
-        table.add_column(name, overflow="fold", min_width=widths.get(name))
-    for row in rows:
-        table.add_row(*_cells(row, axis, list(heads), is_best=row.title in best))
-    if is_narrow:
-        table.columns = [column for column in table.columns if column.header != "guarantee"]
+    risks = [] if axis is REIDENTIFICATION else [axis.column]
+    rate = "re-identified\nproven"
+    columns = ["setting", "guarantee", *risks, rate, *heads.values(), _KEPT]
+    # The page has the columns that a narrow terminal leaves out, the first one first.
+    dispensable = ["guarantee", *([rate] if risks else []), _KEPT, *[*heads.values()][1:]]
+
+    def make(number: int, *, is_narrow: bool) -> Table:
+        dropped = dispensable[:number]
+        table = table_of()
+        for name in columns:
+            table.add_column(name, no_wrap=True)
+        for row in rows:
+            cells = _cells(row, axis, list(heads), is_best=row.title in best)
+            table.add_row(*(map(_narrow, cells) if is_narrow else cells))
+        table = without(table, dropped)
+        for column in table.columns if is_narrow else ():
+            column.header = str(column.header).replace(" ", "\n").replace("re-", "re-\n")
+        return table
+
+    wide = [make(number, is_narrow=False) for number in (0, 1)]
+    narrow = (make(number, is_narrow=True) for number in range(1, len(dispensable) + 1))
+    table = first_fitting(console, [*wide, *narrow])
     console.print(table)
+    if left_out := dispensable[1 : len(columns) - len(table.columns)]:
+        names = "; ".join(" ".join(name.split()) for name in left_out)
+        console.print(f"Left out at this width, and on the page: {names}.")
     for row in rows:
         if row.problem:
             console.print(f"[red]no result[/]  “{row.title}”: {escape(row.problem)}")
@@ -110,6 +136,16 @@ def _explain_table(
     axis, rows = comparison.axis, comparison.rows
     if legend := " ".join(_legend(rows, best)):
         console.print(legend)
+    if "lists" in heads:
+        raw = (
+            "; raw is the list of a recommender that a recipient would choose, not always the best"
+            if any(variant_of(row.method).is_control for row in rows)
+            else ""
+        )
+        console.print(
+            f"Lists retained: nDCG as a share of the best on the raw data, popular items "
+            f"included{raw}."
+        )
     for figure in sorted(MEANINGS.keys() & {_FIGURES[name] for name in heads}):
         console.print(f"{figure}: {MEANINGS[figure]}.")
     names = " and ".join(_FIGURES[name] for name in heads)
@@ -139,6 +175,20 @@ def _explain_table(
         )
 
 
+def _narrow(cell: str) -> str:
+    r"""Break a cell where no number and no name is cut.
+
+    Examples
+    --------
+    >>> _narrow("sparse, k = 5"), _narrow("15.8% to 20%"), _narrow("raw [bold]★[/]")
+    ('sparse,\nk = 5', '15.8% to\n20%', 'raw\n[bold]★[/]')
+    """
+    lines = cell.replace(", ", ",\n").replace(" to ", " to\n")
+    for words in ("not reliable", "not reported", "not attacked", "not measured", "below -100%"):
+        lines = lines.replace(words, words.replace(" ", "\n"))
+    return lines if " k = " in cell else lines.replace(" [", "\n[", 1)
+
+
 def _legend(rows: list[Row], best: set[str]) -> Iterator[str]:
     """Yield what the marks of the table mean, of those that it has."""
     if best:
@@ -146,7 +196,11 @@ def _legend(rows: list[Row], best: set[str]) -> Iterator[str]:
     if any(row.bound is not None for row in rows):
         yield "≤: the proven bound."
     if any(keeps_little(row) for row in rows if not row.problem):
-        yield "Red: less than half of the items or ratings is kept."
+        yield "! after kept shares: less than half of the items or ratings."
+    exact = [row for row in rows if publishes_most(row)]
+    if exact:
+        named = ", ".join(f"“{row.title}” {percent(row.published_share)}" for row in exact)
+        yield f"! after a setting: it publishes most ratings exactly ({named})."
     shares = [share for row in rows if not row.problem for share in shares_of(row)]
     if any(isinstance(share, Share) and not share.is_reliable for share in shares):
         yield "Not reliable: the raw table's own gain is too small, or the interval too wide."
@@ -169,8 +223,9 @@ def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[st
         return row.title, row.promise, "[red]no result[/]"
     risks = [] if axis is REIDENTIFICATION else [_risk(row, axis, "measured")]
     bound = "" if row.bound is None else f"\n≤ {percent(row.bound)}"
+    marks = "[bold]★[/]" * is_best + "[red]![/]" * publishes_most(row)
     return (
-        row.title + (" [bold]★[/]" if is_best else ""),
+        f"{row.title} {marks}" if marks else row.title,
         row.promise,
         *risks,
         _risk(row, REIDENTIFICATION, "attacked") + bound,
@@ -180,15 +235,15 @@ def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[st
 
 
 def _coverage(row: Row) -> str:
-    """Return the shares of items and ratings that are kept, less than half in red."""
+    """Return the shares of items and ratings that are kept, marked if one is less than half."""
     text = f"{percent(row.items_kept)}\n{percent(row.ratings_kept)}"
-    return f"[red]{text}[/]" if keeps_little(row) else text
+    return f"[red]{text} ![/]" if keeps_little(row) else text
 
 
 def _risk(row: Row, axis: Axis, verb: str) -> str:
     rate = axis.of(row)
     if rate is None:
-        return f"[dim]not\n{verb}[/]"
+        return f"[dim]not {verb}[/]"
     return f"{percent(rate)}\n[dim]{format_ends(row, axis)}[/]"
 
 

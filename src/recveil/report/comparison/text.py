@@ -1,6 +1,7 @@
 """JSON documents and sentences of comparisons."""
 
 from collections.abc import Iterable, Mapping
+from shlex import quote
 
 import numpy as np
 
@@ -27,7 +28,8 @@ from recveil.comparison.rows import (
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_labels
 from recveil.release.coverage import FEWEST_RATINGS, LOW
-from recveil.release.registry import undone_of, variant_of
+from recveil.release.exact_ratings import HIGH
+from recveil.release.registry import command_options, undone_of, variant_of
 from recveil.report import data_to_dict
 from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
 from recveil.report.document import parts_of
@@ -469,6 +471,23 @@ def _describe_lists_gain(row: Row) -> str:
     return f"and {percent(gain)} of the gain above popular items"
 
 
+# Precedes the commands of `commands_of`.
+TO_MAKE = "To make it, with your options for the input:"
+
+
+def commands_of(comparison: Comparison, choice: Choice) -> list[str]:
+    """Return the commands that make the answer, and the first setting that discloses less."""
+    if choice.row is None:
+        return []
+    reading = comparison.reading
+    source = quote(reading.name) if reading.format else "RATINGS"
+    return [
+        f"recveil anonymize {source} -o out{'' if row.k is None else f' --k {row.k}'} "
+        f"{command_options(row.method)}"
+        for row in (choice.row, *choice.less_disclosing[:1])
+    ]
+
+
 def describe_question(choice: Choice) -> str:
     """Describe the limits, as the beginning of a sentence."""
     parts = []
@@ -626,6 +645,12 @@ def keeps_little(row: Row) -> bool:
     """Return whether a setting keeps less than half of the items or of the ratings."""
     kept = (row.items_kept, row.ratings_kept)
     return any(share is not None and share < LOW for share in kept)
+
+
+def publishes_most(row: Row) -> bool:
+    """Return whether a setting publishes at least half of the ratings exactly."""
+    is_control = variant_of(row.method).is_control
+    return not is_control and row.published_share is not None and row.published_share >= HIGH
 
 
 def _describe_coverage(row: Row) -> list[str]:
