@@ -332,7 +332,7 @@ class Uncovered(NamedTuple):
 
 
 def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]:
-    """Describe which rates cover only some targets, and their values among these."""
+    """Describe that rates cover only some targets, and the highest rate among these."""
     sentences = []
     if nobody := [one for one in uncovered if one.skipped == one.requested]:
         requested = nobody[0].requested
@@ -341,19 +341,19 @@ def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]
             f"{'the one target has' if requested == 1 else f'all {requested:,} targets have'} "
             f"too few ratings. No user was attacked, which shows nothing."
         )
-    names_by_rate: dict[str, list[str]] = {}
-    for one in uncovered:
-        if n_attacked := one.requested - one.skipped:
-            rate = (
-                f"{n_attacked:,} of {one.requested:,} were attacked, and "
-                f"{percent(one.rate * one.requested / n_attacked)} of them re-identified, by "
-            )
-            names_by_rate.setdefault(rate, []).append(_quoted(one.name))
-    rates = [rate + ", ".join(names) for rate, names in names_by_rate.items()]
+    rates = {
+        one.rate * one.requested / (one.requested - one.skipped): one
+        for one in reversed(uncovered)
+        if one.skipped < one.requested
+    }
     if rates:
+        rate = max(rates)
+        highest = rates[rate]
+        n_attacked = highest.requested - highest.skipped
         sentences.append(
             f"{where}{'users' if where else 'Users'} with too few ratings count as not "
-            f"re-identified, so the rates among the others are higher: {'; '.join(rates)}."
+            f"re-identified; of the others, up to {percent(rate)} are ({_quoted(highest.name)}, "
+            f"{n_attacked:,} of {highest.requested:,} attacked)."
         )
     return sentences
 
