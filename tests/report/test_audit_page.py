@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from error_assertions import raises
 from recveil.attacks import Adversary, Interval
 from recveil.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
 from recveil.report.audit import page as audit_page
+from recveil.report.audit.terminal import show_rates
 from recveil.runtime.number_format import percent
 from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
 
@@ -90,6 +92,17 @@ def test_charts_name_every_series_and_axis(page, result):
         for point in figure["points"]:
             assert point["series"] in text
             assert not isinstance(point["x"], str) or point["x"] in text
+
+
+@pytest.mark.parametrize("width", [50, 60, 80])
+def test_no_figure_of_a_release_is_cut_on_a_narrow_terminal(audited, monkeypatch, capsys, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    show_rates(Console(highlight=False), audited.published, "against the release")
+    table = [line for line in capsys.readouterr().out.splitlines() if {*line} & {*"│┃"}]
+    assert max(map(len, table)) <= width
+    words = {word for line in table for word in re.split(r"[\s│┃]+", line)}
+    assert {"bound", "10%", "6.2%"} <= words
+    assert not [word for word in words if "…" in word]
 
 
 def test_steps_keep_their_order(result):

@@ -279,7 +279,7 @@ def _describe_promise(result: Verification) -> str:
     if result.epsilon is None or result.delta is None:
         return "no row belongs to a user; nothing is promised about who is in the data."
     return (
-        f"epsilon {result.epsilon:g} with delta {result.delta:g} follows from its ledger "
+        f"epsilon {result.epsilon:g} with delta {result.delta:g}, computed from its ledger "
         f"({result.ledger_epsilon:.6g}); no row belongs to a user."
     )
 

@@ -82,7 +82,7 @@ def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
 def test_only_what_was_not_attacked_has_a_legend(run_again):
     assert "Not attacked" not in run_again(*SMALL)[1]
     rotated = ("ratings.csv", "--methods", "rotation", "--targets", 30, "-o", "other")
-    assert "Not attacked: the attacks do not undo the method" in run_again(*rotated)[1]
+    assert "Not attacked: the attacks cannot be run on the method" in run_again(*rotated)[1]
 
 
 def test_shares_come_with_their_intervals(run):

@@ -551,8 +551,8 @@ def check_utf8(fields: Sequence[str], place: Place) -> None:
             encoded.decode()
         except UnicodeDecodeError:
             raise RecveilError(
-                f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8 (from Windows "
-                f"perhaps: iconv -f CP1252 -t UTF-8 {shlex.quote(place.file)} > utf8.csv; unpack a "
-                f"packed one first)",
+                f"{place}: {encoded!r} is not UTF-8 text; save the file as UTF-8. If it is "
+                f"from Windows: iconv -f CP1252 -t UTF-8 {shlex.quote(place.file)} > utf8.csv "
+                f"(unpack it first if it is packed)",
                 code="input.encoding",
             ) from None

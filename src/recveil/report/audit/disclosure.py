@@ -427,13 +427,13 @@ def describe_auxiliary(scorer: str, *, is_unary: bool = False) -> str:
     if scorer not in ("presence", "counts", "values", *JOINT):
         return ""
     chose = "have" if is_unary else "rated"
-    counts = f"how many of all other users, in the release or not, {chose} each item"
+    counts = f"how many other users {chose} each item, in the release or not"
     if scorer in ("presence", "counts"):
         return counts
     means = counts if is_unary else f"{counts}, and their mean rating"
     if scorer == "values":
         return means
-    return f"{means}; and of half of the users who are scored whether they are in the release"
+    return f"{means}; and, for half of the scored users, whether they are in the release"
 
 
 def describe_membership(auc: Interval, who: str = "They", shadows: Interval | None = None) -> str:
@@ -486,10 +486,7 @@ def describe_members(
         ]
         if knows := describe_auxiliary(best.scorer, is_unary=is_unary):
             statements.append(
-                Statement(
-                    f"The adversary of that figure, by the score “{best.scorer}”, also knows "
-                    f"{knows}."
-                )
+                Statement(f"That adversary also knows {knows} (score “{best.scorer}”).")
             )
     else:
         few = (
@@ -600,7 +597,7 @@ def membership_in_short(
         return ""
     return (
         f"Membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is "
-        f"a coin) by an adversary {who}."
+        f"a random guess) by an adversary {who}."
     )
 
 
@@ -635,9 +632,10 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
         coin = "" if auc.low > 0.5 else f", {NO_EVIDENCE}"
         sentences.append(
             f"An adversary who knows {known} {what} of a user infers membership in such a release "
-            f"with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is a coin){coin}, and "
-            f"recognizes {percent(measured.inferred.tpr_at_1.rate)} of the members at a false "
-            f"positive rate of 1%, {percent(measured.inferred.tpr_at_5.rate)} at 5%. Exact "
+            f"with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is a random "
+            f"guess){coin}, and recognizes {percent(measured.inferred.tpr_at_1.rate)} of the "
+            f"members at a false positive rate of 1%, {percent(measured.inferred.tpr_at_5.rate)} "
+            f"at 5%. Exact "
             f"counts of who {chose} each item, if nothing else were published, would reach AUC "
             f"{measured.counts_auc.rate:.2f}; the control, with members drawn at random, reaches "
             f"{measured.null_auc.rate:.2f}."

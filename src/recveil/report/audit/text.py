@@ -723,7 +723,7 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
         auc = best.auc
         inferred = (
             f"membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 "
-            f"is a coin) from one release by an adversary who knows {known} "
+            f"is a random guess) from one release by an adversary who knows {known} "
             f"{'likes' if is_unary else 'ratings'} of a user"
             f"{also_known(best.scorer, is_unary=is_unary)}"
         )

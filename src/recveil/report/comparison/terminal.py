@@ -171,7 +171,7 @@ def _explain_table(
         )
     if any(row.most_targets_attacked != 0 for row in unmeasured):
         console.print(
-            "Not attacked: the attacks do not undo the method, so their rates are no evidence."
+            "Not attacked: the attacks cannot be run on the method, which is no evidence of safety."
         )
 
 

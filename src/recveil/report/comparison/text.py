@@ -59,8 +59,8 @@ _ALL_POPULAR = (
     "interval. Popularity needs no release: how close lists come to these shows little."
 )
 _WIDE = (
-    "A share is not reported if its interval is wider than 100 points. Shares that no safe setting "
-    "reports decide nothing."
+    "A share is not reported if its interval is wider than 100 points. A share that no safe "
+    "setting reports is ignored."
 )
 _OF_LIKES = (
     "This is implicit feedback: it has no ratings to retain and no error, and settings are chosen "
