@@ -48,9 +48,9 @@ def test_what_is_measured_elsewhere_of_who_is_in_the_data_is_kept():
     ("scorer", "words"),
     [
         ("likelihood", None),
-        ("counts", "how many of all other users, in the release or not, rated each item."),
-        ("values", "rated each item, and their mean rating."),
-        ("all scores", "of half of the users who are scored whether they are in the release."),
+        ("counts", "how many other users rated each item, in the release or not (score “counts”)."),
+        ("values", "and their mean rating (score “values”)."),
+        ("all scores", "whether they are in the release (score “all scores”)."),
     ],
 )
 def test_what_the_adversary_of_the_headline_knows_is_said(scorer, words):

@@ -9,7 +9,7 @@ def test_members_stand_beside_the_lot(padded):
         told = release["membership"][known]
         assert f"{words} {told['auc']['rate']:.2f}" in text
         assert f"{told['null_auc']['rate']:.2f}" in text
-    assert "0.5 is a coin’s toss" in text
+    assert "0.5 is a random guess" in text
 
 
 def test_attributes_stand_beside_strangers(padded):

@@ -15,7 +15,6 @@ from recveil.report.comparison.text import (
     TO_MAKE,
     caveats_of,
     commands_of,
-    describe_advice,
     describe_answer,
     describe_popularity,
     format_ends,
@@ -35,24 +34,16 @@ _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Print the answer, the table of settings, the warnings, and the reasons or the ladder.
+    """Print the answer, the table of settings, the warnings, the reasons and the command.
 
-    Without a limit, the answers for the usual limits follow the table.
+    Without a limit, the answers for the usual limits are the answer.
     """
     console = Console(highlight=False)
     choice = comparison.choice() if comparison.has_question else None
+    ladder = [] if choice is not None else comparison.ladder()
     if choice is not None:
         console.print(f"[bold]{escape(headline_of(choice))}[/]")
-    _show_settings(console, comparison)
-    for warning in warnings_of(comparison):
-        if warning not in comparison.reading.notes:  # those are printed with the input
-            console.print(f"[red]warning[/]  {escape(warning)}")
-    if choice is not None:
-        _show_reasons(console, choice)
-        _show_commands(console, commands_of(comparison, choice))
-        return
-    ladder = comparison.ladder()
-    for rung in ladder[:1] if ladder[0].is_unanswerable else ladder:
+    for rung in ladder[:1] if ladder and ladder[0].is_unanswerable else ladder:
         console.print(f"[bold]{escape(describe_answer(rung))}[/]")
         if rung.less_disclosing:
             others = ", ".join(row.title for row in rung.less_disclosing)
@@ -60,7 +51,14 @@ def show_comparison(comparison: Comparison) -> None:
         if rung.tied:
             others = ", ".join(row.title for row in rung.tied)
             console.print(f"  not distinguished: {escape(others)}")
-    made = [command for rung in ladder for command in commands_of(comparison, rung)]
+    _show_settings(console, comparison)
+    for warning in warnings_of(comparison):
+        if warning not in comparison.reading.notes:  # those are printed with the input
+            console.print(f"[red]warning[/]  {escape(warning)}")
+    if choice is not None:
+        _show_reasons(console, choice)
+    answers = ladder if choice is None else [choice]
+    made = [command for each in answers for command in commands_of(comparison, each)]
     _show_commands(console, list(dict.fromkeys(made)))
 
 
@@ -73,10 +71,9 @@ def _show_commands(console: Console, commands: list[str]) -> None:
 
 
 def _show_reasons(console: Console, choice: Choice) -> None:
-    """Print the answer's sentences and caveats, without what the headline says."""
+    """Print the answer in a sentence and its caveats, without what the headline says."""
     answer = describe_answer(choice)
-    sentences = [] if choice.row is None else [describe_advice(choice)]
-    sentences += [] if answer == headline_of(choice) else [answer]
+    sentences = [] if answer == headline_of(choice) else [answer]
     known = () if choice.row is None else undone_of(choice.row.method)
     for sentence in (*sentences, *caveats_of(choice)):
         console.print(escape(first_sentence_of(sentence) if sentence in known else sentence))
