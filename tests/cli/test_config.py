@@ -364,8 +364,9 @@ NAMED_ALONE = {
     "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "
     "delta n-users item-catalog ratings workloads direct-weights trust-steps diversity closeness "
     "layout seed hide-items force allow-large allow-sparse-coverage earlier-release dry-run "
-    "explain json duplicates drop-off-scale query max-memory engine master",
+    "ledger explain json duplicates drop-off-scale query max-memory engine master",
     "sample": "output n-users seed force json max-memory",
+    "budget": "ledger delta json duplicates drop-off-scale query max-memory",
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "
     "explain json max-memory engine master",
     "describe": "card audit evaluation column-names force json max-memory",
