@@ -428,7 +428,7 @@ def attack_table(
             )
             attacks.append((adversary, attack))
         begin(work_estimates.ALL_KNOWN)
-        by_all = has_content and has_sparse_classes(table)
+        by_all = has_sparse_classes(table)
         all_known, clusters = (
             _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
         )

@@ -107,7 +107,7 @@ def of_attack(
         CONTENT: _A_CONTENT * candidates.codes.size if has_content else 0.0,
         HIDDEN: 0.0,
     }
-    if has_content and has_sparse_classes(table):
+    if has_sparse_classes(table):
         costs[ALL_KNOWN] = _A_SCORE * n_targets * candidates.n_records
     if has_content and table.co_rated and not too_large(candidates):
         real = min(1.0, ratings.n_ratings / max(candidates.codes.size, 1))

@@ -87,15 +87,22 @@ class Rate(TypedDict):
     high: float | None
 
 
-class AttackFigures(TypedDict):
-    """What comparisons read of an adversary's results, in an evaluation's JSON."""
+class ReidentificationFigures(TypedDict):
+    """What comparisons read of re-identification by an adversary, in an evaluation's JSON."""
 
     name: str
+    attack: str
+    targets_requested: int
     targets_attacked: int
     reidentified: Rate
     baseline: float
     class_reidentified: Rate
     class_baseline: float
+
+
+class AttackFigures(ReidentificationFigures):
+    """What comparisons read of an adversary's results, in an evaluation's JSON."""
+
     links: Rate
     link_baseline: float | None
 
@@ -171,14 +178,27 @@ class Cell:
 
     @property
     def attacks(self) -> list[AttackFigures]:
-        """Results of each adversary."""
+        """Results of each adversary who knows a number of ratings."""
         return self.figure("disclosure", "attacks") or []
 
     @property
-    def strongest(self) -> AttackFigures | None:
-        """Results of the adversary who re-identifies most users; None if no attack fits the method.
+    def reidentifications(self) -> list[ReidentificationFigures]:
+        """Results of all adversaries, and of those who know all ratings; empty as for `strongest`.
 
-        Attacks that do not know how to undo a method would be falsely reassuring.
+        The latter attack where users share rows of few items, as in the audit.
+        """
+        strongest = self.strongest
+        if strongest is None or not strongest["targets_attacked"]:
+            return []
+        by_all = self.figure("disclosure").get("by_all_ratings", [])
+        return [one for one in (*self.attacks, *by_all) if one["targets_attacked"]]
+
+    @property
+    def strongest(self) -> AttackFigures | None:
+        """Results of the adversary with a number of ratings who re-identifies most users.
+
+        None if no attack fits the method: attacks that do not know how to undo it would be falsely
+        reassuring.
         """
         if not variant_of(self.setting.method).is_attacked or not self.attacks:
             return None
@@ -270,7 +290,7 @@ def dig(plain: Any, *path: str) -> Any:
 
 AnyEvaluator: TypeAlias = Evaluator | NominalEvaluator
 
-_FORMAT = "recveil-cell-12"
+_FORMAT = "recveil-cell-13"
 CELLS, WORK = "cells", ".work-"
 _WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
 # Files of a comparison's folder.

@@ -157,7 +157,7 @@ def _path(*path: str) -> Getter:
 
 
 def _strongest(*path: str) -> Getter:
-    """Return a getter for the adversary who re-identifies most users."""
+    """Return a getter for the adversary with a number of ratings who re-identifies most users."""
     return lambda cell: dig(cell.strongest, *path)
 
 
@@ -206,6 +206,8 @@ def _auc(
     return _figure(name, description, take, ".2f", "down", panel, "rate")
 
 
+# Number of an adversary's targets, in JSON.
+_REQUESTED = "targets_requested"
 # TPR of a random guess at 5% FPR.
 _RANDOM_TPR = 0.05
 
@@ -233,14 +235,12 @@ def _highest(figures: Iterable[Mapping[str, Any]]) -> Figure:
 
 def _reidentified(cell: Cell) -> Figure:
     """Return the rate of the strongest adversary; its interval ends at the proven bound."""
-    strongest = cell.strongest
-    if strongest is None or not strongest["targets_attacked"]:
-        return None
-    rate, bound = strongest["reidentified"], cell.bound
-    high = rate["high"]
-    if high is not None and bound is not None:
-        high = max(rate["rate"] or 0.0, min(high, bound))
-    return {**rate, "high": high, "by": strongest["name"], "baseline": strongest["baseline"]}
+    strongest = _highest(
+        {**one, **one["reidentified"], "by": one["name"]} for one in cell.reidentifications
+    )
+    if strongest is None or strongest["high"] is None or cell.bound is None:
+        return strongest
+    return {**strongest, "high": max(strongest["rate"], min(strongest["high"], cell.bound))}
 
 
 def _without_targets(cell: Cell) -> str | None:
@@ -251,9 +251,8 @@ def _without_targets(cell: Cell) -> str | None:
 
 def _class_reidentified(cell: Cell) -> Figure:
     return _highest(
-        {"by": attack["name"], **attack["class_reidentified"], "baseline": attack["class_baseline"]}
-        for attack in _attacks_of(cell)
-        if attack["targets_attacked"]
+        {**one, **one["class_reidentified"], "by": one["name"], "baseline": one["class_baseline"]}
+        for one in cell.reidentifications
     )
 
 
@@ -370,11 +369,18 @@ _PRIVACY = (
         "The same by a random guess",
         Panel("Users re-identified", ".0%"),
     ),
-    Measure("attack", "The attack of that adversary", str, _strongest("attack")),
-    Measure("targets", "Targets of each adversary", int, _strongest("targets_requested")),
+    Measure("attack", "The attack of that adversary", str, _key(_reidentified, "attack")),
+    Measure("risk_targets", "The targets of that adversary", int, _key(_reidentified, _REQUESTED)),
+    Measure(
+        "targets",
+        "Targets of each adversary who knows a number of ratings",
+        int,
+        _strongest(_REQUESTED),
+    ),
     Measure(
         "targets_attacked",
-        "Those of whom enough could be known; the others count as not re-identified",
+        "Those of whom enough could be known for the strongest of these; the others count as not "
+        "re-identified",
         int,
         _strongest("targets_attacked"),
     ),
@@ -392,9 +398,9 @@ _PRIVACY = (
     ),
     Measure(
         "class_reidentified",
-        "The share of the targets whose equivalence class that adversary re-identifies",
+        "The share of the targets whose equivalence class the adversary of the risk re-identifies",
         float,
-        _strongest("class_reidentified", "rate"),
+        lambda cell: dig(_reidentified(cell), "class_reidentified", "rate"),
         "%",
         "down",
     ),
@@ -474,6 +480,12 @@ _PRIVACY = (
         "the highest share. Large classes are few and easier to identify",
         _class_reidentified,
         "The same by always choosing the largest class",
+    ),
+    Measure(
+        "class_risk_targets",
+        "The targets of that adversary",
+        int,
+        _key(_class_reidentified, _REQUESTED),
     ),
     *_risk(
         "membership_tpr",

@@ -23,6 +23,7 @@ from recveil.report.comparison.charts import (
 )
 from recveil.report.comparison.text import (
     AXIS_NOTES,
+    KNOWLEDGE,
     TO_MAKE,
     caveats_of,
     commands_of,
@@ -71,6 +72,7 @@ def to_html(comparison: Comparison) -> str:
         axis=axis,
         has_padding=any(0 < (padding_of(row.method) or 0) < 1 for row in rows),
         axis_note=AXIS_NOTES.get(axis.name, ""),
+        knowledge=KNOWLEDGE,
         is_reidentification=axis is REIDENTIFICATION,
         rows=rows,
         by_title={row.title: row for row in rows},

@@ -12,6 +12,7 @@ from recveil.comparison.rows import Row, Share, shares_of
 from recveil.release.registry import undone_of, variant_of
 from recveil.report.comparison.text import (
     AXIS_NOTES,
+    KNOWLEDGE,
     TO_MAKE,
     caveats_of,
     commands_of,
@@ -148,9 +149,9 @@ def _explain_table(
     names = " and ".join(_FIGURES[name] for name in heads)
     recommenders = "recommenders" if len(heads) > 1 else "recommender"
     console.print(
-        f"Re-identified: by the strongest adversary. Intervals of 95%; those of retained shares "
-        f"are over the evaluated users, on this one split. {names}: of the {recommenders} that a "
-        f"recipient would choose."
+        f"Re-identified: by the strongest adversary. {KNOWLEDGE} Intervals of 95%; those "
+        f"of retained shares are over the evaluated users, on this one split. {names}: of the "
+        f"{recommenders} that a recipient would choose."
     )
     if popular := describe_popularity(comparison.reference):
         console.print(popular)

@@ -75,13 +75,19 @@ _NO_LISTS = (
     "Lists are not evaluated, as no labels count as liked (--liked): settings are chosen by labels "
     "alone."
 )
+# What the adversaries know of whom the strongest counts.
+KNOWLEDGE = (
+    "Adversaries know up to sixteen ratings of a target; where rows have few items, others know "
+    "all ratings, or the rows of other targets, too."
+)
 # How each risk is defined.
 AXIS_NOTES = {
     "reidentification": "The share of the targets who are re-identified; among the s users of the "
     "best equivalence class, the right one is picked with probability 1/s.",
     "class": "The share of the targets whose equivalence class is re-identified, by the adversary "
     "with the highest share. This adversary learns what the row of the class states. Large classes "
-    "are few and easier to identify: if all users are one class, every adversary identifies it.",
+    "are few and easier to identify: if all users are one class, every adversary identifies it. "
+    f"{KNOWLEDGE}",
     "membership": "The share of members who are recognized (TPR) when 5% of the nonmembers are "
     "mistaken for members (FPR). A random guess recognizes 5%, so no risk is lower. The strongest "
     "of the adversaries counts who know 8, 16 or all ratings of a user. They use one release only; "
@@ -272,7 +278,8 @@ def describe_risk(row: Row, axis: Axis) -> str:
     """Describe a risk with its adversary, targets, interval and baseline."""
     if axis.of(row) is None:
         return "not measured, since no user could be attacked"
-    targets = f", {row.targets:,} targets" if axis.is_search and row.targets else ""
+    n_targets = getattr(row, f"{axis.value}_targets", None) or row.targets
+    targets = f", {n_targets:,} targets" if axis.is_search and n_targets else ""
     return (
         f"{describe_rate(row, axis)} by “{getattr(row, axis.by)}” "
         f"({format_ends(row, axis)}{targets}){describe_baseline(row, axis)}"

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from functools import singledispatch
+from typing import TypedDict
 
 import numpy as np
 
+from recveil.attacks import Interval, ReleaseAttack
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.evaluation.nominal import MOST_FREQUENT, NominalServed
 from recveil.evaluation.recipient import AVERAGES, POPULARITY, Served, Utility
@@ -277,6 +279,19 @@ def _nominal_shares(result: NominalEvaluation, *, best: bool) -> Mapping[str, ob
     return {**_shares(retained, result.raw_gain, raw_lists), "ratings": ratings}
 
 
+class _Figures(TypedDict):
+    """Re-identification by one adversary."""
+
+    name: str
+    attack: str
+    targets_requested: int
+    targets_attacked: int
+    reidentified: Interval
+    baseline: float
+    class_reidentified: Interval
+    class_baseline: float
+
+
 def _disclosure(
     disclosure: AttackedRelease | None, links: LinkPosterior | None
 ) -> Mapping[str, object] | None:
@@ -285,17 +300,22 @@ def _disclosure(
         return None
     if not disclosure.attacks:  # no record belongs to a user, so that there were no targets
         return {**parts_of(disclosure), "worst": None, "links": None}
-    adversary, worst = max(disclosure.attacks, key=lambda pair: pair[1].reidentified.ranked)
+    adversary, strongest = disclosure.strongest
+    by_all = _by_all_ratings(disclosure)
+    worst = _figures_of(adversary.name, strongest)
+    if strongest.attacked:
+        worst = max([worst, *by_all], key=lambda each: each["reidentified"].ranked)
     return {
         **parts_of(disclosure),
+        "by_all_ratings": by_all,
         "worst": {
-            "adversary": adversary.name,
-            "attack": worst.attack,
-            "reidentified": worst.reidentified,
-            "class_reidentified": worst.class_reidentified,
-            "bound": worst.bound,
-            "targets_requested": worst.requested,
-            "targets_attacked": worst.requested - worst.skipped,
+            "adversary": worst["name"],
+            "attack": worst["attack"],
+            "reidentified": worst["reidentified"],
+            "class_reidentified": worst["class_reidentified"],
+            "bound": strongest.bound,
+            "targets_requested": worst["targets_requested"],
+            "targets_attacked": worst["targets_attacked"],
         },
         "links": links
         and {
@@ -303,6 +323,42 @@ def _disclosure(
             "highest": links.highest,
             "uncovered_share": links.uncovered_share,
         },
+    }
+
+
+def _by_all_ratings(disclosure: AttackedRelease) -> list[_Figures]:
+    """Return the results of adversaries who know all ratings of their targets; see the audit."""
+    direct, fitted = disclosure.all_known, disclosure.clusters
+    name = f"adversary with all {'likes' if disclosure.manifest.scale.unary else 'ratings'}"
+    if direct is None or not direct.attacked:
+        return []
+    by_all = [_figures_of(name, direct)]
+    if fitted is not None and fitted.reidentified.trials:
+        by_all.append(
+            {
+                **by_all[0],
+                "name": f"{name} and the rows of other targets",
+                "attack": "conditional-logit",
+                "targets_requested": fitted.reidentified.trials,
+                "targets_attacked": fitted.reidentified.trials,
+                "reidentified": fitted.reidentified,
+                "class_reidentified": fitted.class_inferred,
+                "class_baseline": fitted.class_baseline,
+            }
+        )
+    return by_all
+
+
+def _figures_of(name: str, attack: ReleaseAttack) -> _Figures:
+    return {
+        "name": name,
+        "attack": attack.attack,
+        "targets_requested": attack.requested,
+        "targets_attacked": attack.attacked,
+        "reidentified": attack.reidentified,
+        "baseline": attack.baseline,
+        "class_reidentified": attack.class_reidentified,
+        "class_baseline": attack.class_baseline,
     }
 
 
