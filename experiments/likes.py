@@ -112,16 +112,25 @@ def _attack(ratings: Ratings, out: Path) -> AttackedRelease:
     return found
 
 
+def strongest_rates(attacked: AttackedRelease) -> tuple[Interval, Interval]:
+    """Return how often a person, and a group, is found by who finds most people."""
+    attacks = [*(attack for _, attack in attacked.attacks), attacked.all_known]
+    rates = [(each.reidentified, each.class_reidentified) for each in attacks if each is not None]
+    if attacked.clusters is not None:
+        rates.append((attacked.clusters.reidentified, attacked.clusters.class_inferred))
+    return max(rates, key=lambda each: each[0].ranked)
+
+
 def _of_release(ratings: Ratings, method: str, out: Path) -> dict[str, Interval]:
     """Make a release, attack it, and judge another such one."""
     anonymize(ratings, out, k=K, method=method, seed=SEED)
     attacked = _attack(ratings, out)
     judged = evaluate(out, ratings, split=0.2, with_membership=False, targets=1, seed=SEED)
-    strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.reidentified.rate)
+    person, group = strongest_rates(attacked)
     kept = judged.evaluation.retained.lists
     return {
-        "group found": strongest.class_reidentified,
-        "person found": strongest.reidentified,
+        "group found": group,
+        "person found": person,
         **{f"members, {name} known (AUC)": told.auc for name, told in attacked.by_known.items()},
         "lists keep": Interval(kept.value, kept.low, kept.high, kept.n_users),
     }

@@ -10,6 +10,7 @@ import tempfile
 from operator import attrgetter
 from pathlib import Path
 
+from likes import strongest_rates
 from page import Row, main
 
 from recveil.attacks.statistics import Interval
@@ -68,15 +69,14 @@ def _of_release(words: Ratings, homogenize: str, out: Path) -> list[Row]:
     """Make a release, verify it, and attack it."""
     made = anonymize(words, out, k=K, method="nominal", homogenize=homogenize, seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
-    strongest = max((attack for _, attack in attacked.attacks), key=lambda a: a.reidentified.rate)
-    person, of = strongest.reidentified, f"{homogenize}, k = {K}"
+    (person, group), of = strongest_rates(attacked), f"{homogenize}, k = {K}"
     holds = bool(made.verification.holds and person.low <= 1 / K)
     claim = _share(f"claim: {of}: person found, at most 1/{K}", person)._replace(holds=holds)
     members = [
         _share(f"{of}: members, {name} known (AUC)", told.auc)._replace(form=".2f")
         for name, told in attacked.by_known.items()
     ]
-    return [_share(f"{of}: group found", strongest.class_reidentified), claim, *members]
+    return [_share(f"{of}: group found", group), claim, *members]
 
 
 def _of_everybody(words: Ratings, out: Path) -> Row:
