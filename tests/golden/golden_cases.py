@@ -210,7 +210,7 @@ VERBS = {
             "other-methods-option": f"{_PREDICTIVE} --k 4 --crowd 30",
         }.items()
     },
-    "dry-run-synthetic": f"anonymize {_STARS} -o none --epsilon 3 --dry-run",
+    "dry-run-synthetic": f"anonymize {_STARS} -o none --epsilon 3 --dry-run --ledger none",
     "dry-run-words": f"anonymize {_WORDS} -o none --k 4 --seed 1 --method nominal --dry-run",
     "sample": "sample exact-model --people 30 --seed 1 -o drawn",
     "sample-csv": "sample exact-model --people 30 --seed 2 -o drawn --file-format csv",
