@@ -250,7 +250,7 @@ def test_simple_tells_what_it_publishes_as_it_is(run, source):
     exact, lone, sure = (
         f"{told[name]:.1%}" for name in ("exact_share", "rating_share", "value_share")
     )
-    assert f"{exact} of the ratings exactly: {lone}, of " in out
+    assert f"{exact} of the ratings exactly. {lone} have no other" in out
     assert f"is right in {sure} of cases" in out
 
 

@@ -614,7 +614,8 @@ def prepare(
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     # Published rows have no timestamps, so invalid ones are not an error.
     reading = understand(source, times=False, k=k, user_files=user_files, **request.reading)
-    reading = _with_note_of_dates(reading, request.reading.get("time"))
+    if output is not None:  # in memory, notes are warnings
+        reading = _with_note_of_dates(reading, request.reading.get("time"))
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
     if not (hide_items or is_secret):  # with noise, the method decides by public ids alone

@@ -392,3 +392,15 @@ def test_a_few_ids_that_contain_addresses_or_uuids_are_found_where_users_are_suc
     assert find_rows_within(items, users, items) == [len(TITLES)]
     many = [f"{title} {absent}" for title in TITLES]
     assert find_rows_within(many, ["Ann", "Ben"], many) == []
+
+
+@pytest.mark.parametrize("sign", [", ", ";", " ", "/", " and "])
+def test_an_id_that_lists_users_is_found_unless_numbers_are_users_by_chance(sign):
+    six, named = [*range(300_000, 900_000, 9001)], [f"user_{n}" for n in range(30)]
+    for users, n in ((six, 3), (named, 2)):
+        listed = sign.join(map(str, users[:n]))
+        items = [*TITLES, listed, f"11: {listed}", f"by {users[0]}"]
+        assert find_rows_within(items, users, items) == [6, 7]
+    dense = range(100_000, 900_000, 7)
+    items = [*TITLES, sign.join(map(str, dense[:3]))]
+    assert find_rows_within(items, dense, items) == []

@@ -66,6 +66,9 @@ _SIGNS_OF_TITLES = "/-:_+*."
 _AFTER_RATING = re.compile(r"(?<=[,;|\t]\d) +(?=[^\s,;|]+[,;|\t])")
 # An id with parts: the address of an item may name the user who made it.
 _PATH = re.compile(r"[\w./:@+\-]+")
+# So many users within an id are a list; of mixed ids, one fewer. Numbers are users by chance
+# unless so few of the numbers with as many digits are.
+_WORDS, _LISTED, _LONG, _RARE = re.compile(r"\w+"), 3, 6, 0.01
 # If fewer users have numbers, short ones may be numbers of titles.
 _NUMBERED_SHARE, _SHORT = 0.2, 4
 # Words of titles with digits, such as 3D, 13th and H20.
@@ -151,6 +154,7 @@ def find_rows_within(
         (numbers.finds, True),
         (after_items.finds, True),
         (looks[0].find_personal_id, False),
+        (_UserLists.among(users, search.items.known).finds, False),
     ):
         found = {
             at
@@ -191,6 +195,44 @@ def _has_lines(text: str) -> bool:
         if shared and last and not last[-1].isalpha():
             return True
     return False
+
+
+@brief
+class _UserLists(NamedTuple):
+    """A search for ids that list users, whose ids no other words are by chance."""
+
+    users: frozenset[str]
+
+    @classmethod
+    def among(cls, users: list[Any], items: set[str]) -> "_UserLists":
+        """Search for these users, unless numbers of as many digits are often users."""
+        names = {*map(str, users)} - items
+        lengths = Counter(len(name) for name in names if name.isdecimal())
+        return cls(
+            frozenset(
+                name
+                for name in names
+                if (_is_mixed(name) and not _TITLE_WORD.fullmatch(name))
+                or (
+                    name.isdecimal()
+                    and len(name) >= _LONG
+                    and lengths[len(name)] <= _RARE * 10 ** len(name)
+                )
+            )
+        )
+
+    def finds(self, text: str) -> bool:
+        """Return whether so many users are words of a text.
+
+        Examples
+        --------
+        >>> search = _UserLists.among(["439563", "258176", "514002", "user_1", "user_2"], {"11"})
+        >>> texts = "11: 439563, 258176, 514002", "439563", "user_1 & user_2"
+        >>> [search.finds(text) for text in texts]
+        [True, False, True]
+        """
+        found = self.users.intersection((*_WORDS.findall(text), *WORD.findall(text)))
+        return len(found) >= (_LISTED if all(map(str.isdecimal, found)) else _LISTED - 1)
 
 
 class _Ids:
