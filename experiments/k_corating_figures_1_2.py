@@ -149,7 +149,7 @@ def by_k(ratings: Ratings) -> list[Row]:
             ".0f",
         ),
         Row(
-            "claim: the bound does not depend on k: longest time / at k = everybody, at most 1.5",
+            "claim: the bound does not depend on k: longest time / at k = all users, at most 1.5",
             *(most, None, most <= 1.5),
             f"some k takes {most:.2f} times as long as k = everybody.",
             ".2f",
