@@ -599,18 +599,9 @@ def prepare(
     check_form(request.layout, request.file_format)
     check_layout(maker.method, request.layout)
     check_n_users(options, request.layout, allow_large=request.allow_large)
-    if request.output is None:
-        _reject_written(request)
-    else:
-        require_path("a release", is_output=True, output=request.output)
-    if request.earlier_release is not None:
-        require_path("a release folder", earlier_release=request.earlier_release)
     files = _files(maker, options)
+    output = _checked_output(request, is_dry=is_dry)  # before the work
     reject_two_standard_inputs(source=source, **files)
-    output = None if request.output is None else Path(request.output)
-    if output is not None:
-        check_target(output, force=request.force, is_dry=is_dry)  # before the work
-        reject_within(source, output)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     # Published rows have no timestamps, so invalid ones are not an error.
     reading = understand(source, times=False, k=k, user_files=user_files, **request.reading)
@@ -639,6 +630,20 @@ def prepare(
         check_size(request, expected, on_estimate)
     total = _total_with_run(anonymizer, options, ratings, output, earlier)
     return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier), total)
+
+
+def _checked_output(request: AnonymizeRequest, *, is_dry: bool) -> Path | None:
+    """Return the folder to write; raise a RecveilError for one that cannot be written."""
+    if request.earlier_release is not None:
+        require_path("a release folder", earlier_release=request.earlier_release)
+    if request.output is None:
+        _reject_written(request)
+        return None
+    require_path("a release", is_output=True, output=request.output)
+    output = Path(request.output)
+    check_target(output, force=request.force, is_dry=is_dry)
+    reject_within(request.source, output)
+    return output
 
 
 def _total_with_run(
