@@ -241,17 +241,51 @@ def embedding_grid(sigma: float) -> float:
     return 2.0 ** max(power, _FINEST)
 
 
-def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid: float) -> Whole:
-    """Sum the outer products of users' vectors with themselves, in steps of ``grid²``.
+# Number of levels to which the popular part of a user's vector is rounded.
+_LEVELS = 64
+
+
+class PopularPart(NamedTuple):
+    """The direction of popularity, at each of `_LEVELS` multiples, in steps of a grid."""
+
+    # Unit vector of the chosen items' popularity
+    direction: NDArray[np.float64]
+    # Minus the direction times each multiple, shape (n_levels, n_chosen)
+    steps: Whole
+    # The largest multiple
+    most: float
+
+    @classmethod
+    def of(cls, popularity: NDArray[np.float64], grid: float) -> "PopularPart":
+        """Prepare the popularity of the chosen items, known from noisy sums."""
+        known = np.maximum(popularity, 0) + 1e-12
+        direction = known / np.linalg.norm(known)
+        most = 4.0
+        multiples = most * np.arange(_LEVELS) / (_LEVELS - 1)
+        steps = np.rint(-np.outer(multiples, direction) / grid).astype(np.int64)
+        return cls(direction, steps, most)
+
+
+def moments(
+    ratings: Ratings,
+    chosen: NDArray[np.int64],
+    popular: PopularPart,
+    liked_from: float,
+    grid: float,
+) -> Whole:
+    """Sum the outer products of users' tastes with themselves, in steps of ``grid²``.
 
     A user's vector has 1 for each chosen item that they liked and `RATED` for each other one that
-    they rated, divided by its length. The squared entries of its outer product sum to 1.
+    they rated. Their taste is the part of it at right angles to the direction of popularity,
+    divided by its length. The squared entries of its outer product sum to at most 1.
 
     Parameters
     ----------
     ratings : Ratings
     chosen : ndarray of int64, shape (n_chosen,)
         Positions of items, without duplicates.
+    popular : PopularPart
+        Of the chosen items.
     liked_from : float
         The lowest rating of a liked item.
     grid : float
@@ -264,51 +298,98 @@ def moments(ratings: Ratings, chosen: NDArray[np.int64], liked_from: float, grid
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[chosen] = np.arange(chosen.size)
-    indptr, places, steps = _embedding_sums(
-        ratings.indptr, ratings.indices, ratings.values, place_of, np.float32(liked_from), grid
+    indptr, places, steps, levels = _tastes(
+        ratings.indptr,
+        ratings.indices,
+        ratings.values,
+        place_of,
+        np.float32(liked_from),
+        *popular,
+        grid,
     )
     sums = np.zeros((chosen.size, chosen.size), np.int64)
     _add_products(indptr, places, steps, sums, _PARTS)
+    # A taste is its level's multiple of popularity plus these steps: add the other products.
+    n_at = np.bincount(levels, minlength=_LEVELS)
+    by_level = np.zeros((_LEVELS, chosen.size), np.int64)
+    np.add.at(by_level, (np.repeat(levels, np.diff(indptr)), places), steps)
+    for level in np.flatnonzero(n_at):
+        _add_level(sums, popular.steps[level], by_level[level], n_at[level])
     return sums
 
 
+@compiled(parallel=True)
+def _add_level(sums, popular, others, n):  # type: ignore[no-untyped-def]
+    """Add n times the product of a vector with itself, and its products with another."""
+    for row in prange(len(sums)):
+        for column in range(row, len(sums)):
+            sums[row, column] += (
+                n * popular[row] * popular[column]
+                + popular[row] * others[column]
+                + others[row] * popular[column]
+            )
+
+
 @compiled()
-def _embedding_sums(indptr, indices, values, place_of, liked_from, grid):  # type: ignore[no-untyped-def]
-    """Return users' vectors on the chosen items, in steps of the grid, ordered by position."""
+def _tastes(  # type: ignore[no-untyped-def]
+    indptr, indices, values, place_of, liked_from, direction, multiples, most_multiple, grid
+):
+    """Return each user's level, and the steps that their rated items add to it, by position."""
     n_users = len(indptr) - 1
     starts = np.zeros(n_users + 1, np.int64)
     places = np.empty(len(indices), np.int32)
     steps = np.empty(len(indices), np.int64)
+    levels = np.zeros(n_users, np.int64)
     filled = 0
     most = int(1 / grid) ** 2
+    n_levels = len(multiples)
+    squares = np.zeros(n_levels, np.int64)
+    for level in range(n_levels):
+        for step in multiples[level]:
+            squares[level] += step * step
     for user in range(n_users):
         first = filled
-        square = 0.0
+        square, along = 0.0, 0.0
         for at in range(indptr[user], indptr[user + 1]):
             place = place_of[indices[at]]
             if place >= 0:
                 number = 1.0 if values[at] >= liked_from else RATED
                 square += number * number
+                along += number * direction[place]
                 places[filled] = place
                 steps[filled] = 1 if number == 1.0 else 0
                 filled += 1
         starts[user + 1] = filled
+        if filled == first:
+            continue
         order = np.argsort(places[first:filled])
         places[first:filled] = places[first:filled][order]
         steps[first:filled] = steps[first:filled][order]
-        length = math.sqrt(square)
-        whole = 0
+        length = math.sqrt(square - along * along) if square > 1.0001 * along * along else 0.0
+        length = max(length, math.sqrt(square) / most_multiple)
+        level = min(n_levels - 1, int(round(along / length / most_multiple * (n_levels - 1))))
+        while level > 0 and squares[level] > most // 2 * most_multiple**2:
+            level -= 1
+        levels[user] = level
+        whole = squares[level]
         for at in range(first, filled):
+            popular = multiples[level, places[at]]
             number = 1.0 if steps[at] == 1 else RATED
             steps[at] = int(number / length / grid)
-            whole += steps[at] * steps[at]
-        # Only rounding of a division could exceed the bound.
+            whole += (popular + steps[at]) ** 2 - popular**2
+        # Rounding, and lengths that were raised, can exceed the bound.
         while whole > most:
+            before = whole
             for at in range(first, filled):
-                if steps[at] > 0:
-                    whole -= 2 * steps[at] - 1
+                popular = multiples[level, places[at]]
+                if steps[at] > 0 and popular + steps[at] > 0:
+                    whole -= 2 * (popular + steps[at]) - 1
                     steps[at] -= 1
-    return starts, places[:filled], steps[:filled]
+            if whole == before:  # cannot be shortened: give nothing
+                levels[user] = 0
+                steps[first:filled] = 0
+                break
+    return starts, places[:filled], steps[:filled], levels
 
 
 @compiled()

@@ -51,6 +51,12 @@ class FitTargets(NamedTuple):
     n_users: float
 
     @property
+    def popular(self) -> Numbers:
+        """The unit vector of popularity, to which tastes are at right angles."""
+        known = np.maximum(self.popularity, 0) + 1e-12
+        return np.asarray(known / np.linalg.norm(known))
+
+    @property
     def usual(self) -> Numbers:
         """The mean user vector; its outer product is what popularity alone explains."""
         share = self.popularity / max(self.n_users, 1.0)
@@ -72,7 +78,9 @@ def directions(targets: FitTargets) -> Directions:
     Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). Noise inflates the
     eigenvalues above this edge, so they are shrunk.
     """
-    left = targets.moments - targets.n_users * np.outer(targets.usual, targets.usual)
+    usual = targets.usual
+    usual = usual - targets.popular * (targets.popular @ usual)
+    left = targets.moments - targets.n_users * np.outer(usual, usual)
     np.fill_diagonal(left, 0)
     n = len(left)
     most = min(MOST_DIRECTIONS, n - 1, int(targets.n_users / _USERS_PER_DIRECTION))
@@ -241,6 +249,7 @@ class _Fit:
         self._roots = np.sqrt(np.float32(measured.share) / activity)
         self._user_offsets = np.zeros(len(users), np.float32)
         self._prior = np.float32(1 / _PRIOR_SPREAD**2)
+        self._popular = measured.popular.astype(np.float32)
 
     def slopes(self, items: FittedItems) -> tuple[Small, Small]:
         """Return the gradients by offsets and by embeddings."""
@@ -249,8 +258,13 @@ class _Fit:
         lengths = _to_chances(chances, self._activity, self._user_offsets, self._weights)
         vectors = chances * self._weights[:, 0]
         vectors *= (np.sqrt(self._weight_of_user) / lengths)[:, None]
-        of_users = self._off(vectors)
-        of_users *= self._believed
+        along = vectors @ self._popular
+        longer = 1 / np.sqrt(np.maximum(1 - along**2 / self._weight_of_user, 1 / 16))
+        tastes = vectors - np.outer(along, self._popular)
+        tastes *= longer[:, None]
+        of_users = self._off(tastes)
+        of_users -= np.outer(of_users @ self._popular, self._popular)
+        of_users *= (longer * self._believed)[:, None]
         off_popularity = self._weight_of_user * (self._roots @ chances) - self._popularity
         off_popularity *= self._popularity_believed * self._weight_of_user
         _back(chances, vectors, of_users, lengths, self._weights, off_popularity, self._roots)

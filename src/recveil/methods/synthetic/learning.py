@@ -260,6 +260,7 @@ def _shorten(numbers, length, weight):  # type: ignore[no-untyped-def]
     numbers *= weight * math.sqrt(0.5)
 
 
+LEAST_POPULARITY = 1e-3
 # Minimum variance of item means about the prior mean.
 _LEAST_VARIANCE = 0.01
 # The prior mean and the variance about it depend on each other: number of iterations.
@@ -303,7 +304,7 @@ def item_means(measured: NoisySums) -> Numbers:
     ndarray of float64, shape (n_released,)
     """
     sums = measured.items
-    popularity = np.maximum(sums.popularity[measured.released], sums.popularity_noise)
+    popularity = np.maximum(sums.popularity[measured.released], LEAST_POPULARITY)
     off = np.clip(sums.off_centre[measured.released] / popularity, -2, 2)
     unsure = (sums.off_noise / popularity) ** 2
     usual, between = _usual(off, unsure, popularity)

@@ -14,6 +14,7 @@ from recveil.methods.synthetic.bounded_sums import (
     SPREAD_SHARE,
     WHICH,
     ItemSums,
+    PopularPart,
     embedding_grid,
     item_sums,
     kind_sums,
@@ -75,14 +76,15 @@ Words = Mapping[str, str]
 # Budget share and ledger text of each query on implicit feedback.
 SHARES_OF_LIKES = {query.name: query.share for query in QUERIES_OF_LIKES}
 WHAT_OF_LIKES = {query.name: query.what for query in QUERIES_OF_LIKES}
-# Items enter the moments if they add this many noise deviations to the diagonal.
-_MIN_SIGNAL = 2.0
+# Items enter the moments if their popularity exceeds this many noise deviations, and at least this
+# number of items that exceed one.
+_MIN_SIGNAL, _FEWEST = 3.0, 200
 # Threshold of an activity bin whose neighbours are below theirs.
 _ALONE = 4.0
-# Items are released from this many noise deviations of popularity.
+# Without a public catalogue, items are released from this many noise deviations of popularity.
 _MIN_COUNT = 2.0
-# Minimum number of items in the moments, if so many are released.
-_FEWEST = 50
+# Bins of users count from this many noise deviations.
+_MIN_USERS = 2.0
 # Sampling error of a simulated sample: sums count as at least this noisy, even if they are exact.
 LEAST_NOISE = 0.2
 
@@ -171,7 +173,7 @@ def measure_likes(
         is_catalogue=public.is_catalogue,
     )
     kinds = ask_kinds(likes, mechanism, picked, sigmas, what)
-    noisy = ask_moments(likes, mechanism, picked, sigmas, what)
+    noisy = ask_moments(likes, mechanism, picked, popularity, sigmas, what)
     return ChoiceSums(
         n_users=n_users,
         activity=activity,
@@ -192,7 +194,8 @@ def _popularity(
     what, grid = WHAT_OF_LIKES["item sums"], sum_grid(sigma)
     exact = added_up(likes, like_sums, grid)
     if public.is_catalogue:
-        return mechanism.measure("item sums", what, exact, grid)[:, 0]
+        noisy = mechanism.measure("item sums", what, exact, grid)[:, 0]
+        return expected_popularity(noisy, sigma)
     named, sums = mechanism.measure_items(
         *("item sums", what, exact, grid),
         delta=public.threshold_delta,
@@ -235,8 +238,11 @@ def pick_released(
     is_catalogue : bool
         Whether the items are those of a public catalogue.
     """
-    released = np.flatnonzero(popularity > _MIN_COUNT * noise)
-    chosen = _choose(popularity, released, activity, max(sigma / np.sqrt(2), LEAST_NOISE))
+    if is_catalogue:
+        released = np.arange(popularity.size)
+    else:
+        released = np.flatnonzero(popularity > _MIN_COUNT * noise)
+    chosen = _choose(popularity, released, max(noise, LEAST_NOISE))
     if chosen.size < FEWEST_CHOSEN:
         catalog = "" if is_catalogue else " an item_catalog (--item-catalog),"
         raise RecveilError(
@@ -286,7 +292,7 @@ def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
     >>> _are_sums_of_users(np.array([30.0, 80.0, 1.0, 0.0, 25.0]), 10.0).tolist()
     [True, True, False, False, False]
     """
-    out = noisy > _MIN_SIGNAL * sigma
+    out = noisy > _MIN_USERS * sigma
     neighbours = np.zeros(out.size, np.bool_)
     neighbours[1:] |= out[:-1]
     neighbours[:-1] |= out[1:]
@@ -322,24 +328,51 @@ def ask_moments(
     ratings: UserRatings,
     mechanism: QueriedItems,
     picked: Picked,
+    popularity: Numbers,
     sigmas: Mapping[str, float],
     words: Words,
 ) -> Numbers:
-    """Return noisy moments of users' vectors on chosen items."""
+    """Return noisy moments of users' tastes on chosen items."""
     grid = embedding_grid(sigmas["moments"])
-    sums = added_up(ratings, moments, picked.chosen, ratings.scale.liked_from, grid)
+    popular = PopularPart.of(popularity[picked.chosen], grid)
+    sums = added_up(ratings, moments, picked.chosen, popular, ratings.scale.liked_from, grid)
     return mechanism.measure_symmetric("moments", words["moments"], sums, grid**2)
 
 
-def _choose(
-    popularity: Numbers, released: NDArray[np.int64], activity: Numbers, noise: float
-) -> NDArray[np.int64]:
+def _choose(popularity: Numbers, released: NDArray[np.int64], noise: float) -> NDArray[np.int64]:
     """Return the items of the moments, the most popular first."""
     ranked = released[np.argsort(-popularity[released], kind="stable")]
-    # A user with n ratings adds about 1 / n to the diagonal, but 1 / sqrt(n) to popularity.
-    diagonal = popularity[ranked] / np.sqrt(activity).mean()
-    n = int((diagonal >= _MIN_SIGNAL * noise).sum())
-    return ranked[: min(max(n, _FEWEST), MOST_CHOSEN)]
+    n_sure, n_likely = ((popularity[ranked] > times * noise).sum() for times in (_MIN_SIGNAL, 1.0))
+    return ranked[: min(max(int(n_sure), min(_FEWEST, int(n_likely))), MOST_CHOSEN)]
+
+
+# Popularity above this many noise deviations is left as measured. The prior's points, in noise
+# deviations, and the rounds of its fit.
+_SURE = 8.0
+_PLACES = np.concatenate([[0, 1 / 64, 1 / 32, 1 / 16], np.arange(1, 97) / 8])
+_ROUNDS = 300
+
+
+def expected_popularity(noisy: Numbers, noise: float) -> Numbers:
+    """Return the posterior mean of each item's popularity, from its noisy sum.
+
+    The prior is the distribution of popularity with the largest likelihood (Kiefer & Wolfowitz
+    1956), found by expectation maximization on a grid. It postprocesses noisy sums.
+
+    Examples
+    --------
+    >>> expected_popularity(np.array([1.0, -1.0, 0.5, -0.5, 100.0]), 1.0).round(2).tolist()
+    [0.01, 0.0, 0.01, 0.0, 100.0]
+    """
+    if noise <= 0:
+        return np.maximum(noisy, 0)
+    at = np.minimum(noisy / noise, _PLACES[-1])
+    fits = np.exp(-((at[:, None] - _PLACES) ** 2) / 2) + 1e-300
+    prior = np.full(_PLACES.size, 1 / _PLACES.size)
+    for _ in range(_ROUNDS):
+        prior = prior * ((1 / (fits @ prior)) @ fits) / len(noisy)
+    expected = noise * (fits @ (prior * _PLACES) / (fits @ prior))
+    return np.where(at > _SURE, noisy, expected)
 
 
 # Budget share and ledger text of each query on ratings.
@@ -412,7 +445,7 @@ def measure(
         is_catalogue=public.is_catalogue,
     )
     kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT)
-    noisy = ask_moments(ratings, mechanism, picked, sigmas, WHAT)
+    noisy = ask_moments(ratings, mechanism, picked, items.popularity, sigmas, WHAT)
     return NoisySums(
         n_users=n_users,
         activity=activity,
@@ -461,7 +494,8 @@ def _items(
     what, grid = WHAT["item sums"], sum_grid(sigma)
     exact = added_up(ratings, item_sums, centre, spread, grid)
     if public.is_catalogue:
-        return ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
+        sums = ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
+        return sums._replace(popularity=expected_popularity(sums.popularity, sums.popularity_noise))
     named, sums = mechanism.measure_items(
         *("item sums", what, exact, grid),
         delta=public.threshold_delta,
