@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from recveil.methods.synthetic.bounded_sums import (
+    PopularDirection,
     embedding_grid,
     item_sums,
     level_sums,
@@ -24,6 +25,9 @@ GRID = embedding_grid(0.3)
 
 # Any centre and spread that noisy sums may tell.
 CENTRE, SPREAD = 0.21, 0.4
+
+# Any popularity that noisy sums may tell.
+POPULARITY = np.array([5.0, -1.0, 3.0, 0.5, 0.0, 2.0, 4.0])
 
 
 def table(people, scale=STARS, n_items=N_ITEMS) -> Ratings:
@@ -73,7 +77,8 @@ def sums_of(people, scale, centre=CENTRE, spread=SPREAD, n_items=N_ITEMS):
 
 def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):
     edges = activity_edges(ratings.n_items)
-    upper = moments(ratings, chosen, ratings.scale.liked_from, GRID)
+    popular = PopularDirection.of(POPULARITY[chosen % N_ITEMS], GRID)
+    upper = moments(ratings, chosen, popular, ratings.scale.liked_from, GRID)
     return {
         "users by user count": (users_by_activity(ratings, edges), 1),
         "rating levels": (level_sums(ratings, rating_levels(ratings.scale)), 2**20),

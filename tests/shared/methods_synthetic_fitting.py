@@ -28,8 +28,14 @@ def expected(items, crowd, activity, told):
     chances = chances_of(items, crowd, activity)
     lengths = np.sqrt(chances @ told.weights[:, 1])
     stands_for = told.n_users / len(crowd)
-    item_embeddings = np.sqrt(stands_for) * chances * told.weights[:, 0] / lengths[:, None]
-    return item_embeddings, stands_for * np.sqrt(told.share / activity) @ chances
+    item_embeddings = chances * told.weights[:, 0] / lengths[:, None]
+    popular = np.maximum(told.popularity, 0) / np.linalg.norm(np.maximum(told.popularity, 0))
+    along = item_embeddings @ popular
+    across = np.maximum(np.sqrt(1 - along**2), along / 4)
+    item_embeddings = (item_embeddings - np.outer(along, popular)) / across[:, None]
+    return np.sqrt(stands_for) * item_embeddings, stands_for * np.sqrt(
+        told.share / activity
+    ) @ chances
 
 
 def told_of(n_items, seed=0, n_users=2_000.0, **changed) -> FitTargets:
@@ -61,7 +67,8 @@ def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5):
     crowd = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
     items = FittedItems(offsets, item_embeddings)
     told = told_of(n_items, n_users=n_users, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
-    rows, popularity = expected(items, crowd, activity, told)
+    told = told._replace(popularity=expected(items, crowd, activity, told)[1])
+    rows, _ = expected(items, crowd, activity, told)
     hidden = np.triu(rng.normal(size=(n_items, n_items)), 1) * noise
     moments = rows.T @ rows + hidden + hidden.T
-    return items, told._replace(moments=moments, moments_noise=noise, popularity=popularity)
+    return items, told._replace(moments=moments, moments_noise=noise)

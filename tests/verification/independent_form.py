@@ -103,7 +103,7 @@ ASKED = {
     ): QUERIES[4][:2],
     (
         "moments",
-        "for each pair of items, the weighted number of users with both",
+        "for each pair of items, the product of users' tastes, which leave out popularity",
     ): QUERIES[5][:2],
     (
         "ratings by factor",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.release.claim import Claim, claim_of_json
+from recveil.release.earlier_formats import RENAMED_SINCE as NEWEST
 from recveil.release.ledger import Ledger, Query
 from recveil.release.method import publishes_likes
 from recveil.runtime.errors import RecveilError
@@ -27,8 +28,9 @@ class LedgerQuery(NamedTuple):
     what: str
     # Its share of the privacy budget; all shares add up to 1
     share: float
-    # The oldest format with this query
+    # The oldest and the newest format with this query
     first_format: int = 3
+    last_format: int = NEWEST
     # Its share up to a format: pairs of format and share, the oldest first
     shares_before: tuple[tuple[int, float], ...] = ()
 
@@ -38,6 +40,7 @@ class LedgerQuery(NamedTuple):
         return before[0] if before else self.share
 
 
+TASTES = "for each pair of items, the product of users' tastes, which leave out popularity"
 # In order of execution. The sensitivity of each is 1.
 QUERIES = (
     LedgerQuery("users by user count", "the number of users by number of ratings", 0.01),
@@ -46,7 +49,8 @@ QUERIES = (
     LedgerQuery(
         "item sums",
         "for each item, its ratings and their deviations from the mean",
-        0.232,
+        0.3,
+        shares_before=((8, 0.232),),
     ),
     LedgerQuery(
         "item kinds",
@@ -58,8 +62,10 @@ QUERIES = (
         "moments",
         "for each pair of items, the weighted number of users with both",
         0.736,
+        last_format=8,
         shares_before=((3, 0.75), (4, 0.746)),
     ),
+    LedgerQuery("moments", TASTES, 0.668, first_format=9),
     LedgerQuery(
         "ratings by factor",
         "for each factor, the slope of ratings along it, and the agreement of both halves of a "
@@ -81,13 +87,15 @@ QUERIES_OF_LIKES = (
         6,
     ),
     LedgerQuery(
-        "moments", "for each pair of items, the weighted number of users with both", 0.926, 6
+        *("moments", "for each pair of items, the weighted number of users with both", 0.926, 6),
+        last_format=8,
     ),
+    LedgerQuery("moments", TASTES, 0.926, 9),
 )
 
 
-def queries_of(number: int, *, likes: bool) -> list[LedgerQuery]:
-    """Return the queries of releases of a format, in order.
+def queries_of(number: int = NEWEST, *, likes: bool) -> list[LedgerQuery]:
+    """Return the queries of releases of a format, or of new ones, in order.
 
     Examples
     --------
@@ -95,7 +103,7 @@ def queries_of(number: int, *, likes: bool) -> list[LedgerQuery]:
     ['users by user count', 'item sums', 'item kinds', 'moments']
     """
     queries = QUERIES_OF_LIKES if likes else QUERIES
-    return [query for query in queries if query.first_format <= number]
+    return [query for query in queries if query.first_format <= number <= query.last_format]
 
 
 def sums_of_item(*, likes: bool) -> int:

@@ -16,6 +16,7 @@ from recveil.methods.synthetic.bounded_sums import (
     SPREAD_SHARE,
     WHICH,
     ItemSums,
+    PopularDirection,
     embedding_grid,
     item_sums,
     level_sums,
@@ -27,12 +28,13 @@ from recveil.methods.synthetic.bounded_sums import (
 )
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
-from recveil.ratings import RatingScale
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.synthetic_form import activity_edges
 from shared.methods_synthetic_bounded_sums import (
     CENTRE,
     GRID,
     N_ITEMS,
+    POPULARITY,
     SCALES,
     SPREAD,
     STARS,
@@ -74,8 +76,8 @@ class TestOnePerson:
         assert (steps * FINE / [WHICH, HOW]).min() == pytest.approx(0.01, rel=1e-3)
         # The taste is as long as its whole outer product, of which the diagonal has the squares.
         few = np.arange(10_000)[::20]
-        diagonal = np.diagonal(moments(ratings, few, 4.0, GRID))
-        assert 0.99 < diagonal.sum() * GRID**2 <= 1
+        diagonal = np.diagonal(told_moments(ratings, few, np.arange(few.size)))
+        assert 0.99 < diagonal.sum() <= 1
 
     @example(people=[{0: 5.0}], order=None)
     @given(st.lists(person(STARS), min_size=1, max_size=5), st.none() | st.randoms())
@@ -112,14 +114,33 @@ def slow_spread_sums(people, scale):
     return math.sqrt(0.5) * np.array([sum(means), sum(mean**2 for mean in means)])
 
 
-def slow_moments(people, chosen, liked):
+def slow_moments(people, chosen, popularity):
+    """Tastes across popularity, whose part along it is one of 64 multiples."""
     sums = np.zeros((len(chosen), len(chosen)))
+    popular = np.maximum(popularity, 1e-12) / np.linalg.norm(np.maximum(popularity, 1e-12))
     for one in people:
-        taste = [0.0 if i not in one else 1.0 if one[i] >= liked else RATED for i in chosen]
-        length = math.hypot(*taste)
-        if length:
-            sums += np.outer(taste, taste) / length**2
+        vector = np.array([0.0 if i not in one else 1.0 if one[i] >= 4 else RATED for i in chosen])
+        if not vector.any():
+            continue
+        along = popular @ vector
+        across = np.linalg.norm(vector - along * popular)
+        if along >= 4 * across:
+            taste = 4 * (vector / along - popular)
+        else:
+            multiple = math.floor(along / across * 63 / 4 + 0.5) * 4 / 63
+            of_scale = np.polynomial.Polynomial(
+                [multiple**2 - 1, -2 * multiple * along, vector @ vector]
+            )
+            taste = of_scale.roots().real.max() * vector - multiple * popular
+        sums += np.outer(taste, taste)
     return np.triu(sums)
+
+
+def told_moments(people, chosen, popularity=None, n_items=N_ITEMS, grid=GRID):
+    popularity = POPULARITY[chosen] if popularity is None else np.asarray(popularity, float)
+    popular = PopularDirection.of(popularity, grid)
+    ratings = people if isinstance(people, Ratings) else table(people, n_items=n_items)
+    return moments(ratings, chosen, popular, 4.0, grid) * grid**2
 
 
 class TestAgainstTheSimplest:
@@ -147,8 +168,8 @@ class TestAgainstTheSimplest:
     @given(st.lists(person(STARS), min_size=1, max_size=5), st.permutations(range(N_ITEMS)))
     def test_moments(self, people, items):
         chosen = np.array(items[:5])
-        told = moments(table(people), chosen, 4.0, GRID) * GRID**2
-        assert np.abs(told - slow_moments(people, chosen, 4.0)).max() < 2.1 * len(people) * GRID
+        slow = slow_moments(people, chosen, POPULARITY[chosen])
+        assert np.abs(told_moments(people, chosen) - slow).max() < 4 * len(people) * GRID
 
     @given(st.lists(person(STARS), min_size=1, max_size=5))
     def test_people_by_activity(self, people):
@@ -163,26 +184,44 @@ class TestAgainstTheSimplest:
             for user in range(200)
         ]
         chosen = np.arange(0, 40, 3)
-        told = moments(ratings, chosen, 4.0, GRID) * GRID**2
-        assert np.abs(told - slow_moments(people, chosen, 4.0)).max() < 0.02
+        popularity = np.bincount(ratings.indices)[chosen]
+        told = told_moments(ratings, chosen, popularity)
+        assert np.abs(told - slow_moments(people, chosen, popularity)).max() < 0.02
 
 
 class TestByHand:
-    def test_moments_of_two_people(self):
-        """Ann likes both: 1/2 everywhere. Ben rated the first alone: 1, in length, is 1 again."""
-        told = moments(table([{0: 5, 1: 4}, {0: 2}], n_items=2), np.arange(2), 4.0, GRID) * GRID**2
-        assert told == pytest.approx(np.array([[1.5, 0.5], [0, 0.5]]), abs=1e-3)
+    def test_moments_of_three_people(self):
+        """Both items are as popular. Ann likes the first: across, it is (1, -1) / sqrt(2).
+
+        Ben likes both, which is popularity and no taste. Cid likes none of the chosen.
+        """
+        told = told_moments([{0: 5}, {0: 5, 1: 4}, {2: 5}], np.arange(2), [7.0, 7.0], 3)
+        assert told == pytest.approx(np.array([[0.5, -0.5], [0, 0.5]]), abs=0.04)
+        assert told[0, 0] + told[1, 1] == pytest.approx(1, abs=1e-3)
+
+    def test_somebody_of_unpopular_items_has_their_own_vector(self):
+        told = told_moments([{0: 5, 1: 4}], np.arange(3), [0.0, 0.0, 7.0], 3)
+        expected = np.array([[0.5, 0.5, 0], [0, 0.5, 0], [0, 0, 0]])
+        assert told == pytest.approx(expected, abs=1e-3)
+
+    def test_nearly_popularity_is_no_longer_than_it_is(self):
+        """The part across popularity is a fifth: four times longer, not five."""
+        angle = math.atan(0.2) + math.pi / 4
+        told = told_moments([{0: 5, 1: 4}], np.arange(2), [math.cos(angle), math.sin(angle)], 2)
+        assert told[0, 0] + told[1, 1] == pytest.approx(0.64, abs=0.01)
 
     def test_who_rated_none_of_the_chosen_adds_nothing(self):
-        assert not moments(table([{0: 5}]), np.array([3, 4]), 4.0, GRID).any()
+        assert not told_moments([{0: 5}], np.array([3, 4])).any()
 
     def test_a_shape_without_chosen_items(self):
-        assert moments(table([{0: 5}]), np.array([], int), 4.0, GRID).shape == (0, 0)
+        assert told_moments([{0: 5}], np.array([], int)).shape == (0, 0)
 
     def test_the_threads_have_no_say(self):
         ratings = make_ratings(300, 50, 4_000, seed=3)
-        first = moments(ratings, np.arange(50), 4.0, GRID)
-        assert all((moments(ratings, np.arange(50), 4.0, GRID) == first).all() for _ in range(3))
+        first = told_moments(ratings, np.arange(50), np.arange(50))
+        assert all(
+            (told_moments(ratings, np.arange(50), np.arange(50)) == first).all() for _ in range(3)
+        )
 
     def test_whose_ratings_are_far_out_is_held(self):
         """Twice the spread from the centre: as if it were once."""
@@ -259,5 +298,6 @@ class TestGrid:
                 spread_sums(ratings, grid),
             ]
             assert all(square(of) <= round(1 / grid) ** 2 for of in sums)
-            upper = moments(ratings, np.arange(N_ITEMS), 4.0, grid)
+            popular = PopularDirection.of(POPULARITY, grid)
+            upper = moments(ratings, np.arange(N_ITEMS), popular, 4.0, grid)
             assert square(upper) + square(np.triu(upper, 1)) <= round(1 / grid) ** 4

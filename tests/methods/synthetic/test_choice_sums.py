@@ -9,6 +9,7 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods.synthetic.bounded_sums import (
     FINE,
+    PopularDirection,
     embedding_grid,
     kind_sums,
     like_sums,
@@ -67,9 +68,11 @@ class TestByHand:
         # Of Cy's likes one half is on a and b; all of the others' are.
         kinds = kind_sums(self.PEOPLE, np.array([0, 0, 1, 1]), 3) * FINE
         assert kinds == pytest.approx([2.5, 0.5, 0])
-        # On a and b, Ben's and Cy's item_embeddings are the same: (1, 1) over the root of 2.
-        found = moments(self.PEOPLE, np.array([0, 1]), LIKES.liked_from, GRID) * GRID**2
-        assert found.ravel() == pytest.approx([2, 1, 0, 1], abs=1e-3)
+        # If c alone is popular, Ben's and Cy's tastes are (1, 1, 0) over the root of 2.
+        popular = PopularDirection.of(np.array([0.0, 0.0, 1.0]), GRID)
+        found = moments(self.PEOPLE, np.arange(3), popular, LIKES.liked_from, GRID) * GRID**2
+        assert found[:2, :2].ravel() == pytest.approx([2, 1, 0, 1], abs=1e-3)
+        assert found[:, 2] == pytest.approx([0, 0, 0], abs=0.02)
 
     def test_all_queries_without_noise(self):
         found = measure_likes(self.PEOPLE, WithoutNoise(), Public(True, 4), NOTHING)
@@ -77,7 +80,11 @@ class TestByHand:
         assert np.unique(found.activity).tolist() == [1, 2, 4]
         assert found.released.tolist() == [0, 1, 2, 3]
         assert found.chosen.tolist() == [0, 1, 2, 3]
-        assert found.moments[0] == pytest.approx([1.75, 0.75, 0.25, 0.25], abs=1e-3)
+        popular = found.popularity / np.linalg.norm(found.popularity)
+        vectors = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]])
+        tastes = vectors - np.outer(vectors @ popular, popular)
+        tastes /= np.linalg.norm(tastes, axis=1)[:, None]
+        assert found.moments == pytest.approx(tastes.T @ tastes, abs=0.05)
         assert found.kinds.tolist() == [1, 0, 0]
 
 
@@ -103,9 +110,12 @@ class TestOnePerson:
     @given(people, st.sets(st.integers(0, N_ITEMS - 1), min_size=1))
     def test_moves_moments_by_1_at_most(self, others, person):
         chosen = np.array([5, 0, 3, 1])
-        upper = moments(table([*others, person]), chosen, LIKES.liked_from, GRID) - moments(
-            table(others), chosen, LIKES.liked_from, GRID
+        popular = PopularDirection.of(np.array([1.0, 2.0, 0.0, 7.0]), GRID)
+        within, without = (
+            moments(table(people), chosen, popular, LIKES.liked_from, GRID)
+            for people in ([*others, person], others)
         )
+        upper = within - without
         square = 2 * sum(int(cell) ** 2 for cell in upper.ravel())
         square -= sum(int(cell) ** 2 for cell in np.diag(upper))
         assert square <= int(1 / GRID**2) ** 2

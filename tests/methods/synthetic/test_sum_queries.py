@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
@@ -10,6 +12,7 @@ from recveil.methods.synthetic.learning import QUERY, learn_users
 from recveil.methods.synthetic.sum_queries import (
     SHARES,
     Public,
+    expected_popularity,
     measure,
     pick_released,
 )
@@ -136,11 +139,45 @@ class TestWithoutNoise:
 
 class TestChosenItems:
     def test_told_items_stand_out_of_their_noise(self):
-        found = measured(epsilon=8.0)
+        found = measured(epsilon=8.0, public=CHOSEN)
         noise = found.items.popularity_noise
         assert found.items.popularity[found.released].min() > 2 * noise
         assert set(found.chosen) <= set(found.released)
+
+    def test_a_catalogue_is_released_as_it_is(self):
+        found = measured(epsilon=8.0)
+        noise = found.items.popularity_noise
+        assert found.released.tolist() == list(range(40))
+        assert found.items.popularity[found.chosen].min() > noise
         assert noise == pytest.approx(asked(8.0)[1]["item sums"] / WHICH)
+
+
+class TestExpectedPopularity:
+    """The posterior mean under the prior that makes noisy sums most likely."""
+
+    def test_of_one_level_it_is_that_level(self):
+        noisy = 5.0 + np.random.default_rng(1).normal(size=2_000)
+        assert np.mean((expected_popularity(noisy, 1.0) - 5) ** 2) < 0.05
+
+    def test_of_two_levels_it_is_the_rule_of_bayes(self):
+        """A quarter of the items has popularity 4, the others none."""
+        rng = np.random.default_rng(2)
+        true = np.where(np.arange(8_000) < 2_000, 4.0, 0.0)
+        noisy = true + rng.normal(size=true.size)
+        odds = 0.25 / 0.75 * np.exp(4 * noisy - 8)
+        found = expected_popularity(2.5 * noisy, 2.5) / 2.5
+        assert np.mean((found - 4 * odds / (1 + odds)) ** 2) < 0.02
+        assert np.mean((found - true) ** 2) < 0.5 * np.mean((np.maximum(noisy, 0) - true) ** 2)
+
+    @given(st.lists(st.floats(-50, 1e6), min_size=1, max_size=30), st.floats(1e-3, 1e3))
+    def test_rises_with_the_sum_and_is_above_zero(self, noisy, noise):
+        found = expected_popularity(np.sort(noisy), noise)
+        assert np.isfinite(found).all()
+        assert (found >= 0).all()
+        assert (np.diff(found) >= -1e-9 * noise).all()
+
+    def test_without_noise_it_is_the_sum(self):
+        assert expected_popularity(np.array([3.0, 0.0, 7.0]), 0.0).tolist() == [3, 0, 7]
 
 
 class TestRefused:
@@ -159,10 +196,10 @@ class TestRefused:
         assert "--item-catalog" not in str(caught.value)  # which is given
 
     def test_one_item_is_no_plural_and_a_catalogue_is_advised_to_others(self):
-        activity, sums = np.array([10.0]), np.array([50.0, 0, 0])
+        sums = np.array([50.0, 0, 0])
         for is_catalogue in (True, False):
             with raises("budget.too-small", "1 item for 1 user") as caught:
-                pick_released(sums, 1.0, activity, 1.2, 0.1, is_catalogue=is_catalogue)
+                pick_released(sums, 1.0, 1.2, is_catalogue=is_catalogue)
             assert ("--item-catalog" in str(caught.value)) is not is_catalogue
 
 

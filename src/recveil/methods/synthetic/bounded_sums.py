@@ -241,50 +241,84 @@ def embedding_grid(sigma: float) -> float:
     return 2.0 ** max(power, _FINEST)
 
 
-# Number of levels to which the popular part of a user's vector is rounded.
-_LEVELS = 64
+# A user's taste has minus one of so many multiples of popularity, up to the largest one.
+_MULTIPLES, _MOST_POPULAR = 64, 4.0
 
 
-class PopularPart(NamedTuple):
-    """The direction of popularity, at each of `_LEVELS` multiples, in steps of a grid."""
+@brief
+class PopularDirection(NamedTuple):
+    """The direction of popularity, which is taken out of users' vectors."""
 
-    # Unit vector of the chosen items' popularity
+    # Unit vector, shape (n_chosen,), without negative numbers
     direction: NDArray[np.float64]
-    # Minus the direction times each multiple, shape (n_levels, n_chosen)
+    # The direction times minus each multiple, in steps of a grid, shape (n_multiples, n_chosen)
     steps: Whole
-    # The largest multiple
-    most: float
 
     @classmethod
-    def of(cls, popularity: NDArray[np.float64], grid: float) -> "PopularPart":
-        """Prepare the popularity of the chosen items, known from noisy sums."""
-        known = np.maximum(popularity, 0) + 1e-12
-        direction = known / np.linalg.norm(known)
-        most = 4.0
-        multiples = most * np.arange(_LEVELS) / (_LEVELS - 1)
-        steps = np.rint(-np.outer(multiples, direction) / grid).astype(np.int64)
-        return cls(direction, steps, most)
+    def of(cls, popularity: NDArray[np.float64], grid: float) -> "PopularDirection":
+        """Return the direction of the chosen items' popularity: public, or from noisy sums."""
+        direction = direction_of(popularity)
+        multiples = np.linspace(0, _MOST_POPULAR, _MULTIPLES)
+        return cls(direction, np.rint(np.outer(-multiples, direction) / grid).astype(np.int64))
+
+
+def direction_of(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a unit vector without negative numbers.
+
+    Examples
+    --------
+    >>> direction_of(np.array([3.0, -1.0, 4.0])).round(6).tolist()
+    [0.6, 0.0, 0.8]
+    """
+    known = np.maximum(popularity, 1e-12)
+    return np.asarray(known / np.linalg.norm(known))
+
+
+def taste_length(along: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return by what users' vectors across the direction of popularity are divided.
+
+    Parameters
+    ----------
+    along : ndarray of float
+        Products of users' vectors, of length 1, with the direction.
+
+    Returns
+    -------
+    lengths, slopes : ndarray of float64
+        The divisors, and their derivatives by `along`.
+
+    Examples
+    --------
+    >>> [numbers.round(6).tolist() for numbers in taste_length(np.array([0.0, 0.6, 1.0]))]
+    [[1.0, 0.8, 0.25], [-0.0, -0.75, 0.25]]
+    """
+    across = np.sqrt(np.maximum(1 - np.square(along), 0))
+    least = along / _MOST_POPULAR
+    slopes = np.where(across > least, -along / np.maximum(across, least), 1 / _MOST_POPULAR)
+    return np.maximum(across, least), slopes
 
 
 def moments(
     ratings: Ratings,
     chosen: NDArray[np.int64],
-    popular: PopularPart,
+    popular: PopularDirection,
     liked_from: float,
     grid: float,
 ) -> Whole:
     """Sum the outer products of users' tastes with themselves, in steps of ``grid²``.
 
     A user's vector has 1 for each chosen item that they liked and `RATED` for each other one that
-    they rated. Their taste is the part of it at right angles to the direction of popularity,
-    divided by its length. The squared entries of its outer product sum to at most 1.
+    they rated. Their taste is the part of this vector across the direction of popularity, divided
+    by its length. If the part along this direction is more than `_MOST_POPULAR` times as long, it
+    is divided by a larger number. So the squared entries of a taste's outer product sum to at most
+    1, whatever the direction is.
 
     Parameters
     ----------
     ratings : Ratings
     chosen : ndarray of int64, shape (n_chosen,)
         Positions of items, without duplicates.
-    popular : PopularPart
+    popular : PopularDirection
         Of the chosen items.
     liked_from : float
         The lowest rating of a liked item.
@@ -295,10 +329,17 @@ def moments(
     -------
     ndarray of int64, shape (n_chosen, n_chosen)
         The upper triangle; 0 below the diagonal.
+
+    Notes
+    -----
+    A taste has a number for each chosen item, also for those that the user did not rate. In steps,
+    it is a sparse vector s of the rated items plus one of few vectors m, the multiples of minus the
+    direction. So the sum of all products is the sum of ``s sᵀ``, which takes time for rated items
+    only, and for each m, of ``n m mᵀ + m Sᵀ + S mᵀ``, with S the sum of s of its n users.
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[chosen] = np.arange(chosen.size)
-    indptr, places, steps, levels = _tastes(
+    indptr, places, steps, multiple_of = _tastes(
         ratings.indptr,
         ratings.indices,
         ratings.values,
@@ -309,44 +350,44 @@ def moments(
     )
     sums = np.zeros((chosen.size, chosen.size), np.int64)
     _add_products(indptr, places, steps, sums, _PARTS)
-    # A taste is its level's multiple of popularity plus these steps: add the other products.
-    n_at = np.bincount(levels, minlength=_LEVELS)
-    by_level = np.zeros((_LEVELS, chosen.size), np.int64)
-    np.add.at(by_level, (np.repeat(levels, np.diff(indptr)), places), steps)
-    for level in np.flatnonzero(n_at):
-        _add_level(sums, popular.steps[level], by_level[level], n_at[level])
+    n_users = np.bincount(multiple_of, minlength=_MULTIPLES)
+    rated = np.zeros((_MULTIPLES, chosen.size), np.int64)
+    np.add.at(rated, (np.repeat(multiple_of, np.diff(indptr)), places), steps)
+    _add_popular(sums, popular.steps, rated, n_users)
     return sums
 
 
 @compiled(parallel=True)
-def _add_level(sums, popular, others, n):  # type: ignore[no-untyped-def]
-    """Add n times the product of a vector with itself, and its products with another."""
+def _add_popular(sums, popular, rated, n_users):  # type: ignore[no-untyped-def]
+    """Add what the multiples of popularity add to the products of tastes, in the upper triangle."""
     for row in prange(len(sums)):
-        for column in range(row, len(sums)):
-            sums[row, column] += (
-                n * popular[row] * popular[column]
-                + popular[row] * others[column]
-                + others[row] * popular[column]
-            )
+        for at in range(len(popular)):
+            if n_users[at] == 0:
+                continue
+            whole = n_users[at] * popular[at, row] + rated[at, row]
+            for column in range(row, len(sums)):
+                sums[row, column] += (
+                    whole * popular[at, column] + popular[at, row] * rated[at, column]
+                )
 
 
 @compiled()
 def _tastes(  # type: ignore[no-untyped-def]
-    indptr, indices, values, place_of, liked_from, direction, multiples, most_multiple, grid
+    indptr, indices, values, place_of, liked_from, direction, popular, grid
 ):
-    """Return each user's level, and the steps that their rated items add to it, by position."""
+    """Return users' tastes in steps of the grid: of rated items, by position, and the multiple."""
     n_users = len(indptr) - 1
     starts = np.zeros(n_users + 1, np.int64)
     places = np.empty(len(indices), np.int32)
     steps = np.empty(len(indices), np.int64)
-    levels = np.zeros(n_users, np.int64)
+    multiple_of = np.zeros(n_users, np.int64)
+    each = _MOST_POPULAR / (len(popular) - 1)
+    squares = np.zeros(len(popular), np.int64)
+    for at in range(len(popular)):
+        for step in popular[at]:
+            squares[at] += step * step
     filled = 0
     most = int(1 / grid) ** 2
-    n_levels = len(multiples)
-    squares = np.zeros(n_levels, np.int64)
-    for level in range(n_levels):
-        for step in multiples[level]:
-            squares[level] += step * step
     for user in range(n_users):
         first = filled
         square, along = 0.0, 0.0
@@ -365,31 +406,42 @@ def _tastes(  # type: ignore[no-untyped-def]
         order = np.argsort(places[first:filled])
         places[first:filled] = places[first:filled][order]
         steps[first:filled] = steps[first:filled][order]
-        length = math.sqrt(square - along * along) if square > 1.0001 * along * along else 0.0
-        length = max(length, math.sqrt(square) / most_multiple)
-        level = min(n_levels - 1, int(round(along / length / most_multiple * (n_levels - 1))))
-        while level > 0 and squares[level] > most // 2 * most_multiple**2:
-            level -= 1
-        levels[user] = level
-        whole = squares[level]
+        across = math.sqrt(max(square - along * along, 0.0))
+        if along < _MOST_POPULAR * across:
+            multiple = int(along / across / each + 0.5)
+            # So that the length is 1 although the multiple was rounded.
+            product = multiple * each * along
+            root = product * product - square * ((multiple * each) ** 2 - 1)
+            scale = (product + math.sqrt(max(root, 0.0))) / square
+        else:
+            multiple = len(popular) - 1
+            scale = _MOST_POPULAR / along
+        multiple_of[user] = multiple
+        whole = squares[multiple]
         for at in range(first, filled):
-            popular = multiples[level, places[at]]
             number = 1.0 if steps[at] == 1 else RATED
-            steps[at] = int(number / length / grid)
-            whole += (popular + steps[at]) ** 2 - popular**2
-        # Rounding, and lengths that were raised, can exceed the bound.
-        while whole > most:
-            before = whole
-            for at in range(first, filled):
-                popular = multiples[level, places[at]]
-                if steps[at] > 0 and popular + steps[at] > 0:
-                    whole -= 2 * (popular + steps[at]) - 1
-                    steps[at] -= 1
-            if whole == before:  # cannot be shortened: give nothing
-                levels[user] = 0
-                steps[first:filled] = 0
-                break
-    return starts, places[:filled], steps[:filled], levels
+            steps[at] = int(number * scale / grid)
+            moved = popular[multiple, places[at]]
+            whole += steps[at] * (steps[at] + 2 * moved)
+        whole = _shorten(places[first:filled], steps[first:filled], popular[multiple], whole, most)
+        if whole > most:
+            multiple_of[user] = 0
+            steps[first:filled] = 0
+    return starts, places[:filled], steps[:filled], multiple_of
+
+
+@compiled()
+def _shorten(places, steps, popular, square, most):  # type: ignore[no-untyped-def]
+    """Reduce steps until the square of a taste is at most so much, as rounding may require."""
+    before = square + 1
+    while most < square < before:
+        before = square
+        for at in range(len(steps)):
+            number = steps[at] + popular[places[at]]
+            if steps[at] > 0 and number > 0:
+                square -= 2 * number - 1
+                steps[at] -= 1
+    return square
 
 
 @compiled()

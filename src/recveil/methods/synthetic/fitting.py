@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
+from recveil.methods.synthetic.bounded_sums import direction_of, taste_length
 from recveil.methods.synthetic.sum_queries import LEAST_NOISE
 from recveil.release.synthetic_form import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled
@@ -51,16 +52,13 @@ class FitTargets(NamedTuple):
     n_users: float
 
     @property
-    def popular(self) -> Numbers:
-        """The unit vector of popularity, to which tastes are at right angles."""
-        known = np.maximum(self.popularity, 0) + 1e-12
-        return np.asarray(known / np.linalg.norm(known))
-
-    @property
     def usual(self) -> Numbers:
-        """The mean user vector; its outer product is what popularity alone explains."""
+        """The taste of the mean user vector; its outer product is what popularity explains."""
         share = self.popularity / max(self.n_users, 1.0)
-        return np.asarray(share * self.weights[:, 0] / np.sqrt(self.weights[:, 1].mean()))
+        vector = share * self.weights[:, 0] / np.sqrt(self.weights[:, 1].mean())
+        direction = direction_of(self.popularity)
+        along = vector @ direction
+        return np.asarray((vector - along * direction) / taste_length(along)[0])
 
 
 @brief
@@ -78,9 +76,7 @@ def directions(targets: FitTargets) -> Directions:
     Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). Noise inflates the
     eigenvalues above this edge, so they are shrunk.
     """
-    usual = targets.usual
-    usual = usual - targets.popular * (targets.popular @ usual)
-    left = targets.moments - targets.n_users * np.outer(usual, usual)
+    left = targets.moments - targets.n_users * np.outer(targets.usual, targets.usual)
     np.fill_diagonal(left, 0)
     n = len(left)
     most = min(MOST_DIRECTIONS, n - 1, int(targets.n_users / _USERS_PER_DIRECTION))
@@ -249,7 +245,21 @@ class _Fit:
         self._roots = np.sqrt(np.float32(measured.share) / activity)
         self._user_offsets = np.zeros(len(users), np.float32)
         self._prior = np.float32(1 / _PRIOR_SPREAD**2)
-        self._popular = measured.popular.astype(np.float32)
+        self._popular = direction_of(measured.popularity).astype(np.float32)
+
+    def _by_vectors(self, vectors: Small) -> Small:
+        """Return the gradient by expected vectors, which the measured tastes are made of."""
+        root = np.sqrt(self._weight_of_user)
+        along = vectors @ self._popular
+        lengths, slopes = (part.astype(np.float32) for part in taste_length(along / root))
+        tastes = vectors - np.outer(along, self._popular)
+        tastes /= lengths[:, None]
+        by_tastes = self._off(tastes)
+        by_lengths = -(by_tastes * tastes).sum(axis=1) / lengths
+        by_tastes /= lengths[:, None]
+        by_along = by_lengths * slopes / root - by_tastes @ self._popular
+        by_tastes += np.outer(by_along, self._popular)
+        return by_tastes
 
     def slopes(self, items: FittedItems) -> tuple[Small, Small]:
         """Return the gradients by offsets and by embeddings."""
@@ -258,13 +268,8 @@ class _Fit:
         lengths = _to_chances(chances, self._activity, self._user_offsets, self._weights)
         vectors = chances * self._weights[:, 0]
         vectors *= (np.sqrt(self._weight_of_user) / lengths)[:, None]
-        along = vectors @ self._popular
-        longer = 1 / np.sqrt(np.maximum(1 - along**2 / self._weight_of_user, 1 / 16))
-        tastes = vectors - np.outer(along, self._popular)
-        tastes *= longer[:, None]
-        of_users = self._off(tastes)
-        of_users -= np.outer(of_users @ self._popular, self._popular)
-        of_users *= (longer * self._believed)[:, None]
+        of_users = self._by_vectors(vectors)
+        of_users *= self._believed
         off_popularity = self._weight_of_user * (self._roots @ chances) - self._popularity
         off_popularity *= self._popularity_believed * self._weight_of_user
         _back(chances, vectors, of_users, lengths, self._weights, off_popularity, self._roots)

@@ -14,7 +14,7 @@ from recveil.methods.synthetic.bounded_sums import (
     SPREAD_SHARE,
     WHICH,
     ItemSums,
-    PopularPart,
+    PopularDirection,
     embedding_grid,
     item_sums,
     kind_sums,
@@ -31,9 +31,8 @@ from recveil.release.synthetic_form import (
     ACTIVITIES,
     FEWEST_CHOSEN,
     MOST_CHOSEN,
-    QUERIES,
-    QUERIES_OF_LIKES,
     activity_edges,
+    queries_of,
     rating_levels,
 )
 from recveil.runtime.errors import RecveilError, describe_count
@@ -74,10 +73,10 @@ Numbers = NDArray[np.float64]
 Words = Mapping[str, str]
 
 # Budget share and ledger text of each query on implicit feedback.
-SHARES_OF_LIKES = {query.name: query.share for query in QUERIES_OF_LIKES}
-WHAT_OF_LIKES = {query.name: query.what for query in QUERIES_OF_LIKES}
-# Items enter the moments if their popularity exceeds this many noise deviations, and at least this
-# number of items that exceed one.
+SHARES_OF_LIKES = {query.name: query.share for query in queries_of(likes=True)}
+WHAT_OF_LIKES = {query.name: query.what for query in queries_of(likes=True)}
+# Items enter the moments if their popularity exceeds this many noise deviations; if these are fewer
+# than the number, so do others that exceed one deviation.
 _MIN_SIGNAL, _FEWEST = 3.0, 200
 # Threshold of an activity bin whose neighbours are below theirs.
 _ALONE = 4.0
@@ -168,17 +167,15 @@ def measure_likes(
     what = WHAT_OF_LIKES
     n_users, activity = ask_activity(likes, mechanism, public, sigmas, what)
     popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
-    picked = pick_released(
-        *(popularity, sigmas["item sums"], activity, n_users, sigmas["moments"]),
-        is_catalogue=public.is_catalogue,
-    )
+    noise = sigmas["item sums"]
+    picked = pick_released(popularity, noise, n_users, is_catalogue=public.is_catalogue)
     kinds = ask_kinds(likes, mechanism, picked, sigmas, what)
     noisy = ask_moments(likes, mechanism, picked, popularity, sigmas, what)
     return ChoiceSums(
         n_users=n_users,
         activity=activity,
         popularity=popularity,
-        popularity_noise=sigmas["item sums"],
+        popularity_noise=noise,
         released=picked.released,
         chosen=picked.chosen,
         moments=noisy,
@@ -218,23 +215,18 @@ class Picked(NamedTuple):
 def pick_released(
     popularity: Numbers,
     noise: float,
-    activity: Numbers,
     n_users: float,
-    sigma: float,
     *,
     is_catalogue: bool,
 ) -> Picked:
-    """Select items by noisy popularity.
+    """Select items by noisy popularity; all items of a public catalogue are released.
 
     Parameters
     ----------
     popularity : ndarray of float64, shape (n_items,)
     noise : float
         Standard deviation of the popularity's noise.
-    activity : ndarray of float64, shape (n_activities,)
     n_users : float
-    sigma : float
-        The noise of moments, for a vector of length 1.
     is_catalogue : bool
         Whether the items are those of a public catalogue.
     """
@@ -320,8 +312,9 @@ def ask_kinds(
     grid = sum_grid(sigmas[name])
     exact = added_up(ratings, kind_sums, kind_of, 3, grid)
     noisy = mechanism.measure(name, words[name], exact, grid)
-    shares = np.maximum(noisy, 0)
-    return shares / shares.sum() if shares.any() else np.full(3, 1 / 3)
+    is_any = np.isin(np.arange(3), kind_of)  # without items, a kind has noise alone
+    shares = np.maximum(noisy, 0) * is_any
+    return np.asarray(shares / shares.sum() if shares.any() else is_any / is_any.sum())
 
 
 def ask_moments(
@@ -334,7 +327,7 @@ def ask_moments(
 ) -> Numbers:
     """Return noisy moments of users' tastes on chosen items."""
     grid = embedding_grid(sigmas["moments"])
-    popular = PopularPart.of(popularity[picked.chosen], grid)
+    popular = PopularDirection.of(popularity[picked.chosen], grid)
     sums = added_up(ratings, moments, picked.chosen, popular, ratings.scale.liked_from, grid)
     return mechanism.measure_symmetric("moments", words["moments"], sums, grid**2)
 
@@ -346,9 +339,9 @@ def _choose(popularity: Numbers, released: NDArray[np.int64], noise: float) -> N
     return ranked[: min(max(int(n_sure), min(_FEWEST, int(n_likely))), MOST_CHOSEN)]
 
 
-# Popularity above this many noise deviations is left as measured. The prior's points, in noise
-# deviations, and the rounds of its fit.
+# From this many noise deviations, popularity is left as measured.
 _SURE = 8.0
+# The points of the prior, in noise deviations, and the rounds of its fit.
 _PLACES = np.concatenate([[0, 1 / 64, 1 / 32, 1 / 16], np.arange(1, 97) / 8])
 _ROUNDS = 300
 
@@ -359,25 +352,32 @@ def expected_popularity(noisy: Numbers, noise: float) -> Numbers:
     The prior is the distribution of popularity with the largest likelihood (Kiefer & Wolfowitz
     1956), found by expectation maximization on a grid. It postprocesses noisy sums.
 
+    Parameters
+    ----------
+    noisy : ndarray of float64, shape (n_items,)
+    noise : float
+        Standard deviation of the noise of each.
+
     Examples
     --------
     >>> expected_popularity(np.array([1.0, -1.0, 0.5, -0.5, 100.0]), 1.0).round(2).tolist()
-    [0.01, 0.0, 0.01, 0.0, 100.0]
+    [0.03, 0.02, 0.03, 0.03, 100.0]
     """
     if noise <= 0:
         return np.maximum(noisy, 0)
     at = np.minimum(noisy / noise, _PLACES[-1])
-    fits = np.exp(-((at[:, None] - _PLACES) ** 2) / 2) + 1e-300
+    squares = (at[:, None] - _PLACES) ** 2
+    fits = np.exp((squares.min(axis=1, keepdims=True) - squares) / 2)
     prior = np.full(_PLACES.size, 1 / _PLACES.size)
     for _ in range(_ROUNDS):
         prior = prior * ((1 / (fits @ prior)) @ fits) / len(noisy)
-    expected = noise * (fits @ (prior * _PLACES) / (fits @ prior))
+    expected = noise * np.minimum(fits @ (prior * _PLACES) / (fits @ prior), _SURE)
     return np.where(at > _SURE, noisy, expected)
 
 
 # Budget share and ledger text of each query on ratings.
-SHARES = {query.name: query.share for query in QUERIES}
-WHAT = {query.name: query.what for query in QUERIES}
+SHARES = {query.name: query.share for query in queries_of(likes=False)}
+WHAT = {query.name: query.what for query in queries_of(likes=False)}
 
 
 @brief
@@ -441,8 +441,7 @@ def measure(
     centre, spread = _centre(shares, levels, ratings.scale)
     items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
     picked = pick_released(
-        *(items.popularity, items.popularity_noise, activity, n_users, sigmas["moments"]),
-        is_catalogue=public.is_catalogue,
+        items.popularity, items.popularity_noise, n_users, is_catalogue=public.is_catalogue
     )
     kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT)
     noisy = ask_moments(ratings, mechanism, picked, items.popularity, sigmas, WHAT)
