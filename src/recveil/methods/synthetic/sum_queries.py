@@ -169,7 +169,7 @@ def measure_likes(
     popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
     noise = sigmas["item sums"]
     picked = pick_released(popularity, noise, n_users, is_catalogue=public.is_catalogue)
-    kinds = ask_kinds(likes, mechanism, picked, sigmas, what)
+    kinds = ask_kinds(likes, mechanism, picked, sigmas, what, is_catalogue=public.is_catalogue)
     noisy = ask_moments(likes, mechanism, picked, popularity, sigmas, what)
     return ChoiceSums(
         n_users=n_users,
@@ -299,6 +299,8 @@ def ask_kinds(
     picked: Picked,
     sigmas: Mapping[str, float],
     words: Words,
+    *,
+    is_catalogue: bool,
 ) -> Numbers:
     """Return noisy shares of choices on chosen items, other released items, and the rest.
 
@@ -312,9 +314,11 @@ def ask_kinds(
     grid = sum_grid(sigmas[name])
     exact = added_up(ratings, kind_sums, kind_of, 3, grid)
     noisy = mechanism.measure(name, words[name], exact, grid)
-    is_any = np.isin(np.arange(3), kind_of)  # without items, a kind has noise alone
-    shares = np.maximum(noisy, 0) * is_any
-    return np.asarray(shares / shares.sum() if shares.any() else is_any / is_any.sum())
+    # Without items, a kind has noise alone. Whether the last one has any is public only of a
+    # catalogue, which is released as a whole.
+    has_items = np.array([True, len(picked.released) > len(picked.chosen), not is_catalogue])
+    shares = np.maximum(noisy, 0) * has_items
+    return np.asarray(shares / shares.sum() if shares.any() else has_items / has_items.sum())
 
 
 def ask_moments(
@@ -443,7 +447,7 @@ def measure(
     picked = pick_released(
         items.popularity, items.popularity_noise, n_users, is_catalogue=public.is_catalogue
     )
-    kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT)
+    kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT, is_catalogue=public.is_catalogue)
     noisy = ask_moments(ratings, mechanism, picked, items.popularity, sigmas, WHAT)
     return NoisySums(
         n_users=n_users,
