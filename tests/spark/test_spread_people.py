@@ -13,6 +13,7 @@ from recveil.spark.session import spark_errors_translated
 from recveil.spark.users import QueriedItemSums, _gathered, distribute_users
 
 GRID = 2.0**-14
+POPULAR = bounded_sums.PopularDirection.of(np.arange(40.0), GRID)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def tastes(ratings):
         (bounded_sums.level_sums, (np.arange(1.0, 6.0),)),
         (bounded_sums.kind_sums, (np.arange(60) % 3, 3)),
         (bounded_sums.spread_sums, ()),
-        (bounded_sums.moments, (np.arange(40)[::-1].copy(), 4.0, GRID)),
+        (bounded_sums.moments, (np.arange(40)[::-1].copy(), POPULAR, 4.0, GRID)),
     ],
 )
 def test_each_sum_is_that_of_one_machine(people, ratings, sums, known):

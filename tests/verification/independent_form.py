@@ -103,7 +103,7 @@ ASKED = {
     ): QUERIES[4][:2],
     (
         "moments",
-        "for each pair of items, the product of users' tastes, which leave out popularity",
+        "for each pair of items, the product of users' vectors, centred by popularity",
     ): QUERIES[5][:2],
     (
         "ratings by factor",

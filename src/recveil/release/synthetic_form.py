@@ -40,7 +40,7 @@ class LedgerQuery(NamedTuple):
         return before[0] if before else self.share
 
 
-TASTES = "for each pair of items, the product of users' tastes, which leave out popularity"
+_CENTRED = "for each pair of items, the product of users' vectors, centred by popularity"
 # In order of execution. The sensitivity of each is 1.
 QUERIES = (
     LedgerQuery("users by user count", "the number of users by number of ratings", 0.01),
@@ -65,7 +65,7 @@ QUERIES = (
         last_format=8,
         shares_before=((3, 0.75), (4, 0.746)),
     ),
-    LedgerQuery("moments", TASTES, 0.668, first_format=9),
+    LedgerQuery("moments", _CENTRED, 0.668, first_format=9),
     LedgerQuery(
         "ratings by factor",
         "for each factor, the slope of ratings along it, and the agreement of both halves of a "
@@ -90,7 +90,7 @@ QUERIES_OF_LIKES = (
         *("moments", "for each pair of items, the weighted number of users with both", 0.926, 6),
         last_format=8,
     ),
-    LedgerQuery("moments", TASTES, 0.926, 9),
+    LedgerQuery("moments", _CENTRED, 0.926, 9),
 )
 
 

@@ -241,7 +241,7 @@ def embedding_grid(sigma: float) -> float:
     return 2.0 ** max(power, _FINEST)
 
 
-# A user's taste has minus one of so many multiples of popularity, up to the largest one.
+# A centred vector has minus one of so many multiples of popularity, up to the largest one.
 _MULTIPLES, _MOST_POPULAR = 64, 4.0
 
 
@@ -274,7 +274,7 @@ def direction_of(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(known / np.linalg.norm(known))
 
 
-def taste_length(along: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def centred_length(along: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return by what users' vectors across the direction of popularity are divided.
 
     Parameters
@@ -289,7 +289,7 @@ def taste_length(along: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDAr
 
     Examples
     --------
-    >>> [numbers.round(6).tolist() for numbers in taste_length(np.array([0.0, 0.6, 1.0]))]
+    >>> [numbers.round(6).tolist() for numbers in centred_length(np.array([0.0, 0.6, 1.0]))]
     [[1.0, 0.8, 0.25], [-0.0, -0.75, 0.25]]
     """
     across = np.sqrt(np.maximum(1 - np.square(along), 0))
@@ -305,12 +305,11 @@ def moments(
     liked_from: float,
     grid: float,
 ) -> Whole:
-    """Sum the outer products of users' tastes with themselves, in steps of ``grid²``.
+    """Sum the outer products of users' centred vectors with themselves, in steps of ``grid²``.
 
     A user's vector has 1 for each chosen item that they liked and `RATED` for each other one that
-    they rated. Their taste is the part of this vector across the direction of popularity, divided
-    by its length. If the part along this direction is more than `_MOST_POPULAR` times as long, it
-    is divided by a larger number. So the squared entries of a taste's outer product sum to at most
+    they rated. Centred, it is the part across the direction of popularity, divided by its length. If the part along this direction is more than `_MOST_POPULAR` times as long, it
+    is divided by a larger number. So the squared entries of the outer product sum to at most
     1, whatever the direction is.
 
     Parameters
@@ -332,14 +331,14 @@ def moments(
 
     Notes
     -----
-    A taste has a number for each chosen item, also for those that the user did not rate. In steps,
-    it is a sparse vector s of the rated items plus one of few vectors m, the multiples of minus the
+    A centred vector has a number for each chosen item, also for those that the user did not rate.
+    In steps, it is a sparse vector s of the rated items plus one of few vectors m, the multiples of minus the
     direction. So the sum of all products is the sum of ``s sᵀ``, which takes time for rated items
     only, and for each m, of ``n m mᵀ + m Sᵀ + S mᵀ``, with S the sum of s of its n users.
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[chosen] = np.arange(chosen.size)
-    indptr, places, steps, multiple_of = _tastes(
+    indptr, places, steps, multiple_of = _centred(
         ratings.indptr,
         ratings.indices,
         ratings.values,
@@ -359,7 +358,7 @@ def moments(
 
 @compiled(parallel=True)
 def _add_popular(sums, popular, rated, n_users):  # type: ignore[no-untyped-def]
-    """Add what the multiples of popularity add to the products of tastes, in the upper triangle."""
+    """Add what the multiples of popularity add to the products, in the upper triangle."""
     for row in prange(len(sums)):
         for at in range(len(popular)):
             if n_users[at] == 0:
@@ -372,10 +371,10 @@ def _add_popular(sums, popular, rated, n_users):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _tastes(  # type: ignore[no-untyped-def]
+def _centred(  # type: ignore[no-untyped-def]
     indptr, indices, values, place_of, liked_from, direction, popular, grid
 ):
-    """Return users' tastes in steps of the grid: of rated items, by position, and the multiple."""
+    """Return centred vectors in steps of the grid: of rated items, and which multiple."""
     n_users = len(indptr) - 1
     starts = np.zeros(n_users + 1, np.int64)
     places = np.empty(len(indices), np.int32)
@@ -432,7 +431,7 @@ def _tastes(  # type: ignore[no-untyped-def]
 
 @compiled()
 def _shorten(places, steps, popular, square, most):  # type: ignore[no-untyped-def]
-    """Reduce steps until the square of a taste is at most so much, as rounding may require."""
+    """Reduce steps until a vector's square is at most so much, as rounding may require."""
     before = square + 1
     while most < square < before:
         before = square

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
-from recveil.methods.synthetic.bounded_sums import direction_of, taste_length
+from recveil.methods.synthetic.bounded_sums import direction_of, centred_length
 from recveil.methods.synthetic.sum_queries import LEAST_NOISE
 from recveil.release.synthetic_form import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled
@@ -53,12 +53,12 @@ class FitTargets(NamedTuple):
 
     @property
     def usual(self) -> Numbers:
-        """The taste of the mean user vector; its outer product is what popularity explains."""
+        """The centred mean user vector; its outer product is what popularity explains."""
         share = self.popularity / max(self.n_users, 1.0)
         vector = share * self.weights[:, 0] / np.sqrt(self.weights[:, 1].mean())
         direction = direction_of(self.popularity)
         along = vector @ direction
-        return np.asarray((vector - along * direction) / taste_length(along)[0])
+        return np.asarray((vector - along * direction) / centred_length(along)[0])
 
 
 @brief
@@ -248,18 +248,18 @@ class _Fit:
         self._popular = direction_of(measured.popularity).astype(np.float32)
 
     def _by_vectors(self, vectors: Small) -> Small:
-        """Return the gradient by expected vectors, which the measured tastes are made of."""
+        """Return the gradient by expected vectors, which are centred as the measured ones."""
         root = np.sqrt(self._weight_of_user)
         along = vectors @ self._popular
-        lengths, slopes = (part.astype(np.float32) for part in taste_length(along / root))
-        tastes = vectors - np.outer(along, self._popular)
-        tastes /= lengths[:, None]
-        by_tastes = self._off(tastes)
-        by_lengths = -(by_tastes * tastes).sum(axis=1) / lengths
-        by_tastes /= lengths[:, None]
-        by_along = by_lengths * slopes / root - by_tastes @ self._popular
-        by_tastes += np.outer(by_along, self._popular)
-        return by_tastes
+        lengths, slopes = (part.astype(np.float32) for part in centred_length(along / root))
+        centred = vectors - np.outer(along, self._popular)
+        centred /= lengths[:, None]
+        by_centred = self._off(centred)
+        by_lengths = -(by_centred * centred).sum(axis=1) / lengths
+        by_centred /= lengths[:, None]
+        by_along = by_lengths * slopes / root - by_centred @ self._popular
+        by_centred += np.outer(by_along, self._popular)
+        return by_centred
 
     def slopes(self, items: FittedItems) -> tuple[Small, Small]:
         """Return the gradients by offsets and by embeddings."""

@@ -77,7 +77,7 @@ SHARES_OF_LIKES = {query.name: query.share for query in queries_of(likes=True)}
 WHAT_OF_LIKES = {query.name: query.what for query in queries_of(likes=True)}
 # Items enter the moments if their popularity exceeds this many noise deviations; if these are fewer
 # than the number, so do others that exceed one deviation.
-_MIN_SIGNAL, _FEWEST = 3.0, 200
+_MIN_SIGNAL, _FEWEST = 6.0, 200
 # Threshold of an activity bin whose neighbours are below theirs.
 _ALONE = 4.0
 # Without a public catalogue, items are released from this many noise deviations of popularity.
@@ -329,7 +329,7 @@ def ask_moments(
     sigmas: Mapping[str, float],
     words: Words,
 ) -> Numbers:
-    """Return noisy moments of users' tastes on chosen items."""
+    """Return noisy moments of users' centred vectors on chosen items."""
     grid = embedding_grid(sigmas["moments"])
     popular = PopularDirection.of(popularity[picked.chosen], grid)
     sums = added_up(ratings, moments, picked.chosen, popular, ratings.scale.liked_from, grid)
