@@ -61,7 +61,7 @@ def run(folder: Path) -> list[Row]:
             "claim: virtual centres give more even bins: standard deviation, virtual / real, "
             "below 1",
             *(ratio, None, ratio < 1),
-            "bins around virtual centres are not of more even sizes on 943 people.",
+            "bins around virtual centres are not of more even sizes on 943 users.",
             ".2f",
         )
     )

@@ -2,7 +2,7 @@
 
     python experiments/chang_figure_5.py path/to/ml-100k
 
-Prints for how many people their own published row is the most similar one, or among the first 5 %,
+Prints for how many users their own published row is the most similar one, or among the first 5 %,
 once with a missing item counted as opposite and once on common items alone.
 Claim: most self-ranks are low, so that target deviation is a fair measure.
 """
@@ -17,16 +17,16 @@ from recveil.evaluation import self_rank
 
 TITLE = "Chang et al., Fig. 5: self-rank"
 READING = (
-    f"{HOLD_OUT} Rank 1 is the most similar; ranks count people, not rows, in bins of 5 %, the "
+    f"{HOLD_OUT} Rank 1 is the most similar; ranks count users, not rows, in bins of 5 %, the "
     "first of which one group of 50 fills. The figure is a plot only, and does not say of which k "
     "and method; ours are padded and simple at k = 5 and 50. The text says that most self-ranks "
-    "are quite low: we ask for half of the people in the first 5 %. Nor does it say what an item "
+    "are quite low: we ask for half of the users in the first 5 %. Nor does it say what an item "
     "counts as that a person rated and a row lacks. Counted as opposite, it makes the claim for "
     "simple rows hold by construction, since one's own row carries all that one rated, and others "
     "do not; so both are given, and the claim is judged on common items alone. Padded rows lack "
     "next to nothing."
 )
-AXES = ("self-rank, % of people", "share of people")
+AXES = ("self-rank, % of users", "share of users")
 
 
 def run(folder: Path) -> list[Row]:
@@ -56,7 +56,7 @@ def low_ranks(name: str, low: float, *, is_claim: bool) -> Row:
     return Row(
         f"claim: most self-ranks are low: {what}, at least half",
         *(low, None, low >= 0.5),
-        f"{name}: only {low:.1%} of the people find their own row among the first 5 %.",
+        f"{name}: only {low:.1%} of the users find their own row among the first 5 %.",
         ".1%",
     )
 

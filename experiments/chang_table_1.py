@@ -67,7 +67,7 @@ def claims(
             "claim: padding costs little: padded, k = 5 / original, at most 1.02",
             *(cost, paper_cost, cost <= 1.02),
             f"padded anonymization at k = 5 costs {cost - 1:.1%} in RMSE, not "
-            f"{paper_cost - 1:.1%}. Five of 943 people need not be as alike as five of 480,189.",
+            f"{paper_cost - 1:.1%}. Five of 943 users need not be as alike as five of 480,189.",
         ),
         Row(
             "the same claim with null = 0, at most 1.02",
@@ -78,7 +78,7 @@ def claims(
             "claim: k hardly matters: padded, k = 50 / k = 5, within 1 %",
             *(by_k, PAPER["padded", 50] / PAPER["padded", 5], abs(by_k - 1) <= 0.01),
             f"from k = 5 to 50 the RMSE changes by {by_k - 1:+.1%}, the paper's by -0.1 %. Here, a "
-            f"group of 50 is a twentieth of all people.",
+            f"group of 50 is a twentieth of all users.",
         ),
         Row(
             "claim: k hardly matters: simple, null = 0, k = 50 / k = 5, within 1 %",

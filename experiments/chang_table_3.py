@@ -96,8 +96,8 @@ def far_lower(folder: Path, k: int, missing: Missing) -> Row:
     less = deviation(folder, "simple", k, "zero", missing) / own_row(folder, "simple", k, "zero")
     why = {
         "opposite": "One's own simple row carries all that one rated, and a missing item counts as "
-        "opposite, so that most people find no other row more similar (Fig. 5).",
-        "skip": "On common items alone, too, one's own row is the most similar for most people "
+        "opposite, so that most users find no other row more similar (Fig. 5).",
+        "skip": "On common items alone, too, one's own row is the most similar for most users "
         "(Fig. 5).",
     }
     return Row(

@@ -28,8 +28,8 @@ READING = (
     "The figures are plots only. Timed is all of GeCom: grouping, and filling every cell (item "
     "means). Seconds of a processor, the best of three runs, which depend on the machine (a "
     "fall by a few milliseconds may be chance): compare directions only, and note the load "
-    "(processes that wanted to run) that stands in the table. Fig. 1: random people of "
-    "MovieLens 100K, k as large as their number. The paper's bound for n people with $ ratings "
+    "(processes that wanted to run) that stands in the table. Fig. 1: random users of "
+    "MovieLens 100K, k as large as their number. The paper's bound for n users with $ ratings "
     "of at most w items each is read as $log n + $log w + 4$ + nw, with w the number of items; "
     "times may grow 1.5 times as fast, which is our bound for 'nicely follow'. The paper says "
     "that its parallel version scales well, and reports nothing; our threads fill by similarity, "
@@ -74,7 +74,7 @@ def fill_all(ratings: Ratings, k: int, fill: str = "item-mean", threads: int = 1
 
 
 def some_people(ratings: Ratings, share: float) -> Ratings:
-    """Return a random share of the people, with all their ratings."""
+    """Return a random share of the users, with all their ratings."""
     n_users = round(share * ratings.n_users)
     chosen = np.sort(np.random.default_rng(0).permutation(ratings.n_users)[:n_users])
     users, items, values = [], [], []
@@ -151,7 +151,7 @@ def by_k(ratings: Ratings) -> list[Row]:
         Row(
             "claim: the bound does not depend on k: longest time / at k = all users, at most 1.5",
             *(most, None, most <= 1.5),
-            f"some k takes {most:.2f} times as long as k = everybody.",
+            f"some k takes {most:.2f} times as long as k = all users.",
             ".2f",
         ),
         Row(

@@ -19,7 +19,7 @@ READING = (
     "with the printed share in all printed digits but the last."
 )
 AXES = None
-# Ratings, people, items, and the share of empty cells.
+# Ratings, users, items, and the share of empty cells.
 PAPER = {
     "Movielens 1 (MovieLens 100K)": (100_000, 943, 1_682, 0.999403),
     "Movielens 2 (MovieLens 1M)": (1_000_209, 6_040, 3_706, 0.955316),
@@ -34,7 +34,7 @@ def run(folder: Path) -> list[Row]:
     ratings = read_ratings(folder / "u.data", times=False)
     ours = ratings.n_ratings, ratings.n_users, ratings.n_items
     printed = PAPER["Movielens 1 (MovieLens 100K)"]
-    what = "ratings", "people", "items"
+    what = "ratings", "users", "items"
     rows = [
         Row(f"{name} of MovieLens 100K", count, paper, count == paper, form=",")
         for name, count, paper in zip(what, ours, printed, strict=False)
@@ -45,7 +45,7 @@ def run(folder: Path) -> list[Row]:
             Row(
                 f"sparsity of {name}",
                 *(share, paper, abs(share - paper) < CLOSE),
-                f"{name}: {n_ratings:,} ratings of {n_users:,} people and {n_items:,} items leave "
+                f"{name}: {n_ratings:,} ratings of {n_users:,} users and {n_items:,} items leave "
                 f"{share:.2%} of the cells empty, not {paper:.2%}.",
                 ".4%",
             )

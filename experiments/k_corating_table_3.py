@@ -42,7 +42,7 @@ READING = (
     "biases (`UserKNN(centre='biases', significance=100)`). "
     "A fill of a cell that the test part asks for is never taken for its prediction: the cell is "
     "left out of what is learned, and predicted. 'trusted' propagates trust one step, eq. 5; "
-    "'trusted, eq. 6' twice, with similarity where people rated the same items, as eqs. 3, 5 and 6 "
+    "'trusted, eq. 6' twice, with similarity where users rated the same items, as eqs. 3, 5 and 6 "
     "allow; both stand beside the paper's column 'trusted'. Fills by similarity and by trust are "
     "those of the library's defaults, at most 60 of those who rated the item; for MovieLens 100K, "
     "further rows have fills by eqs. 1 and 2 themselves with the neighbours of 'eq. 2', and what "

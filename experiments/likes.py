@@ -4,7 +4,7 @@
 
 Reads u.data as likes, and makes, verifies, attacks and judges a release by each method that takes
 them, with k = 5 and seed 0; and one in which everybody is one group, so that nobody may be found.
-Then people are drawn from likes, with noise and without.
+Then users are drawn from likes, with noise and without.
 """
 
 import tempfile
@@ -31,15 +31,15 @@ READING = (
     "the best on the raw likes, a fifth of everybody's likes held out. Beside ours stands the same "
     "figure of the same method with the ratings, where there is one. A claim of k-anonymity holds "
     "if the checker confirms it from the files and nobody is found more often than once in five. "
-    "*Drawn*: people drawn from sums over real ones, with noise for an epsilon (delta 1e-6), the "
-    "list of items public; membership by 32 shadow releases of halves of the people (471 each), "
+    "*Drawn*: users drawn from sums over real ones, with noise for an epsilon (delta 1e-6), the "
+    "list of items public; membership by 32 shadow releases of halves of the users (471 each), "
     "by who knows all that somebody likes, or eight of it; beside it, what exact counts of who "
     "liked each item would tell."
 )
 BESIDE = "with ratings"
 AXES = None
 K, SEED = 5, 0
-# Of drawn people: no noise, and with noise. Membership is measured on some of them.
+# Of drawn users: no noise, and with noise. Membership is measured on some of them.
 EPSILONS = (None, 50.0, 20.0, 10.0)
 SHADOWED, SHADOWS = (None, 20.0), 32
 
@@ -57,7 +57,7 @@ def run(folder: Path) -> list[Row]:
             for each in (table, with_ratings)
         )
         rows.append(
-            _share("the table with names removed: found", strongest.reidentified)._replace(
+            _share("the table with names removed: re-identified", strongest.reidentified)._replace(
                 paper=beside.reidentified.rate
             )
         )
@@ -79,7 +79,7 @@ def _noise(epsilon: float | None) -> str:
 
 
 def _lists_of_drawn(likes: Ratings, epsilon: float | None, out: Path) -> Interval:
-    """Return what lists keep that are learned from people drawn from four fifths of the likes."""
+    """Return what lists keep that are learned from users drawn from four fifths of the likes."""
     asked = "none" if epsilon is None else epsilon
     anonymize(likes, out, epsilon=asked, item_catalog="as-rated")
     judged = evaluate(out, likes, split=0.2, with_membership=False, targets=1, seed=SEED)
@@ -88,7 +88,7 @@ def _lists_of_drawn(likes: Ratings, epsilon: float | None, out: Path) -> Interva
 
 
 def _membership_of_drawn(likes: Ratings, epsilon: float | None) -> list[Row]:
-    """Return who is told to be in a release of one half of the people, by releases of others."""
+    """Return who is told to be in a release of one half of the users, by releases of others."""
 
     def make(seed: int) -> Synthesizer:
         return Synthesizer(epsilon, item_catalog="as-rated", seed=seed)
@@ -113,7 +113,7 @@ def _attack(ratings: Ratings, out: Path) -> AttackedRelease:
 
 
 def strongest_rates(attacked: AttackedRelease) -> tuple[Interval, Interval]:
-    """Return how often a person, and a group, is found by who finds most people."""
+    """Return how often a person, and a group, is found by who finds most users."""
     attacks = [*(attack for _, attack in attacked.attacks), attacked.all_known]
     rates = [(each.reidentified, each.class_reidentified) for each in attacks if each is not None]
     if attacked.clusters is not None:
@@ -129,8 +129,8 @@ def _of_release(ratings: Ratings, method: str, out: Path) -> dict[str, Interval]
     person, group = strongest_rates(attacked)
     kept = judged.evaluation.retained.lists
     return {
-        "group found": group,
-        "person found": person,
+        "group inferred": group,
+        "user re-identified": person,
         **{f"members, {name} known (AUC)": told.auc for name, told in attacked.by_known.items()},
         "lists keep": Interval(kept.value, kept.low, kept.high, kept.n_users),
     }
@@ -143,19 +143,19 @@ def _beside(method: str, ours: dict[str, Interval], theirs: dict[str, Interval])
         row = _share(f"{method}, k = {K}: {name}", found)._replace(paper=theirs[name].rate)
         if name.startswith("members"):
             row = row._replace(form=".2f")
-        if name == "person found":
+        if name == "user re-identified":
             row = row._replace(label=f"claim: {row.label}, at most 1/{K}", holds=found.low <= 1 / K)
         rows.append(row)
     return rows
 
 
 def _of_everybody(likes: Ratings, out: Path) -> Row:
-    """Return who is found where everybody shares one row: nobody, beyond a blind guess."""
+    """Return who is re-identified where all users share one row: at most a blind guess."""
     anonymize(likes, out, k=likes.n_users, method="k-corating", seed=SEED)
     found = max(
         (attack.reidentified for _, attack in _attack(likes, out).attacks), key=lambda one: one.rate
     )
-    label = "claim: everybody one group: found no more than by a blind guess (once in 943)"
+    label = "claim: user re-identified in one group of all users: at most 1/943"
     holds = found.rate <= 1 / likes.n_users + 1e-9
     return _share(label, found)._replace(holds=holds, form=".2%")
 

@@ -13,7 +13,7 @@ from recveil.auditing.table_attacks import run_attack
 from recveil.io import read_ratings
 from recveil.ratings import Ratings
 
-# In MovieLens 1M so many people are looked for, drawn at random; in MovieLens 100K all 943.
+# In MovieLens 1M so many users are looked for, drawn at random; in MovieLens 100K all 943.
 MOST_TARGETS = 1_000
 # MovieLens 100K, or MovieLens 1M as user,item,rating.
 FILES = ("u.data", "ratings.csv")

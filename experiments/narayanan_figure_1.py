@@ -2,7 +2,7 @@
 
     python experiments/narayanan_figure_1.py path/to/ml-100k (or path/to/ml-1m)
 
-Prints the share of people who have anybody of at least a similarity. Claim: the vast majority has
+Prints the share of users who have anybody of at least a similarity. Claim: the vast majority has
 nobody above 0.5, even if only the items are compared.
 """
 
@@ -15,11 +15,11 @@ from recveil.attacks import nearest_similarity, share_at_least
 
 TITLE = "Narayanan & Shmatikov, Fig. 1: the most similar other person"
 READING = (
-    "The paper's data are those of the Netflix Prize: 480,189 people, 1.2 % of all cells; "
-    "MovieLens 100K has 943, and 6.3 %. Similarity is the number of items on which two people "
+    "The paper's data are those of the Netflix Prize: 480,189 users, 1.2 % of all cells; "
+    "MovieLens 100K has 943, and 6.3 %. Similarity is the number of items on which two users "
     "agree over the number of items that either rated. 'Vast majority' is read as 95 %."
 )
-AXES = ("similarity to the nearest", "share of people with at least that")
+AXES = ("similarity to the nearest", "share of users with at least that")
 MOST = 0.05
 KINDS: dict[str, tuple[float | None, int | None]] = {
     "items alone": (None, None),
@@ -40,15 +40,15 @@ def run(folder: Path) -> list[Row]:
     found, stricter = shares["items alone"], shares["items and ratings"]
     rows += [
         Row(
-            "claim: nearly nobody has a nearest above 0.5: items alone, at most 5 %",
+            "claim: few users have a nearest above 0.5: items alone, at most 5 %",
             *(found, None, found <= MOST),
-            f"{found:.1%} of the people have somebody more similar than 0.5.",
+            f"{found:.1%} of the users have somebody more similar than 0.5.",
             ".2%",
         ),
         Row(
-            "claim: ratings make people more alone: with ratings / items alone, at most 1",
+            "claim: ratings make users more alone: with ratings / items alone, at most 1",
             *(stricter / max(found, 1e-9), None, stricter <= found),
-            "with ratings more people have a similar one.",
+            "with ratings more users have a similar one.",
             ".3f",
         ),
     ]

@@ -1,8 +1,8 @@
-"""Narayanan & Shmatikov, Fig. 10: mistakes about which items somebody rated.
+"""Narayanan & Shmatikov, Fig. 10: mistakes about which items the user rated.
 
     python experiments/narayanan_figure_10.py path/to/ml-100k
 
-Prints the share of people found where wrong entries are wrong values, and where they are items that
+Prints the share of users found where wrong entries are wrong values, and where they are items that
 the person never rated. The text prints no number and no claim of its own.
 """
 
@@ -15,9 +15,9 @@ TITLE = "Narayanan & Shmatikov, Fig. 10: more errors"
 READING = (
     f"Ratings within one point, dates within 14 days. {MEASURES} The paper does not say how much "
     "more noise costs, so that only a bound of ours is judged: six of eight still find a hundred "
-    "times as many people as a blind guess."
+    "times as many users as a blind guess."
 )
-AXES = (IN_WORDS, "share of people found")
+AXES = (IN_WORDS, "share of users re-identified")
 
 
 def run(folder: Path) -> list[Row]:

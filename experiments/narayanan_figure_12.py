@@ -1,8 +1,8 @@
-"""Narayanan & Shmatikov, Fig. 12: knowing roughly how many items somebody rated.
+"""Narayanan & Shmatikov, Fig. 12: knowing roughly how many items the user rated.
 
     python experiments/narayanan_figure_12.py path/to/ml-100k (or path/to/ml-1m)
 
-Prints the share of people found with and without that knowledge. Claim: it can more than double
+Prints the share of users found with and without that knowledge. Claim: it can more than double
 what is found.
 """
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from narayanan import BOTH, FILES, IN_WORDS, MEASURES, chart, figures_of, point, row
 from page import Row, main
 
-TITLE = "Narayanan & Shmatikov, Fig. 12: knowing how many items somebody rated"
+TITLE = "Narayanan & Shmatikov, Fig. 12: knowing how many items the user rated"
 READING = (
     f"Ratings within one point, dates within 14 days where there are dates; the number of ratings "
     f"within 50 %. {MEASURES} Whoever is found already by everything else cannot be found twice as "
     "often: the factor is that of the best attack, too, but only the paper's measure is judged."
 )
-AXES = (IN_WORDS, "share of people found")
+AXES = (IN_WORDS, "share of users re-identified")
 
 
 def run(folder: Path) -> list[Row]:
@@ -36,7 +36,7 @@ def run(folder: Path) -> list[Row]:
     rows += [
         Row("largest factor, best attack", max(factors[", best attack"]), form=".2f"),
         Row(
-            "claim: it can more than double what is found: largest factor, matched, above 2",
+            "claim: it can more than double the matches: largest factor, matched, above 2",
             *(most, None, most > 2),
             f"the largest factor is {most:.2f}.",
             ".2f",

@@ -2,7 +2,7 @@
 
     python experiments/narayanan_figure_4.py path/to/ml-100k
 
-Prints the share of people found by n right ratings of m known ones. Claims: six of eight with dates
+Prints the share of users found by n right ratings of m known ones. Claims: six of eight with dates
 within 14 days find 99 %, two with dates within three days 68 %.
 """
 
@@ -27,12 +27,12 @@ from recveil.auditing import tune_widths
 
 TITLE = "Narayanan & Shmatikov, Fig. 4: exact ratings, rough dates"
 READING = (
-    f"All 943 people are looked for. {MEASURES} The lead that an adversary waits for is a property "
-    "of the data: here two standard deviations' worth of people are few. Claims hold within five "
+    f"All 943 users are looked for. {MEASURES} The lead that an adversary waits for is a property "
+    "of the data: here two standard deviations' worth of users are few. Claims hold within five "
     "points of the paper's share, or above. Widths are the paper's, for Netflix; those that "
     "re-identify most of one half of the targets, as its footnote 6 asks, have rows of their own."
 )
-AXES = (IN_WORDS, "share of people found")
+AXES = (IN_WORDS, "share of users re-identified")
 PAPER = {("6 of 8", "dates ±14 days"): 0.99, ("2 of 2", "dates ±3 days"): 0.68}
 ADVERSARIES = (
     Adversary(known=8, right=6, rating_error=0, date_error=14),

@@ -2,7 +2,7 @@
 
     python experiments/narayanan_figure_8.py path/to/ml-100k (or path/to/ml-1m)
 
-Prints the share of people found. Claims: two items are no longer enough; six of eight outside the
+Prints the share of users found. Claims: two items are no longer enough; six of eight outside the
 500 most rated ones find 84 %.
 """
 
@@ -28,13 +28,13 @@ from recveil.auditing.curves import Point
 
 TITLE = "Narayanan & Shmatikov, Fig. 8: exact ratings, no dates"
 READING = (
-    f"{MEASURES} Shares are of the people with enough ratings in the pool; outside MovieLens "
+    f"{MEASURES} Shares are of the users with enough ratings in the pool; outside MovieLens "
     "100K's top 500 these are 554 of 943. 500 items are a third of its items and 2.8 % of "
     "Netflix's, so that the 2.8 % most rated items are left out, too. 'No longer enough' is "
-    "read as less than half of the people; the paper's pools are the items outside the top 100 and "
+    "read as less than half of the users; the paper's pools are the items outside the top 100 and "
     "outside the top 500. The chart shows shares of all who were looked for."
 )
-AXES = (IN_WORDS, "share of people found")
+AXES = (IN_WORDS, "share of users re-identified")
 PAPER = 0.84
 # The paper's pools leave out so many of the most rated of Netflix's 17,770 items.
 PAPER_TOPS = (100, 500)
@@ -72,12 +72,12 @@ def too_few(pool: str, one: Point, end: str) -> Row:
     return row(one)._replace(
         label=f"claim: two items are not enough: 2 of 2, {pool}{end}, below 50 %",
         holds=one.y < 0.5,
-        fails=f"{pool}, two items find {one.y:.1%}{end}; among so few people two are often enough.",
+        fails=f"{pool}, two items find {one.y:.1%}{end}; among so few users two are often enough.",
     )
 
 
 def claim(pool: str, one: Point, end: str) -> Row:
-    """Return whether six of eight find most people."""
+    """Return whether six of eight find most users."""
     made = row(one)
     return made._replace(
         label=f"claim: 6 of 8 find most: {pool}{end}, at least 79 %",

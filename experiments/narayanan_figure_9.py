@@ -2,7 +2,7 @@
 
     python experiments/narayanan_figure_9.py path/to/ml-100k (or path/to/ml-1m)
 
-Prints the share of people found by ratings within one point and dates within 14 days. Claim: the
+Prints the share of users found by ratings within one point and dates within 14 days. Claim: the
 popularity of the known items makes no dramatic difference.
 """
 
@@ -13,11 +13,11 @@ from page import Row, main
 
 TITLE = "Narayanan & Shmatikov, Fig. 9: rarer items, rough ratings and dates"
 READING = (
-    f"{MEASURES} Shares are of the people with enough ratings in the pool, the chart's of all. "
+    f"{MEASURES} Shares are of the users with enough ratings in the pool, the chart's of all. "
     "'Not dramatic' is read as a factor of at most 1.25 between any items and those outside the"
     " top 500, a third of MovieLens 100K's items."
 )
-AXES = (IN_WORDS, "share of people found")
+AXES = (IN_WORDS, "share of users re-identified")
 POOLS = ("any item", "outside the top 100", "outside the top 500")
 
 

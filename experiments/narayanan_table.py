@@ -1,9 +1,9 @@
-"""Narayanan & Shmatikov, the table of people with ratings outside the most rated items.
+"""Narayanan & Shmatikov, the table of users with ratings outside the most rated items.
 
     python experiments/narayanan_table.py path/to/ml-100k (or path/to/ml-1m)
 
-Prints how many people rated at least one, five, ten items outside the X most rated ones. Claim:
-most people rated fairly rare items.
+Prints how many users rated at least one, five, ten items outside the X most rated ones. Claim:
+most users rated fairly rare items.
 """
 
 from pathlib import Path
@@ -47,7 +47,7 @@ def run(folder: Path) -> list[Row]:
 
 
 def share_outside(folder: Path, top: int, least: int) -> float:
-    """Return the share of people with so many ratings outside the most rated items."""
+    """Return the share of users with so many ratings outside the most rated items."""
     ratings = ratings_of(folder)
     rare = np.ones(ratings.n_items, bool)
     rare[np.argsort(-ratings.support, kind="stable")[:top]] = False

@@ -22,15 +22,15 @@ from recveil.methods import anonymize
 
 TITLE = "Attacks and recommenders measured outside"
 READING = (
-    "Not of a paper: people who did not write recveil attacked its releases of MovieLens 100K, "
+    "Not of a paper: others, who did not write recveil, attacked releases of MovieLens 100K, "
     "and made lists from them; *outside* is what they measured. Ours are the figures that "
     "`recveil audit` and `recveil evaluate` give for releases made anew with seed 0 (the second"
-    " of two: seed 1), all 943 people looked for. A row holds if ours is at least as strong "
+    " of two: seed 1), all 943 users looked for. A row holds if ours is at least as strong "
     "within its 95 % interval; without an interval, within half a point. That goes for lists, "
     "too: who keeps more of a release knows better what it is worth. But a share alone can "
     "mislead, since better lists on the raw ratings make it smaller, and weak ones larger. So the "
     "nDCG@10 on the raw ratings stands above the shares, beside the outside one, and that on the "
-    "release below each share. Below an attack stand what popularity, or an attack on people who "
+    "release below each share. Below an attack stand what popularity, or an attack on users who "
     "are not in the release, gives. A figure of the membership attack is an area under the curve: "
     "0.5 means that nothing is inferred."
 )
@@ -130,7 +130,7 @@ def audited(folder: Path, name: str) -> Plain:
 
 @cache
 def of_two(folder: Path) -> Plain:
-    """Return what the audit says of two releases of the same people."""
+    """Return what the audit says of two releases of the same users."""
     first, second = (published(folder, "padded, k = 5", seed) for seed in (0, 1))
     found = audit(
         folder / "u.data", release=first, second_release=second, targets=None, curves=False
@@ -167,7 +167,7 @@ def of_cells() -> Iterable[Line]:
     release, told = "padded, k = 5", ("residual", "intervals")
     yield Line(release, "cells really rated, 95 % right", share(*told, "recall_at_95"), 0.49)
     yield Line(release, "the same by popularity", share("residual", "popularity_recall_at_95"))
-    yield Line(release, "lone ratings found and exact", share(*told, "lone_exact"), 0.49)
+    yield Line(release, "lone ratings inferred and exact", share(*told, "lone_exact"), 0.49)
     yield Line(release, "the same by popularity", share("residual", "popularity_lone_exact"))
     yield Line(release, "lone ratings exact, cell known", share(*told, "lone_known"), 0.92)
 
@@ -195,7 +195,7 @@ def of_groups() -> Iterable[Line]:
         return find
 
     for adversary, found in outside.items():
-        yield Line("padded, k = 5", f"group found by {adversary}", group_of(adversary), found)
+        yield Line("padded, k = 5", f"group inferred by {adversary}", group_of(adversary), found)
     yield Line("padded, k = 5", "the person, by a blind guess", share("attacks", 0, "baseline"))
 
 
@@ -204,7 +204,7 @@ def of_fills() -> Iterable[Line]:
     outside = {"item-mean": 0.75, "similarity": 0.67, "random": 0.37}
     for fill, found in outside.items():
         release = f"k-coRating, k = 9, {fill}"
-        label = "found by eight items, 5 % of the people known"
+        label = "re-identified by eight items, 5 % of the users known"
         yield Line(release, label, share("fills", -1, "reidentified"), found)
         label = "the same by the items alone"
         yield Line(release, label, share("fills", -1, "reidentified_by_items_alone"))

@@ -34,7 +34,7 @@ def run(folder: Path) -> list[Row]:
             Row(f"{name}: mean ARMSE", float(runs.mean())),
             Row(f"{name}: best run", float(runs.min())),
             Row(f"{name}: worst run", float(runs.max())),
-            Row(f"{name}: people a group, first run", group_sizes(labels).mean, form=".2f"),
+            Row(f"{name}: users a group, first run", group_sizes(labels).mean, form=".2f"),
         ]
         points = enumerate(runs.tolist(), start=1)
         rows += [Row("", one, series=name, x=i) for i, one in points]

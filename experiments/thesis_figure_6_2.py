@@ -3,8 +3,8 @@
     python experiments/thesis_figure_6_2.py path/to/ml-100k
 
 Prints the mean absolute error (MAE) on a held-out fifth under bisecting one-k-gather (BOKG), half
-of the users at level 1, beside conventional k-anonymity (BKG) for the same people; means of ten
-tries. Claims: people of level 1 gain, those of level k lose nothing, and all together gain.
+of the users at level 1, beside conventional k-anonymity (BKG) for the same users; means of ten
+tries. Claims: users of level 1 gain, those of level k lose nothing, and all together gain.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ TITLE = "Thesis, Fig. 6.2: MAE by the level of the person"
 READING = (
     "A random fifth of each person's ratings is held out; half of the users have level 1; ten "
     f"tries with their own levels, splits and seeds. {POINTS} Errors are as in Fig. 4.4. Each is "
-    "compared with BKG's for the same people: the thesis compares with BKG's for all, which mixes "
+    "compared with BKG's for the same users: the thesis compares with BKG's for all, which mixes "
     "in whose ratings are harder to predict. The figure is a plot only."
 )
 AXES = ("k", "MAE")
@@ -62,14 +62,14 @@ def claims(gains: np.ndarray) -> list[Row]:
     low = "below 0 at every k"
     return [
         Row(
-            f"claim: people of level 1 gain: BOKG - BKG, level 1, {low}",
+            f"claim: users of level 1 gain: BOKG - BKG, level 1, {low}",
             *(worst[0], None, worst[0] < 0),
-            f"at k = {at[0]} people of level 1 lose {worst[0]:.4f}.",
+            f"at k = {at[0]} users of level 1 lose {worst[0]:.4f}.",
         ),
         Row(
-            "claim: people of level k lose nothing: BOKG - BKG, level k, below 0.005 at every k",
+            "claim: users of level k lose nothing: BOKG - BKG, level k, below 0.005 at every k",
             *(worst[1], None, worst[1] < 0.005),
-            f"at k = {at[1]} people of level k lose {worst[1]:.4f}.",
+            f"at k = {at[1]} users of level k lose {worst[1]:.4f}.",
         ),
         Row(
             f"claim: all together gain: BOKG - BKG, all, {low}",

@@ -28,13 +28,13 @@ READING = (
     "audit, who looks for everybody by items with the very words; beside it the same with the "
     "stars and dates. A claim of k-anonymity holds if the checker confirms it from the files and "
     "nobody is found more often than once in five. Members and strangers as in threats.md; AUC "
-    "0.5 is a coin; shadows: by 32 releases of halves of the people, beside what exact counts of "
+    "0.5 is a coin; shadows: by 32 releases of halves of the users, beside what exact counts of "
     "who gave which word would tell. *Compared* (`recveil compare --liked up`): a fifth of "
     "everybody's words held out. *Predicted correctly*: by a recipient who trains on "
     "the release and knows the user's other words; *kept*: the share of what raw words gain over "
     "each item's commonest word. *Own row*: how many more held-out words than commonest words are "
     "in users' own rows. Lists: what is kept of the nDCG@10 of the best lists of liked items "
-    "on the raw words. All as means over people."
+    "on the raw words. All as means over users."
 )
 BESIDE = "with stars"
 AXES = None
@@ -53,7 +53,9 @@ def run(folder: Path) -> list[Row]:
         max((one.reidentified for one in audit(each, curves=False, seed=SEED).attacks), key=_RATE)
         for each in (words, stars)
     )
-    rows = [_share("the table with names removed: found", found)._replace(paper=beside.rate)]
+    rows = [
+        _share("the table with names removed: re-identified", found)._replace(paper=beside.rate)
+    ]
     with tempfile.TemporaryDirectory() as work:
         for homogenize in ("commonest", "shares"):
             rows += _of_release(words, homogenize, Path(work, homogenize))
@@ -71,12 +73,12 @@ def _of_release(words: Ratings, homogenize: str, out: Path) -> list[Row]:
     attacked = audit(words, release=out, curves=False, seed=SEED).published
     (person, group), of = strongest_rates(attacked), f"{homogenize}, k = {K}"
     holds = bool(made.verification.holds and person.low <= 1 / K)
-    claim = _share(f"claim: {of}: person found, at most 1/{K}", person)._replace(holds=holds)
+    claim = _share(f"claim: {of}: user re-identified, at most 1/{K}", person)._replace(holds=holds)
     members = [
         _share(f"{of}: members, {name} known (AUC)", told.auc)._replace(form=".2f")
         for name, told in attacked.by_known.items()
     ]
-    return [_share(f"{of}: group found", group), claim, *members]
+    return [_share(f"{of}: group inferred", group), claim, *members]
 
 
 def _of_everybody(words: Ratings, out: Path) -> Row:
@@ -84,7 +86,10 @@ def _of_everybody(words: Ratings, out: Path) -> Row:
     anonymize(words, out, k=words.n_users, method="nominal", seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
     found = max((each.reidentified for _, each in attacked.attacks), key=_RATE)
-    row = _share("claim: everybody one group: found no more than by a blind guess (1/943)", found)
+    row = _share(
+        "claim: user re-identified in one group of all users: at most 1/943",
+        found,
+    )
     return row._replace(form=".2%", holds=found.rate <= 1 / words.n_users + 1e-9)
 
 
