@@ -176,10 +176,9 @@ def run(
         rows += claims(by_name, level, way, paper)
     if has_folds:
         only = {"eq. 2": ways["eq. 2"]}
+        as_printed = {"fill": "similarity", "neighbours": neighbours or paper.n_neighbours}
         others = [(100, name, options) for name, options in WEIGHTS_AND_STEPS.items()]
-        others += [
-            (k, "fills by eqs. 1 and 2", {"fill": ways["eq. 2"]}) for k in SIZES_OF_EQS_1_AND_2
-        ]
+        others += [(k, "fills by eqs. 1 and 2", as_printed) for k in SIZES_OF_EQS_1_AND_2]
         rows += [Row(f"{name}, k = {k}, eq. 2", measure(k, o, only)[0]) for k, name, o in others]
     return rows + lines(paper.raw, "the paper's")
 

@@ -75,6 +75,7 @@ REFUSED = {
     ("--diversity", "1"): "diversity (--diversity) is 1",
     ("--l", "2", "--closeness", "0.2"): "diversity and closeness (--diversity, --closeness)",
     ("--trust-steps", "2"): "trust_steps was given, but fill is 'item-mean'",
+    ("--neighbours", "5"): "neighbours (--neighbours) was given, but fill (--fill) is 'item-mean'",
     ("--k", "121"): "120 users cannot form a group of k = 121",
     ("--grouping", "level-gather"): "'level-gather': only for privacy_levels (--privacy-levels), ",
     ("--method", "predictive", "--b", "2"): "b (--b) is 2, but has no effect without l (--l)",

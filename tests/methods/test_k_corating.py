@@ -18,8 +18,9 @@ from recveil.io import StatedTrust
 from recveil.methods import KCoRater
 from recveil.methods.k_corating.fills import FILLS, RandomFill
 from recveil.methods.registry import same_again
-from recveil.predict import ItemMean, UserKNN
+from recveil.predict import ItemMean, TrustKNN, UserKNN
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.verification import verify
 from shared.methods_k_corating import BY_HAND, CELLS, RATED, rows_of
@@ -48,6 +49,33 @@ class TestByHand:
         # to be filled: their own mean.
         expected = {0: "d1 e3 f3", 1: "", 2: "b3", 3: "", 4: "e3 f3", 5: "c5", 6: "b3 c3 d3"}
         assert filled(KCoRater(2, "similarity", seed=1).anonymize(BY_HAND)) == expected
+
+    def test_similarity_of_the_nearest_of_all_users(self):
+        # Ann deviates from 3 by 1 and -1, so do Ben (from 4, by 1, -2, 1: similarity 0.949) and Dan
+        # (from 3: similarity 1), Cid the other way round. Dan alone did not rate c: by the nearest
+        # one, c is Ann's mean, by two 3 + (5 - 4).
+        table = Ratings.from_columns(
+            [*["ann"] * 2, *["ben"] * 3, *["cid"] * 3, *["dan"] * 2],
+            [*"ab", *"abc", *"abc", *"ab"],
+            [4, 2, 5, 2, 5, 1, 5, 3, 4, 2],
+            scale=RatingScale(1, 5, 1),
+        )
+        for n, c in ((1, 3), (2, 4), (None, 4)):
+            release = KCoRater(4, "similarity", neighbours=n, seed=1).anonymize(table)
+            assert rows_of(release)["ann"]["c"] == c
+            assert release.published.settings.get("neighbours") == n
+
+    @pytest.mark.parametrize("fill", ["similarity", "trust"])
+    def test_neighbours_are_those_of_the_predictor(self, fill):
+        nearest = UserKNN(2, neighbours="global", min_overlap=1, significance=1)
+        if fill == "trust":
+            nearest = TrustKNN(2, neighbours="global")
+        named, given = (
+            KCoRater(2, *parts, round_fills=False, seed=1, **more).anonymize(BY_HAND)
+            for parts, more in (((fill,), {"neighbours": 2}), ((nearest,), {}))
+        )
+        assert rows_of(named) == rows_of(given)
+        assert same_again(Manifest.of(named.published), seed=1).neighbours == 2
 
     def test_trust(self):
         # Eq. 3: user 0 trusts 4 by 1 - (0+1+1)/3/4, and nobody who rated e or f: 0 and user 6
@@ -206,7 +234,7 @@ def test_every_grouping_keeps_the_claim(grouping, invented, tmp_path):
     "options",
     [
         {"grouping": "pagecom", "workloads": 3},
-        {"fill": "trust", "direct_weights": "similarity", "trust_steps": 2},
+        {"fill": "trust", "direct_weights": "similarity", "trust_steps": 2, "neighbours": 7},
     ],
 )
 def test_a_release_states_its_options_and_is_made_again_from_them(options, invented, tmp_path):
@@ -361,6 +389,10 @@ def test_nothing_private_is_published(invented, tmp_path):
         ({"trust_steps": 2}, "option.conflict"),
         ({"direct_weights": "both"}, "option.value"),
         ({"direct_weights": "similarity"}, "option.conflict"),
+        ({"fill": "similarity", "neighbours": 0}, "option.value"),
+        ({"fill": "trust", "neighbours": 10_001}, "option.value"),
+        ({"neighbours": 5}, "option.conflict"),
+        ({"fill": UserKNN(), "neighbours": 5}, "option.conflict"),
         ({"seed": -1}, "option.value"),
         ({"seed": "x"}, "option.value"),
     ],

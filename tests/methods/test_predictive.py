@@ -5,8 +5,10 @@ from sklearn.cluster import KMeans
 from error_assertions import raises
 from recveil.clustering import BisectingKGather, BoundedTMeans
 from recveil.methods import PredictiveAnonymizer
+from recveil.methods.registry import same_again
 from recveil.predict import FunkSVD, ItemMean, UserKNN
 from recveil.release.exact_ratings import count_exact_ratings
+from recveil.release.manifest import Manifest
 
 
 def _groups_of(release) -> np.ndarray:
@@ -73,6 +75,19 @@ def test_the_release_tells_a_predictor_from_the_usual_one_of_its_class(invented,
 def test_the_release_tells_a_grouping_from_the_usual_one_of_its_class(invented, grouping, told):
     release = PredictiveAnonymizer(5, grouping=grouping, seed=1).anonymize(invented)
     assert release.published.settings["grouping"] == told
+
+
+def test_a_predictor_can_have_the_nearest_of_all_users(invented):
+    nearest = UserKNN(3, neighbours="global", min_overlap=1, significance=1)
+    named = PredictiveAnonymizer(5, predictor="user-knn", neighbours=3, seed=1).anonymize(invented)
+    given = PredictiveAnonymizer(5, predictor=nearest, seed=1).anonymize(invented)
+    (one,), (other,) = named.published.blocks(), given.published.blocks()
+    assert np.array_equal(one.values, other.values)
+    settings = named.published.settings
+    assert (settings["predictor"], settings["neighbours"]) == ("UserKNN", 3)
+    assert same_again(Manifest.of(named.published), seed=1).neighbours == 3
+    with raises("option.conflict"):
+        PredictiveAnonymizer(5, neighbours=3)
 
 
 def test_what_cannot_be_a_part_is_refused_by_name(invented):

@@ -51,7 +51,7 @@ RELEASES = {
         "ratings",
         {
             **{"k": 3, "method": "k-corating", "fill": "trust"},
-            **{"direct_weights": "similarity", "trust_steps": 2, "l": 2},
+            **{"direct_weights": "similarity", "trust_steps": 2, "neighbours": 9, "l": 2},
         },
     ),
     "sparse": ("ratings", {"k": 3, "method": "sparse"}),
@@ -136,6 +136,7 @@ def test_nothing_can_be_added_anywhere(told, name):
 def test_nothing_can_be_left_out(told, name):
     optional = {"formulas", "items_below_k", "values_below_k", "values", "items", "trust"}
     optional |= {"workloads", "direct_weights", "trust_steps", "closeness", "padding"}
+    optional |= {"neighbours"}
     for path in objects(told[name]):
         for key in set(at(told[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
             changed = copy.deepcopy(told[name])

@@ -247,6 +247,13 @@ def left_out(given):
     return {"rare_items": one_of("left out")} if "rare_items" in given else {}
 
 
+def neighbours(given, parts, number):
+    """Some predictors and fills may state how many neighbours they have."""
+    has = number == 9 and "neighbours" in given
+    is_stated = has and {given.get("predictor"), given.get("fill")} & set(parts)
+    return {"neighbours": one_of(*range(1, 10_001))} if is_stated else {}
+
+
 def by_workloads(given, groupings, number):
     """One grouping is of several workloads, and states how many."""
     if number == 9 and given.get("grouping") == "pagecom":
@@ -293,6 +300,7 @@ def settings_of(told, number):
             rest |= {"rare_labels": one_of("pooled")}
         rest |= limits(given, number)
         rest |= {"padding": share} if number == 9 and "padding" in given else {}
+        rest |= neighbours(given, ("UserKNN", "TrustKNN"), number)
     elif method == "k-coRating":
         rest = {
             "fill": class_of(*FILLS),
@@ -304,6 +312,7 @@ def settings_of(told, number):
         ways = {"direct_weights": one_of("similarity"), "trust_steps": one_of(2)}
         if given.get("fill") == "trust" and number == 9:
             rest |= {name: way for name, way in ways.items() if name in given}
+        rest |= neighbours(given, ("similarity", "trust"), number)
         rest |= {"label_step": step} if given.get("protect") == "mean" else {}
         rest |= limits(given, number)
     elif method == "words by shares" and number in (7, 9):

@@ -51,9 +51,9 @@ ALLOWED = {
     "simple": {("+closeness",)},
     "hidden": {("-items",), ("+closeness",), ("-items", "+closeness")},
     "co-rated-trust": {
-        ("+direct_weights",),
-        ("+trust_steps",),
-        ("+direct_weights", "+trust_steps"),
+        names
+        for n in (1, 2)
+        for names in itertools.combinations(("+neighbours", "+direct_weights", "+trust_steps"), n)
     },
 }
 NUMBERS = {"any_step": 0.1, "any_share": 0.0, "any_numbers": [1.0, 2.0]}

@@ -60,6 +60,7 @@ class MethodOptions(TypedDict, total=False):
     workloads: int
     direct_weights: Literal["trust", "similarity"]
     trust_steps: int
+    neighbours: int | None
     round_fills: bool | None
     protect: Literal["none", "mean", "shuffle"] | None
     diversity: int | None

@@ -2,7 +2,8 @@
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any
+from numbers import Integral
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,10 @@ from recveil.clustering import (
 from recveil.clustering.base import Grouping
 from recveil.clustering.level_gather import LevelGrouping
 from recveil.predict import FunkSVD, ItemMean, Padder, Predictor, TrustKNN, UserKNN
-from recveil.release.method import CUSTOM_SUFFIX
+from recveil.predict.knn import Neighbours
+from recveil.release.method import CUSTOM_SUFFIX, MOST_NEIGHBOURS
 from recveil.release.specs.predictive import SPARK_GROUPING, SPARK_PREDICTOR
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, quoted
 
 # How to make each from a seed, which a mean does not need.
 PADDERS: dict[str, Callable[[int], Padder]] = {
@@ -39,6 +41,7 @@ PREDICTORS: dict[str, Callable[[int], Predictor]] = {
     "user-knn": lambda _: UserKNN(),
     "trust-knn": lambda _: TrustKNN(),
 }
+NEIGHBOUR_PREDICTORS = ("user-knn", "trust-knn")
 # The public name of FunkSVD without biases, which is no class of its own.
 PLAIN_FUNK_SVD = "PlainFunkSVD"
 # The first is the default.
@@ -59,7 +62,43 @@ LEVEL_GROUPINGS: dict[str, type[LevelGrouping]] = {
 }
 
 
-def make_predictor(choice: str | Predictor, seed: int) -> Predictor:
+class NearestOfAll(TypedDict, total=False):
+    """Parameters of `UserKNN` for the neighbours that k-coRating prints; none by default."""
+
+    n_neighbours: int
+    neighbours: Neighbours
+    min_overlap: int
+    significance: float
+
+
+def nearest_of_all_users(
+    n: int | None, part: str, choice: object, allowed: tuple[str, ...]
+) -> NearestOfAll:
+    """Return the parameters for the n nearest of all users, if this choice has neighbours.
+
+    Examples
+    --------
+    >>> nearest_of_all_users(198, "fill", "similarity", ("similarity", "trust"))["neighbours"]
+    'global'
+    """
+    if n is None:
+        return {}
+    if not isinstance(choice, str) or choice not in allowed:
+        raise RecveilError(
+            f"neighbours (--neighbours) was given, but {part} (--{part}) is {quoted(choice)}; "
+            f"choose {' or '.join(allowed)}, or drop neighbours",
+            code="option.conflict",
+        )
+    if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= MOST_NEIGHBOURS:
+        raise RecveilError(
+            f"neighbours (--neighbours) is {quoted(n, 20)}; expected a whole number from 1 to "
+            f"{MOST_NEIGHBOURS:,}",
+            code="option.value",
+        )
+    return {"n_neighbours": int(n), "neighbours": "global", "min_overlap": 1, "significance": 1}
+
+
+def make_predictor(choice: str | Predictor, seed: int, neighbours: int | None = None) -> Predictor:
     """Return the named predictor, made from a seed, or a copy of the given one.
 
     Examples
@@ -67,6 +106,9 @@ def make_predictor(choice: str | Predictor, seed: int) -> Predictor:
     >>> make_predictor("funk-svd", seed=1).seed
     1
     """
+    nearest = nearest_of_all_users(neighbours, "predictor", choice, NEIGHBOUR_PREDICTORS)
+    if nearest:
+        return (UserKNN if choice == "user-knn" else TrustKNN)(**nearest)
     if not isinstance(choice, str):
         able = [callable(getattr(choice, name, None)) for name in ("fit", "predict")]
         if isinstance(choice, type) or not all(able):

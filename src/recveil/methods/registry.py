@@ -104,6 +104,7 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         diversity=settings.get("diversity"),
         closeness=settings.get("closeness"),
         padding=settings.get("padding"),
+        neighbours=settings.get("neighbours"),
         seed=seed,
     )
 
@@ -125,6 +126,7 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
         workloads=workloads,
         direct_weights=settings.get("direct_weights", "trust"),
         trust_steps=settings.get("trust_steps", 1),
+        neighbours=settings.get("neighbours"),
         round_fills=settings["round_fills"],
         protect=settings["protect"],
         b=claim.b,

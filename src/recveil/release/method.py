@@ -157,6 +157,30 @@ SET_OPTIONS = (
 )
 
 
+# More neighbours than these take too much memory.
+MOST_NEIGHBOURS = 10_000
+
+
+def stated_neighbours(part: str, *names: str) -> PublicSetting:
+    """Return the setting of how many neighbours a predictor or a fill has, if it is stated."""
+    return PublicSetting(
+        "neighbours",
+        tuple(range(1, MOST_NEIGHBOURS + 1)),
+        when=lambda settings: settings.get(part) in names and "neighbours" in settings,
+        first_format=9,
+    )
+
+
+NEIGHBOURS_OPTION = Option(
+    name="neighbours",
+    kind=int,
+    metavar="N",
+    help="For --fill similarity or trust, and --predictor user-knn or trust-knn: predict from the "
+    "N nearest of all users, each weighted as k-CoRating's eqs. 1 to 6 print it. Default: up to 60 "
+    "who rated the item, and few common items weigh less.",
+)
+
+
 # Options that limit the values of an item; k-CoRating leaves both to future work.
 LIMIT_OPTIONS = (
     Option(

@@ -13,7 +13,7 @@ from recveil.io.side_tables import StatedTrust
 from recveil.methods.base import check_k, check_scale, check_seed, seed_or_random
 from recveil.methods.components import parameters_of
 from recveil.methods.k_corating.anonymizer import KCoRater
-from recveil.methods.k_corating.fills import count_trust, learn, make_fill
+from recveil.methods.k_corating.fills import count_trust, learn
 from recveil.methods.predictive.anonymizer import Homogenize, value_step
 from recveil.methods.release_summary import CoRatedSummary, PredictiveSummary, ReleaseSummary
 from recveil.publish.size_estimate import Expected, Kind, expect
@@ -287,7 +287,7 @@ class CoRatedMaking:
         self._maker = maker = KCoRater(k or 0, seed=self._seed, **options)
         maker.check_options()
         idle = None if maker.fill == "trust" else self._trust
-        make_fill(maker.fill, 0, idle, maker.direct_weights, maker.trust_steps)  # its errors
+        maker.make_fill(0, idle)  # its errors
 
     def gather(self, lake: Lake) -> tuple[DistributedUsers, Callable[[], ReleasePlan]]:
         """Reject unsuitable tables, and gather the users on all items."""
@@ -361,7 +361,7 @@ class CoRatedMaking:
             ids = numbered.frame.select("number", "user").toArrow().sort_by("number")["user"]
             self._stated = read_trust(self._trust, np.array(ids.to_pylist(), dtype=object))
         seed = int(np.random.default_rng([*secret, _FILLS]).integers(2**63))
-        fill = make_fill(maker.fill, seed, self._stated, maker.direct_weights, maker.trust_steps)
+        fill = maker.make_fill(seed, self._stated)
         parameters = {"name": type(fill).__name__, **parameters_of(fill)}
         rows = numbered.frame.select("number", "items", "ratings")
         if maker.fill == "random":  # it needs the scale alone

@@ -23,8 +23,9 @@ from recveil.methods.base import (
     secret_rng,
     seed_or_random,
 )
-from recveil.methods.components import GROUPINGS, parameters_of
+from recveil.methods.components import GROUPINGS, nearest_of_all_users, parameters_of
 from recveil.methods.k_corating.fills import (
+    NEIGHBOUR_FILLS,
     Fill,
     count_trust,
     learn,
@@ -91,6 +92,10 @@ class KCoRater(BaseAnonymizer):
         For "trust": weights of users with co-rated items; others have propagated trust (eq. 6).
     trust_steps : {1, 2}
         For "trust": how many times trust is propagated.
+    neighbours : int, optional
+        For "similarity" and "trust": fill from so many nearest of all users, each weighted by eqs.
+        1 to 6 as printed. By default from at most 60 raters of the item, and few common items
+        weigh less.
     round_fills : bool
         Round the fills to the scale. Unrounded fills are distinguishable from ratings, as they
         always are on a continuous scale.
@@ -153,6 +158,7 @@ class KCoRater(BaseAnonymizer):
         trust: StatedTrust | None = None,
         direct_weights: DirectWeights = "trust",
         trust_steps: int = 1,
+        neighbours: int | None = None,
         round_fills: bool = True,
         protect: Protect = "none",
         b: int = 1,
@@ -169,6 +175,7 @@ class KCoRater(BaseAnonymizer):
         self.trust = trust
         self.direct_weights = direct_weights
         self.trust_steps = trust_steps
+        self.neighbours = neighbours
         self.round_fills = round_fills
         self.protect = protect
         self.b = b
@@ -203,7 +210,7 @@ class KCoRater(BaseAnonymizer):
         rng = secret_rng(seed, ratings)
         group_seed = int(rng.integers(2**32))
         fill_seed = int(rng.integers(2**63))
-        fill = make_fill(self.fill, fill_seed, self.trust, self.direct_weights, self.trust_steps)
+        fill = self.make_fill(fill_seed, self.trust)
         parameters = {"name": type(fill).__name__, **parameters_of(fill)}
         fill = learn(fill, ratings, self.threads)
         limits = ValueLimits.of(published_limits(self.diversity, self.closeness))
@@ -248,6 +255,11 @@ class KCoRater(BaseAnonymizer):
             used=used,
         )
 
+    def make_fill(self, seed: int, trust: StatedTrust | None) -> Fill:
+        """Return the fill, not yet learned, or raise the errors of its options."""
+        ways = (self.direct_weights, self.trust_steps, self.neighbours)
+        return make_fill(self.fill, seed, trust, *ways)
+
     def step(self, scale: RatingScale) -> float | None:
         """Return the step of all values, or None if fills are not rounded."""
         if self._averages:
@@ -278,6 +290,8 @@ class KCoRater(BaseAnonymizer):
                 settings["direct_weights"] = self.direct_weights
             if self.trust_steps != 1:
                 settings["trust_steps"] = self.trust_steps
+        if self.neighbours is not None:
+            settings["neighbours"] = int(self.neighbours)
         if self._averages:
             settings["value_step"] = value_step("usual", scale)
         return {**settings, **published_limits(self.diversity, self.closeness)}
@@ -329,6 +343,7 @@ class KCoRater(BaseAnonymizer):
                 "the values of a class are equal, nor without rounded fills; drop one of the two",
                 code="option.conflict",
             )
+        nearest_of_all_users(self.neighbours, "fill", self.fill, NEIGHBOUR_FILLS)
         known = CO_RATED_GROUPINGS
         if self.grouping != "pagecom" and self.workloads != 2:
             raise RecveilError(

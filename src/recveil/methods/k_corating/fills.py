@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.io import StatedTrust
+from recveil.methods.components import nearest_of_all_users
 from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.predict.knn import DirectWeights
 from recveil.ratings import Ratings
@@ -78,6 +79,7 @@ FILLS: dict[str, Callable[[int], Fill]] = {
     "similarity": lambda _: UserKNN(),
     "trust": lambda _: TrustKNN(),
 }
+NEIGHBOUR_FILLS = ("similarity", "trust")
 
 
 def make_fill(
@@ -86,6 +88,7 @@ def make_fill(
     trust: StatedTrust | None = None,
     direct_weights: DirectWeights = "trust",
     trust_steps: int = 1,
+    neighbours: int | None = None,
 ) -> Fill:
     """Return the fill of a name, or a copy of the one that was given.
 
@@ -94,6 +97,7 @@ def make_fill(
     >>> make_fill("similarity", seed=1).n_neighbours
     60
     """
+    nearest = nearest_of_all_users(neighbours, "fill", choice, NEIGHBOUR_FILLS)
     about_trust = {
         "trust": trust is not None,
         "direct_weights": direct_weights != "trust",
@@ -112,10 +116,12 @@ def make_fill(
         raise RecveilError(
             f"fill {choice!r}: expected one of {', '.join(FILLS)}", code="option.value"
         )
+    if choice == "similarity":
+        return UserKNN(**nearest)
     if choice != "trust":
         return FILLS[choice](seed)
     if trust is None:
-        return TrustKNN(direct_weights=direct_weights, steps=trust_steps)
+        return TrustKNN(direct_weights=direct_weights, steps=trust_steps, **nearest)
     if not isinstance(trust, StatedTrust):
         raise RecveilError(
             f"trust: expected what recveil.io.read_trust returns, got {type(trust).__name__}",
@@ -129,7 +135,7 @@ def make_fill(
             f"the ratings, and values above 0",
             code="id.unknown",
         )
-    return TrustKNN(direct_weights=direct_weights, steps=trust_steps, links=trust.links)
+    return TrustKNN(direct_weights=direct_weights, steps=trust_steps, links=trust.links, **nearest)
 
 
 def count_statements(trust: StatedTrust) -> int:

@@ -26,7 +26,14 @@ from recveil.methods.base import (
     seed_or_random,
     with_private,
 )
-from recveil.methods.components import component_name, make_grouping, make_predictor, settings_of
+from recveil.methods.components import (
+    NEIGHBOUR_PREDICTORS,
+    component_name,
+    make_grouping,
+    make_predictor,
+    nearest_of_all_users,
+    settings_of,
+)
 from recveil.methods.k_corating.fills import learn
 from recveil.methods.predictive.diversity import (
     AddedEdges,
@@ -117,6 +124,8 @@ class PredictiveAnonymizer(BaseAnonymizer):
         Degree of padding, from 0, simple rows, to 1, padded rows (the default). Between them, rows
         have the items that a member rated and those that a member most likely rated: see
         `choose_items`. Their values are those of padded rows.
+    neighbours : int, optional
+        For the predictors "user-knn" and "trust-knn": as in `KCoRater`.
     distance : {"euclidean", "weighted-squared"}
         Distance that the groupings "predictive" and "bounded-t-means" use: between the users'
         embeddings, or the similarity of Chang et al., section 4.2, between their padded rows.
@@ -166,6 +175,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         diversity: int | None = None,
         closeness: float | None = None,
         padding: float | None = None,
+        neighbours: int | None = None,
         distance: Distance = "euclidean",
         centers: Centers = "virtual",
         assignment: Assignment = "rounds",
@@ -183,6 +193,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         self.diversity = diversity
         self.closeness = closeness
         self.padding = padding
+        self.neighbours = neighbours
         self.distance = distance
         self.centers = centers
         self.assignment = assignment
@@ -213,7 +224,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         predictor_seed, grouping_seed = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=2)
         )
-        predictor = make_predictor(self.predictor, predictor_seed)
+        predictor = make_predictor(self.predictor, predictor_seed, self.neighbours)
         grouping = make_grouping(self.grouping, self.k, levels, grouping_seed)
         self._set_steps(grouping)
         if levels is not None and self.grouping == "one-k-gather":
@@ -260,7 +271,9 @@ class PredictiveAnonymizer(BaseAnonymizer):
             settings={
                 "method": PREDICTIVE.title,
                 "homogenize": self._rows,
-                "predictor": component_name(predictor),
+                "predictor": component_name(predictor)
+                if self.neighbours is None
+                else type(predictor).__name__,
                 "grouping": component_name(grouping),
                 "value_step": step,
             }
@@ -270,7 +283,8 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 else {}
             )
             | published_limits(self.diversity, self.closeness)
-            | ({} if chosen is None else {"padding": float(self.padding or 0)}),
+            | ({} if chosen is None else {"padding": float(self.padding or 0)})
+            | ({} if self.neighbours is None else {"neighbours": int(self.neighbours)}),
             groups=groups,
             blocks=lambda: self._blocks(
                 ratings, padding, groups, step, added, promised, kept, chosen
@@ -321,6 +335,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 )
         self._check_values()
         check_limits(self.diversity, self.closeness)
+        nearest_of_all_users(self.neighbours, "predictor", self.predictor, NEIGHBOUR_PREDICTORS)
         others = {
             "the predictions of homogenize (--homogenize) padded or of padding (--padding)": (
                 self.homogenize != "simple"

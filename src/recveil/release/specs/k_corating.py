@@ -7,6 +7,7 @@ from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
     LIMIT_OPTIONS,
+    NEIGHBOURS_OPTION,
     OF_LIKES,
     SET_OPTIONS,
     VALUE_LIMITS,
@@ -20,6 +21,7 @@ from recveil.release.method import (
     problems_of_usual_step,
     publishes_likes,
     publishes_ratings,
+    stated_neighbours,
 )
 from recveil.release.specs.predictive import GROUPING_NAMES
 
@@ -143,6 +145,7 @@ K_CORATING = Method(
         ),
         _of_trust("direct_weights", "similarity"),
         _of_trust("trust_steps", 2),
+        stated_neighbours("fill", "similarity", "trust"),
         PublicSetting(
             "value_step", any_step=True, when=lambda settings: settings.get("protect") == "mean"
         ),
@@ -203,6 +206,7 @@ K_CORATING = Method(
             help="For --fill trust: how many times trust is propagated, 1 (default) or 2 "
             "(k-CoRating, eq. 5 and Experimental Design).",
         ),
+        NEIGHBOURS_OPTION,
         Option(
             name="round_fills",
             kind=bool,

@@ -7,6 +7,7 @@ from recveil.release.claim import card_text
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
     LIMIT_OPTIONS,
+    NEIGHBOURS_OPTION,
     SET_OPTIONS,
     VALUE_LIMITS,
     Method,
@@ -17,6 +18,7 @@ from recveil.release.method import (
     problems_of_full_rows,
     problems_of_limits,
     problems_of_suffix,
+    stated_neighbours,
 )
 
 # The built-in names; any other predictor or grouping is a custom class.
@@ -243,6 +245,7 @@ PREDICTIVE = Method(
             when=lambda settings: "padding" in settings,
             first_format=RENAMED_SINCE,
         ),
+        stated_neighbours("predictor", "UserKNN", "TrustKNN"),
     ),
     claim_of=lambda _: "identical-rows",
     card=card_text("predictive"),
@@ -291,6 +294,7 @@ PREDICTIVE = Method(
             "biases, as in Chang et al., section 4.1), item-mean, user-knn or trust-knn (slow).",
             choices=PREDICTOR_NAMES,
         ),
+        NEIGHBOURS_OPTION,
         Option(
             name="round_values",
             flag="--round",
