@@ -15,6 +15,8 @@ from recveil.attacks import (
 from recveil.auditing import audit, run_attack
 from recveil.auditing.decision import calibrate, equal_error_rate, tune_adversaries, tune_widths
 from recveil.datasets import make_ratings
+from recveil.ratings import Ratings
+from recveil.report.audit.text import describe_tuning
 
 EVERYONE = np.arange(60)
 
@@ -170,13 +172,26 @@ def test_what_the_adversary_does_not_know_is_not_tuned(ratings, candidates):
     assert (tuned.rating_width, tuned.day_width) == (1.5, 30)
     assert tuned.before == tuned.after
     assert not tuned.is_used
+    assert tuned.own_on_first == tuned.best_on_first
+
+
+def test_widths_stay_where_none_re_identify_more():
+    """Three users, each with two items of their own: any width scores the target's record alone."""
+    alone = Ratings.from_columns([1, 1, 2, 2, 3, 3], [*"abcdef"], [5, 1, 4, 2, 3, 1])
+    knows = Adversary(known=2, rating_error=0)
+    tuned = tune_widths(alone, Candidates.from_ratings(alone), knows, np.arange(3))
+    assert tuned.own_on_first == tuned.best_on_first == wilson_interval(2, 2)
+    assert (tuned.rating_width, tuned.day_width, tuned.is_used) == (1.5, 30, False)
+    assert tuned.before == tuned.after == wilson_interval(1, 1)
+    assert "re-identify 100%" in describe_tuning(tuned)
+    assert "--known" in describe_tuning(tuned)
 
 
 @pytest.mark.parametrize("rise", [-0.1, 0, 0.1])
 def test_an_audit_uses_tuned_widths_where_they_help(ratings, monkeypatch, rise):
-    rates = iter((wilson_interval(15, 30), wilson_interval(15 + 30 * rise, 30)))
+    rates = iter(wilson_interval(15 + 30 * more, 30) for more in (0, 0, 0, rise, 0, 0.2))
     monkeypatch.setattr(Knowledge, "rate", lambda *_: next(rates))
-    known = Adversary(known=6, right=4, rating_error=1, date_error=14, rating_width=7)
+    known = Adversary(known=3, right=2, rating_error=1, date_error=30, rating_width=7)
     targets, candidates = np.arange(60), Candidates.from_ratings(ratings)
     (used,), (tuned,) = tune_adversaries(
         ratings, candidates, [known], targets, seed=0, is_wanted=True
@@ -192,6 +207,7 @@ def test_an_audit_reports_what_it_tuned(ratings):
     attack = result.to_dict()["attacks"][0]
     widths = (tuned["rating_width"], tuned["day_width"]) if tuned["is_used"] else (1.5, 30)
     assert (attack["rating_width"], attack["day_width"]) == widths
-    assert tuned["is_used"] == (tuned["after"]["rate"] > tuned["before"]["rate"])
+    reached = [(tuned[of]["rate"], tuned[f"matched_{of}"]["rate"]) for of in ("before", "after")]
+    assert tuned["is_used"] == (reached[1] > reached[0])
     assert result.to_dict()["decisions"]
     assert not audit(ratings, adversaries=[BLURRED], targets=9, curves=False).to_dict()["decisions"]

@@ -4,9 +4,8 @@ The paper leaves the parameters to trial and error for each data set. They are c
 half of the targets, and judged on the other.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,12 +74,18 @@ class Tuning(Reportable):
     ----------
     adversary : str
     rating_width, day_width : float
-        ρ0 in points, and d0 in days; unchanged if the adversary knows no ratings, or no dates.
+        ρ0 in points, and d0 in days; the adversary's own if no others re-identify more targets of
+        the first half.
     before, after : Interval
         Re-identification rate of the adversary's attack (without an eccentricity threshold) with
         the adversary's own widths, and with these.
     is_used : bool
-        Whether `after` is above `before`; otherwise the attacks keep the adversary's own widths.
+        Whether `after` is above `before` or, if they are equal, the rates of matches are so;
+        otherwise the attacks keep the adversary's own widths.
+    own_on_first, best_on_first : Interval
+        Re-identification rate on the first half with the adversary's own widths, and with these.
+    matched_before, matched_after : Interval
+        Rate of right matches (with the eccentricity threshold) on the other half, likewise.
     """
 
     adversary: str
@@ -89,6 +94,32 @@ class Tuning(Reportable):
     before: Interval
     after: Interval
     is_used: bool
+    own_on_first: Interval
+    best_on_first: Interval
+    matched_before: Interval
+    matched_after: Interval
+
+
+class _Reached(NamedTuple):
+    """What widths reach on one half."""
+
+    right: float
+    # Right guesses whose lead is a match
+    matched: int
+    # Negative, so that more is better
+    bits: float
+
+    @classmethod
+    def of(cls, adversary: Adversary, guesses: Guesses, knowledge: Knowledge) -> Self:
+        """Count the right guesses, and those whose lead is a match."""
+        matched = 0
+        if guesses.eccentricity is not None:
+            phi = adversary.eccentricity
+            least = ECCENTRICITY if isinstance(phi, str) else phi
+            is_right = guesses.best == knowledge.targets
+            matched = int((is_right & (guesses.eccentricity >= least)).sum())
+        bits = 0.0 if guesses.bits is None else float(guesses.bits.sum())
+        return cls(float(guesses.chance.sum()), matched, -bits)
 
 
 @brief
@@ -194,7 +225,10 @@ def tune_widths(
     targets: NDArray[np.int64],
     seed: int = 0,
 ) -> Tuning:
-    """Choose the widths that re-identify most targets of one half; ties by the remaining bits.
+    """Choose the widths that re-identify most targets of one half.
+
+    Ties are decided by the number of right matches, then by the remaining bits; widths that tie
+    with the adversary's own in both counts are not preferred to them.
 
     Notes
     -----
@@ -213,34 +247,47 @@ def tune_widths(
     learning, judging = (
         draw_knowledge(ratings, adversary, half, seed) for half in _halves(targets, seed)
     )
-    record_of = np.arange(ratings.n_users)
 
-    def guess(tried: Adversary, knowledge: Knowledge) -> Guesses:
+    def reach(tried: Adversary, knowledge: Knowledge) -> _Reached:
         attack = attacks_on_table(tried, ratings.scale)[tried.algorithm]
-        return attack.attack(candidates, knowledge, record_of)
+        guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
+        return _Reached.of(tried, guesses, knowledge)
 
-    def merit(tried: Adversary) -> tuple[float, float]:
-        guesses = guess(tried, learning)
-        bits = 0.0 if guesses.bits is None else float(guesses.bits.sum())
-        return float(guesses.chance.sum()), -bits
-
-    tried: dict[str, Iterable[float]] = {}
-    if adversary.rating_error is not None and ratings.scale.range:
-        tried["rating_width"] = [ratings.scale.range * share for share in _RATING_WIDTHS]
-    if adversary.date_error is not None:
-        tried["day_width"] = _DAY_WIDTHS
-    best, most, is_better = adversary, merit(adversary), True
+    own = reach(adversary, learning)
+    best, most, is_better = adversary, own, True
     while is_better:
         is_better = False
-        for name, widths in tried.items():
-            for width in widths:
-                change: dict[str, Any] = {name: float(width)}
-                other = replace(best, **change)
-                if (reached := merit(other)) > most:
-                    best, most, is_better = other, reached, True
-    before, after = (judging.rate(float(guess(a, judging).chance.sum())) for a in (adversary, best))
-    is_used = after.rate > before.rate
-    return Tuning(adversary.name, best.rating_width, best.day_width, before, after, is_used)
+        for change in _changes(adversary, ratings.scale.range):
+            other = replace(best, **change)
+            if (reached := reach(other, learning)) > most:
+                best, most, is_better = other, reached, True
+    if most[:2] == own[:2]:
+        best, most = adversary, own
+    judged = [reach(each, judging) for each in (adversary, best)]
+    matched = [judging.rate(each.matched) for each in judged]
+    before, after = (judging.rate(each.right) for each in judged)
+    return Tuning(
+        adversary.name,
+        best.rating_width,
+        best.day_width,
+        before,
+        after,
+        is_used=(after.rate, matched[1].rate) > (before.rate, matched[0].rate),
+        own_on_first=learning.rate(own.right),
+        best_on_first=learning.rate(most.right),
+        matched_before=matched[0],
+        matched_after=matched[1],
+    )
+
+
+def _changes(adversary: Adversary, value_range: float) -> list[dict[str, Any]]:
+    """Return the widths to try, of what the adversary knows, one at a time."""
+    changes: list[dict[str, Any]] = []
+    if adversary.rating_error is not None and value_range:
+        changes += [{"rating_width": value_range * share} for share in _RATING_WIDTHS]
+    if adversary.date_error is not None:
+        changes += [{"day_width": float(days)} for days in _DAY_WIDTHS]
+    return changes
 
 
 def tune_adversaries(

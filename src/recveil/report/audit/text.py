@@ -8,6 +8,7 @@ from recveil.attacks.reidentification.clusters import ClusterAttack
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing import Audit, Check, Outcome
 from recveil.auditing.auxiliary_file import Alteration, AlteredItem, Explanation
+from recveil.auditing.decision import Tuning
 from recveil.auditing.release_attacks import (
     COVERAGE,
     AttackedRelease,
@@ -141,15 +142,35 @@ def describe_decisions(audit: Audit) -> list[str]:
                 f"{default.eccentricity:g} accepts {in_short(default.false_accept)} and misses "
                 f"{in_short(default.false_reject)}."
             )
-    sentences += [
-        f"{_quoted(each.adversary)}: on half of the targets, a rating width of "
-        f"{each.rating_width:.3g} points and a day width of {each.day_width:.3g} days re-identify "
-        f"most. On the other half the rate is {in_short(each.after)}, instead of "
-        f"{in_short(each.before)}"
-        f"{'' if each.is_used else ': no higher, so the attacks keep the widths as they were'}."
-        for each in audit.tunings
-    ]
-    return sentences
+    return [*sentences, *map(describe_tuning, audit.tunings)]
+
+
+def describe_tuning(found: Tuning) -> str:
+    """Describe the widths that re-identify most targets of one half, or why there are none.
+
+    Examples
+    --------
+    >>> all_found = Interval(1.0, 0.96, 1.0, 90)
+    >>> describe_tuning(Tuning("insider", 1.5, 30, *[all_found] * 2, False, *[all_found] * 4))[:75]
+    '“insider” keeps its widths: on half of the targets, they re-identify 100% ('
+    """
+    own = in_short(found.own_on_first)
+    same = found.after == found.before and found.matched_after == found.matched_before
+    if same and found.best_on_first == found.own_on_first:
+        more = "; to tune, let it know fewer (--known)" if found.own_on_first.rate == 1 else ""
+        return (
+            f"{_quoted(found.adversary)} keeps its widths: on half of the targets, they "
+            f"re-identify {own}, and no others re-identify or match more{more}."
+        )
+    kept = "" if found.is_used else ". That is no better, so the attacks keep the widths"
+    return (
+        f"{_quoted(found.adversary)}: on half of the targets, a rating width of "
+        f"{found.rating_width:.3g} points and a day width of {found.day_width:.3g} days "
+        f"re-identify or match most: {in_short(found.best_on_first)}, instead of {own}. On the "
+        f"other half the rate is {in_short(found.after)}, instead of {in_short(found.before)}, and "
+        f"{in_short(found.matched_after)} are matched, instead of "
+        f"{in_short(found.matched_before)}{kept}."
+    )
 
 
 def describe_alteration(found: Alteration) -> str:
