@@ -12,6 +12,7 @@ from recveil.clustering.bisecting_k_gather import (
     bisecting_k_gather,
     draw_left_centres,
     mark_lowest,
+    random_bisections,
 )
 
 
@@ -48,6 +49,16 @@ def test_the_bisection_with_the_lowest_sse_is_kept():
     # is kept. Of the four, with the centroid (5.5, 0), (1, 3) is most distant, (1, -3) its closest.
     X = [[-10, 0], [10, 0], [1, 3], [-10, 0], [10, 0], [1, -3]]
     assert gather(X, 2, n_bisections=20) == [0, 1, 2, 0, 1, 2]
+
+
+def test_rows_in_columns_of_their_own_part_one_at_a_time():
+    # The worst case of the thesis's Lemma 2: (e_i - c) (e_j - c) = -1/12, so that a row's bisection
+    # parts off the row alone, which takes its two nearest: 12 rows, 9 and 6, which step 7B halves.
+    left, _ = random_bisections(
+        np.eye(12, dtype=np.float32), np.arange(12), 5, np.random.default_rng(0)
+    )
+    assert left.sum(axis=1).tolist() == [1] * 5
+    assert np.bincount(gather(np.eye(12), 3)).tolist() == [3] * 4
 
 
 def test_equal_rows_are_halved_in_order():

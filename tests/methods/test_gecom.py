@@ -54,6 +54,18 @@ class TestByHand:
         # There are no more workloads than have two users each.
         assert grouped(supports, 2, workloads=9) == grouped(supports, 2)
 
+    def test_twice_k_may_fill_fewer_cells(self):
+        # Against Lemma 2. Pairs rated the same, and a group of 3 takes in the second user of its
+        # last pair: abc abc abd abd | bcd bcd efg efg | efh efh fgh fgh, on 4, 6 and 4 items, 56
+        # cells. At 6: two groups of 6 on 4 items, 48 cells.
+        supports = [items for items in ("abc", "abd", "bcd", "efg", "efh", "fgh") for _ in range(2)]
+        ratings = table(supports, "abcdefgh")
+        cells = {}
+        for k in (3, 6):
+            groups = gecom(ratings, k)
+            cells[k] = (np.diff(union_of_items(ratings, groups)[0]) * groups.sizes).tolist()
+        assert cells == {3: [16, 24, 16], 6: [24, 24]}
+
 
 class TestEdges:
     def test_ties_go_by_position(self):
