@@ -172,7 +172,7 @@ def test_what_the_adversary_does_not_know_is_not_tuned(ratings, candidates):
     assert (tuned.rating_width, tuned.day_width) == (1.5, 30)
     assert tuned.before == tuned.after
     assert not tuned.is_used
-    assert tuned.own_on_first == tuned.best_on_first
+    assert tuned.first_before == tuned.first_after
 
 
 def test_widths_stay_where_none_re_identify_more():
@@ -180,7 +180,7 @@ def test_widths_stay_where_none_re_identify_more():
     alone = Ratings.from_columns([1, 1, 2, 2, 3, 3], [*"abcdef"], [5, 1, 4, 2, 3, 1])
     knows = Adversary(known=2, rating_error=0)
     tuned = tune_widths(alone, Candidates.from_ratings(alone), knows, np.arange(3))
-    assert tuned.own_on_first == tuned.best_on_first == wilson_interval(2, 2)
+    assert tuned.first_before == tuned.first_after == wilson_interval(2, 2)
     assert (tuned.rating_width, tuned.day_width, tuned.is_used) == (1.5, 30, False)
     assert tuned.before == tuned.after == wilson_interval(1, 1)
     assert "re-identify 100%" in describe_tuning(tuned)

@@ -318,7 +318,7 @@ def test_no_usual_method_is_taken_for_one_with_parts_of_its_own(own, ratings, tm
     assert same_again(found.manifest, seed=1) is None
     assert found.membership is None
     (warning,) = found.to_dict()["warnings"]
-    assert "predictor or grouping is Spark's, or was given as an object, and is not" in warning
+    assert "predictor or grouping is Spark's, or has options of its own" in warning
 
 
 def test_an_attack_on_padded_rows_reports_the_rounds_of_its_fits(ratings, tmp_path, reports):

@@ -82,7 +82,7 @@ class Tuning(Reportable):
     is_used : bool
         Whether `after` is above `before` or, if they are equal, the rates of matches are so;
         otherwise the attacks keep the adversary's own widths.
-    own_on_first, best_on_first : Interval
+    first_before, first_after : Interval
         Re-identification rate on the first half with the adversary's own widths, and with these.
     matched_before, matched_after : Interval
         Rate of right matches (with the eccentricity threshold) on the other half, likewise.
@@ -94,8 +94,8 @@ class Tuning(Reportable):
     before: Interval
     after: Interval
     is_used: bool
-    own_on_first: Interval
-    best_on_first: Interval
+    first_before: Interval
+    first_after: Interval
     matched_before: Interval
     matched_after: Interval
 
@@ -253,16 +253,16 @@ def tune_widths(
         guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
         return _Reached.of(tried, guesses, knowledge)
 
-    own = reach(adversary, learning)
-    best, most, is_better = adversary, own, True
+    start = reach(adversary, learning)
+    best, most, is_better = adversary, start, True
     while is_better:
         is_better = False
         for change in _changes(adversary, ratings.scale.range):
             other = replace(best, **change)
             if (reached := reach(other, learning)) > most:
                 best, most, is_better = other, reached, True
-    if most[:2] == own[:2]:
-        best, most = adversary, own
+    if most[:2] == start[:2]:
+        best, most = adversary, start
     judged = [reach(each, judging) for each in (adversary, best)]
     matched = [judging.rate(each.matched) for each in judged]
     before, after = (judging.rate(each.right) for each in judged)
@@ -273,8 +273,8 @@ def tune_widths(
         before,
         after,
         is_used=(after.rate, matched[1].rate) > (before.rate, matched[0].rate),
-        own_on_first=learning.rate(own.right),
-        best_on_first=learning.rate(most.right),
+        first_before=learning.rate(start.right),
+        first_after=learning.rate(most.right),
         matched_before=matched[0],
         matched_after=matched[1],
     )

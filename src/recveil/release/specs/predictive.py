@@ -378,6 +378,6 @@ PREDICTIVE = Method(
     ),
     undone_by=_undone_by,
     made_before=_made_before,
-    why_not_again="the release's predictor or grouping is Spark's, or was given as an object, and "
-    "is not available",
+    why_not_again="the release's predictor or grouping is Spark's, or has options of its own, "
+    "and is not available",
 )

@@ -154,19 +154,19 @@ def describe_tuning(found: Tuning) -> str:
     >>> describe_tuning(Tuning("insider", 1.5, 30, *[all_found] * 2, False, *[all_found] * 4))[:75]
     '“insider” keeps its widths: on half of the targets, they re-identify 100% ('
     """
-    own = in_short(found.own_on_first)
+    usual = in_short(found.first_before)
     same = found.after == found.before and found.matched_after == found.matched_before
-    if same and found.best_on_first == found.own_on_first:
-        more = "; to tune, let it know fewer (--known)" if found.own_on_first.rate == 1 else ""
+    if same and found.first_after == found.first_before:
+        more = "; to tune, lower known (--known)" if found.first_before.rate == 1 else ""
         return (
             f"{_quoted(found.adversary)} keeps its widths: on half of the targets, they "
-            f"re-identify {own}, and no others re-identify or match more{more}."
+            f"re-identify {usual}, and no others re-identify or match more{more}."
         )
     kept = "" if found.is_used else ". That is no better, so the attacks keep the widths"
     return (
         f"{_quoted(found.adversary)}: on half of the targets, a rating width of "
         f"{found.rating_width:.3g} points and a day width of {found.day_width:.3g} days "
-        f"re-identify or match most: {in_short(found.best_on_first)}, instead of {own}. On the "
+        f"re-identify or match most: {in_short(found.first_after)}, instead of {usual}. On the "
         f"other half the rate is {in_short(found.after)}, instead of {in_short(found.before)}, and "
         f"{in_short(found.matched_after)} are matched, instead of "
         f"{in_short(found.matched_before)}{kept}."
