@@ -51,7 +51,8 @@ def verify(
         bool,
         typer.Option(
             "--links",
-            help="Report how likely a user of a row rated an item in it.",
+            help="Report how likely a user of a row rated an item in it (Chang et al., Theorem "
+            "6.3).",
         ),
     ] = False,
     user: options.UserColumn = None,
