@@ -235,6 +235,7 @@ def test_every_grouping_keeps_the_claim(grouping, invented, tmp_path):
     [
         {"grouping": "pagecom", "workloads": 3},
         {"fill": "trust", "direct_weights": "similarity", "trust_steps": 2, "neighbours": 7},
+        {"fill": "similarity", "neighbours": 10_000},
     ],
 )
 def test_a_release_states_its_options_and_is_made_again_from_them(options, invented, tmp_path):

@@ -189,6 +189,7 @@ def test_fills_that_are_not_rounded_are_those_of_the_local_engine(frame, ratings
     "options",
     [
         {"fill": "similarity"},
+        {"fill": "similarity", "neighbours": 400},
         {"fill": "trust", "direct_weights": "similarity", "trust_steps": 2},
     ],
 )

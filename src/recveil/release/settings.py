@@ -168,7 +168,8 @@ def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) ->
             return value in setting.allowed
         name = value.removesuffix(CUSTOM_SUFFIX)
         return name in setting.allowed or bool(_CLASS_NAME.fullmatch(value))
-    return any(value is one for one in setting.allowed)  # True equals 1 but is another value
+    # True equals 1 but is another value.
+    return any(type(value) is type(one) and value == one for one in setting.allowed)
 
 
 def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str]:
