@@ -44,7 +44,7 @@ def test_a_coin_is_no_evidence(rate):
 
 def test_what_releases_made_for_comparison_told_stands_beside_what_one_release_tells():
     told = describe_membership(Interval(0.57, 0.49, 0.64, 99), shadows=Interval(0.9, 0.8, 0.95, 99))
-    assert "AUC 0.90 (0.80 to 0.95)" in told
+    assert "AUC 0.90 (0.80–0.95)" in told
     assert "--shadows" not in told  # they were made
 
 

@@ -22,9 +22,9 @@ from recveil.predict import FunkSVD, UserKNN
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
-from recveil.report.audit.disclosure import in_short, of_fit, statements_of_content
+from recveil.report.audit.disclosure import of_fit, statements_of_content
 from recveil.report.release import describe_summary
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import estimate, percent
 from shared.auditing_release_attacks import BYSTANDER, audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -164,9 +164,9 @@ class TestLabels:
         assert f"({given.rating_share:.1%} because no other user of the class rated" in text
         assert given.label_share > 0.5
         behind = found.content.possible
-        sure = f"Of the values on the scale, {in_short(behind.whole_exact)} are the"
+        sure = f"Of the values on the scale, {estimate(behind.whole_exact)} are the"
         assert sure in text
-        assert f"most frequent rating is right for {in_short(behind.whole_by_commonest)}." in text
+        assert f"most frequent rating is right for {estimate(behind.whole_by_commonest)}." in text
         plain = found.to_dict()
         assert plain["ratings_exact"] == given.exact_share
         assert plain["values_exact"] == given.label_share

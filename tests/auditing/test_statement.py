@@ -10,16 +10,18 @@ from recveil.attacks.inference.attributes import Attributes
 from recveil.attacks.inference.companions import Companions, PossibleRatings
 from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.auditing.release_attacks import Content
+from recveil.comparison.rows import Share
 from recveil.release.exact_ratings import ExactRatings
 from recveil.report.audit.disclosure import (
     describe_exact_ratings,
     describe_members,
-    in_short,
     of_fit,
     remarks_of,
     statements_of_content,
 )
+from recveil.report.comparison.text import format_share, format_share_ends
 from recveil.report.document import plain
+from recveil.runtime.number_format import estimate
 
 
 def rows_of(statements):
@@ -133,7 +135,7 @@ def test_a_rate_that_is_not_above_its_baseline_stays_a_sentence_that_says_so():
 def test_rows_have_room_on_a_narrow_terminal():
     widths = [max(map(len, cells)) for cells in zip(*rows_of(TOLD["members"]()), strict=True)]
     assert sum(widths) + 6 <= 80
-    assert in_short(rate(0.5)) == "50% (48.7–51.3)"
+    assert estimate(rate(0.5)) == "50% (48.7–51.3)"
 
 
 def test_where_no_attack_guessed_no_rate_is_stated():
@@ -149,3 +151,12 @@ def test_where_no_attack_guessed_no_rate_is_stated():
     document = plain(nothing)
     assert document["attack"] == "no attack applied"
     assert document["excess"] == {"rate": None, "low": None, "high": None, "trials": 180}
+
+
+def test_all_outputs_format_a_share_with_its_interval_alike():
+    """Terminal, pages and sentences: one decimal, two digits below 1%, no second percent sign."""
+    share, small = Share(0.592, 0.571, 0.613), Interval(0.0044, 0.00091, 0.02, 900)
+    assert estimate(share) == f"{format_share(share)} ({format_share_ends(share)})"
+    assert estimate(share) == "59.2% (57.1–61.3)"
+    assert estimate(small) == "0.44% (0.091–2)"
+    assert estimate(Mean(-0.142, -0.3, 0.02, 90)) == "-14.2% (-30 to 2)"

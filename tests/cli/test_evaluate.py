@@ -126,7 +126,7 @@ class TestHeadline:
         return headline(Evaluation(**fields | changes))
 
     def test_lists_are_compared_with_popularity(self):
-        assert "retains 50% of the gain above them (40% to 60%)" in self.headline()
+        assert "retains 50% of the gain above them (40–60)" in self.headline()
 
     @pytest.mark.parametrize(("high", "words"), [(-0.1, "worse than"), (0.1, "do not beat")])
     @pytest.mark.parametrize("ndcg", [0.05, 0.1])

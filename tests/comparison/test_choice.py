@@ -76,10 +76,7 @@ def test_the_best_of_the_safe_ones(max_risk, min_k, expected):
 
 def test_no_answer_names_the_safest():
     (caveat,) = caveats_of(choose_setting(TABLE, 0.01))
-    assert (
-        "“padded, k = 50”: 1.6% of users re-identified by “paper” (1.2% to 2%, 900 targets)"
-        in caveat
-    )
+    assert "“padded, k = 50”: 1.6% of users re-identified by “paper” (1.2–2, 900 targets)" in caveat
     assert caveats_of(choose_setting(TABLE[5:], 0.5)) == [
         "No setting with a guarantee could be evaluated."
     ]
@@ -87,7 +84,7 @@ def test_no_answer_names_the_safest():
 
 def test_a_measured_risk_is_not_called_proven():
     told = " ".join(caveats_of(choose_setting(TABLE, 0.15)))
-    assert "9.6% of users re-identified by “paper” (7.2% to 12%, 900 targets)" in told
+    assert "9.6% of users re-identified by “paper” (7.2–12, 900 targets)" in told
     assert "The proven bound is 20%" in told
     assert "k = 7 or more" in told
     proven = " ".join(caveats_of(choose_setting(TABLE, 0.05)))
@@ -107,12 +104,12 @@ def test_caveats_tell_what_else_is_given_away():
     unsure = " ".join(caveats_of(choose_setting([row], 0.5)))
     assert "exactly" not in unsure
     assert "only, it is not shown that an adversary infers who is in the data" in unsure
-    assert "AUC 0.57 (0.49 to 0.64)" in unsure
+    assert "AUC 0.57 (0.49–0.64)" in unsure
     assert "“recveil compare FILE --shadows 32”" in unsure
     assert "lower bound" in unsure
     shadows = {"shadow_auc": 0.93, "shadow_auc_low": 0.9, "shadow_auc_high": 0.95}
     beside = " ".join(caveats_of(choose_setting([row._replace(**shadows)], 0.5)))
-    assert "AUC 0.93 (0.90 to 0.95) was reached" in beside
+    assert "AUC 0.93 (0.90–0.95) was reached" in beside
     row = row._replace(membership_auc=None)
     told = " ".join(caveats_of(choose_setting([row], 0.5)))
     assert "AUC" not in told
@@ -195,7 +192,7 @@ class TestWorth:
         assert "133" not in told
         assert "170" not in told
         assert "ratings are as good as raw" in describe_answer(choice)
-        assert "ratings 90% to as good as raw" in told
+        assert "ratings 90–100%" in told
 
     def test_what_is_as_good_as_raw_goes_to_the_safer(self):
         one = self.SMOOTH._replace(
@@ -241,7 +238,7 @@ class TestWorth:
         assert choice.row.k == 2
         assert choice.decided_by == "lists"
         assert not shares_of(choice.row).ratings.is_reliable
-        assert "(-71% to 90% of the raw gain)" in describe_answer(choice)
+        assert "(-71 to 90% of the raw gain)" in describe_answer(choice)
         assert "So only lists decide here." in caveats_of(choice)
         # One point narrower, the share of k = 10 is told: the answer is the same.
         narrow = [*rows[:2], rows[2]._replace(gain_retained_high=0.53)]
@@ -260,7 +257,7 @@ class TestWorth:
         even = self.EVEN._replace(k=11, **both)
         assert choose_setting([wide, even], 0.1).row == even
         alone = describe_answer(choose_setting([wide], 0.1))
-        assert "(2% to as good as raw" in alone
+        assert "(2–100% of" in alone
         assert "ratings are as good" not in alone
 
     def test_nothing_is_left_only_where_it_is_so_whoever_is_judged(self):
@@ -270,7 +267,7 @@ class TestWorth:
         )
         told = describe_answer(choose_setting([row], 0.5, utility="ratings"))
         assert "no collaborative gain" not in told
-        assert "not significantly better than averages (-30% to 10% of the raw gain)" in told
+        assert "not significantly better than averages (-30 to 10% of the raw gain)" in told
         told = describe_answer(
             choose_setting([row._replace(gain_retained_high=-0.05)], 0.5, utility="ratings")
         )
@@ -295,7 +292,7 @@ class TestWorth:
         row = self.EVEN._replace(best_ndcg_retained=0.95, best_gain_retained=1.02)
         told = " ".join(caveats_of(choose_setting([row], 0.5)))
         assert "lists by “kNN” (nDCG 0.100; best on raw: “EASE”)" in told
-        assert "cannot know in advance: lists 95%, ratings as good as raw." in told
+        assert "cannot know in advance: lists 95%, ratings 100%." in told
 
     def test_an_unknown_worth_is_refused(self):
         with raises("option.value") as caught:
@@ -323,7 +320,7 @@ def test_what_one_split_cannot_tell_apart():
     told = " ".join(caveats_of(choice))
     assert choice.row.title == "padded, k = 2"
     assert [row.title for row in choice.tied] == ["padded, k = 5"]
-    assert "on one split: lists as good as raw, ratings 65% to as good as raw;" in told
+    assert "on one split: ratings 65–100%;" in told
     assert "not distinguish it from “padded, k = 5”" in told
     touching = rows[1]._replace(gain_retained_high=0.65)
     assert choose_setting([rows[0], touching], 0.5).tied == [touching]

@@ -166,7 +166,7 @@ def test_a_risk_decides_the_answer_the_frontier_and_the_words(name, two_rows):
     assert (choice.row.method, choice.risk) == ("simple", name)
     answer = f"With at most 13% of {AXES[name].label}, “simple, k = 5”"
     assert describe_answer(choice).startswith(answer)
-    assert "“insider” (8% to 12%" in describe_advice(choice)
+    assert "“insider” (8–12" in describe_advice(choice)
     assert describe_advice(choice).endswith("; nothing is proven.")
     told = " ".join(caveats_of(choice))
     assert "no guarantee of a release bounds this risk" in told

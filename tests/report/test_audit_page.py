@@ -13,7 +13,7 @@ from recveil.attacks import Adversary, Interval
 from recveil.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
 from recveil.report.audit import page as audit_page
 from recveil.report.audit.terminal import show_rates
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import estimate, percent
 from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
 
 SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
@@ -60,7 +60,7 @@ CLAIMS = {"identical-rows": 0.1, "co-rated": 0.12}
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_no_interval_reaches_above_what_is_proven(audited, claim):
     page = replace(audited, published=with_rate(audited, claim, 0.12), figures=[]).to_html()
-    assert f"9% 7% – {percent(CLAIMS[claim])}" in _text(page)
+    assert f"9% (7–{percent(CLAIMS[claim])[:-1]})" in _text(page)
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
@@ -116,19 +116,14 @@ def test_numbers_are_those_of_the_audit(page, result):
     text = _text(page)
     for attack in result["attacks"]:
         for name in ("reidentified", "success", "wrong_match", "no_match", "control"):
-            rate, low, high = (attack[name][key] for key in ("rate", "low", "high"))
-            shown = (
-                f"{percent(rate)} {percent(low)} – {percent(high)}"
-                if rate is not None
-                else "not measured"
-            )
-            assert shown in text
+            rate = [attack[name][key] for key in ("rate", "low", "high")]
+            assert ("not measured" if rate[0] is None else estimate(rate)) in text
         assert attack["description"] in text
     for figure in result["figures"]:
         for point in figure["points"]:
             assert f"{point['series']} {_x(point)} {point['y']:.3f}" in text
     assert f" {result['theory'][0]['items']} " in text
-    release = "300 20 skipped 12.3% 10.1% – 14.6% 6.2% 3% – 9.5% 0.33% 31.4% – 0.93 – –"
+    release = "300 20 skipped 12.3% (10.1–14.6) 6.2% (3–9.5) 0.33% 31.4% – 0.93 – –"
     for found in (
         "users 300 ",
         "ratings 6,000 ",

@@ -14,7 +14,7 @@ from recveil.comparison.rows import Row
 from recveil.report.comparison.charts import draw_frontier, styles_of, utilities_of
 from recveil.report.comparison.terminal import show_comparison
 from recveil.report.comparison.text import commands_of
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import estimate, percent
 from shared.report_comparison_page import VARIANTS, comparison, page, result, rows, text_of  # noqa: F401 (fixtures)
 
 SECTIONS = ("frontier", "answer", "all", "ladder", "measures", "promises", "notes")
@@ -147,17 +147,13 @@ def test_numbers_are_those_of_the_comparison(page, result):
             continue
         for name in ("lists", "ratings"):
             share = row["utility_retained"][name]
-            high = "as raw" if share["value"] >= 1 else f"{percent(share['value'])}"
-            assert (high if share["value"] > -1 else "below -100%") in text
+            assert (percent(share["value"]) if share["value"] > -1 else "below -100%") in text
         numbers = f"{row['ndcg']:.3f} best: 0.110 {row['rmse']:.4f} best: {row['best_rmse']:.4f}"
         assert f"{numbers} 1.17 54% absent" in text
         if row["risk"] is not None:
-            assert (
-                f"{percent(row['risk'])} {percent(row['risk_low'])} – {percent(row['risk_high'])}"
-                in text
-            )
+            assert estimate((row["risk"], row["risk_low"], row["risk_high"])) in text
     assert "rotation not attacked" in text
-    assert "whole gain over averages is 0.0600 in RMSE, 0.0400 to 0.0800" in text
+    assert "whole gain over averages is 0.0600 in RMSE, 0.0400–0.0800" in text
     assert "Not drawn: rotation." in text
     assert "the best recommender on the raw data (“popularity”)" in text
 

@@ -4,6 +4,7 @@ Counts in f-strings have thousands separators (``{number:,}``).
 """
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 
 
@@ -23,24 +24,47 @@ def percent(share: float | None) -> str:
         return "–"
     if 0.9995 <= share < 1:
         return ">99.9%"
-    if 0 < abs(share) < 0.01:
-        return f"{Decimal(f'{100 * share:.2g}'):f}%"
-    return f"{_one_decimal(share)}%"
+    return f"{_percentage(share)}%"
 
 
-def format_bounds(low: float, high: float) -> str:
-    """Format the interval of a share that `percent` formats.
+def format_bounds(low: float | None, high: float | None, digits: int | None = None) -> str:
+    """Format an interval: of a share in percent, or of a number with `digits` decimals.
+
+    A dash means that there is none.
 
     Examples
     --------
-    >>> format_bounds(0.471, 0.62), format_bounds(-0.05, 0.021)
-    ('47.1–62', '-5 to 2.1')
+    >>> format_bounds(0.471, 0.62), format_bounds(-0.05, 0.00213), format_bounds(0.5, 0.72, 2)
+    ('47.1–62', '-5 to 0.21', '0.50–0.72')
     """
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return "–"
     between = "–" if low >= 0 else " to "
-    return f"{_one_decimal(low)}{between}{_one_decimal(high)}"
+    ends = (_percentage(end) if digits is None else f"{end:.{digits}f}" for end in (low, high))
+    return between.join(ends)
 
 
-def _one_decimal(share: float) -> str:
+def estimate(figure: Sequence[float | None], digits: int | None = None) -> str:
+    """Format a value with its interval, the next two elements; a dash if there is no value.
+
+    Examples
+    --------
+    >>> estimate((0.592, 0.571, 0.613)), estimate((1.3, 1.2, 1.4), 1)
+    ('59.2% (57.1–61.3)', '1.3 (1.2–1.4)')
+    >>> estimate((0.5, None, None)), estimate((math.nan, math.nan, math.nan))
+    ('50%', '–')
+    """
+    value, low, high = figure[:3]
+    if value is None or math.isnan(value):
+        return "–"
+    text = percent(value) if digits is None else f"{value:.{digits}f}"
+    bounds = format_bounds(low, high, digits)
+    return text if bounds == "–" else f"{text} ({bounds})"
+
+
+def _percentage(share: float) -> str:
+    if 0 < abs(share) < 0.01:
+        return f"{Decimal(f'{100 * share:.2g}'):f}"
     return f"{100 * share:,.1f}".removesuffix(".0")
 
 

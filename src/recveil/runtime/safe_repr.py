@@ -6,11 +6,8 @@ ratings, users, groups or a seed shows only counts and verdicts, in a line or a 
 
 import copy
 import dataclasses
-import math
 from html import escape
 from typing import Any, NamedTuple, TypeVar
-
-from recveil.runtime.number_format import format_bounds, percent
 
 T = TypeVar("T")
 
@@ -108,20 +105,6 @@ def html_grid(grid: Grid) -> str:
     title = f"{grid.title} ({left:,} more rows are not shown)" if left else grid.title
     caption = f"<caption>{escape(title)}</caption>"
     return f"<table>{caption}<tr>{head}</tr>{''.join(lines)}</table>"
-
-
-def share_in_words(share: Any) -> str:
-    """Format a share with its interval for a grid; a dash if the rate is undefined.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> share_in_words(SimpleNamespace(rate=0.5, low=0.401, high=0.599))
-    '50% (40.1–59.9)'
-    """
-    if share.rate is None or math.isnan(share.rate):
-        return "–"
-    return f"{percent(share.rate)} ({format_bounds(share.low, share.high)})"
 
 
 def html_line(shown: object) -> str:

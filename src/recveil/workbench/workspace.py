@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from recveil.runtime.errors import RecveilError, printable
-from recveil.runtime.number_format import format_number, percent
+from recveil.runtime.number_format import format_bounds, format_number, percent
 from recveil.workbench.guard import FILE_NAME, FORM, Keys
 from recveil.workbench.jobs import Jobs, Running
 from recveil.workbench.project import (
@@ -80,6 +80,7 @@ class Workspace:
         )
         self._templates.filters |= {
             "percent": percent,
+            "bounds": format_bounds,
             "count": format_number,
             "page_words": page_words,
         }

@@ -6,7 +6,7 @@ import pytest
 from recveil.comparison import compare
 from recveil.datasets import make_ratings
 from recveil.io import write_ratings
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import format_bounds
 from shared.cli_compare import (
     SMALL,
     run,  # noqa: F401 (fixtures)
@@ -98,13 +98,10 @@ def test_shares_come_with_their_intervals(run):
     told = " ".join(out.split())
     for name in ("lists", "ratings"):
         share = row["utility_retained"][name]
-        ends = ["as good as raw" if share[end] >= 1 else percent(share[end]) for end in LOW_HIGH]
-        assert f"{name} {' to '.join(ends)}" in told
-        assert f"{percent(share['low'])} to" in out
+        ends = format_bounds(share["low"], share["high"])
+        assert f"{name} {ends}%" in told
+        assert f"({ends})" in out
     assert "on this one split" in told
-
-
-LOW_HIGH = ("low", "high")
 
 
 def test_what_counts_can_be_asked_for(run_again):

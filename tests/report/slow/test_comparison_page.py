@@ -24,7 +24,7 @@ def test_lists_and_ratings_are_both_in_the_headline(page, invented):
     text = text_of(page)
     assert "Publish “padded, k = 5”: lists retain 95% of the best nDCG" in text
     assert "ratings retain 85% of the raw gain. Risk: 12.1% of users re-identified" in text
-    assert "(9.7% to 14.5%, 300 targets); proven: at most 20%." in text
+    assert "(9.7–14.5, 300 targets); proven: at most 20%." in text
     assert "lists retain 95% of raw, ratings retain 85% of the raw gain" in text_of(page)
     ratings = compared(invented, max_risk=0.15, utility="ratings").to_html()
     assert "ratings retain 85% of the raw gain, lists retain 95% of raw.</strong>" in ratings
@@ -37,7 +37,7 @@ def test_a_gain_that_is_too_small_is_not_drawn(comparison):
     reference["raw_gain"] = reference["raw_gain"] | {"is_reliable": False}
     text = text_of(dataclasses.replace(comparison, rows=rows, reference=reference).to_html())
     assert "Nothing to draw: the gain of the raw table for ratings is too small" in text
-    assert "0.0400 to 0.0800: too small for a share of it" in text
+    assert "0.0400–0.0800: too small for a share of it" in text
     assert "not reported" in text
 
 

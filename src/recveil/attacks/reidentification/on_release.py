@@ -26,8 +26,8 @@ from recveil.attacks.statistics import (
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.records import Records
 from recveil.runtime.errors import RecveilError, describe_count
-from recveil.runtime.number_format import percent
-from recveil.runtime.safe_repr import brief, share_in_words
+from recveil.runtime.number_format import estimate, percent
+from recveil.runtime.safe_repr import brief
 
 
 class RatingErrors(NamedTuple):
@@ -210,8 +210,8 @@ class ReleaseAttack(NamedTuple):
             "": self.attack,
             "targets": self.requested,
             "skipped": self.skipped,
-            "class re-identified": share_in_words(self.class_reidentified),
-            "re-identified": share_in_words(self.reidentified),
+            "class re-identified": estimate(self.class_reidentified),
+            "re-identified": estimate(self.reidentified),
             "baseline": percent(self.baseline),
         }
 

@@ -17,7 +17,7 @@ from recveil.auditing.release_attacks import AttackedRelease, Content
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.release.exact_ratings import ExactRatings
 from recveil.runtime.errors import describe_count
-from recveil.runtime.number_format import format_bounds, percent
+from recveil.runtime.number_format import estimate, format_bounds, percent
 
 NO_EVIDENCE = "which is no evidence that the release reveals nothing"
 NO_ATTACK = "no attack applied"
@@ -87,24 +87,6 @@ def no_better(
     return f", which is {how} than {source} ({percent(baseline)}){nothing_new}"
 
 
-def in_short(figure: Interval | Mean, digits: int | None = None) -> str:
-    """Format a figure with its interval: a share, or a number with `digits` decimals.
-
-    Examples
-    --------
-    >>> in_short(Interval(0.546, 0.471, 0.62, 900)), in_short(Mean(1.3, 1.2, 1.4, 90), 1)
-    ('54.6% (47.1–62)', '1.3 (1.2–1.4)')
-    """
-    value = figure.rate if isinstance(figure, Interval) else figure.mean
-    if digits is None:
-        return f"{percent(value)} ({format_bounds(figure.low, figure.high)})"
-    return f"{value:.{digits}f} ({figure.low:.{digits}f}–{figure.high:.{digits}f})"
-
-
-def _auc(auc: Interval) -> str:
-    return f"{auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f})"
-
-
 def cell_statements(release: AttackedRelease, attack: ReleaseAttack) -> list[Statement]:
     """Return what the cells of a release reveal about ratings."""
     statements, exact, content = [], release.exact_ratings, release.content
@@ -126,9 +108,9 @@ def _of_unknown_ratings(release: AttackedRelease, attack: ReleaseAttack) -> Stat
     more = "" if method is None or is_unary else method.about_exact
     sentence = (
         f"Of the unknown {'likes' if is_unary else 'ratings'} of targets whose {target} was "
-        f"inferred, {in_short(attack.exact)} are in {row}{'' if is_unary else ' exactly'}.{more}"
+        f"inferred, {estimate(attack.exact)} are in {row}{'' if is_unary else ' exactly'}.{more}"
     )
-    rows = (FigureRow("unknown ratings in the row", in_short(attack.exact)),)
+    rows = (FigureRow("unknown ratings in the row", estimate(attack.exact)),)
     return Statement(sentence, () if more else rows, None if more else "")
 
 
@@ -163,11 +145,11 @@ def describe_exact_ratings(
     if possible is not None and possible.whole_exact.trials:
         right, commonest = possible.whole_exact, possible.whole_by_commonest
         sentence += (
-            f" Of the values on the scale, {in_short(right)} are the exact rating {whose}; the "
-            f"item's most frequent rating is right for {in_short(commonest)}."
+            f" Of the values on the scale, {estimate(right)} are the exact rating {whose}; the "
+            f"item's most frequent rating is right for {estimate(commonest)}."
         )
-        baseline = f"mode {in_short(commonest)}"
-        rows.append(FigureRow("values that are exact ratings", in_short(right), baseline))
+        baseline = f"mode {estimate(commonest)}"
+        rows.append(FigureRow("values that are exact ratings", estimate(right), baseline))
         return [Statement(sentence, tuple(rows), "")]
     share = exact.near_label_share if exact.label_share is None else exact.label_share
     if share is not None:
@@ -222,7 +204,7 @@ def _of_fills(fills: InferredFills) -> str:
     baseline = percent(fills.base_rate)
     precision = (
         f"half of the other users' ratings are marked with {percent(marked.rate)} of the marks "
-        f"right ({percent(marked.low)} to {percent(marked.high)}; a random guess: {baseline})"
+        f"right ({format_bounds(*marked[1:3])}; a random guess: {baseline})"
     )
     if marked.low <= fills.base_rate:
         precision = (
@@ -231,7 +213,7 @@ def _of_fills(fills: InferredFills) -> str:
         )
     return (
         f"{who} learns to recognize fills: {precision}. By eight items without ratings, the "
-        f"adversary re-identifies {in_short(rate)} of the other users"
+        f"adversary re-identifies {estimate(rate)} of the other users"
         f"{no_better(rate, by_items.rate, 'the items alone give') or alone}."
     )
 
@@ -239,20 +221,20 @@ def _of_fills(fills: InferredFills) -> str:
 def _of_companions(companions: Companions) -> Statement:
     inferred, right, control = companions.inferred, companions.correct, companions.control
     near = f" to within {companions.within:g}" if companions.within else ""
-    correct = f", and {in_short(right)} of these are right" if right.trials else ""
+    correct = f", and {estimate(right)} of these are right" if right.trials else ""
     chance = ""
     if control.trials:
-        chance = f", and {in_short(control)} of another user's ratings follow by chance"
+        chance = f", and {estimate(control)} of another user's ratings follow by chance"
     sentence = (
         f"An adversary who knows the ratings of all other users of a class infers "
-        f"{in_short(inferred)} of the target's ratings with certainty{near}{correct}"
+        f"{estimate(inferred)} of the target's ratings with certainty{near}{correct}"
         f"{no_better(inferred, control.rate, 'follows for another user')}; to take the row's "
-        f"values for the ratings is right for {in_short(companions.by_row)}{chance}."
+        f"values for the ratings is right for {estimate(companions.by_row)}{chance}."
     )
-    baseline = f"control {in_short(control)}" if control.trials else ""
-    rows = [FigureRow(f"ratings inferred by others{near}", in_short(inferred), baseline)]
-    rows += [FigureRow("- correct ones of these", in_short(right))] if right.trials else []
-    rows.append(FigureRow("- correct by the values", in_short(companions.by_row)))
+    baseline = f"control {estimate(control)}" if control.trials else ""
+    rows = [FigureRow(f"ratings inferred by others{near}", estimate(inferred), baseline)]
+    rows += [FigureRow("- correct ones of these", estimate(right))] if right.trials else []
+    rows.append(FigureRow("- correct by the values", estimate(companions.by_row)))
     return Statement(sentence, tuple(rows), "")
 
 
@@ -270,12 +252,12 @@ def _of_possible_ratings(possible: PossibleRatings) -> Statement:
         )
     sentence = (
         f"A value comes from the ratings of the users of the class who rated the item: on average "
-        f"{distinct.mean:.1f} different ones ({distinct.low:.1f} to {distinct.high:.1f}), and only "
-        f"one for {in_short(one)} of the values{can}.{sample and f' This was measured on {sample}'}"
+        f"{distinct.mean:.1f} different ones ({format_bounds(*distinct[1:3], 1)}), and only "
+        f"one for {estimate(one)} of the values{can}.{sample and f' This was measured on {sample}'}"
     )
     rows = (
-        FigureRow("different ratings of a value", in_short(distinct, 1), could),
-        FigureRow("- values of one rating", in_short(one)),
+        FigureRow("different ratings of a value", estimate(distinct, 1), could),
+        FigureRow("- values of one rating", estimate(one)),
     )
     return Statement(sentence, rows, sample and f"Ratings of values were measured on {sample}")
 
@@ -325,13 +307,13 @@ def of_fit(cells: InferredCells) -> Statement:
     rows = [
         FigureRow(
             "inferred rated cells",
-            in_short(cells.recall_at_95),
+            estimate(cells.recall_at_95),
             f"popularity {percent(popular)}",
         )
     ]
     if lone.trials:
         baseline = f"popularity {percent(cells.popularity_lone_exact)}"
-        rows.append(FigureRow("- inferred lone ratings", in_short(lone), baseline))
+        rows.append(FigureRow("- inferred lone ratings", estimate(lone), baseline))
         rows.append(FigureRow("- if known to be lone", percent(cells.lone_known.rate)))
     remark = (
         f"A smooth fit of all rows reveals who rated what.{_sample_of(cells)} Better fits may "
@@ -352,18 +334,18 @@ def _describe_cells(cells: InferredCells) -> str:
     alone = f" (popularity alone: {percent(cells.popularity_recall_at_95)})"
     sentence = (
         f"Who rated what is not hidden: the residuals of a smooth fit of all rows and the items' "
-        f"popularity, which is public, mark {in_short(recall)} of the pairs of record and item "
+        f"popularity, which is public, mark {estimate(recall)} of the pairs of record and item "
         f"that a user of the class rated, with 95% of the marks right{chance or alone}"
     )
     if chance and is_informative:
         sentence += (
-            f"; still, they rank a rated pair above an unrated one in {in_short(cells.auc)} of the "
+            f"; still, they rank a rated pair above an unrated one in {estimate(cells.auc)} of the "
             f"cases, popularity alone in {percent(cells.popularity_auc)}"
         )
     if lone.trials:
         usual = "popularity and the most frequent rating give"
         sentence += (
-            f"{';' if chance else ', and'} they recover exactly {in_short(lone)} of the ratings "
+            f"{';' if chance else ', and'} they recover exactly {estimate(lone)} of the ratings "
             f"that only one user of the class gave"
             f"{no_better(lone, cells.popularity_lone_exact, usual, about)}"
         )
@@ -447,16 +429,15 @@ def describe_membership(auc: Interval, who: str = "They", shadows: Interval | No
     )
     if auc.low > 0.5:
         claim = f"{who} {next(words for edge, words in _GRADES if auc.rate < edge)}"
-    sentence = (
-        f"{claim} who is in the data (AUC {_auc(auc)}; 0.5 is a random guess, 1 is certainty)."
-    )
+    area = estimate(auc, 2)
+    sentence = f"{claim} who is in the data (AUC {area}; 0.5 is a random guess, 1 is certainty)."
     if auc.low > 0.5 and auc.rate >= _GRADES[-2][0]:
         return sentence
     if shadows is None:
         return f"{sentence} {MEMBERSHIP}"
     return (
-        f"{sentence} With shadow releases, each of half of the users, AUC {_auc(shadows)} was "
-        f"reached. Better attacks may infer more."
+        f"{sentence} With shadow releases, each of half of the users, AUC "
+        f"{estimate(shadows, 2)} was reached. Better attacks may infer more."
     )
 
 
@@ -478,7 +459,7 @@ def describe_members(
     if best.is_measured:
         control = (
             f"This was measured on {members} and {nonmembers}; the control, with members drawn at "
-            f"random among them, has AUC {_auc(best.null_auc)}."
+            f"random among them, has AUC {estimate(best.null_auc, 2)}."
         )
         statements = [
             Statement(describe_membership(best.auc, who, shadows)),
@@ -514,7 +495,7 @@ def _row_of_auc(name: str, membership: Membership) -> FigureRow:
     name = f"{name}, {membership.members:,} + {membership.nonmembers:,}"
     if not membership.is_measured:
         return FigureRow(name, "not measured")
-    auc, control = (in_short(each, 2) for each in (membership.auc, membership.null_auc))
+    auc, control = (estimate(each, 2) for each in (membership.auc, membership.null_auc))
     return FigureRow(name, f"AUC {auc}", f"control {control}")
 
 
@@ -523,7 +504,10 @@ def _rows_of(known: str, membership: Membership) -> list[FigureRow]:
     auc = _row_of_auc(f"- by {known}", membership)
     if not membership.is_measured:
         return [auc]
-    return [auc, FigureRow("- TPR at 5% FPR", in_short(membership.tpr_at_5), "random guess 5%")]
+    return [
+        auc,
+        FigureRow("- TPR at 5% FPR", estimate(membership.tpr_at_5), "random guess 5%"),
+    ]
 
 
 def _area(membership: Membership) -> str:
@@ -536,11 +520,21 @@ def _area(membership: Membership) -> str:
     # Stated once: an AUC not above 0.5 implies that few users are recognized, too.
     coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
     return (
-        f"AUC {_auc(auc)}{coin} (control {_auc(membership.null_auc)}), with {percent(tpr.rate)} "
-        f"({percent(tpr.low)} to {percent(tpr.high)}) of {members} recognized at a false positive "
-        f"rate of 5% among "
+        f"AUC {estimate(auc, 2)}{coin} (control {estimate(membership.null_auc, 2)}), with "
+        f"{estimate(tpr)} of {members} recognized at a false positive rate of 5% among "
         f"{nonmembers}{'' if coin else no_better(tpr, 0.05, 'a random guess gives', '')}"
     )
+
+
+def format_points(excess: Mean) -> str:
+    """Format a difference of two shares, with its interval.
+
+    Examples
+    --------
+    >>> format_points(Mean(0.031, -0.01, 0.072, 90))
+    '3.1 points (-1 to 7.2)'
+    """
+    return estimate(excess).replace("%", " points")
 
 
 def _of_attributes(attributes: Attributes, shortage: str) -> Statement:
@@ -564,12 +558,11 @@ def _of_attributes(attributes: Attributes, shortage: str) -> Statement:
     sentence = (
         f"{question} is inferred correctly in {percent(members.mean)} of cases for {of_members}, "
         f"and in {percent(control.mean)} for {of_control}: being in the data adds "
-        f"{100 * excess.mean:.1f} points ({100 * excess.low:.1f} to "
-        f"{100 * excess.high:.1f}){'' if excess.low > 0 else f', {NO_EVIDENCE}'}."
+        f"{format_points(excess)}{'' if excess.low > 0 else f', {NO_EVIDENCE}'}."
     )
     rows = (
         FigureRow(name, percent(members.mean), f"nonmembers {percent(control.mean)}"),
-        FigureRow("- points by membership", in_short(excess).replace("%", "")),
+        FigureRow("- points by membership", format_points(excess)),
     )
     remark = f"Attribute inference is hardly better for members than for nonmembers, {NO_EVIDENCE}."
     return Statement(sentence, rows, "" if excess.low > 0 else remark)
@@ -596,7 +589,7 @@ def membership_in_short(
     if auc.low <= 0.5:
         return ""
     return (
-        f"Membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is "
+        f"Membership is inferred with AUC {auc.rate:.2f} ({format_bounds(*auc[1:3], 2)}; 0.5 is "
         f"a random guess) by an adversary {who}."
     )
 
@@ -632,7 +625,7 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
         coin = "" if auc.low > 0.5 else f", {NO_EVIDENCE}"
         sentences.append(
             f"An adversary who knows {known} {what} of a user infers membership in such a release "
-            f"with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 is a random "
+            f"with AUC {auc.rate:.2f} ({format_bounds(*auc[1:3], 2)}; 0.5 is a random "
             f"guess){coin}, and recognizes {percent(measured.inferred.tpr_at_1.rate)} of the "
             f"members at a false positive rate of 1%, {percent(measured.inferred.tpr_at_5.rate)} "
             f"at 5%. Exact "
@@ -655,9 +648,9 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
     alone = f" (by rank of popularity alone {percent(by_rank.rate)})"
     sentences = [
         f"The rates above are those of an adversary who knows which item is which. Hidden items "
-        f"are re-identified, {source}: {in_short(top)} of the {top.trials} that most users rated"
-        f"{no_better(top, by_rank.rate, 'their rank alone gives') or alone}, and {in_short(all_)} "
-        f"of all {found.items:,}; {in_short(found.with_known['all'])} if {KNOWN_ITEMS} are known."
+        f"are re-identified, {source}: {estimate(top)} of the {top.trials} that most users rated"
+        f"{no_better(top, by_rank.rate, 'their rank alone gives') or alone}, and {estimate(all_)} "
+        f"of all {found.items:,}; {estimate(found.with_known['all'])} if {KNOWN_ITEMS} are known."
     ]
     if found.left_out:
         sentences.append(
@@ -681,7 +674,7 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
         ]
     return [
         *sentences,
-        f"Through these items “{worst.adversary}” re-identifies {in_short(rate)} of "
+        f"Through these items “{worst.adversary}” re-identifies {estimate(rate)} of "
         f"{describe_count(rate.trials, 'user')}"
         f"{no_better(rate, control, 'the same guesses shuffled over the items give')}; "
         f"{percent(control)} if the guesses are shuffled over the items, and "

@@ -22,8 +22,8 @@ from recveil.release.claim import bounds_of
 from recveil.report import data_to_dict
 from recveil.report.audit import disclosure, text
 from recveil.report.document import fields_of, parts_of, plain
-from recveil.runtime.number_format import percent
-from recveil.runtime.safe_repr import Grid, share_in_words
+from recveil.runtime.number_format import estimate, percent
+from recveil.runtime.safe_repr import Grid
 
 if TYPE_CHECKING:
     from recveil.charts import Curves
@@ -408,9 +408,9 @@ def _(outcome: Outcome) -> dict[str, object]:
         "": outcome.adversary.name,
         "targets": outcome.requested,
         "skipped": outcome.skipped,
-        "re-identified": share_in_words(outcome.reidentified),
-        f"with {text.match_of([outcome])}": share_in_words(outcome.success),
-        "control": share_in_words(outcome.control),
+        "re-identified": estimate(outcome.reidentified),
+        f"with {text.match_of([outcome])}": estimate(outcome.success),
+        "control": estimate(outcome.control),
     }
 
 
@@ -494,16 +494,13 @@ def tables(result: object) -> list[Grid]:
     rows: list[tuple[str, ...]] = [
         (
             outcome.adversary.name,
-            share_in_words(outcome.reidentified) if outcome.attacked else "no user attacked",
-            share_in_words(outcome.control),
+            estimate(outcome.reidentified) if outcome.attacked else "no user attacked",
+            estimate(outcome.control),
         )
         for outcome in result.attacks
     ]
     if in_release:
         header = (*header, "in the release")
-        rows = [
-            (*row, share_in_words(rate) if (rate := in_release.get(row[0])) else "–")
-            for row in rows
-        ]
+        rows = [(*row, estimate(rate) if (rate := in_release.get(row[0])) else "–") for row in rows]
     chance = 1 / max(1, result.ratings.n_users)
     return [Grid(f"re-identified users; a random guess gives {percent(chance)}", header, rows)]

@@ -24,7 +24,7 @@ from recveil.report.audit.text import (
 )
 from recveil.report.document import plain
 from recveil.runtime.errors import RecveilError, quoted
-from recveil.runtime.number_format import format_number, percent
+from recveil.runtime.number_format import format_bounds, format_number, percent
 
 
 def draw_part(audit: Audit, name: str) -> Chart:
@@ -116,7 +116,7 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "count": format_number}
+    environment.filters |= {"percent": percent, "count": format_number, "bounds": format_bounds}
     return environment
 
 

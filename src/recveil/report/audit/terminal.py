@@ -36,7 +36,7 @@ from recveil.report.glossary import MEANINGS
 from recveil.report.release import MEASURED
 from recveil.report.terminal import first_fitting, table_of, without
 from recveil.runtime.errors import describe_count, first_sentence_of
-from recveil.runtime.number_format import format_bounds, percent
+from recveil.runtime.number_format import estimate, percent
 
 # The rate among all targets would be 0, which would look like safety.
 NO_USER = "none attacked"
@@ -112,23 +112,21 @@ def _share(interval: Interval, between: str) -> str:
     Examples
     --------
     >>> _share(Interval(0.09, 0.074, 0.109, 900), " ")
-    '9% [dim]7.4–10.9[/]'
+    '9% [dim](7.4–10.9)[/]'
     """
-    if math.isnan(interval.rate):
-        return ""
-    return f"{percent(interval.rate)}{between}[dim]{format_bounds(interval.low, interval.high)}[/]"
+    return "" if math.isnan(interval.rate) else _dimmed(estimate(interval), between)
 
 
 def _mean(found: Mean, between: str) -> str:
-    """Format a mean with its interval; empty if it is none."""
+    """Format a mean that is not negative with its interval; empty if it is none."""
     if math.isnan(found.mean):
         return ""
-    bounds = (
-        ""
-        if math.isnan(found.low)
-        else f"{between}[dim]{max(found.low, 0):.1f}–{found.high:.1f}[/]"
-    )
-    return f"{found.mean:.1f}{bounds}"
+    return _dimmed(estimate((found.mean, max(found.low, 0), found.high), 1), between)
+
+
+def _dimmed(estimate: str, between: str) -> str:
+    value, opened, interval = estimate.partition(" (")
+    return f"{value}{between}[dim]({interval}[/]" if opened else value
 
 
 def show_rates(console: Console, release: AttackedRelease, head: str = "adversary") -> None:

@@ -32,14 +32,14 @@ from recveil.report.audit.disclosure import (
     content_warnings,
     describe_hidden_items,
     describe_shortage,
-    in_short,
+    format_points,
     known_attacks,
     membership_in_short,
     membership_statements,
     no_better,
 )
 from recveil.runtime.errors import describe_count
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import estimate, format_bounds, percent
 
 # A user re-identified in at most this share of the attempts is hard to re-identify.
 _RARE = 0.05
@@ -62,10 +62,10 @@ def verdict_of(audit: Audit) -> list[str]:
     is_reliable = not attack_warnings(audit.attacks, audit.checks)
     sentences = [_headline_of_table(worst, may_reassure=is_reliable)]
     sentences += [
-        f"{_quoted(outcome.adversary.name)} re-identifies {in_short(outcome.reidentified)} of "
+        f"{_quoted(outcome.adversary.name)} re-identifies {estimate(outcome.reidentified)} of "
         f"{describe_count(outcome.requested, 'user')}"
         f"{no_better(outcome.reidentified, outcome.baseline, 'a random guess gives', 'the table')};"
-        f" the paper's attack re-identifies {in_short(outcome.success)} with "
+        f" the paper's attack re-identifies {estimate(outcome.success)} with "
         f"{_criterion(outcome.adversary)}."
         for outcome in attacked
     ]
@@ -137,10 +137,10 @@ def describe_decisions(audit: Audit) -> list[str]:
             sentences.append(
                 f"{_quoted(each.adversary.name)}: the eccentricity of equal error rates on half of "
                 f"the targets is {chosen.eccentricity:.3g}. On the other half it accepts a record "
-                f"for {in_short(chosen.false_accept)} of the users who are not in the table, and "
-                f"misses {in_short(chosen.false_reject)} of those in it; an eccentricity of "
-                f"{default.eccentricity:g} accepts {in_short(default.false_accept)} and misses "
-                f"{in_short(default.false_reject)}."
+                f"for {estimate(chosen.false_accept)} of the users who are not in the table, and "
+                f"misses {estimate(chosen.false_reject)} of those in it; an eccentricity of "
+                f"{default.eccentricity:g} accepts {estimate(default.false_accept)} and misses "
+                f"{estimate(default.false_reject)}."
             )
     return [*sentences, *map(describe_tuning, audit.tunings)]
 
@@ -154,7 +154,7 @@ def describe_tuning(found: Tuning) -> str:
     >>> describe_tuning(Tuning("insider", 1.5, 30, *[all_found] * 2, False, *[all_found] * 4))[:75]
     '“insider” keeps its widths: on half of the targets, they re-identify 100% ('
     """
-    usual = in_short(found.first_before)
+    usual = estimate(found.first_before)
     same = found.after == found.before and found.matched_after == found.matched_before
     if same and found.first_after == found.first_before:
         more = "; to tune, lower known (--known)" if found.first_before.rate == 1 else ""
@@ -166,10 +166,10 @@ def describe_tuning(found: Tuning) -> str:
     return (
         f"{_quoted(found.adversary)}: on half of the targets, a rating width of "
         f"{found.rating_width:.3g} points and a day width of {found.day_width:.3g} days "
-        f"re-identify or match most: {in_short(found.first_after)}, instead of {usual}. On the "
-        f"other half the rate is {in_short(found.after)}, instead of {in_short(found.before)}, and "
-        f"{in_short(found.matched_after)} are matched, instead of "
-        f"{in_short(found.matched_before)}{kept}."
+        f"re-identify or match most: {estimate(found.first_after)}, instead of {usual}. On the "
+        f"other half the rate is {estimate(found.after)}, instead of {estimate(found.before)}, and "
+        f"{estimate(found.matched_after)} are matched, instead of "
+        f"{estimate(found.matched_before)}{kept}."
     )
 
 
@@ -254,14 +254,14 @@ def describe_sensitive(audit: Audit) -> list[str]:
         where = "In the table" if each.where == "table" else f"In the release {each.where}"
         first, *others = each.categories
         by_category = "".join(
-            f"; {one.category}: {in_short(one.revealed)}, "
-            f"by a random record {in_short(one.control)}"
+            f"; {one.category}: {estimate(one.revealed)}, "
+            f"by a random record {estimate(one.control)}"
             for one in others
         )
         sentences.append(
             f"{where}, {_quoted(each.adversary)} finds records that reveal a sensitive item of "
-            f"{in_short(first.revealed)} of the users; a random record reveals one of "
-            f"{in_short(first.control)}{by_category}."
+            f"{estimate(first.revealed)} of the users; a random record reveals one of "
+            f"{estimate(first.control)}{by_category}."
         )
     if audit.sensitive and (n_unknown := audit.sensitive[0].n_unknown):
         sentences.append(
@@ -277,24 +277,24 @@ def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
     if worst.attacked >= FEWEST and among.rate >= 0.5:
         few = worst.skipped / worst.requested
         with_enough = f"with at least {describe_count(known, 'rating')}"
-        whom = f"{in_short(among)} of the users {with_enough} are"
+        whom = f"{estimate(among)} of the users {with_enough} are"
         if among.rate > 1 - 1e-9:
             is_sample = worst.requested * worst.baseline < 1 - 1e-9
             whom = f"Every {'sampled ' * is_sample}user {with_enough} is"
         elif among.rate > _NEARLY_ALL:
             whom = f"Nearly every user {with_enough} is"
-            who += f": {in_short(among)}"
+            who += f": {estimate(among)}"
         too_few = f"; {percent(few)} of the users have too few" if worst.skipped else ""
         return f"{whom} re-identified by {who}{too_few}."
     if worst.attacked < FEWEST:
         return (
             f"Too few users could be attacked to measure the re-identification rate: "
-            f"{worst.attacked:,} of {worst.requested:,}; {who} re-identifies {in_short(rate)}."
+            f"{worst.attacked:,} of {worst.requested:,}; {who} re-identifies {estimate(rate)}."
         )
     if rate.high > _RARE or not may_reassure:
-        return f"Users of this table are re-identified: {in_short(rate)} by {who}."
+        return f"Users of this table are re-identified: {estimate(rate)} by {who}."
     return (
-        f"Few users are re-identified by these adversaries: at most {in_short(rate)}, by {who}. An "
+        f"Few users are re-identified by these adversaries: at most {estimate(rate)}, by {who}. An "
         f"adversary with more auxiliary information, or a better attack, re-identifies more."
     )
 
@@ -436,7 +436,7 @@ def headline_of(release: AttackedRelease) -> str:
     chance = ""
     if rate.rate <= attack.baseline:
         chance = f", no more than by a random guess{_inferred_classes(release)}"
-    ends = f"{percent(rate.low)} to {percent(capped(release, rate, attack.bound).high)}"
+    ends = format_bounds(rate.low, capped(release, rate, attack.bound).high)
     sentences = (
         f"In the release, {percent(rate.rate)} of the users are re-identified ({ends}{among}) by "
         f"{who}{chance}; {guarantee}.",
@@ -588,7 +588,7 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
         guarantee = f"the guarantee is at most {percent(attack.bound)}. {more}"
         # The other figures are in the headline and in the table of adversaries.
         remark = None if chance else more
-    ends = f"{percent(rate.low)} to {percent(capped(release, rate, attack.bound).high)}"
+    ends = format_bounds(rate.low, capped(release, rate, attack.bound).high)
     sentence = (
         f"In the release, “{worst.name}” {finding} {percent(rate.rate)} ({ends}"
         f"{_among_attacked(release, attack)}){chance}; {guarantee}"
@@ -663,12 +663,12 @@ def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
         largest = percent(direct.class_baseline)
         sentence = (
             f"An adversary who knows all {what} of a target exactly infers the target’s "
-            f"equivalence class for {in_short(direct.class_reidentified)} of {direct.requested:,} "
+            f"equivalence class for {estimate(direct.class_reidentified)} of {direct.requested:,} "
             f"targets, by the attack “{direct.attack}”; always naming the largest class is right "
             f"for {largest}."
         )
         row = FigureRow(
-            f"class by all {what}", in_short(direct.class_reidentified), f"largest {largest}"
+            f"class by all {what}", estimate(direct.class_reidentified), f"largest {largest}"
         )
         statements.append(Statement(sentence, (row,), ""))
     if clusters is not None and clusters.cluster_inferred.trials:
@@ -686,7 +686,7 @@ def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
 def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
     """Describe how often a fit on half of the targets infers class and cluster of the rest."""
     of_class, largest = (
-        in_short(clusters.class_inferred),
+        estimate(clusters.class_inferred),
         percent(clusters.class_baseline),
     )
     how = (
@@ -695,7 +695,9 @@ def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
     )
     n_targets = f"by all {what} of a target, for"
     row = FigureRow(
-        f"class by all {what}, fitted", in_short(clusters.class_inferred), f"largest {largest}"
+        f"class by all {what}, fitted",
+        estimate(clusters.class_inferred),
+        f"largest {largest}",
     )
     trials = f"of {clusters.cluster_inferred.trials:,} targets (always naming the largest:"
     if clusters.n_clusters == clusters.n_records:
@@ -707,12 +709,12 @@ def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
     sentence = (
         f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
         f"clusters of {clusters.n_records:,} distinct rows. {how} cluster, {n_targets} "
-        f"{in_short(clusters.cluster_inferred)} {trials} {percent(clusters.cluster_baseline)}), "
+        f"{estimate(clusters.cluster_inferred)} {trials} {percent(clusters.cluster_baseline)}), "
         f"and the equivalence class for {of_class} (always naming the largest: {largest})."
     )
     of_cluster = FigureRow(
         f"cluster by all {what}",
-        in_short(clusters.cluster_inferred),
+        estimate(clusters.cluster_inferred),
         f"largest {percent(clusters.cluster_baseline)}",
     )
     return Statement(sentence, (of_cluster, row), "Rows of one cluster share their values.")
@@ -743,7 +745,7 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
         known, best = max(measured, key=lambda pair: pair[1].auc.rate)
         auc = best.auc
         inferred = (
-            f"membership is inferred with AUC {auc.rate:.2f} ({auc.low:.2f} to {auc.high:.2f}; 0.5 "
+            f"membership is inferred with AUC {auc.rate:.2f} ({format_bounds(*auc[1:3], 2)}; 0.5 "
             f"is a random guess) from one release by an adversary who knows {known} "
             f"{'likes' if is_unary else 'ratings'} of a user"
             f"{also_known(best.scorer, is_unary=is_unary)}"
@@ -802,8 +804,7 @@ def describe_resemblance(resemblance: Attributes, who: str, form: str) -> str:
     excess = resemblance.excess
     rates = form.format(members=percent(members.mean), nonmembers=percent(nonmembers.mean))
     return (
-        f"{who} {rates} for nonmembers: membership adds {100 * excess.mean:.1f} points "
-        f"({100 * excess.low:.1f} to {100 * excess.high:.1f})"
+        f"{who} {rates} for nonmembers: membership adds {format_points(excess)}"
         f"{'' if excess.low > 0 else f', {NO_EVIDENCE}'}."
     )
 
@@ -815,8 +816,8 @@ def warnings_of_linkage(linkage: Linkage) -> list[str]:
         return []
     return [
         f"With “{linkage.name}”, too, the guarantee of either release is exceeded: of "
-        f"{describe_count(shared.n_users, 'user')} in both releases, {in_short(shared.unique)} are "
-        f"the only one in both their classes, and {in_short(shared.below_k)} share both with fewer "
+        f"{describe_count(shared.n_users, 'user')} in both releases, {estimate(shared.unique)} are "
+        f"the only one in both their classes, and {estimate(shared.below_k)} share both with fewer "
         f"than k = {linkage.k} ({shared.mean_users.mean:.1f} users on average). Publish one of "
         f"the two."
     ]
@@ -862,10 +863,10 @@ def _of_both_rows(linkage: Linkage) -> str:
     )
     return (
         f"To use both releases, an adversary must infer a user’s row in each: of "
-        f"{describe_count(both.requested, 'user')}, “{name}” infers {in_short(both.both)} in both "
+        f"{describe_count(both.requested, 'user')}, “{name}” infers {estimate(both.both)} in both "
         f"({percent(both.first.rate)} in this one, {percent(both.second.rate)} in "
         f"“{linkage.name}”). If the adversary learns who shares each row, a random pick among the "
-        f"users of both rows is right for {in_short(both.reidentified_by_both)}{nothing_new}; by "
+        f"users of both rows is right for {estimate(both.reidentified_by_both)}{nothing_new}; by "
         f"one release alone for {percent(single)}, and with another user's row in the other one "
         f"for {percent(both.control.rate)}. An attack on both at once may re-identify more."
     )
@@ -886,7 +887,7 @@ def _of_links(linkage: Linkage) -> str:
     sentence = (
         f"Of the items that are distinctive in both rows of a user, the user rated (the mean of "
         f"{describe_count(links.both.trials, 'user')}) {percent(links.both.mean)} "
-        f"({percent(links.both.low)} to {percent(links.both.high)}){nothing_new}; {one} that are "
+        f"({format_bounds(*links.both[1:3])}){nothing_new}; {one} that are "
         f"distinctive in one row, {control} with another user’s second row, and "
         f"{percent(links.popularity.mean)} of as many of the most rated items. Better attacks "
         f"reveal more."

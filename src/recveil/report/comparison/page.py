@@ -8,7 +8,7 @@ from recveil.charts import Chart
 from recveil.comparison.choice import REIDENTIFICATION, Choice
 from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
 from recveil.comparison.results import Comparison, Reference
-from recveil.comparison.rows import Row, Share, shares_of
+from recveil.comparison.rows import Row, shares_of
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.audit.disclosure import MEMBERSHIP
@@ -30,6 +30,8 @@ from recveil.report.comparison.text import (
     describe_advice,
     describe_answer,
     describe_popularity,
+    format_share,
+    format_share_ends,
     headline_of,
     publishes_most,
     warnings_of,
@@ -40,7 +42,12 @@ from recveil.runtime.number_format import percent
 def to_html(comparison: Comparison) -> str:
     """Return a comparison as one self-contained HTML page: no script, font or network."""
     environment = page_environment()
-    environment.filters |= {"share": _format_share, "figure": _format_figure, "retained": shares_of}
+    environment.filters |= {
+        "share": format_share,
+        "ends": format_share_ends,
+        "figure": _format_figure,
+        "retained": shares_of,
+    }
     environment.tests["publishing_most"] = publishes_most
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = _headline_choice(comparison)
@@ -100,23 +107,6 @@ def _headline_choice(comparison: Comparison) -> Choice | None:
     return next(
         (c for c in comparison.ladder() if c.max_risk and math.isclose(c.max_risk, usual)), None
     )
-
-
-def _format_share(share: Share | None) -> str:
-    """Format a retained share, at most "as raw".
-
-    Examples
-    --------
-    >>> _format_share(Share(1, 0.9, 1)), _format_share(Share(-56.2, None, None))
-    ('as raw', 'below -100%')
-    >>> _format_share(None), _format_share(Share(0.5, 0.0, 1, is_reliable=False))
-    ('not reported', 'not reliable')
-    """
-    if share is None or not share.is_reliable:
-        return "not reported" if share is None else "not reliable"
-    if share.value <= -1:
-        return "below -100%"
-    return "as raw" if share.value >= 1 else percent(share.value)
 
 
 def _format_figure(row: Row, name: str) -> str:

@@ -19,6 +19,8 @@ from recveil.report.comparison.text import (
     describe_answer,
     describe_popularity,
     format_ends,
+    format_share,
+    format_share_ends,
     headline_of,
     keeps_little,
     publishes_most,
@@ -242,7 +244,7 @@ def _risk(row: Row, axis: Axis, verb: str) -> str:
     rate = axis.of(row)
     if rate is None:
         return f"[dim]not {verb}[/]"
-    return f"{percent(rate)}\n[dim]{format_ends(row, axis)}[/]"
+    return f"{percent(rate)}\n[dim]({format_ends(row, axis)})[/]"
 
 
 def _utility(row: Row, name: str) -> str:
@@ -256,14 +258,5 @@ def _utility(row: Row, name: str) -> str:
 
 
 def _share(share: Share | None) -> str:
-    """Format a share with its interval; a comparison of raw with itself has none."""
-    if share is None:
-        return "not reported"
-    if share.value <= -1 and share.is_reliable:
-        return "below -100%"
-    value, low, high = (
-        "as raw" if end is not None and end >= 1 else percent(end) for end in share[:3]
-    )
-    if share.low is None or share.low == share.high:
-        return value
-    return f"{value if share.is_reliable else 'not reliable'}\n[dim]{low} to {high}[/]"
+    ends = format_share_ends(share)
+    return f"{format_share(share)}\n[dim]({ends})[/]" if ends else format_share(share)

@@ -35,7 +35,7 @@ from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
 from recveil.report.document import parts_of
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import describe_count
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import estimate, format_bounds, percent
 from recveil.runtime.safe_repr import Grid
 
 # Attacks that re-identify less than this share in the raw data show little.
@@ -271,7 +271,7 @@ def describe_rate(row: Row, axis: Axis) -> str:
 
 def format_ends(row: Row, axis: Axis) -> str:
     """Format the interval of a risk."""
-    return f"{percent(getattr(row, axis.low))} to {percent(getattr(row, axis.high))}"
+    return format_bounds(getattr(row, axis.low), getattr(row, axis.high))
 
 
 def describe_risk(row: Row, axis: Axis) -> str:
@@ -765,9 +765,9 @@ def _describe_precision(choice: Choice, row: Row) -> list[str]:
 def _describe_split(row: Row, shares: Shares) -> list[str]:
     named = (("lists", shares.lists), (predicted_of(row), shares.ratings))
     intervals = [
-        f"{name} {interval}"
+        f"{name} {interval}%"
         for name, share in named
-        if share is not None and (interval := format_interval(share))
+        if share is not None and (interval := _interval_of(share))
     ]
     if not intervals:
         return []
@@ -778,7 +778,7 @@ def _describe_split(row: Row, shares: Shares) -> list[str]:
 
 
 def _format_range(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f" ({low:.4f} to {high:.4f})"
+    return "" if low is None or high is None else f" ({format_bounds(low, high, 4)})"
 
 
 def _describe_recommenders(row: Row) -> list[str]:
@@ -820,7 +820,7 @@ def format_lists(row: Row) -> str:
         reason = explain_unreliable(row.ndcg_unreliable_reason, row.n_ranked)
         return f"no share is reported for lists (of the raw nDCG, {reason})"
     if not share.is_reliable:
-        return f"the share of lists is not reliable ({format_interval(share)} of raw)"
+        return f"the share of lists is not reliable{_of_raw(share, 'raw')}"
     if share.value >= 1:
         return "lists are as good as raw"
     retained = f"lists retain {_only(share)}{percent(share.value)} of raw"
@@ -844,11 +844,11 @@ def format_ratings(row: Row) -> str:
         return worse
     if share.is_nothing:
         return f"{name} are no better than {averages}"
-    interval = f"({format_interval(share)} of the raw gain)"
+    interval = _of_raw(share, "the raw gain")
     if share.value <= 0:
-        return f"{name} are not significantly better than {averages} {interval}"
+        return f"{name} are not significantly better than {averages}{interval}"
     if not share.is_reliable:
-        return f"the share of {name} is not reliable {interval}"
+        return f"the share of {name} is not reliable{interval}"
     if share.value >= 1:
         return f"{name} are as good as raw"
     return f"{name} retain {_only(share)}{percent(share.value)} of the raw gain"
@@ -887,30 +887,44 @@ def describe_popularity(reference: Reference | None) -> str:
 
 
 def format_share(share: Share | None) -> str:
-    """Format a share for a table.
+    """Format a retained share, which is at most that of the raw data.
 
     Examples
     --------
     >>> [format_share(share) for share in (Share(1, 0.9, 1), Share(0.5, None, None), None)]
-    ['as good as raw', '50%', 'not reported']
+    ['100%', '50%', 'not reported']
+    >>> format_share(Share(-56.2, -80, -20)), format_share(Share(0.5, 0, 1, is_reliable=False))
+    ('below -100%', 'not reliable')
     """
     if share is None or not share.is_reliable:
         return "not reported" if share is None else "not reliable"
-    return "as good as raw" if share.value >= 1 else percent(share.value)
+    if share.value <= -1:
+        return "below -100%"
+    return percent(min(1, share.value))
 
 
-def format_interval(share: Share) -> str:
-    """Format the interval of a share, if it has one.
+def format_share_ends(share: Share | None) -> str:
+    """Format the interval of a share for a table; empty if it has none or is not reported.
 
     Examples
     --------
-    >>> format_interval(Share(1, 0.9, 1)), format_interval(Share(0.5, 0.4, 0.6))
-    ('90% to as good as raw', '40% to 60%')
+    >>> format_share_ends(Share(1, 0.9, 1)), format_share_ends(Share(0.5, 0, 1, is_reliable=False))
+    ('90–100', '')
     """
-    if share.low is None or share.high is None:
+    return (
+        "" if share is None or not share.is_reliable or share.value <= -1 else _interval_of(share)
+    )
+
+
+def _of_raw(share: Share, of: str) -> str:
+    ends = _interval_of(share)
+    return f" ({ends}% of {of})" if ends else ""
+
+
+def _interval_of(share: Share) -> str:
+    if share.low is None or share.high is None or share.low == share.high:
         return ""
-    low, high = ("as good as raw" if end >= 1 else percent(end) for end in (share.low, share.high))
-    return low if share.low >= 1 else f"{low} to {high}"
+    return format_bounds(share.low, share.high)
 
 
 def _only(share: Share) -> str:
@@ -933,15 +947,11 @@ def tables(comparison: Comparison) -> list[Grid]:
     rows: list[tuple[str, ...]] = []
     for row in sorted(comparison.rows, key=lambda row: row.title not in best):
         retained, rate = shares_of(row), axis.of(row)
-        risk = "–" if rate is None else f"{percent(rate)} ({format_ends(row, axis)})"
+        risk = estimate((rate, getattr(row, axis.low), getattr(row, axis.high)))
         rows.append((row.title, risk, _cell(retained.lists), _cell(retained.ratings)))
     title = f"risk: share of {axis.label}; retained: share of the raw data's utility"
     return [Grid(title, ("setting", "risk", "lists retained", "ratings retained"), rows)]
 
 
 def _cell(share: Share | None) -> str:
-    if share is None or not share.is_reliable:
-        return "–"
-    if share.low is None or share.high is None:
-        return percent(share.value)
-    return f"{percent(share.value)} ({percent(share.low)} to {percent(share.high)})"
+    return estimate(share) if share is not None and share.is_reliable else "–"

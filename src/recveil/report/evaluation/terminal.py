@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
@@ -28,7 +27,7 @@ from recveil.report.evaluation.text import (
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import table_of
 from recveil.runtime.errors import describe_count
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import estimate, percent
 from recveil.verification.link_posterior import LinkPosterior
 
 # Each figure of `Fidelity` that is printed, and whether implicit feedback has it.
@@ -272,8 +271,4 @@ def _show_lists(console: Console, lists: NominalLists) -> None:
 
 
 def _mean(mean: Mean) -> str:
-    if np.isnan(mean.mean):
-        return "–"
-    if np.isnan([mean.low, mean.high]).any():
-        return percent(mean.mean)
-    return f"{percent(mean.mean)} [dim]({percent(mean.low)} to {percent(mean.high)})[/]"
+    return estimate(mean)

@@ -21,7 +21,7 @@ from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
 from recveil.report.audit.text import warnings_of_release
 from recveil.report.document import parts_of
 from recveil.report.release import describe_coverage
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import estimate, format_bounds, percent
 from recveil.runtime.safe_repr import Grid
 from recveil.verification.link_posterior import LinkPosterior
 
@@ -512,7 +512,7 @@ def _describe_ratings(result: Evaluation) -> str:
         return (
             f"{f'{worse}. ' if is_worse else ''}No share of the raw gain in predicted ratings is "
             f"reported: {_reason_of(gain)}. The gain is {number(gain.value)} in RMSE "
-            f"({number(gain.low)} to {number(gain.high)})."
+            f"({format_bounds(gain.low, gain.high, 4)})."
         )
     if share.value <= 0 or is_worse:
         how = worse if is_worse else f"{worse.replace('worse', 'not significantly better')}"
@@ -540,12 +540,11 @@ def ends(share: Measured) -> str:
     Examples
     --------
     >>> ends(Measured(0.9, 0.8, 1.2)), ends(Measured(1.1, 1.0, 1.2)), ends(Measured(1.0, 1.0, 1.0))
-    (' (80% to as good as raw)', ' (as good as raw)', '')
+    (' (80–100)', ' (100)', '')
     """
     if np.isnan(share.low) or share.low == share.high:
         return ""
-    low, high = ("as good as raw" if end >= 1 else percent(end) for end in share[1:3])
-    return f" ({low})" if low == high else f" ({low} to {high})"
+    return f" ({'100' if share.low >= 1 else format_bounds(share.low, min(1, share.high))})"
 
 
 def describe_best(result: Evaluation) -> str:
@@ -578,7 +577,7 @@ def describe_best(result: Evaluation) -> str:
 def _format_share(share: Measured, whole: Measured) -> str:
     if not whole.has_share(share):
         return ""
-    return " (as good as raw)" if share.value >= 1 else f" ({percent(share.value)} retained)"
+    return f" ({percent(min(1, share.value))} retained)"
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -626,9 +625,7 @@ def _(result: NominalLists) -> dict[str, object]:
 def _fact(share: Measured, whole: Measured) -> str:
     if not whole.has_share(share):
         return "not reliable"
-    if share.value >= 1:
-        return f"as good as raw ({percent(min(1, share.low))} at least)"
-    return f"{percent(share.value)} ({percent(share.low)} to {percent(min(1, share.high))})"
+    return estimate([min(1, end) for end in share[:3]])
 
 
 @singledispatch
