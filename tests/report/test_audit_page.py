@@ -12,7 +12,8 @@ from error_assertions import raises
 from recveil.attacks import Adversary, Interval
 from recveil.charts import COLOURS, DASHES, SHAPES, draw_curves, draw_looks
 from recveil.report.audit import page as audit_page
-from recveil.report.audit.terminal import show_rates
+from recveil.report.audit.terminal import show_audit, show_rates
+from recveil.report.glossary import MEANINGS
 from recveil.runtime.number_format import estimate, percent
 from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
 
@@ -23,7 +24,9 @@ def test_all_sections_are_there(page):
     for section in SECTIONS:
         assert f'<section id="{section}">' in page
     places = [page.index(f'<section id="{section}">') for section in SECTIONS]
-    assert page.index("<h1>") < page.index('class="warnings"') < min(places)
+    # The headline and the table come before the warnings.
+    table = page.index('<table class="cards">')
+    assert page.index("<h1>") < min(places) < table < page.index('class="warnings"')
     assert places == sorted(places)
 
 
@@ -97,12 +100,23 @@ def test_charts_name_every_series_and_axis(page, result):
 @pytest.mark.parametrize("width", [50, 60, 80])
 def test_no_figure_of_a_release_is_cut_on_a_narrow_terminal(audited, monkeypatch, capsys, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    show_rates(Console(highlight=False), audited.published, "against the release")
+    show_rates(Console(highlight=False), audited.published)
     table = [line for line in capsys.readouterr().out.splitlines() if {*line} & {*"│┃"}]
     assert max(map(len, table)) <= width
     words = {word for line in table for word in re.split(r"[\s│┃]+", line)}
-    assert {"bound", "10%", "6.2%"} <= words
+    assert {"attacked", "6.2%", "6.6%"} <= words
     assert not [word for word in words if "…" in word]
+
+
+def test_every_column_of_rates_has_a_legend(audited, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
+    show_audit(replace(audited, published=None))
+    out = capsys.readouterr().out
+    assert {"bits", "entropy", "control"} <= {*out.replace("┃", " ").split()}
+    for term in ("wrong match", "bits", "entropy", "control"):
+        assert f"\n{term.capitalize()}: {MEANINGS[term]}" in out
+    show_rates(Console(highlight=False, width=200), audited.published)
+    assert f"\nBound: 10%, {MEANINGS['bound']}" in capsys.readouterr().out
 
 
 def test_steps_keep_their_order(result):

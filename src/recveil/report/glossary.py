@@ -20,8 +20,8 @@ MEANINGS = {
     "with that eccentricity",
     "bits": "the adversary's remaining uncertainty about the target: 0 is certainty, 1 is two "
     "equally likely records, 10 is about a thousand",
-    "entropy": "the same in bits by the candidate set of Scoreboard-RH, whose line-up Narayanan & "
-    "Shmatikov measure (section 5)",
+    "entropy": "the uncertainty in bits that remains by the candidate set of Scoreboard-RH, whose "
+    "line-up Narayanan & Shmatikov measure (section 5): 0 is certainty",
     "control": "the same measurement where there is nothing to infer, such as without the target's "
     "record: its successes are chance, and if they are frequent, a match is no proof",
     "random guess": "the baseline without any attack: a random pick among all users",

@@ -15,6 +15,7 @@ from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.disclosure import remarks_of
 from recveil.report.audit.text import (
+    among_attacked,
     capped,
     columns_of,
     describe_alteration,
@@ -44,10 +45,8 @@ NO_USER = "none attacked"
 _HEAD_WIDTH = 17
 _COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "entropy", "control")
 # Columns that a narrow terminal does without, the first one first; the page has all.
-_DISPENSABLE = ("bits", "{match}", "wrong match", "re-identified\nof the others", "entropy")
-_CONTROL = (
-    "Control: the same attack on users who are not in the table, where a match can only be wrong."
-)
+_DISPENSABLE = ("bits", "entropy", "{match}", "wrong match", "re-identified\nof the others")
+_OF_ATTACKED = "of the\nattacked"
 _OF_BOTH = ("both classes", "user by one", "user by both")
 # Figures next to re-identification, whose rows may end with a number of users.
 _FIGURES = (
@@ -129,23 +128,29 @@ def _dimmed(estimate: str, between: str) -> str:
     return f"{value}{between}[dim]({interval}[/]" if opened else value
 
 
-def show_rates(console: Console, release: AttackedRelease, head: str = "adversary") -> None:
+def show_rates(console: Console, release: AttackedRelease) -> None:
     """Print the rates of each adversary on a release; nothing for synthetic users."""
     if not release.attacks:
         return
     attacks = [attack for _, attack in release.attacks]
+    names, bounds = columns_of(release), {attack.bound for attack in attacks}
     attacked = f"attacked\nof {attacks[0].requested:,}"
-    heads = (head, attacked, *columns_of(release).values())
+    heads = ["adversary", attacked, *names.values()]
+    if has_rest := any(attack.skipped for attack in attacks):
+        heads.insert(-1, _OF_ATTACKED)
+    if is_one := len(bounds) == 1:
+        heads.pop()
     console.print(
         _fitting(console, lambda between: _adversary_rows(release, heads, between), heads[1:3])
     )
     baselines = f"a random guess gives {percent(attacks[0].baseline)}"
     if largest := max(attack.class_baseline for attack in attacks):
         baselines += f", and always naming the largest class {percent(largest)}"
-    console.print(
-        f"Shares of the targets, with 95% intervals; {baselines}. Class: the users of one "
-        f"published row. Bound: what the release guarantees."
-    )
+    rest = "; of the attacked: of the targets with enough ratings" * has_rest
+    console.print(f"Shares of the targets, with 95% intervals{rest}; {baselines}.")
+    value = f"{percent(bounds.pop())}, " * is_one
+    for name, amount in zip(names.values(), ("", "", value), strict=True):
+        console.print(f"{name.capitalize()}: {amount}{MEANINGS[name]}.")
 
 
 def _adversary_rows(release: AttackedRelease, heads: Sequence[str], between: str) -> Table:
@@ -154,11 +159,12 @@ def _adversary_rows(release: AttackedRelease, heads: Sequence[str], between: str
     def cells(attack: ReleaseAttack) -> tuple[str, ...]:
         if not attack.attacked:
             return (NO_USER,)
+        figures = {_OF_ATTACKED: percent(among_attacked(attack)), "bound": percent(attack.bound)}
         return (
             f"{attack.attacked:,}",
             _share(attack.class_reidentified, between),
             _share(capped(release, attack.reidentified, attack.bound), between),
-            percent(attack.bound),
+            *(figures.get(head, figures["bound"]) for head in heads[4:]),
         )
 
     rows = ((one.name, cells(attack)) for one, attack in release.attacks)
@@ -178,11 +184,12 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
             if any(term in name for name in names):
                 console.print(f"{term}: {meaning}.")
     remarks = remarks_of(statements)
-    for remark, text in zip(remarks, _in_short(release, remarks), strict=True):
-        mark = "[red]warning[/]  " if remark in warnings else ""
-        console.print(mark + escape(text))
+    for remark in _in_short(release, [each for each in remarks if each not in warnings]):
+        console.print(escape(remark))
     if not set(_known_of(release)).isdisjoint(remarks):
         console.print(MEASURED)
+    for warning in _in_short(release, [each for each in remarks if each in warnings]):
+        console.print(f"[red]warning[/]  {escape(warning)}")
 
 
 def _known_of(release: AttackedRelease) -> tuple[str, ...]:
@@ -239,8 +246,12 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     basis = enough if any(each.skipped for each in attacks) else ""
     console.print(
         f"Shares of {describe_count(trials.requested, 'requested target')}{basis}, with 95% "
-        f"intervals; a random guess gives {percent(trials.baseline)}. {_CONTROL}"
+        f"intervals; a random guess gives {percent(trials.baseline)}."
     )
+    heads = [str(column.header).replace("\n", " ") for column in table.columns]
+    for term in (*_heads(("{match}", "wrong match", "bits", "entropy"), attacks), "control"):
+        if term in MEANINGS and term in heads:
+            console.print(f"{term.capitalize()}: {MEANINGS[term]}.")
     attacked = [outcome for outcome in attacks if outcome.attacked]
     if attacked:
         worst = max(attacked, key=lambda outcome: outcome.reidentified.ranked).adversary
@@ -363,7 +374,7 @@ def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> Non
 def _show_release(console: Console, release: AttackedRelease) -> None:
     """Print the results on the release, the headline first."""
     console.print(f"[bold]{escape(headline_of(release))}[/]")
-    show_rates(console, release, "against the release")
+    show_rates(console, release)
     linkage = release.linkage
     if linkage is not None:
         console.print(_fitting(console, lambda between: _linkage_table(linkage, between)))

@@ -603,12 +603,17 @@ def capped(release: AttackedRelease, rate: Interval, bound: float) -> Interval:
     return rate._replace(high=max(rate.rate, min(rate.high, bound)))
 
 
+def among_attacked(attack: ReleaseAttack) -> float:
+    """Return the re-identification rate among the targets with enough ratings."""
+    return attack.reidentified.rate * attack.requested / (attack.requested - attack.skipped)
+
+
 def _among_attacked(release: AttackedRelease, attack: ReleaseAttack) -> str:
     """Return the rate among the attacked targets, where many could not be attacked."""
     attacked = attack.requested - attack.skipped
     if attacked >= COVERAGE * attack.requested:
         return ""
-    rate = attack.reidentified.rate * attack.requested / attacked
+    rate = among_attacked(attack)
     what = "likes" if release.manifest.scale.unary else "ratings"
     return f"; {percent(rate)} of the {attacked:,} with enough {what}"
 
