@@ -65,6 +65,30 @@ def test_no_number_or_name_is_cut_on_a_narrow_terminal(comparison, monkeypatch, 
     assert len(marked) == 3
 
 
+def test_what_is_kept_is_in_headline_table_and_warning(comparison, monkeypatch, capsys):
+    """Less than half of the items: a warning, in words and by a mark that needs no color."""
+    kept = {"items_kept": 0.243, "ratings_kept": 0.747, "short_users": 1_152}
+    rows = [row if row.problem else row._replace(**kept) for row in comparison.rows]
+    changed = dataclasses.replace(comparison, rows=rows)
+    answer, page = changed.to_dict()["answer"], text_of(changed.to_html())
+    for text in (answer["headline"], answer["sentence"]):
+        assert "items 24.3%, ratings 74.7% kept" in text
+    assert len(answer["headline"]) <= 100
+    assert "24.3% ! ratings: 74.7% 1,152" in page
+    monkeypatch.setenv("COLUMNS", "120")
+    show_comparison(changed)
+    out = capsys.readouterr().out
+    assert out.startswith(answer["headline"])
+    assert out.count(answer["headline"].split(":")[1]) == 1
+    assert "74.7% !" in out
+    assert " 1,152 " in out
+    (warning,) = [line for line in out.splitlines() if "keeps 24.3% of the items" in line]
+    assert warning.startswith("warning  ")
+    # Without a question, the answers for the usual limits come first, and the warning follows.
+    show_comparison(dataclasses.replace(changed, max_risk=None))
+    assert "warning  “" in capsys.readouterr().out
+
+
 def test_the_chart_comes_first_and_caveats_are_folded_after_the_table(page):
     assert re.findall(r'<section id="([^"]*)">', page) == list(SECTIONS)
     places = [page.index(f'id="{name}"') for name in ("frontier", "answer", "all", "caveats")]

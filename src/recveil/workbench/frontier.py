@@ -41,7 +41,7 @@ from recveil.report.comparison.text import (
     shorten_headline,
 )
 from recveil.runtime.errors import RecveilError, quoted
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import format_number, percent
 from recveil.runtime.safe_repr import brief
 
 _ANY_RISK = 100
@@ -326,6 +326,7 @@ class SettingLine(NamedTuple):
     # Shares of the items and ratings that the release keeps, and whether one is below half
     items_kept: str
     ratings_kept: str
+    short_users: str
     keeps_little: bool
     # Why it has no result
     problem: str
@@ -359,6 +360,7 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
         ratings_ends=format_share_ends(retained.ratings),
         items_kept=percent(row.items_kept),
         ratings_kept=percent(row.ratings_kept),
+        short_users=format_number(row.short_users),
         keeps_little=keeps_little(row),
         problem=row.problem or "",
         keeps_limits=is_promise(row.promise)

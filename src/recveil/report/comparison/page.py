@@ -33,6 +33,7 @@ from recveil.report.comparison.text import (
     format_share,
     format_share_ends,
     headline_of,
+    keeps_little,
     publishes_most,
     warnings_of,
 )
@@ -48,7 +49,7 @@ def to_html(comparison: Comparison) -> str:
         "figure": _format_figure,
         "retained": shares_of,
     }
-    environment.tests["publishing_most"] = publishes_most
+    environment.tests |= {"publishing_most": publishes_most, "keeping_little": keeps_little}
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = _headline_choice(comparison)
     chosen = None if choice is None or choice.row is None else choice.row.title

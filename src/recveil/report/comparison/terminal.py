@@ -9,14 +9,17 @@ from rich.table import Table
 from recveil.comparison.choice import REIDENTIFICATION, Axis, Choice
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, Share, shares_of
+from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.registry import undone_of, variant_of
 from recveil.report.comparison.text import (
     AXIS_NOTES,
     KNOWLEDGE,
     TO_MAKE,
+    WARNING,
     caveats_of,
     commands_of,
     describe_answer,
+    describe_coverage,
     describe_popularity,
     format_ends,
     format_share,
@@ -29,9 +32,9 @@ from recveil.report.comparison.text import (
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import first_fitting, table_of, without
 from recveil.runtime.errors import first_sentence_of, printable
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import format_number, percent
 
-_KEPT = "items,\nratings\nkept"
+_KEPT, _SHORT = "items,\nratings\nkept", "users\nwith few\nratings"
 # The figure that each retained share is computed from.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
@@ -44,6 +47,7 @@ def show_comparison(comparison: Comparison) -> None:
     console = Console(highlight=False)
     choice = comparison.choice() if comparison.has_question else None
     ladder = [] if choice is not None else comparison.ladder()
+    low = [each.row for each in ladder if each.row is not None and keeps_little(each.row)]
     if choice is not None:
         console.print(f"[bold]{escape(headline_of(choice))}[/]")
     for rung in ladder[:1] if ladder and ladder[0].is_unanswerable else ladder:
@@ -55,9 +59,11 @@ def show_comparison(comparison: Comparison) -> None:
             others = ", ".join(row.title for row in rung.tied)
             console.print(f"  not distinguished: {escape(others)}")
     _show_settings(console, comparison)
+    for warning in dict.fromkeys(sentence for row in low for sentence in describe_coverage(row)):
+        _show(console, warning)
     for warning in warnings_of(comparison):
         if warning not in comparison.reading.notes:  # those are printed with the input
-            console.print(f"[red]warning[/]  {escape(warning)}")
+            _show(console, f"{WARNING}{warning}")
     if choice is not None:
         _show_reasons(console, choice)
     answers = ladder if choice is None else [choice]
@@ -74,12 +80,18 @@ def _show_commands(console: Console, commands: list[str]) -> None:
 
 
 def _show_reasons(console: Console, choice: Choice) -> None:
-    """Print the answer in a sentence and its caveats, without what the headline says."""
+    """Print the caveats of an answer, and in a sentence what the headline does not say."""
     answer = describe_answer(choice)
-    sentences = [] if answer == headline_of(choice) else [answer]
+    is_said = choice.row is not None and choice.decided_by == choice.utility
+    sentences = [] if is_said or answer == headline_of(choice) else [answer]
     known = () if choice.row is None else undone_of(choice.row.method)
     for sentence in (*sentences, *caveats_of(choice)):
-        console.print(escape(first_sentence_of(sentence) if sentence in known else sentence))
+        _show(console, first_sentence_of(sentence) if sentence in known else sentence)
+
+
+def _show(console: Console, sentence: str) -> None:
+    text = sentence.removeprefix(WARNING)
+    console.print(("[red]warning[/]  " if text != sentence else "") + escape(text))
 
 
 def words_of(comparison: Comparison) -> Iterator[str]:
@@ -99,9 +111,9 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     heads = _utility_heads(rows)
     risks = [] if axis is REIDENTIFICATION else [axis.column]
     rate = "re-identified\nproven"
-    columns = ["setting", "guarantee", *risks, rate, *heads.values(), _KEPT]
+    columns = ["setting", "guarantee", *risks, rate, *heads.values(), _KEPT, _SHORT]
     # The page has the columns that a narrow terminal leaves out, the first one first.
-    dispensable = ["guarantee", *([rate] if risks else []), _KEPT, *[*heads.values()][1:]]
+    dispensable = ["guarantee", *([rate] if risks else []), _SHORT, _KEPT, *[*heads.values()][1:]]
 
     def make(number: int, *, is_narrow: bool) -> Table:
         dropped = dispensable[:number]
@@ -197,6 +209,8 @@ def _legend(rows: list[Row], best: set[str]) -> Iterator[str]:
         yield "≤: the proven bound."
     if any(keeps_little(row) for row in rows if not row.problem):
         yield "! after kept shares: less than half of the items or ratings."
+    if any(row.short_users is not None for row in rows):
+        yield f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}."
     exact = [row for row in rows if publishes_most(row)]
     if exact:
         named = ", ".join(f"“{row.title}” {percent(row.published_share)}" for row in exact)
@@ -231,6 +245,7 @@ def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[st
         _risk(row, REIDENTIFICATION, "attacked") + bound,
         *(_utility(row, name) for name in heads),
         _coverage(row),
+        format_number(row.short_users),
     )
 
 

@@ -334,11 +334,15 @@ def headline_of(choice: Choice) -> str:
             else _describe_no_choice(choice)
         )
     if choice.less_disclosing:
-        other = choice.less_disclosing[0].title
+        both = [row, choice.less_disclosing[0]]
+        titles = [f"“{each.title}”" for each in both]
+        kept = [f"“{each.title}”{_format_items(each)}" for each in both]
         return shorten_headline(
-            f"Publish “{row.title}”, or “{other}”, which discloses less at the same utility.",
-            f"“{row.title}”, or “{other}”, which discloses less",
-            f"“{row.title}” or “{other}”",
+            f"Publish {', or '.join(kept)}, which discloses less at the same utility.",
+            f"Publish {', or '.join(kept)}, which discloses less.",
+            f"{' or '.join(kept)}, which discloses less",
+            f"{' or '.join(titles)}, which discloses less",
+            " or ".join(titles),
         )
     if choice.decided_by is None:
         return shorten_headline(
@@ -347,7 +351,7 @@ def headline_of(choice: Choice) -> str:
         )
     shares = shares_of(row)
     named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
-    retained = " and ".join(f"{name} {format_share(share)}" for name, share in named if share)
+    retained = ", ".join(f"{name} {format_share(share)}" for name, share in named if share)
     if not row.is_above_baseline("lists"):
         return shorten_headline(
             f"Publish “{row.title}” for {predicted_of(row)} alone: its lists do not beat popular "
@@ -355,17 +359,37 @@ def headline_of(choice: Choice) -> str:
             f"“{row.title}” for {predicted_of(row)} alone",
         )
     risk = "" if choice.axis.of(row) is None else f", {describe_rate(row, choice.axis)}"
-    if keeps_little(row):
-        return shorten_headline(
-            f"Publish “{row.title}”: {retained} retained, {percent(row.items_kept)} of items kept.",
-            f"Publish “{row.title}”: only {percent(row.items_kept)} of the items are kept.",
-            f"“{row.title}”: {percent(row.items_kept)} of items",
-        )
+    amounts = [f"{retained} retained{risk}", f"{retained} retained"]
+    if row.items_kept is not None:
+        amounts = [*(f"{amount}; {format_kept(row)}" for amount in amounts), format_kept(row)]
     return shorten_headline(
-        f"Publish “{row.title}”: {retained} retained{risk}.",
-        f"Publish “{row.title}”: {retained} retained.",
-        f"Publish “{row.title}”",
+        *(f"Publish “{row.title}”: {amount}." for amount in amounts),
+        f"Publish “{row.title}”{_format_items(row)}",
     )
+
+
+def format_kept(row: Row) -> str:
+    """Format the shares of items and ratings that a setting keeps; empty if not measured.
+
+    Examples
+    --------
+    >>> row = Row("sparse", 5, "k-anonymity", None, items_kept=0.243, ratings_kept=0.747)
+    >>> format_kept(row), format_kept(row._replace(items_kept=1, ratings_kept=1))
+    ('items 24.3%, ratings 74.7% kept', 'all items and ratings kept')
+    """
+    if row.items_kept is None:
+        return ""
+    noun = predicted_of(row) if row.has_ratings else "likes"
+    if row.items_kept == 1 and row.ratings_kept in (None, 1):
+        return f"all items and {noun} kept"
+    ratings = "" if row.ratings_kept is None else f", {noun} {percent(row.ratings_kept)}"
+    return f"items {percent(row.items_kept)}{ratings} kept"
+
+
+def _format_items(row: Row) -> str:
+    if row.items_kept is None:
+        return ""
+    return f" ({'all' if row.items_kept == 1 else f'{percent(row.items_kept)} of'} items)"
 
 
 def shorten_headline(*texts: str) -> str:
@@ -478,6 +502,8 @@ def _describe_lists_gain(row: Row) -> str:
     return f"and {percent(gain)} of the gain above popular items"
 
 
+# Begins a caveat that is a warning.
+WARNING = "Warning: "
 # Precedes the commands of `commands_of`.
 TO_MAKE = "To make it, with your options for the input:"
 
@@ -522,7 +548,8 @@ def describe_answer(choice: Choice) -> str:
         answer = f"{title} retains most, as far as shares are reported"
     else:
         answer = f"{title} retains most{_NAMES[choice.utility]}"
-    return f"{question}, {answer}: {figures}."
+    kept = format_kept(row)
+    return f"{question}, {answer}: {figures}{f'; {kept}' if kept else ''}."
 
 
 def caveats_of(choice: Choice) -> list[str]:
@@ -644,7 +671,7 @@ def _describe_safety(choice: Choice, row: Row) -> list[str]:
             f"{percent(row.published_share)} of all ratings are published exactly in the user's "
             f"row{why if lone else ''}."
         )
-    caveats += _describe_coverage(row)
+    caveats += describe_coverage(row)
     return [*caveats, *undone_of(row.method), *_describe_members(row)]
 
 
@@ -660,7 +687,7 @@ def publishes_most(row: Row) -> bool:
     return not is_control and row.published_share is not None and row.published_share >= HIGH
 
 
-def _describe_coverage(row: Row) -> list[str]:
+def describe_coverage(row: Row) -> list[str]:
     """Describe the items and ratings that a setting keeps, if it leaves some out."""
     if row.items_kept is None or (row.items_kept == 1 and not row.short_users):
         return []
@@ -672,7 +699,7 @@ def _describe_coverage(row: Row) -> list[str]:
         else ""
     )
     return [
-        f"{'Warning: ' if keeps_little(row) else ''}“{row.title}” keeps {percent(row.items_kept)} "
+        f"{WARNING if keeps_little(row) else ''}“{row.title}” keeps {percent(row.items_kept)} "
         f"of the items, which have {percent(row.ratings_kept)} of the {noun}{short}."
     ]
 
