@@ -1,5 +1,6 @@
 """Readers of ratings from any input, with a report on how the input was interpreted."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from recveil.io.columns.ids import describe_comments, describe_ids
 from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
 from recveil.io.detect.user_column import Order, ambiguous_order, describe_guess, order_of
 from recveil.io.inputs import open_input
-from recveil.io.options import ReadingOptions, layout_of, reject_given
+from recveil.io.options import ReadingOptions, layout_of, option_words, reject_given
 from recveil.io.source import ROLES, as_text
 from recveil.io.tables import read_source
 from recveil.ratings import Ratings, RatingScale
@@ -27,7 +28,14 @@ from recveil.ratings.arrow_columns import python_values
 from recveil.ratings.rating_scale import Locate
 from recveil.ratings.ratings import doubts_of
 from recveil.ratings.sorted_rows import Duplicates
-from recveil.runtime.errors import RecveilError, listed, quoted, shortened, unexpected_keyword
+from recveil.runtime.errors import (
+    RecveilError,
+    listed,
+    quoted,
+    shortened,
+    unexpected_keyword,
+    without_secrets,
+)
 from recveil.runtime.progress import busy
 
 _EXAMPLES, _LOOKED_AT = 2, 10_000
@@ -91,6 +99,9 @@ class Reading:
         Why a column that may hold times was dropped.
     unread : tuple of str
         Names of the columns that were not read.
+    arguments : tuple of str
+        The words of a command line that read this table: its path or address and the given
+        options. Empty for other inputs.
     """
 
     ratings: Ratings
@@ -108,6 +119,7 @@ class Reading:
     of_release: bool = False
     lost_times: str = ""
     unread: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
 
     @property
     def has_header(self) -> bool:
@@ -284,6 +296,9 @@ def understand(
     """
     reject_unknown_keywords("understand", reading)
     found = _understand(source, one_value=True, times=times, k=k, user_files=user_files, **reading)
+    if isinstance(source, str | PathLike) and os.fspath(source) != "-":
+        path = without_secrets(os.fspath(source))
+        found = replace(found, arguments=(path, *option_words(reading)))
     return found if k is not None else with_scale_notes(found)
 
 

@@ -1,5 +1,6 @@
 """Options of reading a table: all keywords, and the validated ones on a file's layout."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
@@ -38,6 +39,7 @@ class ReadingOptions(TypedDict, total=False):
 
 
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " "}
+_NO_DUPLICATES = ("duplicates", "error")
 _NEVER = '"\r\n\0'
 
 
@@ -110,6 +112,36 @@ def layout_of(
         )
     none = None if null is None else str(null)
     return Layout(mark, decimal, wide, none, query, table, sheet)
+
+
+def format_command(verb: str, *arguments: str, options: Mapping[str, object] | None = None) -> str:
+    """Return a command line that can be pasted into a shell.
+
+    Examples
+    --------
+    >>> print(format_command("inspect", "/Ann's.csv", options={"likes": True, "scale": "1:5:1"}))
+    recveil inspect '/Ann'"'"'s.csv' --likes --scale 1:5:1
+    """
+    return shlex.join(["recveil", verb, *arguments, *option_words(options or {})])
+
+
+def option_words(options: Mapping[str, object]) -> list[str]:
+    r"""Return keywords as the words of a command line, without those at their defaults.
+
+    Examples
+    --------
+    >>> option_words({"user": 2, "scale": (1, 5, 0.5), "wide": False, "delimiter": "\t"})
+    ['--user', '2', '--scale', '1:5:0.5', '--delimiter', 'tab']
+    """
+    words = []
+    for name, value in options.items():
+        if value is None or value is False or value == "" or (name, value) == _NO_DUPLICATES:
+            continue
+        words.append("--" + name.replace("_", "-"))
+        if isinstance(value, list | tuple):
+            value = (":" if name == "scale" else ",").join(map(str, value))
+        words += [] if value is True else ["tab" if value == "\t" else str(value)]
+    return words
 
 
 def can_split(mark: str) -> bool:

@@ -1,7 +1,6 @@
 """State and helpers that all pages share."""
 
 import os
-import shlex
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from recveil.io.options import format_command as format_any_command
 from recveil.runtime.errors import RecveilError, printable
 from recveil.runtime.number_format import format_bounds, format_number, percent
 from recveil.workbench.guard import FILE_NAME, FORM, Keys
@@ -157,21 +157,9 @@ def format_command(verb: str, *arguments: str, options: Mapping[str, Any] | None
 
     The pages ignore the settings file of the folder in which the workbench was started. If there
     is one, the command ignores it as well.
-
-    Examples
-    --------
-    >>> print(format_command("inspect", "/Ann's.csv", options={"likes": True, "scale": "1:5:1"}))
-    recveil inspect '/Ann'"'"'s.csv' --likes --scale 1:5:1
     """
-    words = ["recveil", verb, *arguments]
-    for name, value in (options or {}).items():
-        if value is None or value is False or value == "":
-            continue
-        words.append("--" + name.replace("_", "-"))
-        words += [] if value is True else [str(value)]
-    if Path(SETTINGS_FILE).is_file():
-        words += ["--config", os.devnull]
-    return shlex.join(words)
+    ignored = {"config": os.devnull} if Path(SETTINGS_FILE).is_file() else {}
+    return format_any_command(verb, *arguments, options={**(options or {}), **ignored})
 
 
 def workspace_of(request: Request) -> Workspace:

@@ -1,7 +1,7 @@
 """JSON documents and sentences of comparisons."""
 
 from collections.abc import Iterable, Mapping
-from shlex import quote
+from shlex import split
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from recveil.comparison.rows import (
 )
 from recveil.evaluation.retained import MIN_USERS, is_share_reliable
 from recveil.io.columns.feedback import meaning_of_labels
+from recveil.io.options import format_command
 from recveil.release.coverage import FEWEST_RATINGS, LOW
 from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import command_options, undone_of, variant_of
@@ -505,18 +506,20 @@ def _describe_lists_gain(row: Row) -> str:
 # Begins a caveat that is a warning.
 WARNING = "Warning: "
 # Precedes the commands of `commands_of`.
-TO_MAKE = "To make it, with your options for the input:"
+TO_MAKE = "To make it:"
 
 
 def commands_of(comparison: Comparison, choice: Choice) -> list[str]:
     """Return the commands that make the answer, and the first setting that discloses less."""
     if choice.row is None:
         return []
-    reading = comparison.reading
-    source = quote(reading.name) if reading.format else "RATINGS"
+    source, *options = comparison.reading.arguments or ("RATINGS",)
     return [
-        f"recveil anonymize {source} -o out{'' if row.k is None else f' --k {row.k}'} "
-        f"{command_options(row.method)}"
+        format_command(
+            *("anonymize", source, "-o", "out"),
+            *([] if row.k is None else ["--k", str(row.k)]),
+            *(*split(command_options(row.method)), *options),
+        )
         for row in (choice.row, *choice.less_disclosing[:1])
     ]
 
