@@ -6,6 +6,7 @@ import stat
 
 import pytest
 
+from error_assertions import raises
 from recveil.cli import main
 from recveil.inspection import inspect
 from recveil.report.inspection import show_inspection
@@ -131,3 +132,34 @@ def test_one_of_a_kind_is_counted_in_the_singular(capsys, tmp_path, monkeypatch)
     out = shown(capsys, path, 200, monkeypatch)
     assert not re.search(r"\b1 (users|items|ratings|people|rows)\b", out)
     assert repr(inspect(path).ratings).startswith("Ratings(1 user × 2 items, 2 ratings")
+
+
+def test_all_problems_of_the_columns_are_named_together(tmp_path, monkeypatch, capsys):
+    """The error is the first; the lines below it are those that the workbench shows, too."""
+    monkeypatch.chdir(tmp_path)
+    names = ["Kunde", "Name", "Mail", "Alter", "Artikel", "Titel", "Gruppe", "Sterne", "Am"]
+    rows = [
+        f"K{n % 40};N;m@x;30;A{n % 33};T;G;{n % 5 + 1 if n % 50 else -1};{n % 28 + 1:02}.12.2024"
+        for n in range(400)
+    ]
+    (tmp_path / "export.csv").write_text("\n".join([";".join(names), *rows, ""]))
+
+    def problems(*words):
+        with pytest.raises(SystemExit) as stop:
+            main(["inspect", "export.csv", *words])
+        assert stop.value.code == 2
+        return capsys.readouterr().err.splitlines()
+
+    error, *also = problems()
+    assert all(repr(name) in error for name in names)
+    assert [line.split(" (--")[1].split(")")[0] for line in also] == ["item", "rating"]
+    (tmp_path / "export.csv").write_text("\n".join([";".join(names), "K;N;m@x;30;A;T;G;;", *rows]))
+    named = ("--user", "Kunde", "--item", "Artikel", "--rating", "Sterne")
+    error, *also = problems(*named)
+    assert "line 2: the rating is missing" in error
+    (line,) = also
+    assert line.startswith("also: “Sterne”: -1 (8 times) may mean a missing rating")
+    assert "--scale" in line
+    with raises("rating.missing") as caught:
+        inspect("export.csv", user="Kunde", item=5, rating="Sterne")
+    assert caught.value.also == (line.removeprefix("also: "),)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recveil.workbench import raw_rows
+from recveil.io import raw_rows
 from recveil.workbench.project import Project
 
 pytestmark = pytest.mark.usefixtures("quick")

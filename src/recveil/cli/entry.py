@@ -249,6 +249,8 @@ def _run(arguments: list[str] | None) -> NoReturn:
         message = "; ".join([_message(error), *notes_of(error)])
         if getattr(error, "code", "") == "output.not-writable" and (placed := placed_since(before)):
             choices = f"\n{describe_written(placed)}."
+        for problem in getattr(error, "also", ()):
+            choices += f"\nalso: {within_limit(problem)}"
     # A message may quote ids, which may contain control sequences of a terminal.
     lines = f"error: {within_limit(message)}{choices}".split("\n")
     echo("\n".join(map(printable, lines)), err=True)

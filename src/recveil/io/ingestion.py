@@ -18,9 +18,15 @@ from recveil.io.columns.feedback import describe_feedback, feedback_of, parse_sc
 from recveil.io.columns.frames import frame_columns
 from recveil.io.columns.ids import describe_comments, describe_ids
 from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
-from recveil.io.detect.user_column import Order, ambiguous_order, describe_guess, order_of
+from recveil.io.detect.user_column import (
+    Order,
+    ambiguous_order,
+    describe_guess,
+    order_of,
+)
 from recveil.io.inputs import open_input
 from recveil.io.options import ReadingOptions, layout_of, option_words, reject_given
+from recveil.io.raw_rows import other_problems
 from recveil.io.source import ROLES, as_text
 from recveil.io.tables import read_source
 from recveil.ratings import Ratings, RatingScale
@@ -30,6 +36,7 @@ from recveil.ratings.ratings import doubts_of
 from recveil.ratings.sorted_rows import Duplicates
 from recveil.runtime.errors import (
     RecveilError,
+    UnknownOrderError,
     listed,
     quoted,
     shortened,
@@ -295,11 +302,24 @@ def understand(
     ('given', 'user: column 2; item: column 1; rating: column 3')
     """
     reject_unknown_keywords("understand", reading)
-    found = _understand(source, one_value=True, times=times, k=k, user_files=user_files, **reading)
-    if isinstance(source, str | PathLike) and os.fspath(source) != "-":
-        path = without_secrets(os.fspath(source))
-        found = replace(found, arguments=(path, *option_words(reading)))
+    path = os.fspath(source) if isinstance(source, str | PathLike) else "-"
+    try:
+        found = _understand(
+            source, one_value=True, times=times, k=k, user_files=user_files, **reading
+        )
+    except RecveilError as error:
+        if path != "-" and not isinstance(error, UnknownOrderError):
+            error.also = other_problems(path, _given(reading), error.code)
+        raise
+    if path != "-":
+        found = replace(found, arguments=(without_secrets(path), *option_words(reading)))
     return found if k is not None else with_scale_notes(found)
+
+
+def _given(reading: ReadingOptions) -> dict[str, object]:
+    """Return the options that are not at their defaults, with positions as text."""
+    given = {name: value for name, value in reading.items() if value not in (None, False, "error")}
+    return given | {name: str(given[name]) for name in ROLES if name in given}
 
 
 def understand_auxiliary(source: str | PathLike[str] | Any, **reading: Any) -> Reading:

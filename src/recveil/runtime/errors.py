@@ -31,6 +31,11 @@ class RecveilError(ValueError):
     code : str
         A stable identifier of the problem, such as `scale.inferred`. The reference lists all codes.
 
+    Attributes
+    ----------
+    also : tuple of str
+        Other problems of the same input, each with its remedy.
+
     Examples
     --------
     >>> RecveilError("k is 0; expected 2 or more", code="option.value").code
@@ -49,6 +54,7 @@ class RecveilError(ValueError):
     def __init__(self, message: str = "", *, code: str = "unspecified") -> None:
         super().__init__(within_limit(without_secrets(message)))
         self.code = code
+        self.also: tuple[str, ...] = ()
 
 
 def without_secrets(text: str) -> str:

@@ -13,6 +13,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from recveil.comparison import Comparison
 from recveil.comparison.settings import Feedback, default_methods, variants_of
 from recveil.io.options import ReadingOptions
+from recveil.io.raw_rows import RawRows, find_problems, read_raw_rows
 from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_folder
@@ -26,7 +27,6 @@ from recveil.runtime.number_format import format_bytes
 from recveil.runtime.progress import parts
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.project import Reading, Result, Settings
-from recveil.workbench.raw_rows import RawRows, find_problems, read_raw_rows
 from recveil.workbench.wording import FIELD_TITLES
 
 
@@ -124,14 +124,14 @@ def inspect_input(job: Assignment) -> Mapping[str, object]:
         if raw is not None:
             problems = find_problems(raw, reading, error.code)
             is_covered = any(error.code in problem.codes for problem in problems)
-            texts = [problem.text for problem in problems]
+            texts = [problem.text_of_page for problem in problems]
             _write_first_rows(job, raw, texts if is_covered else [str(error), *texts])
         raise
     sample = result.rows
     return {
         **result.to_dict(),
         "problems": [
-            problem.text for problem in (find_problems(raw, reading, None) if raw else [])
+            problem.text_of_page for problem in (find_problems(raw, reading, None) if raw else [])
         ],
         "rows": {
             "names": [str(name) for name in sample.names],

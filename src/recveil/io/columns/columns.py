@@ -180,15 +180,15 @@ def find_columns(
     # Both at once, unless a matrix is likelier.
     if found["user"] is None and found["item"] is None and len(names) < WIDE:
         raise RecveilError(
-            f"{where}: no user column among {listed(names)}, and no item column; expected names "
-            f"such as {USUAL_NAMES['user'][0]!r} and {USUAL_NAMES['item'][0]!r}; rename them, or "
-            f"name them with user and item (--user, --item)",
+            f"{where}: no user column among {listed(names, 120)}, and no item column; expected "
+            f"names such as {USUAL_NAMES['user'][0]!r} and {USUAL_NAMES['item'][0]!r}; rename "
+            f"them, or name them with user and item (--user, --item)",
             code="column.missing",
         )
     for role in ("user", "item", "rating"):
         if found[role] is None:
             raise RecveilError(
-                f"{where}: no {role} column among {listed(names, 80)}{_width(found, names)}; "
+                f"{where}: no {role} column among {listed(names, 120)}{_width(found, names)}; "
                 f"expected a name such as {USUAL_NAMES[role][0]!r} or {USUAL_NAMES[role][1]!r}; "
                 f"rename it, or name it with {role} (--{role})",
                 code="column.missing",
@@ -219,7 +219,7 @@ def _of_feedback(
             code="column.ambiguous",
         )
     raise RecveilError(
-        f"{where}: no rating column among {listed(names, 80)}; name it with rating (--rating), or "
+        f"{where}: no rating column among {listed(names, 120)}; name it with rating (--rating), or "
         f"with time (--time) if it holds times; if each row is a like, set likes (--likes)",
         code="column.missing",
     )

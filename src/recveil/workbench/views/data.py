@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from recveil.io.files import naming, opened_text
 from recveil.io.inputs import file_at
+from recveil.io.raw_rows import ENCODINGS
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.project import (
     INPUT_FOLDER,
@@ -24,7 +25,6 @@ from recveil.workbench.project import (
     Uploaded,
     receive,
 )
-from recveil.workbench.raw_rows import ENCODINGS
 from recveil.workbench.table_source import place_of, source_settings, state_of
 from recveil.workbench.tasks import COLUMNS, FIRST_ROWS, reading_options
 from recveil.workbench.views.risk import start_auditing

@@ -22,8 +22,6 @@ from recveil.io.tables import first_rows
 from recveil.ratings.arrow_columns import python_values
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
-from recveil.workbench.project import Reading
-from recveil.workbench.wording import FIELD_TITLES
 
 # Limits of what is looked at.
 _HEAD_BYTES, _MOST_RECORDS, _MOST_TITLES = 1 << 20, 20_000, 30
@@ -65,7 +63,7 @@ class RawRows(NamedTuple):
     bad_line: int = 0
 
 
-def read_raw_rows(source: str, reading: Reading) -> RawRows | None:
+def read_raw_rows(source: str, reading: Mapping[str, Any]) -> RawRows | None:
     """Return the first rows of a file, whatever fails later; None for a database or binary file."""
     path = file_at(source)
     if path is None or reading.get("wide"):
@@ -86,7 +84,7 @@ def read_raw_rows(source: str, reading: Reading) -> RawRows | None:
     return _text_rows(head, reading)
 
 
-def _typed_rows(path: Path, reading: Reading) -> RawRows | None:
+def _typed_rows(path: Path, reading: Mapping[str, Any]) -> RawRows | None:
     """Return the first rows of a file that is no delimited text."""
     options: dict[str, Any] = dict(reading)
     found = recognize(path, options.get("format"), layout_of(**options))
@@ -105,7 +103,7 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _text_rows(head: bytes, reading: Reading) -> RawRows | None:
+def _text_rows(head: bytes, reading: Mapping[str, Any]) -> RawRows | None:
     decoded = _decode(head)
     if decoded is None:
         return None
@@ -151,7 +149,7 @@ def _decode(head: bytes) -> tuple[str, str, int] | None:
         return head.decode("cp1252", errors="replace"), WINDOWS, bad_line
 
 
-def _separator(text: str, reading: Reading) -> str:
+def _separator(text: str, reading: Mapping[str, Any]) -> str:
     """Return the separator that is given, or the one that splits most lines evenly."""
     with suppress(RecveilError, KeyError):
         if (chosen := layout_of(str(reading["delimiter"])).delimiter) is not None:
@@ -189,7 +187,7 @@ def _records(text: str, mark: str) -> list[tuple[int, list[str]]]:
     ]
 
 
-def _roles(names: Sequence[str], keys: Sequence[str], reading: Reading) -> list[str]:
+def _roles(names: Sequence[str], keys: Sequence[str], reading: Mapping[str, Any]) -> list[str]:
     """Return the role of each column: as it was chosen, else by its usual name."""
     roles = [""] * len(names)
     plain = [plain_name(name) for name in names]
@@ -210,12 +208,34 @@ def _roles(names: Sequence[str], keys: Sequence[str], reading: Reading) -> list[
 class Problem(NamedTuple):
     """A problem that the first rows show."""
 
-    text: str
+    # What is wrong, and what to do about it, with the options of the command line
+    what: str
+    remedy: str
     # The codes of errors that say the same
     codes: tuple[str, ...] = ()
+    # What to do on the page Data, if its fields do not have the names of the options
+    on_page: str = ""
+
+    @property
+    def text(self) -> str:
+        """The problem as a sentence."""
+        return f"{self.what}{self.remedy}."
+
+    @property
+    def text_of_page(self) -> str:
+        """The sentence on the page Data."""
+        return f"{self.what}{self.on_page or self.remedy}."
 
 
-def find_problems(rows: RawRows, reading: Reading, error: str | None) -> list[Problem]:
+def other_problems(source: str, reading: Mapping[str, Any], code: str) -> tuple[str, ...]:
+    """Describe the problems that the first rows show, besides the first with an error's code."""
+    rows = read_raw_rows(source, reading)
+    problems = [] if rows is None else find_problems(rows, reading, code)
+    first = next((each for each in problems if code in each.codes), None)
+    return tuple(each.text for each in problems if each is not first)
+
+
+def find_problems(rows: RawRows, reading: Mapping[str, Any], error: str | None) -> list[Problem]:
     """Return all problems that the first rows show.
 
     Parameters
@@ -238,30 +258,35 @@ def _file_problems(rows: RawRows, error: str) -> list[Problem]:
     if rows.bad_line:
         found.append(
             Problem(
-                f"Line {rows.bad_line:,} is not UTF-8 text; it is shown as {rows.encoding}. Make a "
-                f"copy in UTF-8 below.",
+                f"Line {rows.bad_line:,} is not UTF-8 text",
+                "; write the table in UTF-8",
                 ("input.encoding",),
+                f"; it is shown as {rows.encoding}. Make a copy in UTF-8 below",
             )
         )
     elif error == "input.encoding" and rows.encoding:
         found.append(
             Problem(
-                "A line after the first rows is not UTF-8 text. Make a copy in UTF-8 below.",
+                "A line after the first rows is not UTF-8 text",
+                "; write the table in UTF-8",
                 ("input.encoding",),
+                ". Make a copy in UTF-8 below",
             )
         )
     if rows.first_line > 1 and rows.has_header:
         found.append(
             Problem(
                 f"The table begins in line {rows.first_line}; the lines above it are none of its "
-                f"rows. Make a copy without them below.",
+                f"rows",
+                "; write the table alone",
                 ("input.header", "input.unknown-format"),
+                ". Make a copy without them below",
             )
         )
     return found
 
 
-def _role_problems(rows: RawRows, reading: Reading) -> list[Problem]:
+def _role_problems(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
     if not rows.has_header or len(rows.names) < 2:
         return []
     missing = [role for role in ("user", "item", "rating") if role not in rows.roles]
@@ -269,19 +294,19 @@ def _role_problems(rows: RawRows, reading: Reading) -> list[Problem]:
         missing = [role for role in missing if role != "rating"]
     found = []
     for role in missing:
-        advice = f"choose “{role}” in the menu above its column"
-        if role == "rating":
-            advice += f", or mark “{FIELD_TITLES['likes']}”"
+        likes = ", or set likes (--likes)" if role == "rating" else ""
         found.append(
             Problem(
-                f"No column is recognized as the {role}: {advice}.",
+                f"No column is recognized as the {role}",
+                f"; name it with {role} (--{role}){likes}",
                 ("column.missing",),
+                f": choose “{role}” in the menu above its column{likes}",
             )
         )
     return found
 
 
-def _rating_problems(rows: RawRows, reading: Reading) -> list[Problem]:
+def _rating_problems(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
     if "rating" not in rows.roles or reading.keys() & {"likes", "order", "words", "counts"}:
         return []
     at = rows.roles.index("rating")
@@ -297,7 +322,8 @@ def _rating_problems(rows: RawRows, reading: Reading) -> list[Problem]:
         found.append(
             Problem(
                 f"“{name}”: {no_numbers.total():,} of the first {len(values):,} values are no "
-                f"numbers ({shown}); fix them, or mark “{FIELD_TITLES['drop_off_scale']}”.",
+                f"numbers ({shown})",
+                "; fix them, or set drop_off_scale (--drop-off-scale)",
                 ("rating.missing", "rating.not-a-number"),
             )
         )
@@ -309,8 +335,8 @@ def _rating_problems(rows: RawRows, reading: Reading) -> list[Problem]:
             found.append(
                 Problem(
                     f"“{name}”: {shown} may mean a missing rating, as the others are from "
-                    f"{min(others):g} to {max(others):g}; enter the “{FIELD_TITLES['scale']}”, "
-                    f"and mark “{FIELD_TITLES['drop_off_scale']}”."
+                    f"{min(others):g} to {max(others):g}",
+                    "; give the scale (--scale) and drop_off_scale (--drop-off-scale)",
                 )
             )
     return found
@@ -331,7 +357,7 @@ def _is_apart(sentinel: int, levels: Mapping[float, int]) -> bool:
     return min(others) >= 0 if sentinel < 0 else 4 * max(others) <= sentinel
 
 
-def _other(rows: RawRows, reading: Reading) -> list[Problem]:
+def _other(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
     """Return problems with times and repeated pairs."""
     found = []
     places = {role: at for at, role in enumerate(rows.roles) if role}
@@ -345,8 +371,8 @@ def _other(rows: RawRows, reading: Reading) -> list[Problem]:
             doubt = "" if day or month else f", or %d{mark}%m{mark}%Y if the day comes first"
             found.append(
                 Problem(
-                    f"“{rows.names[places['time']]}” has dates such as {dates[0][0]}: enter {form} "
-                    f"as “{FIELD_TITLES['time_format']}”{doubt}.",
+                    f"“{rows.names[places['time']]}” has dates such as {dates[0][0]}",
+                    f"; give time_format (--time-format {form}){doubt}",
                     ("time.format", "time.unreadable"),
                 )
             )
@@ -356,8 +382,8 @@ def _other(rows: RawRows, reading: Reading) -> list[Problem]:
         if repeated := pairs.total() - len(pairs):
             found.append(
                 Problem(
-                    f"{repeated:,} of the first {len(rows.rows):,} rows repeat a user and an item: "
-                    f"choose under “{FIELD_TITLES['duplicates']}”.",
+                    f"{repeated:,} of the first {len(rows.rows):,} rows repeat a user and an item",
+                    "; choose with duplicates (--duplicates)",
                     ("rating.duplicate",),
                 )
             )
