@@ -308,9 +308,10 @@ def moments(
     """Sum the outer products of users' centred vectors with themselves, in steps of ``grid²``.
 
     A user's vector has 1 for each chosen item that they liked and `RATED` for each other one that
-    they rated. Centred, it is the part across the direction of popularity, divided by its length. If the part along this direction is more than `_MOST_POPULAR` times as long, it
-    is divided by a larger number. So the squared entries of the outer product sum to at most
-    1, whatever the direction is.
+    they rated. Centred, it is the part across the direction of popularity, divided by its length.
+    If the part along this direction is more than `_MOST_POPULAR` times as long, it is divided by a
+    larger number. So the squared entries of the outer product sum to at most 1, whatever the
+    direction is.
 
     Parameters
     ----------
@@ -332,9 +333,10 @@ def moments(
     Notes
     -----
     A centred vector has a number for each chosen item, also for those that the user did not rate.
-    In steps, it is a sparse vector s of the rated items plus one of few vectors m, the multiples of minus the
-    direction. So the sum of all products is the sum of ``s sᵀ``, which takes time for rated items
-    only, and for each m, of ``n m mᵀ + m Sᵀ + S mᵀ``, with S the sum of s of its n users.
+    In steps, it is a sparse vector s of the rated items plus one of few vectors m, the multiples of
+    minus the direction. So the sum of all products is the sum of ``s sᵀ``, which takes time for
+    rated items only, and for each m, of ``n m mᵀ + m Sᵀ + S mᵀ``, with S the sum of s of its n
+    users.
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[chosen] = np.arange(chosen.size)

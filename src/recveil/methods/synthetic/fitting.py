@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
-from recveil.methods.synthetic.bounded_sums import direction_of, centred_length
+from recveil.methods.synthetic.bounded_sums import centred_length, direction_of
 from recveil.methods.synthetic.sum_queries import LEAST_NOISE
 from recveil.release.synthetic_form import MOST_DIRECTIONS
 from recveil.runtime.compiled import compiled

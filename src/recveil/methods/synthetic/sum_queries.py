@@ -497,8 +497,10 @@ def _items(
     what, grid = WHAT["item sums"], sum_grid(sigma)
     exact = added_up(ratings, item_sums, centre, spread, grid)
     if public.is_catalogue:
-        sums = ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
-        return sums._replace(popularity=expected_popularity(sums.popularity, sums.popularity_noise))
+        known = ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
+        return known._replace(
+            popularity=expected_popularity(known.popularity, known.popularity_noise)
+        )
     named, sums = mechanism.measure_items(
         *("item sums", what, exact, grid),
         delta=public.threshold_delta,
