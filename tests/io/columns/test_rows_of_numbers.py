@@ -151,3 +151,26 @@ def test_a_user_and_an_item_that_words_name_are_a_row():
         assert find_rows_within(ids, users, ids) == [60]
     ids[-1] = "1 user guide, item 8"
     assert find_rows_within(ids, users, ids) == []
+
+
+@pytest.mark.parametrize(
+    ("label", "is_row"),
+    [
+        *((sign.join(["11", "3", "583920", "16"]), True) for sign in "-/: ._"),
+        ("11. User 583920 rated 16 with 4", True),
+        ("11</td><td>583920</td><td>16</td><td>4", True),
+        ("11 583 16 4", False),  # a short number, as of sizes
+        ("11 + 16 + 19", False),
+        ("11-2-38", False),
+    ],
+)
+def test_an_unknown_user_between_two_numeric_items_is_a_row(label, is_row):
+    users = range(100_003, 999_999, 15_013)
+    ids = [*map(str, range(11, 51)), label]
+    assert find_rows_within(ids, users, ids) == [40] * is_row
+
+
+def test_several_rows_of_unknown_users_in_a_small_table_of_numeric_items_are_found():
+    users = range(100_003, 999_999, 15_013)
+    ids = [*map(str, range(11, 51)), "11 3 583920 16", "12 583921 17 4", "13 5 583922 18"]
+    assert find_rows_within(ids, users, ids) == [40, 41, 42]

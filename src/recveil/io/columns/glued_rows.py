@@ -195,12 +195,14 @@ class RowsAfterItems(NamedTuple):
         is_like_user: Callable[[str], bool] | None = None,
         *,
         is_unrated: bool,
+        are_numbers: bool = False,
     ) -> "RowsAfterItems":
-        """Search for these items, as far as they contain letters or are long numbers."""
+        """Search for these items, but for short numbers unless nearly all items are numbers."""
         search = cls({}, set(), is_like_user, is_unrated)
         for item in map(str, items):
             tokens = _TOKEN.findall(item.casefold())
-            if any(map(str.isalpha, tokens)) or (tokens and len(item) >= _LONG_NUMBER):
+            is_clear = any(map(str.isalpha, tokens)) or len(item) >= _LONG_NUMBER
+            if tokens and (are_numbers or is_clear):
                 search.lengths.setdefault(tokens[0], set()).add(len(tokens))
                 search.items.add(" ".join(tokens))
         return search

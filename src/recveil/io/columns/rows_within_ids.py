@@ -39,6 +39,8 @@ _CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
 _AROUND = re.compile(r"[\s\"']+")
 # Where all but a few of the ids are whole numbers, several numbers are no list of items.
 _NUMBERS, _OTHERS, _OTHER_SHARE = 5, 2, 0.05
+# Swallowed rows are more of the ids of a small table. Nothing else has users between two items.
+_SWALLOWED_SHARE = 0.2
 _DIGITS = re.compile(r"\d+")
 # Ids look alike if so many of them do; this many are looked at.
 _SHARED, _LOOKED_AT = 0.05, 2_000
@@ -147,7 +149,8 @@ def find_rows_within(
     fields = _FieldSearch(*looks, search.items.known, is_unrated)
     numbers = fields._replace(are_numbers=True)
     look = looks[0].surely_include if looks[0].are_common else None
-    after_items = RowsAfterItems.among(items, look, is_unrated=is_unrated)
+    are_numbers = n_numbers >= _NUMBERS and n_others <= max(_OTHERS, _SWALLOWED_SHARE * len(labels))
+    after_items = RowsAfterItems.among(items, look, is_unrated=is_unrated, are_numbers=are_numbers)
     rows: set[int] = set()
     known = search.users.known
     for finds, may_be_user in (
@@ -162,7 +165,8 @@ def find_rows_within(
             if (may_be_user or text not in known) and any(map(finds, forms[at]))
         }
         # What many ids look like is no fault of a few rows.
-        if len(found) <= max(_OTHERS, _OTHER_SHARE * len(labels)):
+        share = _SWALLOWED_SHARE if are_numbers else _OTHER_SHARE
+        if len(found) <= max(_OTHERS, share * len(labels)):
             rows |= found
     apart = _ApartSearch(search.users, search.items, *looks, looks[0].pattern, is_unrated)
     rows |= of_numbers
