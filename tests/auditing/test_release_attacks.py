@@ -24,7 +24,7 @@ from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
 from recveil.report.audit.disclosure import of_fit, statements_of_content
 from recveil.report.release import describe_summary
-from recveil.runtime.number_format import estimate, percent
+from recveil.runtime.number_format import estimate, format_bounds, percent
 from shared.auditing_release_attacks import BYSTANDER, audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -223,7 +223,7 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     high = min(person.high, 0.2)
     assert found.to_dict()["headline"] == (
         f"In the release, {percent(person.rate)} of the users are re-identified "
-        f"({percent(person.low)} to {percent(high)}) by “bystander”, "
+        f"({format_bounds(person.low, high)}) by “bystander”, "
         "who knows 2 rated items; the guarantee is at most 20%."
     )  # of so few users, membership is not measured
 

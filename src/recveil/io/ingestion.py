@@ -308,12 +308,17 @@ def understand(
             source, one_value=True, times=times, k=k, user_files=user_files, **reading
         )
     except RecveilError as error:
-        if path != "-" and not isinstance(error, UnknownOrderError):
+        is_of_table = error.code.startswith(_OF_TABLE) and not isinstance(error, UnknownOrderError)
+        if path != "-" and is_of_table:
             error.also = other_problems(path, _given(reading), error.code)
         raise
     if path != "-":
         found = replace(found, arguments=(without_secrets(path), *option_words(reading)))
     return found if k is not None else with_scale_notes(found)
+
+
+# Codes of errors of columns and values. A file with others may not be read again.
+_OF_TABLE = ("column.", "rating.", "time.", "id.", "input.encoding")
 
 
 def _given(reading: ReadingOptions) -> dict[str, object]:

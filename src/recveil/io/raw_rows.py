@@ -19,6 +19,7 @@ from recveil.io.inputs import file_at
 from recveil.io.options import layout_of
 from recveil.io.part_files import parts_of
 from recveil.io.tables import first_rows
+from recveil.io.worker.packing import DAMAGED
 from recveil.ratings.arrow_columns import python_values
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -79,7 +80,7 @@ def read_raw_rows(source: str, reading: Mapping[str, Any]) -> RawRows | None:
     try:
         with opened_text(path) as file:
             head = file.read(_HEAD_BYTES)
-    except (RecveilError, OSError, EOFError, ValueError):
+    except (RecveilError, OSError, ValueError, *DAMAGED):
         return None
     return _text_rows(head, reading)
 
