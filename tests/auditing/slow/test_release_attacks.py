@@ -10,7 +10,7 @@ from recveil.attacks.inference import fill_detection
 from recveil.auditing.release_attacks import attack_published
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
-from recveil.runtime.number_format import percent
+from recveil.runtime.number_format import format_bounds, percent
 from shared.auditing_release_attacks import audited, co_rated, ratings  # noqa: F401 (fixtures)
 
 
@@ -145,7 +145,7 @@ def test_the_headline_is_that_of_the_strongest_adversary(many, tmp_path):
     assert fitted["rate"] > plain["all_known"]["reidentified"]["rate"]
     assert headline.startswith(
         f"In the release, {percent(fitted['rate'])} of the users are re-identified "
-        f"({percent(fitted['low'])} to "
+        f"({format_bounds(fitted['low'], fitted['high'])}) "
     )
     assert "who knows all ratings of a target exactly, and the rows of other targets;" in headline
     assert headline.count("the guarantee is at most 20%") == 1

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("few_recommenders")
 def test_the_tables_and_the_headline(run):
     code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK, "--all")
     assert (code, err) == (0, "")
-    deciding = ("insider", "bound", "RMSE: ", "item mean + user bias")
+    deciding = ("insider", "at most", "RMSE: ", "item mean + user bias")
     others = ("item neighbours", "the user's own row", "the rule “zero”", "Kendall", "density")
     for words in (*deciding, *others):
         assert words in out

@@ -20,7 +20,7 @@ def test_the_page_needs_nothing_else(page):
 def test_lists_and_ratings_are_both_in_the_headline(page, invented):
     """Padded at 5: ratings 0.85, lists 0.95."""
     (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
-    assert "lists 95% and ratings 85% retained" in html.unescape(headline)
+    assert "lists 95%, ratings 85% retained" in html.unescape(headline)
     text = text_of(page)
     assert "Publish “padded, k = 5”: lists retain 95% of the best nDCG" in text
     assert "ratings retain 85% of the raw gain. Risk: 12.1% of users re-identified" in text
