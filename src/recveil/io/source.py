@@ -297,7 +297,8 @@ class Selection:
                 f"this is a fault in recveil, please report it",
                 code="internal.fault",
             )
-        self.unread[:] = [name for name in names if name not in {*chosen.values()}]
+        read = {*chosen.values()}
+        self.unread[:] = [name for name in names if name not in read]
         return chosen
 
     def _find(self, names: Sequence[str], where: str, given: Mapping[str, str | None]) -> Columns:
