@@ -151,6 +151,13 @@ JOBS = (
     ),
     _job("compare", _COMPARE, Target("out", "comparison"), force=False, weight=0.5),
     _job("verify", "verify in/made --json at/found.json", _FOUND, force=False),
+    _job(
+        "budget",
+        "budget in/ratings.csv --ledger in/ledger.sqlite3 --json at/found.json",
+        _FOUND,
+        force=False,
+        weight=0.5,
+    ),
     _job("inspect", "inspect in/ratings.csv --json at/found.json", _FOUND, force=False, weight=0.5),
     _job(
         "describe",
@@ -229,7 +236,10 @@ def _matrix(rows: Sequence[tuple[str, str, str]]) -> bytes:
 INPUTS_MADE = (
     ["convert", "in/ratings.csv", "in/ratings.parquet"],
     f"anonymize in/ratings.csv -o in/made --seed 1 {_PADDED}".split(),
-    [*_SYNTHETIC.replace("at/out", "in/model").split(), "--layout", "model"],
+    [
+        *_SYNTHETIC.replace("at/out", "in/model").split(),
+        *("--layout", "model", "--ledger", "in/ledger.sqlite3"),
+    ],
 )
 
 
