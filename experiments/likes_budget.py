@@ -56,7 +56,7 @@ TABLES = (
 
 def shares_with(item_share: float) -> dict[str, float]:
     """Return the split with another share of item sums, taken from the moments'."""
-    fixed = {name: SHARES_OF_LIKES[name] for name in ("people by activity", "kinds of items")}
+    fixed = {name: SHARES_OF_LIKES[name] for name in ("users by user count", "item kinds")}
     return {**fixed, "item sums": item_share, "moments": 1 - item_share - sum(fixed.values())}
 
 

@@ -211,6 +211,21 @@ def test_what_choosing_items_takes_of_delta_is_known(copy_of):
     assert any("item selection takes 9e-07, expected 1e-07" in problem for problem in told)
 
 
+@pytest.mark.parametrize(("share", "holds"), [(0.6, True), (0.3, True), (0.45, False)])
+def test_only_the_splits_for_few_and_many_users_are_known(copy_of, share, holds):
+    folder = copy_of("users")
+
+    def split(told):
+        by_name = {each["name"]: each for each in told["queries"]}
+        both = [by_name[name] for name in ("item sums", "moments")]
+        whole = sum(each["sigma"] ** -2 for each in both) / 0.968
+        for each, part in zip(both, (share, 0.968 - share), strict=True):
+            each["sigma"] = (whole * part) ** -0.5
+
+    change(folder, ledger(split), card=True)
+    assert verify(folder).holds == holds
+
+
 def test_an_older_format_is_no_way_around(tmp_path):
     """Neither a delta that promises nothing, nor noise that is split in another way."""
     stored = Path(__file__).parents[1] / "verification" / "format_3" / "synthetic-users"

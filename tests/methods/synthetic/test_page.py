@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scipy.special import ndtr, ndtri
 
-from recveil.methods.synthetic.sum_queries import SHARES, SHARES_OF_LIKES
+from recveil.methods.synthetic.sum_queries import SHARES, SHARES_OF_FEW, SHARES_OF_LIKES
 from recveil.methods.synthetic.synthesizer import Budget
 from recveil.release.claim import Claim, bounds_of
 from recveil.release.ledger import Ledger, Query, epsilon_of
@@ -54,10 +54,12 @@ def test_the_shares_of_the_budget_of_likes():
 
 
 def test_the_shares_of_the_budget():
-    rows = re.findall(r"^\| `([a-z ]+)` \| ([\d.]+) % \|", PAGE, re.M)
-    assert {name: float(share) for name, share in rows} == pytest.approx(
-        {name: 100 * share for name, share in SHARES.items()}
-    )
+    rows = re.findall(r"^\| `([a-z ]+)` \| ([\d.]+) % \| ([\d.]+) % \|", PAGE, re.M)
+    for column, shares in (1, SHARES), (2, SHARES_OF_FEW):
+        assert {row[0]: float(row[column]) for row in rows} == pytest.approx(
+            {name: 100 * share for name, share in shares.items()}
+        )
+        assert sum(shares.values()) == pytest.approx(1)
 
 
 def test_how_likely_odds_move_further():
@@ -84,7 +86,7 @@ def test_what_four_releases_keep():
 
 def test_what_tries_cost_that_noise_refused():
     before_items = ("users by user count", "rating levels", "user means", "item sums")
-    few, items = SHARES["users by user count"], sum(SHARES[name] for name in before_items)
+    few, items = SHARES["users by user count"], sum(SHARES_OF_FEW[name] for name in before_items)
     mu = Budget.of(3.0, 1e-6).mu
     five = [f"{epsilon_of(mu * math.sqrt(1 + 4 * share), 1e-6):.2f}" for share in (few, items)]
     until = [f"{3 + epsilon_of(mu * math.sqrt(share), 1e-6):.2f}" for share in (few, items)]

@@ -51,6 +51,22 @@ class TestWhatIsAsked:
         mechanism.measure(QUERY, "asked last", np.zeros((2, 64), np.int64), 1.0)
         assert mechanism.ledger().epsilon(1e-6) == pytest.approx(20, rel=1e-6)
 
+    @pytest.mark.parametrize(("epsilon", "item_share"), [(3.0, 0.6), (20.0, 0.3)])
+    def test_few_users_have_less_noise_in_item_sums(self, epsilon, item_share):
+        """300 users: their number times mu is 194 and 971."""
+        mechanism, sigmas = asked(epsilon)
+        found = measure(RATINGS, mechanism, CATALOGUE, sigmas)
+        mechanism.measure(QUERY, "asked last", np.zeros((2, 64), np.int64), 1.0)
+        ledger = mechanism.ledger()
+        shares = {query.name: (query.mu / ledger.mu) ** 2 for query in ledger.queries}
+        assert shares["item sums"] == pytest.approx(item_share)
+        assert shares["moments"] == pytest.approx(0.968 - item_share)
+        assert ledger.epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
+        assert ledger.epsilon(1e-6) <= epsilon
+        assert found.items.popularity_noise * WHICH == pytest.approx(
+            (item_share**0.5 * ledger.mu) ** -1
+        )
+
     def test_again_is_refused(self):
         mechanism, sigmas = asked()
         measure(RATINGS, mechanism, CATALOGUE, sigmas)

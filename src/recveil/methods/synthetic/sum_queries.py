@@ -4,6 +4,7 @@
 how far ratings follow them. Everything else reads the noisy sums only.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -31,6 +32,7 @@ from recveil.release.synthetic_form import (
     ACTIVITIES,
     FEWEST_CHOSEN,
     MOST_CHOSEN,
+    NEWEST,
     activity_edges,
     queries_of,
     rating_levels,
@@ -72,6 +74,8 @@ def added_up(ratings: UserRatings, sums: Callable[..., Whole], *known: Any) -> W
 Numbers = NDArray[np.float64]
 Words = Mapping[str, str]
 
+# Users are few if their number times the budget's mu is below this. Then item sums get more of it.
+_FEW = 275.0
 # Budget share and ledger text of each query on implicit feedback.
 SHARES_OF_LIKES = {query.name: query.share for query in queries_of(likes=True)}
 WHAT_OF_LIKES = {query.name: query.what for query in queries_of(likes=True)}
@@ -90,6 +94,9 @@ LEAST_NOISE = 0.2
 
 class QueriedItems(Protocol):
     """Answers queries, with or without noise."""
+
+    def split_again(self, sigmas: Mapping[str, float]) -> None:
+        """Answer the queries that are left with other noise, of the same total."""
 
     def measure(
         self, name: str, what: str, exact: NDArray[np.int64], grid: float
@@ -381,6 +388,8 @@ def expected_popularity(noisy: Numbers, noise: float) -> Numbers:
 
 # Budget share and ledger text of each query on ratings.
 SHARES = {query.name: query.share for query in queries_of(likes=False)}
+# The same if users are few
+SHARES_OF_FEW = {query.name: query.share_of(NEWEST, few=True) for query in queries_of(likes=False)}
 WHAT = {query.name: query.what for query in queries_of(likes=False)}
 
 
@@ -432,11 +441,38 @@ class NoisySums(NamedTuple):
         return self.choices.share_as_json
 
 
+def few_sigmas(n_users: float, sigmas: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the noise of each query, which differs for few users: item sums have less of it.
+
+    Where moments are noise anyway, popularity and means serve recipients best. The first query has
+    the same noise in both cases, and so has the total.
+
+    Examples
+    --------
+    >>> sigmas = {name: share**-0.5 for name, share in SHARES.items()}  # their mu is 1
+    >>> for n_users in 1_000, 100:
+    ...     noise = few_sigmas(n_users, sigmas)
+    ...     print(round(noise["item sums"], 2), round(noise["moments"], 2))
+    1.83 1.22
+    1.29 1.65
+    """
+    if not all(sigmas.values()):
+        return sigmas  # exact sums
+    if n_users * math.sqrt(math.fsum(sigma**-2 for sigma in sigmas.values())) >= _FEW:
+        return sigmas
+    both = "item sums", "moments"
+    total = math.fsum(sigmas[name] ** -2 for name in both)
+    each = total / math.fsum(SHARES_OF_FEW[name] for name in both)
+    return {**sigmas, **{name: (each * SHARES_OF_FEW[name]) ** -0.5 for name in both}}
+
+
 def measure(
     ratings: UserRatings, mechanism: QueriedItems, public: Public, sigmas: Mapping[str, float]
 ) -> NoisySums:
     """Make all queries on ratings but the one on fitted embeddings, once each."""
     n_users, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
+    sigmas = few_sigmas(n_users, sigmas)
+    mechanism.split_again(sigmas)
     levels = rating_levels(ratings.scale)
     what, grid = WHAT["rating levels"], sum_grid(sigmas["rating levels"])
     exact = added_up(ratings, level_sums, levels, grid)
