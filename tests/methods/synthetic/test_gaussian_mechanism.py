@@ -230,12 +230,13 @@ def test_whatever_the_sensitivities_the_ledger_keeps_the_budget():
     assert mechanism.ledger().epsilon(1e-6) <= 3.0
 
 
-class TestSplitAgain:
-    FIRST = {"counts": 2.0, "moments": 1.0, "means": 1.0}
+BEFORE = {"counts": 2.0, "moments": 1.0, "means": 1.0}
 
+
+class TestSplitAgain:
     def test_the_rest_of_the_budget(self):
         """By hand: the rest loses 1 + 1; 1/3 of it for the one, and 5/3 for the other."""
-        mechanism = Mechanism(NoiseSource.repeatable(7), self.FIRST)
+        mechanism = Mechanism(NoiseSource.repeatable(7), BEFORE)
         mechanism.measure("counts", WHAT, sums(3), GRID)
         mechanism.split_again({"counts": 2.0, "moments": 3**0.5, "means": (5 / 3) ** -0.5})
         for name in "moments", "means":
@@ -267,7 +268,7 @@ class TestSplitAgain:
         ],
     )
     def test_another_budget_is_refused(self, sigmas):
-        mechanism = Mechanism(NoiseSource.repeatable(7), self.FIRST)
+        mechanism = Mechanism(NoiseSource.repeatable(7), BEFORE)
         mechanism.measure("counts", WHAT, sums(3), GRID)
         with raises("budget.spent"):
             mechanism.split_again(sigmas)

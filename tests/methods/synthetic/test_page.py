@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scipy.special import ndtr, ndtri
 
-from recveil.methods.synthetic.sum_queries import SHARES, SHARES_OF_FEW, SHARES_OF_LIKES
+from recveil.methods.synthetic.sum_queries import FEW, SHARES, SHARES_OF_FEW, SHARES_OF_LIKES
 from recveil.methods.synthetic.synthesizer import Budget
 from recveil.release.claim import Claim, bounds_of
 from recveil.release.ledger import Ledger, Query, epsilon_of
@@ -54,12 +54,22 @@ def test_the_shares_of_the_budget_of_likes():
 
 
 def test_the_shares_of_the_budget():
-    rows = re.findall(r"^\| `([a-z ]+)` \| ([\d.]+) % \| ([\d.]+) % \|", PAGE, re.M)
-    for column, shares in (1, SHARES), (2, SHARES_OF_FEW):
-        assert {row[0]: float(row[column]) for row in rows} == pytest.approx(
-            {name: 100 * share for name, share in shares.items()}
-        )
-        assert sum(shares.values()) == pytest.approx(1)
+    rows = re.findall(r"^\| `([a-z ]+)` \| ([\d.]+) % \|", PAGE, re.M)
+    assert {name: float(share) for name, share in rows} == pytest.approx(
+        {name: 100 * share for name, share in SHARES.items()}
+    )
+
+
+def test_the_shares_if_users_are_few():
+    assert f"times mu is below {FEW:g}" in SENTENCES
+    few = {name: 100 * share for name, share in SHARES_OF_FEW.items()}
+    both = f"`item sums` have {few['item sums']:g} % and `moments` {few['moments']:g} %"
+    assert both in SENTENCES
+    assert {name for name, share in SHARES.items() if 100 * share != few[name]} == {
+        "item sums",
+        "moments",
+    }
+    assert sum(SHARES_OF_FEW.values()) == pytest.approx(1)
 
 
 def test_how_likely_odds_move_further():

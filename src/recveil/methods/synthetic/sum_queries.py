@@ -75,7 +75,7 @@ Numbers = NDArray[np.float64]
 Words = Mapping[str, str]
 
 # Users are few if their number times the budget's mu is below this. Then item sums get more of it.
-_FEW = 275.0
+FEW = 275.0
 # Budget share and ledger text of each query on implicit feedback.
 SHARES_OF_LIKES = {query.name: query.share for query in queries_of(likes=True)}
 WHAT_OF_LIKES = {query.name: query.what for query in queries_of(likes=True)}
@@ -458,7 +458,7 @@ def few_sigmas(n_users: float, sigmas: Mapping[str, float]) -> Mapping[str, floa
     """
     if not all(sigmas.values()):
         return sigmas  # exact sums
-    if n_users * math.sqrt(math.fsum(sigma**-2 for sigma in sigmas.values())) >= _FEW:
+    if n_users * math.sqrt(math.fsum(sigma**-2 for sigma in sigmas.values())) >= FEW:
         return sigmas
     both = "item sums", "moments"
     total = math.fsum(sigmas[name] ** -2 for name in both)
