@@ -46,7 +46,7 @@ def test_both_promises(run):
 def test_epsilon_is_enough(run, tmp_path):
     code, told = run("--epsilon", "20", "--scale", "1:5:1", "--people", "70")
     assert code == 0, told
-    assert "epsilon 20 with delta 1e-06, computed from its ledger" in told
+    assert "epsilon 20 and delta 1e-06, as computed from its ledger" in told
     manifest = json.loads((tmp_path / "out" / "release.json").read_text())
     assert manifest["claim"]["epsilon"] == 20.0
     assert manifest["counts"]["users"] == 70

@@ -20,8 +20,7 @@ def row(first, following, **other):
         "right": True,
         "n_values": 10,
         "records": following - first,
-        "shortest": 1,
-        "longest": first + 4,
+        "lengths": json.dumps([[2, 1], [first + 4, following - first - 1]]),
         "prefix": "pd9c2-",
         "first": first,
         "next": following,
@@ -35,14 +34,18 @@ def row(first, following, **other):
 
 def problems(rows):
     violations = Violations()
-    counts, items = merge_parts(rows, Told, violations)
-    return counts, items, [f"{each.where}: {each.problem}" for each in violations]
+    counts, items, lengths = merge_parts(rows, Told, violations)
+    return (
+        {**counts, "lengths": dict(lengths)},
+        items,
+        [f"{each.where}: {each.problem}" for each in violations],
+    )
 
 
 def test_parts_that_follow_each_other_are_counted():
     counts, items, found = problems([row(0, 4), row(4, 8), row(8, 9)])
-    lengths = {"shortest": 1, "longest": 12}
-    assert counts == {"records": 9, "values": 30, "items": 2, **lengths}
+    lengths = {2: 3, 4: 3, 8: 3, 12: 0}
+    assert counts == {"records": 9, "values": 30, "items": 2, "lengths": lengths}
     assert (items, found) == ([7, 9], [])
 
 

@@ -85,6 +85,14 @@ def epsilon_of(mu, delta):
     return high
 
 
+def count_at(told, share):
+    """The user count below which a share of the people lies, between two stated ones."""
+    stated = told["settings"]["activity"]
+    place = share * (len(stated) - 1)
+    before = min(int(place), len(stated) - 2)
+    return stated[before] + (place - before) * (stated[before + 1] - stated[before])
+
+
 def problems_of_people(records, told):
     """Drawn people rate each item once, on the grid; they are as many as is said."""
     found = {
@@ -98,11 +106,13 @@ def problems_of_people(records, told):
     if is_counted and len(records) != told["k"]:
         yield "as many people were counted as there are, but others were drawn"
     yield from problems_of_items(found["items"], told)
-    lengths, asked = [len(items) for _, items, *_ in records], told["settings"]["activity"]
-    if lengths and (
-        max(lengths) > asked[-1] + 1 or min(lengths) < min(asked[0], 0.95 * found["items"]) - 1
-    ):
-        yield "longer or shorter records than people were asked for"
+    lengths = sorted(len(items) for _, items, *_ in records)
+    for rank, length in enumerate(lengths):
+        # Few users are one batch: ranks are right to half of one.
+        low, high = (count_at(told, (rank + part) / len(lengths)) for part in (0, 1))
+        if length > high + 1.01 or length < min(low, 0.95 * found["items"]) - 1.01:
+            yield "longer or shorter records than people were asked for"
+            break
     if not told["settings"].get("label_step") and not are_likes(told):
         yield "no grid of labels"
 

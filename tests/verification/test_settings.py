@@ -169,10 +169,18 @@ def test_no_setting_has_a_value_that_the_others_rule_out(copy_of, kind, changes)
     assert _second_checker(json.loads((folder / "release.json").read_text()))
 
 
-@pytest.mark.parametrize("number", [1.0, 30.0])
+def _at_the_median(told):
+    counts = told["settings"]["user_counts"]
+    counts[1:-1] = [counts[64]] * 126
+
+
+@pytest.mark.parametrize("number", [1.0, 30.0, None], ids=["1", "30", "shortest and longest"])
 def test_user_counts_are_those_of_the_records(copy_of, number):
     folder = copy_of("synthetic")
-    forge(folder, lambda told: told["settings"].update(user_counts=[number] * 128))
+    if number is None:
+        forge(folder, _at_the_median)
+    else:
+        forge(folder, lambda told: told["settings"].update(user_counts=[number] * 128))
     assert _is_refused(folder)
     assert list(independent.problems(folder))
 

@@ -36,8 +36,8 @@ class LedgerQuery(NamedTuple):
     # Its share since the ninth format if users are few, where it differs
     share_of_few: float | None = None
 
-    def share_of(self, number: int, *, few: bool = False) -> float:
-        """Return its share in releases of a format."""
+    def share_of(self, number: int = NEWEST, *, few: bool = False) -> float:
+        """Return its share in releases of a format, or in new ones."""
         before = [share for last, share in self.shares_before if number <= last]
         if before:
             return before[0]
@@ -153,6 +153,11 @@ MOST_OMITTED = 0.99
 LEAST_LEVEL_SHARE, _ROUNDED_CUTS = 1e-3, 1e-6
 # Largest part of the items that a synthetic user has.
 MOST_SAMPLED = 0.95
+# The number of a synthetic user's items differs from their user count by less than this: sampling
+# rounds, and the fit of its probabilities ends close to the count.
+MOST_MISSED = 1.01
+# Minimum size of a batch of synthetic users, and the maximum number of batches.
+_BATCH, _MOST_BATCHES = 1 << 14, 1 << 12
 # Users' mean ratings and their squares; kinds of items: with factors, published, and the rest.
 _MEANS, _KINDS = 2, 3
 
@@ -195,6 +200,17 @@ def activity_edges(most_items: int) -> NDArray[np.int64]:
     """
     edges = np.geomspace(1, most_items + 1, _BINS + 1)
     return np.unique(np.round(edges)).astype(np.int64)
+
+
+def batch_size(n_users: int) -> int:
+    """Return how many users a batch has that is sampled as one file.
+
+    Examples
+    --------
+    >>> batch_size(500_000), batch_size(200_000_000)
+    (16384, 48829)
+    """
+    return max(_BATCH, math.ceil(n_users / _MOST_BATCHES))
 
 
 def errors_of_noise(content: Mapping[str, Any]) -> dict[str, float | None]:

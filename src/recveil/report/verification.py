@@ -57,7 +57,7 @@ def _(result: Verification) -> dict[str, object]:
 
 def facts(result: Verification) -> dict[str, object]:
     """Return the facts that represent a verdict in a line."""
-    verdict = f"{result.claim} {'holds' if result.holds else 'does not hold'}"
+    verdict = f"{result.claim}: {_describe_verdict(result)}"
     n_violations = len(result.violations) or None
     if not result.contains_users:
         return {
@@ -245,7 +245,10 @@ def show_verification(result: Verification, name: str) -> None:
     """Print the verdict, its figures and the first violations."""
     console = Console(highlight=False)
     if result.holds:
-        console.print(f"[bold green]holds[/]  {escape(name)}: {_describe_promise(result)}")
+        console.print(
+            f"[bold green]{_describe_verdict(result)}[/]  {escape(name)}: "
+            f"{_describe_promise(result)}"
+        )
     elif result.contains_users and (
         result.k_achieved < result.k_required and (result.records or not result.violations)
     ):
@@ -264,6 +267,13 @@ def show_verification(result: Verification, name: str) -> None:
     _show_violations(console, result)
 
 
+def _describe_verdict(result: Verification) -> str:
+    """Return whether a claim holds; that of synthetic users cannot be proven from files."""
+    if not result.holds:
+        return "does not hold"
+    return "holds" if result.contains_users else "consistent with its claim"
+
+
 def _describe_promise(result: Verification) -> str:
     """Describe what holds."""
     if result.contains_users:
@@ -277,10 +287,10 @@ def _describe_promise(result: Verification) -> str:
             f"{shared} {describe_count(result.k_achieved, 'user')} ({result.k_required} required)."
         )
     if result.epsilon is None or result.delta is None:
-        return "no row belongs to a user; nothing is promised about who is in the data."
+        return "synthetic users; nothing is promised about who is in the data."
     return (
-        f"epsilon {result.epsilon:g} with delta {result.delta:g}, computed from its ledger "
-        f"({result.ledger_epsilon:.6g}); no row belongs to a user."
+        f"synthetic users with epsilon {result.epsilon:g} and delta {result.delta:g}, as computed "
+        f"from its ledger ({result.ledger_epsilon:.6g})."
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import operator
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
@@ -59,9 +60,8 @@ if TYPE_CHECKING:
 
 
 FOUND = (
-    "part long, right boolean, n_values long, records long, shortest long, longest long, "
-    "prefix string, first long, next long, items string, violations string, left_out long, "
-    "unread string"
+    "part long, right boolean, n_values long, records long, lengths string, prefix string, "
+    "first long, next long, items string, violations string, left_out long, unread string"
 )
 
 
@@ -81,8 +81,7 @@ class PartScan(TypedDict):
     right: bool
     n_values: int
     records: int
-    shortest: int
-    longest: int
+    lengths: str
     prefix: str
     first: int
     next: int
@@ -110,8 +109,7 @@ def _check_part(number: int, path: Path, manifest: Manifest) -> PartScan:
         "right": right,
         "n_values": file.n_values,
         "records": records,
-        "shortest": file.shortest,
-        "longest": file.longest,
+        "lengths": json.dumps([*file.lengths.items()]),
         "prefix": file.pseudonyms.prefix,
         "first": file.pseudonyms.first,
         "next": file.pseudonyms.next,
@@ -124,9 +122,19 @@ def _check_part(number: int, path: Path, manifest: Manifest) -> PartScan:
 
 def merge_parts(
     rows: Sequence[PartScan], manifest: Manifest, violations: Violations
-) -> tuple[dict[str, int], list[Any]]:
-    """Collect the violations of the parts and of their order; return counts and items."""
+) -> tuple[dict[str, int], list[Any], Counter[int]]:
+    """Collect the violations of the parts and of their order.
+
+    Returns
+    -------
+    counts : dict of str to int
+    items : list
+        The ids of all items.
+    lengths : Counter
+        The number of records by their number of rows.
+    """
     items: set[Any] = set()
+    lengths: Counter[int] = Counter()
     expected, prefix = 0, rows[0]["prefix"] if rows else ""
     for row, name in zip(rows, manifest.ratings_files, strict=True):
         violations += (Violation(*violation) for violation in json.loads(row["violations"]))
@@ -143,14 +151,14 @@ def merge_parts(
             violations.append(Violation(name, 1, None, problem))
         expected = row["next"]
         items.update(json.loads(row["items"]))
+        for length, n_records in json.loads(row["lengths"]):
+            lengths[length] += n_records
     counts = {
         "records": sum(row["records"] for row in rows),
         "values": sum(row["n_values"] for row in rows),
         "items": len(items),
-        "shortest": min((row["shortest"] for row in rows if row["records"]), default=0),
-        "longest": max((row["longest"] for row in rows), default=0),
     }
-    return counts, sorted(items, key=str)
+    return counts, sorted(items, key=str), lengths
 
 
 _ROWS = (
@@ -537,7 +545,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     violations += foreign_files(folder, manifest)
     if not problems:  # else the card is wrong as well
         violations += wrong_card(folder, manifest, ratings_name)
-    counts, items = readers.drawn(folder, manifest, violations)
+    counts, items, _ = readers.drawn(folder, manifest, violations)
     counted = ClassesCounted(0, 0, 0, 0)
     if readers.all_read:
         frame = class_frame(readers.spark, folder, len(manifest.ratings_files)).persist()
@@ -641,11 +649,11 @@ class _Executors:
 
     def drawn(
         self, folder: Path, manifest: Manifest, violations: Violations
-    ) -> tuple[dict[str, int], list[Any]]:
-        """Report violations of rows; return counts, and item ids."""
+    ) -> tuple[dict[str, int], list[Any], Counter[int]]:
+        """Report violations of rows; return counts, item ids, and records by length."""
         del folder  # it was read for the checksums
-        counts, self.items = merge_parts(self._rows, manifest, violations)
-        return {**counts, "users": counts["records"]}, self.items
+        counts, self.items, lengths = merge_parts(self._rows, manifest, violations)
+        return {**counts, "users": counts["records"]}, self.items, lengths
 
 
 def _merge_scans(rows: list[Mapping[str, Any]]) -> tuple[list[Violation], list[Limit]]:

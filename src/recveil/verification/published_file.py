@@ -2,6 +2,7 @@
 
 import itertools
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -270,7 +271,8 @@ class PublishedFile:
         self.n_expected = (
             expected if isinstance(expected, int) else None
         )  # for the progress bar only
-        self.n_values = self.shortest = self.longest = 0  # found so far, with lengths of records
+        self.n_values = 0  # found so far
+        self.lengths: Counter[int] = Counter()  # the number of records by their number of rows
         self._stated_claim = manifest.claim.about
         self._is_one_user_each = manifest.is_one_user_each
         self._grid = manifest.value_grid
@@ -339,8 +341,7 @@ class PublishedFile:
         user_ids = table["user_id"].take(pa.array(starts[:-1])).to_pylist()
         ids, codes = _ranked(table["item_id"])
         lengths = np.diff(starts)
-        self.shortest = min(self.shortest or int(lengths[0]), int(lengths.min()))
-        self.longest = max(self.longest, int(lengths.max()))
+        self.lengths.update(lengths.tolist())
         sizes = np.ones(len(user_ids), np.int64)
         if self.in_groups:
             sizes = table["group_size"].to_numpy()[starts[:-1]]

@@ -1,5 +1,7 @@
 """Verification of synthetic releases: their files, and epsilon from the ledger."""
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +13,8 @@ import pyarrow as pa
 from recveil.release.claim import Claim
 from recveil.release.earlier_formats import model_column
 from recveil.release.manifest import MANIFEST, Manifest, counts_of
-from recveil.release.synthetic_form import MOST_SAMPLED
-from recveil.runtime.errors import RecveilError
+from recveil.release.synthetic_form import MOST_MISSED, MOST_SAMPLED, batch_size
+from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.memory import MemoryLimitError
 from recveil.verification.ids_in_items import line_breaks_in_items
 from recveil.verification.not_covered import limits_of_items, limits_of_release
@@ -28,8 +30,8 @@ from recveil.verification.results import Verification, Violation, Violations
 
 # Larger values may make sums of a model's numbers overflow.
 _LARGEST = 1e12
-# The counts of the files by name, the compared columns, and the items' ids.
-_Found = tuple[dict[str, int], tuple[str, ...], list[Any]]
+# The counts of the files by name, the compared columns, the items' ids, and records by length.
+_Found = tuple[dict[str, int], tuple[str, ...], list[Any], Counter[int]]
 
 
 class Readers(Protocol):
@@ -40,8 +42,8 @@ class Readers(Protocol):
 
     def drawn(
         self, folder: Path, manifest: Manifest, violations: Violations
-    ) -> tuple[dict[str, int], list[Any]]:
-        """Append errors of the rows; return counts and the ids of items."""
+    ) -> tuple[dict[str, int], list[Any], Counter[int]]:
+        """Append errors of the rows; return counts, ids of items, and records by length."""
 
 
 def check_synthetic(
@@ -83,9 +85,9 @@ def check_synthetic(
     try:
         if elsewhere is None:
             paths = [folder / each for each in files]
-            counts, compared, items = read(paths, manifest, violations)
+            counts, compared, items, lengths = read(paths, manifest, violations)
         else:
-            counts, items = elsewhere.drawn(folder, manifest, violations)
+            counts, items, lengths = elsewhere.drawn(folder, manifest, violations)
             compared = tuple(manifest.columns.names)
     except MemoryLimitError:  # no property of the file
         raise
@@ -97,7 +99,7 @@ def check_synthetic(
         problem = f"changed, and {str(error).removeprefix(f'{name}: ')}"
         violations.append(Violation.of_file(name, problem))
         return replace(result, compared=(), violations=violations.to_list())
-    violations += _wrong_lengths(manifest, counts)
+    violations += _wrong_lengths(manifest, lengths, counts["items"])
     violations += _wrong_counts(manifest, counts)
     violations += wrong_formulas(manifest, items)
     violations += line_breaks_in_items(items, name)
@@ -173,27 +175,56 @@ def _read_users(paths: list[Path], manifest: Manifest, violations: Violations) -
         "users": sum(len(block.user_ids) for block in file.blocks(violations)),
         "values": file.n_values,
         "items": len(file.items),
-        "shortest": file.shortest,
-        "longest": file.longest,
     }
-    return counts, tuple(file.schema.names), file.items
+    return counts, tuple(file.schema.names), file.items, file.lengths
 
 
-def _wrong_lengths(manifest: Manifest, counts: Mapping[str, int]) -> Iterator[Violation]:
-    """Report records beyond the user counts, of which the sampler misses each by less than one."""
+def _wrong_lengths(
+    manifest: Manifest, lengths: Mapping[int, int], n_items: int
+) -> Iterator[Violation]:
     user_counts = manifest.settings.get("user_counts")
-    shortest, longest = counts.get("shortest"), counts.get("longest")
-    if not shortest or not longest or not isinstance(user_counts, list) or not user_counts:
+    if not lengths or not isinstance(user_counts, list) or not user_counts:
         return
     if not all(type(number) is float for number in user_counts):
         return  # reported with the settings
-    least = min(user_counts[0], MOST_SAMPLED * counts["items"]) - 1
-    if shortest < least or longest > user_counts[-1] + 1:
+    wrong = wrong_length(user_counts, lengths, n_items)
+    if wrong is not None:
         problem = (
-            f"settings: user_counts are {user_counts[0]:g} to {user_counts[-1]:g}, but records "
-            f"have {shortest:,} to {longest:,} items"
+            f"settings: records are not as long as user_counts say, such as the "
+            f"{describe_count(lengths[wrong], 'record')} with {describe_count(wrong, 'item')}"
         )
         yield Violation.of_file(MANIFEST, problem)
+
+
+def wrong_length(user_counts: list[float], lengths: Mapping[int, int], n_items: int) -> int | None:
+    """Return the smallest length of records that the sampler does not make so often, if any.
+
+    The sampler gives the users of each batch the quantiles of user counts. So the ranks of all
+    users are right to half a rank per batch, and each count to less than `MOST_MISSED`.
+
+    Parameters
+    ----------
+    user_counts : list of float
+        Equally likely quantiles, ascending.
+    lengths : mapping of int to int
+        The number of records by their number of items.
+    n_items : int
+
+    Examples
+    --------
+    >>> wrong_length([2.0, 4.0], {2: 1, 3: 2, 4: 1}, 30), wrong_length([2.0, 4.0], {4: 4}, 30)
+    (None, 4)
+    """
+    found, of_length = (np.array(column) for column in zip(*sorted(lengths.items()), strict=True))
+    last = np.cumsum(of_length)
+    n_users = int(last[-1])
+    off = math.ceil(n_users / batch_size(n_users)) / 2
+    # Of the records of one length, the first has the smallest count, and the last the largest.
+    ranks = np.stack([last - of_length + 0.5 + off, last - 0.5 - off])
+    highest, least = np.quantile(user_counts, np.clip(ranks / n_users, 0, 1))
+    least = np.minimum(least, MOST_SAMPLED * n_items)
+    wrong = found[(found > highest + MOST_MISSED) | (found < least - MOST_MISSED)]
+    return int(wrong[0]) if wrong.size else None
 
 
 def _read_model(paths: list[Path], manifest: Manifest, violations: list[Violation]) -> _Found:
@@ -223,7 +254,7 @@ def _read_model(paths: list[Path], manifest: Manifest, violations: list[Violatio
         )
     violations += (Violation.of_file(path.name, problem) for problem in _odd_rows(table))
     items = table.column(0).to_pylist()
-    return {"items": table.num_rows}, tuple(table.column_names), items
+    return {"items": table.num_rows}, tuple(table.column_names), items, Counter()
 
 
 def _odd_rows(table: pa.Table) -> Iterator[str]:

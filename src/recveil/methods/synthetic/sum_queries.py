@@ -32,7 +32,6 @@ from recveil.release.synthetic_form import (
     ACTIVITIES,
     FEWEST_CHOSEN,
     MOST_CHOSEN,
-    NEWEST,
     activity_edges,
     queries_of,
     rating_levels,
@@ -389,7 +388,7 @@ def expected_popularity(noisy: Numbers, noise: float) -> Numbers:
 # Budget share and ledger text of each query on ratings.
 SHARES = {query.name: query.share for query in queries_of(likes=False)}
 # The same if users are few
-SHARES_OF_FEW = {query.name: query.share_of(NEWEST, few=True) for query in queries_of(likes=False)}
+SHARES_OF_FEW = {query.name: query.share_of(few=True) for query in queries_of(likes=False)}
 WHAT = {query.name: query.what for query in queries_of(likes=False)}
 
 

@@ -21,6 +21,7 @@ from recveil.release.synthetic_form import (
     DIGITS,
     LEAST_LEVEL_SHARE,
     MOST_SAMPLED,
+    batch_size,
     rating_levels,
     tenths_of,
 )
@@ -462,10 +463,6 @@ class LikesModel(NamedTuple):
             yield Records(sizes, indptr, items.astype(np.int32), np.ones(items.size))
 
 
-# Minimum batch size, and the maximum number of batches; each batch becomes a file.
-_BLOCK_OF_USERS, _MOST_BLOCKS = 1 << 14, 1 << 12
-
-
 @brief
 class SampledUsers(NamedTuple):
     """Synthetic users sampled from one random stream."""
@@ -503,7 +500,7 @@ class SampledBatches(NamedTuple):
     @classmethod
     def of(cls, users: SampledUsers) -> Self:
         """Divide users into batches."""
-        return cls(users, max(_BLOCK_OF_USERS, math.ceil(users.n_users / _MOST_BLOCKS)))
+        return cls(users, batch_size(users.n_users))
 
     @property
     def n_blocks(self) -> int:
