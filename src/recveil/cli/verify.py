@@ -70,6 +70,14 @@ def verify(
             help="The release's private folder: check that the release contains nothing of it.",
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The published folder of the release that this one follows: check that each of "
+            "its groups lives on whole.",
+        ),
+    ] = None,
     croissant: Annotated[
         Path | None,
         typer.Option(
@@ -87,7 +95,9 @@ def verify(
     Reports what the files cannot prove. Exits with 0 if the claim holds, 1 if it does not, 2 if
     there is nothing to check.
 
-    Example: `recveil verify out`, or `recveil verify other.csv --k 5`
+    Example: `recveil verify out`, or `recveil verify other.csv --k 5`,
+
+    or `recveil verify may --against april`
     """
     from recveil.cli.outputs import write_json
     from recveil.io.inputs import path_of
@@ -104,6 +114,7 @@ def verify(
 
     checked: dict[str, Any] = {"k": k, "b": b, "l": l, "claim": claim, "links": links}
     checked |= {"private": private, "user": user, "item": item, "rating": rating, "time": time}
+    checked |= {"against": against}
     checked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.reject_idle_master(engine, master)
     place = path_of(path)

@@ -40,8 +40,10 @@ from recveil.release.manifest import (
     counts_of,
     file_next_to_ratings,
     is_part,
+    successor_class_list,
     to_bytes,
 )
+from recveil.release.private_folder import IN_TABLE
 from recveil.release.records import Records, item_keys
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.runtime.errors import MachineError, RecveilError, add_note, is_of_machine
@@ -50,6 +52,7 @@ from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import prefetch
 from recveil.verification import Verification, verify
 from recveil.verification.not_covered import formulas_of
+from recveil.verification.release_folder import check_against
 
 # Rows of the published file that are laid out at a time.
 _ROWS_AT_ONCE = 1 << 22
@@ -307,6 +310,8 @@ def _stage(
         _write_private(release, private_folder, public_folder / MANIFEST, layout, by)
         begin(_VERIFYING)
         result = by.verify(public_folder, private_folder)
+        if release.private.continuation is not None:
+            result = check_against(public_folder, release.private.continuation.folder, result)
         n_private = len(result.private_found or ())
         # A folder that violates its claim is not a release, and its private values are not searched
         # for.
@@ -459,9 +464,11 @@ def _write_ratings(
     """Write the records, and the list of their classes if any; return all counts, and the items."""
     contains_users = published.claim.about.contains_users
     user_counts: Counter[bytes] = Counter()
+    of_previous: Counter[tuple[bytes, bytes]] = Counter()
     counts = {"users": published.n_users, "records": 0, "values": 0}
     keys = item_keys(published.items)
     is_written = np.zeros(published.items.size, bool)
+    previous = iter(published.predecessor.digests if published.predecessor else ())
 
     def counted() -> Iterator[Records]:
         blocks = track(
@@ -477,6 +484,8 @@ def _write_ratings(
             sizes = block.sizes.tolist() if contains_users else []
             for digest, n_users in zip(digests, sizes, strict=True):
                 user_counts[digest] += n_users
+                if published.predecessor:
+                    of_previous[digest, next(previous)] += n_users
             is_written[block.indices] = True
             yield block
 
@@ -493,7 +502,9 @@ def _write_ratings(
     counts["singletons"] = sum(n_users == 1 for n_users in user_counts.values())
     counts["duplicates_dropped"] = published.duplicates_dropped
     if contains_users:
-        (ratings_file.parent / CLASSES).write_bytes(class_list(user_counts))
+        is_first = published.predecessor is None
+        listed = class_list(user_counts) if is_first else successor_class_list(of_previous)
+        (ratings_file.parent / CLASSES).write_bytes(listed)
     return counts, published.items[is_written].tolist()
 
 
@@ -511,6 +522,8 @@ def _who_is_where(release: Sides, layout: str) -> pa.Table:
     columns = {"user_id": pa.array(private.users[groups.members]), "published_id": of_member}
     if private.levels is not None:
         columns["k"] = pa.array(private.levels[groups.members])
+    if private.continuation is not None:
+        columns[IN_TABLE] = pa.array(private.continuation.in_table[groups.members])
     return pa.table(columns)
 
 
@@ -533,6 +546,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by
         "lone_ratings": private.lone_ratings and private.lone_ratings._asdict(),
         "diversity_cost": private.diversity_cost and private.diversity_cost._asdict(),
         "coverage": private.coverage and private.coverage._asdict(),
+        **({"previous": private.continuation.to_json()} if private.continuation else {}),
         **assignment,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

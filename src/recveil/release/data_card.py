@@ -60,6 +60,7 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
             **bounds_of(manifest.claim),
             **errors_of_noise(content),
             ratings_file=ratings_file,
+            follows=manifest.previous,
             is_parts=ratings_file == ALL_PARTS,
             class_of=about.class_of,
             one_person_each=method.one_person_each,

@@ -38,6 +38,26 @@ def class_list(user_counts: Mapping[bytes, int], number: int = NEWEST) -> bytes:
     return class_list_header(number) + "".join(lines).encode()
 
 
+def successor_class_list(user_counts: Mapping[tuple[bytes, bytes], int]) -> bytes:
+    r"""Return the content of classes.csv in a release that follows another one.
+
+    Each class has a line for each of its classes in the previous release, and one without a digest
+    there for its newcomers.
+
+    Examples
+    --------
+    >>> successor_class_list({(b"\xb0", b"\x0a"): 5, (b"\xb0", b""): 7})
+    b'digest,users,previous\nb0,7,\nb0,5,0a\n'
+    """
+    lines = [
+        f"{digest.hex()},{n_users},{previous.hex()}\n"
+        for (digest, previous), n_users in sorted(user_counts.items())
+    ]
+    return SUCCESSOR_HEADER + "".join(lines).encode()
+
+
+# The first line of classes.csv in a release that follows another one.
+SUCCESSOR_HEADER = b"digest,users,previous\n"
 # File names in the folder; docs/reference/release-format.md describes each.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
@@ -187,6 +207,8 @@ class Manifest:
     recveil: str = ""
     format: str = FORMAT
     formulas: ItemFormulas | None = None
+    # The SHA-256 of the release.json of the release that it follows; empty if it follows none
+    previous: str = ""
     sha256_read: str = field(default="", compare=False)
 
     @classmethod
@@ -199,6 +221,7 @@ class Manifest:
             settings=published.settings,
             scale=published.scale,
             item_type="text" if published.items.dtype == object else "integer",
+            previous=published.predecessor.sha256 if published.predecessor else "",
         )
 
     @classmethod
@@ -220,6 +243,7 @@ class Manifest:
             recveil=content.get("recveil", ""),
             format=content["format"],
             formulas=formulas and ItemFormulas(formulas["items"], formulas["example"]),
+            previous=content.get("previous", ""),
         )
 
     def to_json(self) -> dict[str, object]:
@@ -238,6 +262,7 @@ class Manifest:
             "counts": dict(self.counts),
             # Most have none, and are written as before.
             **({"formulas": self.formulas._asdict()} if self.formulas else {}),
+            **({"previous": self.previous} if self.previous else {}),
             "files": {
                 name: {"sha256": entry.sha256, "bytes": entry.bytes}
                 for name, entry in self.files.items()

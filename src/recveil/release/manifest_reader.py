@@ -16,7 +16,7 @@ from recveil.release.claim import (
     published_claims,
     stated_kind,
 )
-from recveil.release.earlier_formats import with_names_of, with_todays_names
+from recveil.release.earlier_formats import RENAMED_SINCE, with_names_of, with_todays_names
 from recveil.release.manifest import (
     FORMATS,
     FORMULAS_SINCE,
@@ -31,7 +31,7 @@ from recveil.release.manifest import (
     part_name,
     to_bytes,
 )
-from recveil.release.settings import problems_of_settings, repr_start
+from recveil.release.settings import SHA256, problems_of_settings, repr_start
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, named_twice, reason_of
 
@@ -45,7 +45,6 @@ _VERSION = re.compile(
     r"(?=.{1,20}$)[0-9]{1,3}(\.[0-9]{1,3}){1,2}((a|b|rc)[0-9]{1,3})?"
     r"(\.post[0-9]{1,3})?(\.dev[0-9]{1,3})?"
 )
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 # Maximum length of an example id.
 MOST_OF_EXAMPLE = 40
 # Upper bounds of valid ratings, and of counts of users, values and bytes.
@@ -193,11 +192,12 @@ def _check_essentials(manifest: dict[str, Any]) -> None:
         isinstance(manifest["settings"], dict),
         isinstance(scale.get("labels", []), list) and type(scale.get("ordered", True)) is bool,
         _makes_sense(manifest.get("formulas", {"items": 1, "example": ""})),
+        isinstance(manifest.get("previous", ""), str),
     )
     if not all(right):
         raise ValueError(
-            "k, levels, diversity, files, layout, item_type, counts, settings or formulas make no "
-            "sense"
+            "k, levels, diversity, files, layout, item_type, counts, settings, formulas or "
+            "previous make no sense"
         )
 
 
@@ -233,15 +233,15 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     yield from _key_problems("files", manifest["files"], names)
     for name, entry in manifest["files"].items():
         yield from _key_problems(f"files: {repr_start(name)}", entry, ("sha256", "bytes"))
-        if not _SHA256.fullmatch(entry["sha256"]):
+        if not SHA256.fullmatch(entry["sha256"]):
             yield f"files: {repr_start(name)}: sha256 is no SHA-256 of 64 digits"
 
 
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
-    """Return the expected keys of a release.json, with `formulas` only where there are some."""
-    may = _number(manifest) >= FORMULAS_SINCE
-    formulas = ("formulas",) if may and "formulas" in manifest else ()
-    return (*_KEYS[:-1], *formulas, _KEYS[-1])
+    """Return the expected keys of a release.json, with those that not every release has."""
+    since = {"formulas": FORMULAS_SINCE, "previous": RENAMED_SINCE}
+    more = (n for n, first in since.items() if n in manifest and _number(manifest) >= first)
+    return (*_KEYS[:-1], *more, _KEYS[-1])
 
 
 def _makes_sense(formulas: Any) -> bool:

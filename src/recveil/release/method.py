@@ -308,6 +308,7 @@ class Method:
     promise_in_short: str = ""
     takes_levels: bool = False
     takes_diversity: bool = False
+    takes_previous: bool = False
     one_person_each: bool = False
     keeps_items: Callable[[Settings], bool] = lambda _: False
     averages_raters: Callable[[Settings], bool] = lambda _: False

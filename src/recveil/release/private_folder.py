@@ -26,6 +26,9 @@ from recveil.runtime.errors import RecveilError
 
 # The key of their number in private.json.
 PARTS = "assignment_parts"
+# The column of the assignment that states whether the table had the user, in a release that follows
+# another one; a row is kept for each of the others.
+IN_TABLE = "in_table"
 
 
 def assignment_files(content: Mapping[str, Any]) -> list[str]:

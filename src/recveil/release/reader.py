@@ -112,6 +112,8 @@ class PrivateFolder(NamedTuple):
     # With simple homogenizing, the share of the ratings that are published unchanged because no
     # other group member rated the item
     lone_share: float | None
+    # Whether users who left have rows
+    keeps_rows: bool = False
 
 
 def read_private_folder(folder: Path) -> PrivateFolder:
@@ -133,7 +135,7 @@ def read_private_folder(folder: Path) -> PrivateFolder:
         lone = content.get("lone_ratings")
         share = float(lone["rating_share"]) if lone else None
         ids = python_values(plain_column(assignment["published_id"]))
-        return PrivateFolder(assignment["user_id"], ids, share)
+        return PrivateFolder(assignment["user_id"], ids, share, "previous" in content)
 
 
 def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> NDArray[Any]:

@@ -24,6 +24,7 @@ _LARGEST_STEP = 1e12
 # since `NEIGHBOURS_SINCE`, and so had others of implicit feedback and of labels.
 NEWEST = RENAMED_SINCE
 _OF_LIKES, _OF_LABELS = 6, 7
+SHA256 = re.compile(r"[0-9a-f]{64}")
 _CLASS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 
 
@@ -184,6 +185,10 @@ def _contradictions(method: Method, manifest: Mapping[str, Any]) -> Iterator[str
             yield "item_type is not 'text', although items have pseudonyms"
         if manifest["format"] == "recveil-release-1":
             yield "items have pseudonyms, which this format does not have"
+    if "previous" in manifest and not method.takes_previous:
+        yield f"previous is given, but a release by {method.title} follows no other one"
+    if "previous" in manifest and not SHA256.fullmatch(manifest["previous"]):
+        yield "previous is no SHA-256 of 64 digits"
     if manifest["levels"] and not method.takes_levels:
         yield f"{method.title} has no privacy levels"
     if manifest["diversity"] != {"b": 1, "l": 1} and not method.takes_diversity:

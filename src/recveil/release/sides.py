@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,60 @@ from recveil.runtime.safe_repr import brief
 
 Layout = Literal["auto", "users", "groups", "model"]
 FileFormat = Literal["parquet", "csv"]
+
+
+@brief
+class Predecessor(NamedTuple):
+    """The release that another one follows, and which of its classes each record was."""
+
+    # Of its release.json
+    sha256: str
+    # Per record, the digest of its class in that release; empty for a class of newcomers
+    digests: tuple[bytes, ...]
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.sha256[:8], "records": len(self.digests)}
+
+
+@brief
+class Continuation(NamedTuple):
+    """What became of the users of the releases before; for the publisher only."""
+
+    # The published folder of the previous release
+    folder: Path
+    # The SHA-256 of the release.json of each release before, the first one first
+    releases: tuple[str, ...]
+    # For each user, whether the table has them; a row is kept for each of the others
+    in_table: NDArray[np.bool_]
+    n_new: int
+    # Newcomers who are fewer than k, and in no row
+    n_waiting: int
+    # Classes of which fewer than k users are in the table
+    n_short_classes: int
+
+    @property
+    def n_left(self) -> int:
+        """Number of users of releases before whom the table lacks."""
+        return int((~self.in_table).sum())
+
+    @property
+    def n_stayed(self) -> int:
+        """Number of users who keep their class."""
+        return self.in_table.size - self.n_left - self.n_new
+
+    def to_json(self) -> dict[str, object]:
+        """Return the figures for private.json."""
+        return {
+            "releases": list(self.releases),
+            "stayed": self.n_stayed,
+            "new": self.n_new,
+            "waiting": self.n_waiting,
+            "left": self.n_left,
+            "short_classes": self.n_short_classes,
+        }
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.folder.name, "stayed": self.n_stayed, "new": self.n_new}
 
 
 @brief
@@ -54,6 +108,8 @@ class Published:
         and numbers in the others. Only if no record belongs to a user.
     format_number : int, optional
         The format number for an older model; the newest by default.
+    predecessor : Predecessor, optional
+        The release that it follows, if users keep the classes that they have there.
     """
 
     claim: Claim
@@ -68,6 +124,7 @@ class Published:
     duplicates_dropped: int = 0
     model: Callable[[], pa.Table] | None = None
     format_number: int | None = None
+    predecessor: Predecessor | None = None
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""
@@ -144,6 +201,8 @@ class Private(_Unpicklable):
         them; "" if not. Only if the ratings are in memory and items have no pseudonyms.
     record_output : callable, optional
         Records the folder of the written release in the publisher's ledger.
+    continuation : Continuation or None
+        What became of the users of the releases before, if it follows one.
     """
 
     users: NDArray[Any]
@@ -158,6 +217,7 @@ class Private(_Unpicklable):
     coverage: Coverage | None = None
     search_items: Callable[[NDArray[Any]], str] | None = None
     record_output: Callable[[Path], None] | None = None
+    continuation: Continuation | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"": "for the publisher alone", "users": self.users.size}

@@ -28,7 +28,7 @@ _IRREGULARITIES = {
 @parts_of.register
 def _(result: Verification) -> dict[str, object]:
     is_counted = result.contains_users
-    limited = {} if result.value_limits is None else {"value_limits": result.value_limits}
+    more = {"value_limits": result.value_limits, "continued_classes": result.n_continued}
     return {
         "holds": result.holds,
         "claim": result.claim,
@@ -44,7 +44,7 @@ def _(result: Verification) -> dict[str, object]:
         "ledger_epsilon": result.ledger_epsilon,
         "levels": result.has_levels,
         "diversity": result.diversity and result.diversity._asdict(),
-        **limited,
+        **{name: value for name, value in more.items() if value is not None},
         "links": result.links and {name: getattr(result.links, name) for name in _REPORTED_LINKS},
         "no_links": result.no_links and describe_limit(result.no_links),
         "compared": list(result.compared),
@@ -168,6 +168,10 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     "publisher states.",
     "foreign-class": "The {} {!r:.60} is not one of recveil's: its name is the publisher's word.",
     "dropped-rows": _dropped_rows,
+    "kept-classes": "That users keep their class from one release to the next, and how many rows "
+    "are kept for users who left, is the publisher's word.",
+    "previous-release": "This release follows another one, with which it was not compared: "
+    "against (--against).",
     "hidden-items": "Which item has which pseudonym, and that their order is random, is the "
     "publisher's word.",
     # What the claim leaves open.
@@ -314,6 +318,12 @@ def _show_figures(console: Console, result: Verification) -> None:
             f"Diversity: {describe_count(result.diversity.sets, 'set')} of b = "
             f"{result.diversity.b} items occur, each in at least {result.diversity.smallest} "
             f"different rows (l = {result.diversity.l} required)."
+        )
+    if result.n_continued is not None and result.holds:
+        console.print(
+            f"It continues the previous release: each of its "
+            f"{describe_count(result.n_continued, 'class', 'classes')} is part of one class, with "
+            f"as many rows."
         )
     if result.value_limits is not None and result.holds:
         console.print(

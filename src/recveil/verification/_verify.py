@@ -41,6 +41,7 @@ def verify(
     delimiter: str | None = None,
     wide: bool = False,
     null: str | float | None = None,
+    against: str | PathLike[str] | None = None,
 ) -> Verification:
     r"""Check that each user shares their published row with at least k - 1 others.
 
@@ -70,6 +71,11 @@ def verify(
         publisher has it.
     format, delimiter, wide, null : optional
         How a file is written, as for `read`.
+    against : path, optional
+        The published folder of the release that this one follows (`previous` of `anonymize`), which
+        is verified, too. Each of its classes must be part of one class here, with as many rows; all
+        other rows of a class must be at least k. If this holds for each two successive releases of
+        a series, at least k users have the same rows in every set of its releases.
 
     Returns
     -------
@@ -124,14 +130,7 @@ def verify(
     written = {"format": format, "delimiter": delimiter, "wide": wide or None, "null": null}
     if isinstance(path, str | PathLike):
         path = path_of(path)
-    if private is not None:
-        require_path("the private folder of a release", private=private)
-        if not (isinstance(path, str | PathLike) and Path(path, MANIFEST).is_file()):
-            raise RecveilError(
-                "private (--private): only a release has a private folder; expected a folder with "
-                "release.json to compare it with",
-                code="option.unsupported",
-            )
+    _check_folders(path, private, against)
     if isinstance(path, str | PathLike):
         opened: AbstractContextManager[Path] = spooled(path)
     elif hasattr(path, "open_folder"):  # a release of `recveil.publish`, a higher layer
@@ -149,10 +148,34 @@ def verify(
                 )
             reject_given(written, "a release")
             side = None if private is None else read_private_side(file, Path(private))
-            return check_release(file, k, b, l, claim=claim, links=links, private=side)
+            before = None if against is None else Path(against)
+            return check_release(
+                file, k, b, l, claim=claim, links=links, private=side, against=before
+            )
         required = _check_file(file, k, links)
         how = (required, b or 1, l or 1, claim or _DEFAULT)
         return check_table(file, *how, columns, format=format, layout=layout)
+
+
+def _check_folders(path: Any, private: Any, against: Any) -> None:
+    """Raise a RecveilError for folders to compare with that are none, or given for no release."""
+    is_release = isinstance(path, str | PathLike) and Path(path, MANIFEST).is_file()
+    if private is not None:
+        require_path("the private folder of a release", private=private)
+    if against is not None:
+        require_path("the published folder of a release", against=against)
+    if private is not None and not is_release:
+        raise RecveilError(
+            "private (--private): only a release has a private folder; expected a folder with "
+            "release.json to compare it with",
+            code="option.unsupported",
+        )
+    if against is not None and not is_release:
+        raise RecveilError(
+            "against (--against): only a release follows another one; expected a folder with "
+            "release.json to compare it with",
+            code="option.unsupported",
+        )
 
 
 def _verify_frame(

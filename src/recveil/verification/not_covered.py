@@ -147,6 +147,8 @@ def limits_of_release(manifest: Manifest, ratings_name: str) -> list[Limit]:
     if method is not None:
         limits += [Limit("method", (text,)) for text in method.publishers_word(settings)]
     limits += [Limit("foreign-class", each) for each in foreign_names(settings)]
+    if manifest.previous:
+        limits += [Limit("kept-classes"), Limit("previous-release")]
     if method is not None:
         limits += [Limit("method", (text,)) for text in method.made_before(settings)]
     limits += _limits_of_card(manifest)

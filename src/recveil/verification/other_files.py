@@ -25,6 +25,7 @@ from recveil.verification.equivalence_classes import Classes
 from recveil.verification.not_covered import formulas_of
 from recveil.verification.published_file import PublishedFile
 from recveil.verification.results import Violation
+from recveil.verification.succession import wrong_class_parts
 
 
 def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violation]:
@@ -90,13 +91,16 @@ def _holds_just(file: Path, content: bytes) -> bool:
 
 
 def wrong_classes(
-    folder: Path, number: int, classes: Classes, file: PublishedFile
+    folder: Path, manifest: Manifest, classes: Classes, file: PublishedFile
 ) -> Iterator[Violation]:
     """Compare classes.csv byte for byte with the classes of the ratings, in both directions."""
     listing = folder / CLASSES
     if not listing.is_file():
         return
-    right = class_list(classes.user_counts, number)
+    if manifest.previous:
+        yield from wrong_class_parts(folder, manifest.claim.k, classes)
+        return
+    right = class_list(classes.user_counts, manifest.number)
     if _holds_just(listing, right):
         return
     # A list of other classes is reported line by line; a far longer file is not such a list.

@@ -196,7 +196,10 @@ def require_same_release(folder: Path, private: Path, digest: object) -> None:
         )
 
 
-_CLASS_LINE = re.compile(rb"[0-9a-f]{32},\d+\n|\"?digest\"?,\"?(?:people|users)\"?\n")
+_CLASS_LINE = re.compile(
+    rb"[0-9a-f]{32},\d+(?:,(?:[0-9a-f]{32})?)?\n"
+    rb"|\"?digest\"?,\"?(?:people|users)\"?(?:,previous)?\n"
+)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b")
 _DIGITS = re.compile(r"\d[\d,_]*")
 # Shorter seeds are numbers that occur anywhere.

@@ -11,9 +11,9 @@ from recveil.io.columns.rows_above_chance import find_rows_above_chance
 from recveil.ratings.ratings import in_likes
 from recveil.ratings.sorted_rows import Rows
 from recveil.release.claim import claim_kind
-from recveil.release.manifest import MANIFEST, RATINGS, Manifest
+from recveil.release.manifest import CLASSES, MANIFEST, RATINGS, Manifest
 from recveil.release.manifest_reader import read_manifest
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.memory import MemoryLimitError, reject_beyond_limit
 from recveil.verification.diversity import Diversity, check_diversity, describe_rare_sets
 from recveil.verification.equivalence_classes import Classes, DistinctRows, Supports
@@ -36,6 +36,7 @@ from recveil.verification.other_files import (
 from recveil.verification.private_data import PrivateSide, PublishedNames, private_values
 from recveil.verification.published_file import Block, PublishedFile
 from recveil.verification.results import Limit, Verification, Violation, Violations
+from recveil.verification.succession import problems_against
 from recveil.verification.synthetic_release import Readers, check_synthetic, checksums_of
 from recveil.verification.value_limits import LimitedValues
 
@@ -54,16 +55,44 @@ def check_release(
     claim: str | None = None,
     links: bool = False,
     private: PrivateSide | None = None,
+    against: Path | None = None,
 ) -> Verification:
     """Check a release against its own claim or a given one; see `verify`."""
     names = PublishedNames([], [], [])
     result = check_published(folder, names, k, b, l, claim, links=links)
+    if against is not None:
+        result = check_against(folder, against, result)
     if private is None:
         return result
     found, limits = private_values(folder, names, private)
     if names.user_ids and not found:
         found = [*_rows_within_items(folder, names, private)]
     return result.with_private(found, limits)
+
+
+def check_against(folder: Path, previous: Path, result: Verification) -> Verification:
+    """Add whether a release continues the classes of the one that it follows, which is checked."""
+    manifest, _ = read_manifest(previous / MANIFEST)
+    if not manifest.contains_users:
+        raise RecveilError(
+            f"against (--against) is {quoted(previous.name)}: no record of it belongs to a user "
+            f"who could keep a class; name the release that was continued",
+            code="release.kind",
+        )
+    of_previous = check_published(previous, PublishedNames([], [], []))
+    violations = [*result.violations]
+    if not of_previous.holds:
+        problem = f"the previous release does not keep its claim: recveil verify {previous.name}"
+        violations.append(Violation.of_file(f"{previous.name}/{MANIFEST}", problem))
+    else:
+        problems = problems_against(folder, previous)
+        violations += (Violation.of_file(CLASSES, problem) for problem in problems)
+    return replace(
+        result,
+        violations=violations,
+        n_continued=of_previous.classes,
+        not_covered=[each for each in result.not_covered if each.code != "previous-release"],
+    )
 
 
 def _rows_within_items(
@@ -174,7 +203,7 @@ def check_published(
     if wanted[1] > 1:
         diversity = check_diversity(supports.rows(), *wanted, supports.n_groups)
         violations += _rare_sets(diversity, file)
-    violations += wrong_classes(folder, manifest.number, stated, file)
+    violations += wrong_classes(folder, manifest, stated, file)
     violations += wrong_counts(manifest, counts_of_ratings(stated, file))
     violations += wrong_settings(
         manifest, {**counts_of_ratings(stated, file), "clusters": rows.fewest_clusters()}

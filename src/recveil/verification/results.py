@@ -143,6 +143,8 @@ class Verification(Reportable):
         The claimed differential privacy; None if not claimed.
     ledger_epsilon : float or None
         The sum of the release's ledger at that delta.
+    n_continued : int or None
+        The number of classes of the previous release, if it was compared.
     private_found : sequence of str or None
         The private data in the release, in sentences that repeat no value; each is also a
         violation. None if not requested.
@@ -170,6 +172,7 @@ class Verification(Reportable):
     ledger_epsilon: float | None = None
     private_found: Sequence[str] | None = None
     value_limits: str | None = None
+    n_continued: int | None = None
 
     @property
     def holds(self) -> bool:

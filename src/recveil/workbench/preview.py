@@ -1,6 +1,7 @@
 """Published rows and verdicts in the words of the pages."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,7 +114,11 @@ def _class_sizes(folder: Path, manifest: Manifest) -> dict[str, int]:
     if not manifest.claim.about.contains_users:
         return {}
     lines = (folder / CLASSES).read_text(encoding="ascii").splitlines()[1:]
-    return {digest: int(n) for digest, _, n in (line.partition(",") for line in lines)}
+    sizes: Counter[str] = Counter()
+    for line in lines:
+        digest, n_users, *_ = line.split(",")
+        sizes[digest] += int(n_users)
+    return sizes
 
 
 def describe_verdict(verification: Mapping[str, Any]) -> str:

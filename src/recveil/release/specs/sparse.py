@@ -105,6 +105,7 @@ SPARSE = Method(
         OF_LIKES,
     ),
     takes_likes=True,
+    takes_previous=True,
     claim_of=lambda _: "identical-rows",
     card=card_text("sparse"),
     options=(
