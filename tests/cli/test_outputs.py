@@ -195,6 +195,8 @@ def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
             "release",
             "second_release",
             "earlier_release",
+            "previous",
+            "against",
             "auxiliary",
             "item_catalog",
         ),

@@ -113,9 +113,12 @@ class AttackTarget:
         record_of = np.full(ratings.n_users, -1, np.int64)
         if not contains_users:
             return classes.released(ratings, record_of, published.claim)
-        users = positions(pa.array(private.users), ratings.users, "user", "the release")
+        missing = None if private.continuation is None else -1  # users who left
+        users = positions(
+            pa.array(private.users), ratings.users, "user", "the release", missing=missing
+        )[private.groups.members]
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
-        record_of[users[private.groups.members]] = class_of
+        record_of[users[users >= 0]] = class_of[users >= 0]
         return classes.released(ratings, record_of, published.claim)
 
     @staticmethod
@@ -145,7 +148,9 @@ class AttackTarget:
         classes, class_of_id = _read_classes(published, manifest, ratings)
         with reading_release(published):
             record_of = _assigned(opened, class_of_id, ratings, private)
-        found = np.bincount(record_of[record_of >= 0], minlength=len(classes.sizes))
+        found = np.bincount(
+            [class_of_id[published_id] for published_id in opened.ids], minlength=len(classes.sizes)
+        )
         if not np.array_equal(found, classes.sizes):
             raise RecveilError(
                 f"{private}: the published records state other numbers of users; write the release "
@@ -276,7 +281,8 @@ def _assigned(
     opened: PrivateFolder, class_of_id: dict[str, int], ratings: Ratings, private: Path
 ) -> NDArray[np.int64]:
     """Return the class of each user of the ratings; -1 for users without one."""
-    users = positions(opened.users, ratings.users, "user", private)
+    missing = -1 if opened.keeps_rows else None  # users who left
+    users = positions(opened.users, ratings.users, "user", private, missing=missing)
     unknown_ids = [published_id for published_id in opened.ids if published_id not in class_of_id]
     if unknown_ids:
         raise RecveilError(
@@ -285,7 +291,7 @@ def _assigned(
             code="private.mismatch",
         )
     record_of = np.full(ratings.n_users, -1, np.int64)
-    record_of[users] = [class_of_id[published_id] for published_id in opened.ids]
+    record_of[users[users >= 0]] = np.array([class_of_id[each] for each in opened.ids])[users >= 0]
     return record_of
 
 

@@ -89,6 +89,14 @@ def anonymize(
             help="An earlier release in another folder: warns if it has some of the same users.",
         ),
     ] = None,
+    previous: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The private folder of the release before: users keep their group, so that k "
+            "users share all rows in any releases of the series. For --method sparse.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -108,7 +116,9 @@ def anonymize(
 
     Example: `recveil anonymize ratings.csv -o out --k 5`,
 
-    or `recveil anonymize ratings.csv -o out --epsilon 3 --scale 1:5:1`
+    or `recveil anonymize ratings.csv -o out --epsilon 3 --scale 1:5:1`,
+
+    or `recveil anonymize may.csv -o may --k 5 --previous april.private`
     """
     options.reject_idle_master(engine, master)
     if dry_run and (explain or engine == "spark"):
@@ -124,6 +134,7 @@ def anonymize(
         "allow_large": allow_large,
         "allow_sparse_coverage": allow_sparse_coverage,
         "earlier_release": earlier_release,
+        "previous": previous,
         **more,  # type: ignore[typeddict-item]
     }
     if engine == "spark":

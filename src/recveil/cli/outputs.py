@@ -42,7 +42,7 @@ _TABLES = (
     *("source", "path", "train", "test", "auxiliary", "item_catalog", "privacy_levels", "trust"),
     *("sensitive", "item_titles", "auxiliary_titles", "item_matches", "ledger"),
 )
-_RELEASES = ("release", "second_release", "earlier_release", "path")
+_RELEASES = ("release", "second_release", "earlier_release", "previous", "against", "path")
 # Further positional arguments.
 _ARGUMENTS = (
     *(("convert", "target"), ("describe", "output"), ("generate", "output")),

@@ -15,7 +15,8 @@ from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random, with_private
-from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others
+from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others, without
+from recveil.methods.previous_release import PreviousRelease, read_previous
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.size_estimates import Foreseen
@@ -91,6 +92,7 @@ class AnonymizeOptions(ReleaseOptions, total=False):
     allow_large: bool
     allow_sparse_coverage: bool
     earlier_release: str | PathLike[str] | None
+    previous: str | PathLike[str] | None
 
 
 @brief
@@ -111,6 +113,7 @@ class AnonymizeRequest:
     allow_large: bool = False
     allow_sparse_coverage: bool = False
     earlier_release: str | PathLike[str] | None = None
+    previous: str | PathLike[str] | None = None
     # Options of the method that were given, by name
     options: Mapping[str, Any] = field(default_factory=dict)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -383,6 +386,7 @@ def anonymize(
     allow_large: bool = False,
     allow_sparse_coverage: bool = False,
     earlier_release: str | PathLike[str] | None = None,
+    previous: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     on_total: Callable[[PrivacyTotal], object] | None = None,
     **options: Unpack[ReleaseOptions],
@@ -409,6 +413,11 @@ def anonymize(
     earlier_release : path, optional
         An earlier release; `earlier` of the result reports whether it has some of the same users.
         Releases next to the output are checked automatically.
+    previous : path, optional
+        The private folder of the release that this one follows, for "sparse". The table has the
+        ratings of all users until today. Users keep their classes, and newcomers form others, so
+        that at least k users share all their rows in any releases of the series; see
+        `recveil.methods.previous_release`.
     seed : int, optional
         Fixes every random choice; drawn from the system by default.
     allow_sparse_coverage : bool
@@ -480,6 +489,7 @@ def anonymize(
         allow_large=allow_large,
         allow_sparse_coverage=allow_sparse_coverage,
         earlier_release=earlier_release,
+        previous=previous,
         **options,
     )
     with (
@@ -600,6 +610,8 @@ def prepare(
     check_form(request.layout, request.file_format)
     check_layout(maker.method, request.layout)
     check_n_users(options, request.layout, allow_large=request.allow_large)
+    if request.previous is not None:
+        options["previous"] = _read_previous(maker, request.previous)
     files = _files(maker, options)
     output = _checked_output(request, is_dry=is_dry)  # before the work
     reject_two_standard_inputs(source=source, **files)
@@ -615,6 +627,8 @@ def prepare(
     _reject_feedback(maker, ratings, is_secret=is_secret)
     # Before the work, since a release in the same place is replaced.
     earlier = [] if output is None else find_earlier(ratings.users, output, request.earlier_release)
+    if request.previous is not None:
+        earlier = without(earlier, options["previous"].releases)
     for name, read in maker.read.items():
         if name in options:
             options[name] = read(options[name], ratings, k or 0)
@@ -631,6 +645,19 @@ def prepare(
         check_size(request, expected, on_estimate)
     total = _total_with_run(anonymizer, options, ratings, output, earlier)
     return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier), total)
+
+
+def _read_previous(maker: Maker, path: str | PathLike[str]) -> PreviousRelease:
+    """Return the release that a new one follows, for a method that has such releases."""
+    method = maker.method
+    if not method.takes_previous:
+        names = ", ".join(each.name for each in all_methods() if each.takes_previous)
+        raise RecveilError(
+            f"previous (--previous): only for the method {names}, but the method is "
+            f"{_named(method)}; drop it, or choose another method (--method {names})",
+            code="option.unsupported",
+        )
+    return read_previous(path)
 
 
 def _checked_output(request: AnonymizeRequest, *, is_dry: bool) -> Path | None:
@@ -895,6 +922,9 @@ def dry_run(
         )
         if ready.expected is not None:  # the estimate that the run reports before its work
             foreseen = foreseen._replace(expected=ready.expected)
+        if request.previous is not None:
+            groups, n_users = ready.options["previous"].count_rows(ratings, request.k or 0)
+            foreseen = foreseen._replace(groups=groups, n_users=n_users)
     return DryRun(
         output=Path(output),
         reading=ready.reading,

@@ -23,7 +23,15 @@ from recveil.release.claim import Claim
 from recveil.release.method import HIDDEN_ITEMS, MOST_LEVELS, has_few_levels
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, Records, fresh_prefix, pseudonyms
-from recveil.release.sides import Anonymizer, FileFormat, Layout, Private, Published
+from recveil.release.sides import (
+    Anonymizer,
+    Continuation,
+    FileFormat,
+    Layout,
+    Predecessor,
+    Private,
+    Published,
+)
 from recveil.runtime.errors import (
     RecveilError,
     describe_count,
@@ -258,27 +266,36 @@ def assemble(
     expect: Callable[[Layout, FileFormat], Expected] | None = None,
     used: Mapping[str, Any] | None = None,
     levels: NDArray[np.int64] | None = None,
+    users: NDArray[Any] | None = None,
+    predecessor: Predecessor | None = None,
+    continuation: Continuation | None = None,
 ) -> Release:
-    """Assemble the public and private parts of a release; `rng` draws the pseudonyms' prefix."""
+    """Assemble the public and private parts of a release; `rng` draws the pseudonyms' prefix.
+
+    `users` are those of the groups; by default those of the ratings.
+    """
+    users = ratings.users if users is None else users
     published = Published(
         claim=claim,
         items=ratings.items,
         scale=ratings.scale,
         settings=dict(settings),
-        n_users=ratings.n_users,
-        prefix=fresh_prefix(ratings.users, rng),
+        n_users=users.size,
+        prefix=fresh_prefix(users, rng),
         blocks=blocks,
         default_layout=default_layout,
         expect=expect,
+        predecessor=predecessor,
     )
     private = Private(
-        users=ratings.users,
+        users=users,
         groups=groups,
         seed=seed,
         settings=dict(used or {}),
         levels=levels,
         ratings_sha256=digest_of(ratings),
         search_items=partial(search_ratings, ratings),
+        continuation=continuation,
     )
     return Release(published, private)
 

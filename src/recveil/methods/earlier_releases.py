@@ -1,7 +1,7 @@
 """Find earlier releases of the same users."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,10 +100,14 @@ def history_of(earlier: Iterable[Earlier]) -> list[Promised]:
 
 def others(earlier: list[Earlier], output: Path) -> list[Earlier]:
     """Remove the release that was just written."""
-    current = FileEntry.of(output / MANIFEST).sha256
+    return without(earlier, [FileEntry.of(output / MANIFEST).sha256])
+
+
+def without(earlier: list[Earlier], digests: Collection[str]) -> list[Earlier]:
+    """Remove the releases with these digests of release.json."""
     found = []
     for release in earlier:
-        left = tuple(each for each in release.history if each.sha256 != current)
+        left = tuple(each for each in release.history if each.sha256 not in digests)
         if left or release.problem:
             found.append(release._replace(history=left))
     return found

@@ -178,7 +178,7 @@ Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
-    "allow_sparse_coverage",
+    *("allow_sparse_coverage", "previous"),
     *("dry_run", "on_estimate", "on_total", "json", "options", "times", "user_files"),
     *ReadingOptions.__annotations__,
 }

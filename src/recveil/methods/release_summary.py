@@ -74,6 +74,12 @@ class SparseSummary(NamedTuple):
         cls, release: Sides, published_counts: NDArray[Any], counts: NDArray[Any]
     ) -> "SparseSummary":
         """Summarize a release, given the item counts of its rows and of the ratings."""
+        if release.published.predecessor is not None:
+            # Rows are kept for users who left, so that shares of all counts are compared.
+            is_kept = published_counts > 0
+            published_counts = (
+                published_counts * counts[is_kept].sum() / published_counts[is_kept].sum()
+            )
         errors = np.abs(published_counts - counts)[counts > 0]
         is_omitted = (counts > 0) & (counts < release.published.claim.k)
         share = float(counts[is_omitted].sum() / counts.sum())

@@ -66,6 +66,7 @@ def sentences(result: Anonymized | Released | DryRun | PrivacyTotal) -> list[str
         *describe_summary(result.summary),
         *describe_formulas(result.release.published.items),
         *_of_levels(result.verification),
+        *_of_series(result),
         _describe_publishing(
             result.output,
             contains_users=result.verification.contains_users,
@@ -93,6 +94,27 @@ def warnings(result: Anonymized | Released | DryRun | PrivacyTotal) -> list[str]
     users, items = result.ratings.users.tolist(), published.items.tolist()
     handles = describe_handles(users, items, can_hide=published.claim.about.contains_users)
     return [*linked, *([handles] if handles else [])]
+
+
+def _of_series(result: Anonymized | Released) -> Iterator[str]:
+    """Describe what became of the users of the releases before."""
+    series, k = result.release.private.continuation, result.release.published.claim.k
+    if series is None:
+        return
+    waiting = describe_count(series.n_waiting, "newcomer waits", "newcomers wait")
+    yield (
+        f"It follows {quoted(series.folder.name)}: {describe_count(series.n_stayed, 'user')} of "
+        f"the releases before {'keeps' if series.n_stayed == 1 else 'keep'} the class, "
+        f"{series.n_new:,} are new, and {describe_count(series.n_left, 'row')} of users who left "
+        f"{'is' if series.n_left == 1 else 'are'} kept"
+        f"{f'; {waiting} until there are {k}' * bool(series.n_waiting)}. No set of releases of "
+        f"the series leaves a user with fewer than {k} candidates."
+    )
+    if series.n_short_classes:
+        yield (
+            f"In {describe_count(series.n_short_classes, 'class', 'classes')}, fewer than {k} "
+            f"users remain in the table: an adversary who knows who left has fewer candidates."
+        )
 
 
 def _first_of(linked: Sequence[str]) -> list[str]:
@@ -627,6 +649,7 @@ def _(made: Anonymized) -> dict[str, object]:
         "lone_ratings": _figures(private.lone_ratings),
         "diversity_cost": _figures(private.diversity_cost),
         "coverage": made.summary.coverage,
+        **({} if private.continuation is None else {"previous": private.continuation.to_json()}),
         **_verdict_and_folders(made),
     }
 

@@ -99,9 +99,12 @@ def anonymize(
     """
     request = AnonymizeRequest.of(source, output, **options)
     chosen = _method(choose_method(request.method, request.k, request.options))
-    if request.hide_items or request.file_format != "parquet":
-        what = f"file format {request.file_format!r}"
-        what = "hide_items (--hide-items)" if request.hide_items else what
+    unsupported = {
+        "hide_items (--hide-items)": request.hide_items,
+        "previous (--previous)": request.previous is not None,
+        f"file format {request.file_format!r}": request.file_format != "parquet",
+    }
+    if what := next((name for name, is_set in unsupported.items() if is_set), None):
         raise RecveilError(
             f"{what}: not by Spark yet; leave it out, or leave engine (--engine) out",
             code="option.unsupported",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.attacks.membership.inference import only
 from recveil.clustering import KGather
 from recveil.methods.base import (
     BaseAnonymizer,
@@ -19,14 +20,23 @@ from recveil.methods.base import (
     seed_or_random,
 )
 from recveil.methods.predictive.anonymizer import value_step
+from recveil.methods.previous_release import PreviousRelease
 from recveil.methods.rare_items import activity_on, split_items
-from recveil.methods.sparse.classes import Dealt, DrawnItems, deal_classes, draw_items, fit_choices
+from recveil.methods.sparse.classes import (
+    Dealt,
+    DrawnItems,
+    deal_classes,
+    draw_items,
+    fit_choices,
+    scaled_counts,
+)
 from recveil.methods.sparse.item_choice import (
     RANK,
     ClusterEmbeddings,
     embed_users,
     learn_embeddings,
 )
+from recveil.methods.sparse.next_classes import Seats, continue_classes
 from recveil.predict import FunkSVD
 from recveil.predict.padding import Padding
 from recveil.publish.release import Release
@@ -64,6 +74,10 @@ class SparseRows(BaseAnonymizer):
         Smallest cluster, 20 to 256; never fewer than k.
     seed : int, optional
         Fixes every random choice. Drawn from the system by default, and kept in the private folder.
+    previous : PreviousRelease, optional
+        The release that this one follows, from `recveil.methods.previous_release.read_previous`:
+        users keep their classes, rows of users who left are kept, and newcomers form classes of
+        their own, or are in no row if they are fewer than k.
 
     Notes
     -----
@@ -86,10 +100,18 @@ class SparseRows(BaseAnonymizer):
     400
     """
 
-    def __init__(self, k: int, cluster_size: int = MIN_CLUSTER, *, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        k: int,
+        cluster_size: int = MIN_CLUSTER,
+        *,
+        seed: int | None = None,
+        previous: PreviousRelease | None = None,
+    ) -> None:
         self.k = k
         self.cluster_size = cluster_size
         self.seed = seed
+        self.previous = previous
         self.check_options()
 
     def anonymize(self, ratings: Ratings | Any) -> Release:
@@ -105,25 +127,37 @@ class SparseRows(BaseAnonymizer):
         RecveilError
             If k is below 2, k or the cluster size is above the number of users, the cluster size is
             not 20 to 256, a user has no rating, all ratings are equal, or the scale is inferred and
-            fewer than k users used one of its ends.
+            fewer than k users used one of its ends. Or if the previous release has other users.
         """
-        ratings = self._read(ratings)
-        self.check(ratings)
+        table = self._read(ratings)
+        self.check(table)
         seed = seed_or_random(self.seed)
+        seats = None if self.previous is None else Seats.of(self.previous, table, int(self.k))
+        ratings = table if seats is None else only(table, seats.users)
         of_places, of_clusters, of_labels = (
             int(number) for number in np.random.default_rng(seed).integers(2**32, size=3)
         )
         places = embed_users(ratings, RANK, of_places)
-        gathering = KGather(min_size=max(int(self.k), self.cluster_size), random_state=of_clusters)
-        cluster_of = gathering.fit(places).labels_
-        rng = secret_rng(seed, ratings)
-        kept = split_items(ratings.support, int(self.k))
+        k, least = int(self.k), max(int(self.k), self.cluster_size)
+        rng = secret_rng(seed, table)
+        kept = split_items(ratings.support, k)
         activity = activity_on(ratings, kept)
-        classes = deal_classes(cluster_of, activity, int(self.k), rng)
+        continued = None
+        if seats is None:
+            gathering = KGather(min_size=least, random_state=of_clusters)
+            classes = deal_classes(gathering.fit(places).labels_, activity, k, rng)
+        else:
+            continued = continue_classes(seats, places, activity, k, least, of_clusters, rng)
+            classes = continued.classes
+        cluster_of = classes.cluster_of[classes.class_of]
         embeddings = learn_embeddings(ratings, places, cluster_of, kept[0], activity[:, 0])
-        drawn = _fit_and_draw(ratings.support, kept, embeddings, classes, rng)
+        support = (
+            ratings.support if seats is None else scaled_counts(ratings.support, kept, classes)
+        )
+        drawn = _fit_and_draw(support, kept, embeddings, classes, rng)
         order = rng.permutation(classes.sizes.size)
-        groups = Groups.from_labels(classes.class_of, order)
+        rows = None if continued is None else continued.rows(ratings.users, order, k, rng)
+        groups = Groups.from_labels(classes.class_of if rows is None else rows.class_of, order)
         settings = self.public_settings(ratings.scale)
         step = settings.get("value_step", 1.0)
         if ratings.is_unary:
@@ -131,9 +165,9 @@ class SparseRows(BaseAnonymizer):
         else:
             labels = _of_clusters(FunkSVD(seed=of_labels).fit(ratings).padding(), cluster_of)
         return assemble(
-            ratings,
+            table,
             rng,
-            claim=Claim(kind=SPARSE.claim_of({}), k=int(self.k)),
+            claim=Claim(kind=SPARSE.claim_of({}), k=k),
             settings=settings,
             groups=groups,
             blocks=lambda: label_rows(drawn, order, classes, labels, ratings.scale, step),
@@ -148,18 +182,25 @@ class SparseRows(BaseAnonymizer):
                 file_format=file_format,
                 step=step,
             ),
+            users=None if rows is None else rows.users,
+            predecessor=None if rows is None else rows.predecessor,
+            continuation=None if rows is None else rows.continuation,
         )
 
     def check(self, ratings: Ratings) -> None:
         """Raise the errors of `anonymize` before any work."""
         self.check_options()
         check_users(ratings, self.k, takes_likes=True)
+        if self.previous is not None:
+            ratings = only(ratings, Seats.of(self.previous, ratings, int(self.k)).users)
         self.check_table(ratings.n_users, ratings.support)
 
     def check_options(self) -> None:
         """Raise the errors that do not depend on the ratings."""
         check_seed(self.seed)
         check_k(self.k)
+        if self.previous is not None:
+            self.previous.check_claim(SPARSE, int(self.k))
         if type(self.cluster_size) is not int or not (
             MIN_CLUSTER <= self.cluster_size <= MAX_CLUSTER
         ):

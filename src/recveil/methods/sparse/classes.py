@@ -283,6 +283,61 @@ def deal_classes(
     return Dealt(class_of, np.repeat(np.arange(sizes_of_clusters.size), n_classes), sizes, lengths)
 
 
+def deal_lengths(
+    cluster_of: NDArray[np.int64],
+    cluster_of_class: NDArray[np.int64],
+    activity: NDArray[Any],
+) -> NDArray[np.float64]:
+    """Return the row lengths of existing classes, as `deal_classes` makes those of new ones.
+
+    Parameters
+    ----------
+    cluster_of : ndarray of int64, shape (n_users,)
+        The cluster of each user.
+    cluster_of_class : ndarray of int64, shape (n_classes,)
+        Ascending; the classes of a cluster are in random order.
+    activity : ndarray of int, shape (n_users, n_kinds)
+
+    Examples
+    --------
+    >>> deal_lengths(np.array([0, 0, 0]), np.array([0, 0]), np.array([[9], [2], [4]]))
+    array([[2. ],
+           [6.5]])
+    """
+    n_users, n_classes = np.bincount(cluster_of), np.bincount(cluster_of_class)
+    by_activity = np.lexsort([activity.sum(axis=1), cluster_of])
+    zero = np.zeros((1, activity.shape[1]), np.int64)
+    sums = np.concatenate([zero, np.cumsum(activity[by_activity], axis=0, dtype=np.int64)])
+    rank = np.arange(cluster_of_class.size) - (np.cumsum(n_classes) - n_classes)[cluster_of_class]
+    users, classes = n_users[cluster_of_class], n_classes[cluster_of_class]
+    first = (np.cumsum(n_users) - n_users)[cluster_of_class]
+    starts = first + rank * users // classes
+    # A cluster may have more classes than users, if most of them left.
+    ends = np.maximum(first + (rank + 1) * users // classes, starts + 1)
+    return np.asarray((sums[ends] - sums[starts]) / (ends - starts)[:, None])
+
+
+def scaled_counts(
+    support: NDArray[Any], kept: tuple[NDArray[np.int32], NDArray[np.int32]], classes: Dealt
+) -> NDArray[np.float64]:
+    """Return item counts of all rows, as if users who left had as many items as others.
+
+    Parameters
+    ----------
+    support : ndarray of int, shape (n_items,)
+        Item counts of the users of the table.
+    kept : tuple of ndarray of int32
+        Common and rare items.
+    classes : Dealt
+        With the rows of users who left.
+    """
+    counts = support.astype(np.float64)
+    for kind, items in enumerate(kept):
+        of_rows = float(classes.lengths[:, kind] @ classes.sizes)
+        counts[items] *= of_rows / max(1, int(support[items].sum()))
+    return counts
+
+
 @brief
 class DrawnItems(NamedTuple):
     """The items in the row of each class, as compressed rows."""

@@ -1,0 +1,203 @@
+"""Read the classes of the release that a new one follows.
+
+A class is an equivalence class of published rows. It lives on: users who stay keep it, and the row
+of a user who left is kept, so that a class has the same number of rows in every release. Newcomers
+form classes of their own.
+
+Notes
+-----
+Let N be the users whose first row is in the same release and equal there, as rows of newcomers.
+
+- Postcondition of each release: N has at least k users (`deal_classes`; in the first release, by
+  its claim), and none of them has a row in a release before.
+- Equal rows are one class of the next release, whose rows are equal again, and no row is dropped.
+  So by induction all users of N have equal rows in each release from the first on.
+
+Hence in every set of releases, no function of the published files distinguishes the users of N, and
+at least k users are consistent with all rows of any user. Source of the idea: m-invariance (Xiao
+and Tao 2007), with kept rows as counterfeits.
+"""
+
+import json
+from collections import Counter
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from recveil.io.pipes import require_path
+from recveil.publish.release import ReleaseFolder
+from recveil.ratings import Ratings
+from recveil.ratings.arrow_columns import plain_column
+from recveil.release.manifest import PRIVATE_MANIFEST, Manifest
+from recveil.release.method import Method
+from recveil.release.private_folder import IN_TABLE, assignment_files, read_assignment
+from recveil.release.reader import read_blocks, read_private_folder
+from recveil.release.records import item_keys
+from recveil.runtime.devices import read_whole
+from recveil.runtime.errors import RecveilError, describe_count, quoted, reason_of
+from recveil.runtime.safe_repr import brief
+
+_SUFFIX = ".private"
+# The share of the users that may be lost from one table to the next.
+_MOST_LOST = 0.5
+
+
+@brief
+class PreviousRelease(NamedTuple):
+    """The users of a release, and the class of each."""
+
+    # The published folder
+    folder: Path
+    manifest: Manifest
+    # The SHA-256 of the release.json of each release of the series, with its own as the last
+    releases: tuple[str, ...]
+    # Original ids, also of users who left before
+    users: NDArray[Any]
+    class_of: NDArray[np.int64]
+    # Whether its table had the user
+    in_table: NDArray[np.bool_]
+    # The digest of each class, as in classes.csv
+    digests: tuple[bytes, ...]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of rows of each class."""
+        return np.bincount(self.class_of, minlength=len(self.digests))
+
+    def places_of(self, users: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the position of each user among those of the release; -1 for newcomers."""
+        known = pa.array(self.users).cast(pa.string())
+        found = pc.index_in(pa.array(users).cast(pa.string()), value_set=known)
+        return np.asarray(found.fill_null(-1).to_numpy(), np.int64)
+
+    def check_claim(self, method: Method, k: int) -> None:
+        """Raise a RecveilError unless it was made by this method, with this k."""
+        made_by, old_k = self.manifest.method, self.manifest.claim.k
+        if made_by is not method:
+            raise RecveilError(
+                f"previous (--previous): {self.name} was made by the method {made_by.name}, but "
+                f"this is {method.name}; classes live on within one method; choose "
+                f"--method {made_by.name}, or begin a series without previous",
+                code="release.mismatch",
+            )
+        if old_k != k:
+            raise RecveilError(
+                f"previous (--previous): {self.name} has k = {old_k}, but k (--k) is {k}; all "
+                f"releases of a series have one k; give --k {old_k}",
+                code="release.mismatch",
+            )
+
+    def check(self, ratings: Ratings) -> NDArray[np.int64]:
+        """Return `places_of` the users of a table; raise a RecveilError for one of other users."""
+        places = self.places_of(ratings.users)
+        n_known = int((places >= 0).sum())
+        if not n_known:
+            raise RecveilError(
+                f"none of the {self.users.size:,} users of the previous release {self.name} is in "
+                f"the table; expected the same users, with ids written alike",
+                code="release.mismatch",
+            )
+        n_before = int(self.in_table.sum())
+        n_lost = n_before - int(self.in_table[places[places >= 0]].sum())
+        if n_lost > _MOST_LOST * n_before:
+            raise RecveilError(
+                f"the table lacks {n_lost:,} of {describe_count(n_before, 'user')} of the previous "
+                f"release {self.name}; expected the ratings of all users until today, not those of "
+                f"a period alone",
+                code="release.mismatch",
+            )
+        return places
+
+    def count_rows(self, ratings: Ratings, k: int) -> tuple[int, int]:
+        """Return the most classes and the rows that a release of this table has."""
+        n_new = int((self.check(ratings) < 0).sum())
+        n_new *= n_new >= k
+        return len(self.digests) + n_new // k, self.users.size + n_new
+
+    @property
+    def name(self) -> str:
+        """The folder's name for messages."""
+        return quoted(self.folder.name)
+
+    def _facts(self) -> dict[str, object]:
+        return {"": self.folder.name, "users": self.users.size, "classes": len(self.digests)}
+
+
+def read_previous(path: str | PathLike[str]) -> PreviousRelease:
+    """Read the private folder of a release, and the published one next to it.
+
+    Parameters
+    ----------
+    path : path
+        The private folder.
+
+    Raises
+    ------
+    RecveilError
+        If one of the two is missing or damaged, they belong to different releases, or the users of
+        the private folder are not one for each published row.
+    """
+    require_path("the private folder of a release", previous=path)
+    private = Path(path).resolve()
+    if not private.name.endswith(_SUFFIX) or not (private / PRIVATE_MANIFEST).is_file():
+        raise RecveilError(
+            f"previous (--previous) is {quoted(str(path))}; expected the private folder of a "
+            f"release, NAME{_SUFFIX}, with its published folder NAME next to it",
+            code="private.not-found",
+        )
+    folder = private.with_name(private.name.removesuffix(_SUFFIX))
+    release = ReleaseFolder(folder)
+    manifest = release.manifest
+    if not manifest.contains_users:
+        raise RecveilError(
+            f"previous (--previous) is {quoted(str(path))}: no record of it belongs to a user who "
+            f"could keep a class; leave it out",
+            code="option.unsupported",
+        )
+    opened = read_private_folder(folder)
+    class_of_digest, class_of_id, sizes = dict[bytes, int](), dict[str, int](), dict[str, int]()
+    items = release.items
+    keys = item_keys(items)
+    for ids, records in read_blocks(folder, manifest, items):
+        for digest, published_id in zip(records.digests(keys), ids, strict=True):
+            class_of_id[published_id] = class_of_digest.setdefault(digest, len(class_of_digest))
+        sizes.update(zip(ids, records.sizes.tolist(), strict=True))
+    users = np.asarray(plain_column(opened.users).to_numpy())
+    if Counter(opened.ids) != sizes or len(set(users.tolist())) != users.size:
+        raise RecveilError(
+            f"{private.name}: its {users.size:,} users are not one for each of the "
+            f"{sum(sizes.values()):,} published rows; put the private folder there that was "
+            f"written with {folder.name}",
+            code="private.damaged",
+        )
+    before, in_table = list[str](), np.ones(users.size, np.bool_)
+    if manifest.previous:
+        before, in_table = _read_continuation(private)
+    return PreviousRelease(
+        folder=folder,
+        manifest=manifest,
+        releases=(*before, str(manifest.sha256)),
+        users=users,
+        class_of=np.array([class_of_id[each] for each in opened.ids], np.int64),
+        in_table=in_table,
+        digests=tuple(class_of_digest),
+    )
+
+
+def _read_continuation(private: Path) -> tuple[list[str], NDArray[np.bool_]]:
+    """Return the releases before this one, and which users its table had."""
+    try:
+        content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
+        column = read_assignment(private, assignment_files(content), [IN_TABLE])[IN_TABLE]
+        return list(map(str, content["previous"]["releases"])), np.array(column.to_pylist(), bool)
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        raise RecveilError(
+            f"{private.name}: cannot be read as the private folder of a release that follows "
+            f"another one ({reason_of(error)}); restore it as it was written",
+            code="private.damaged",
+        ) from error
