@@ -9,6 +9,7 @@ import json
 import shutil
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,11 +18,14 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import AttackTarget
 from recveil.attacks.membership.inference import only
+from recveil.auditing.shadow_releases import shadow_maker
 from recveil.methods import anonymize, dry_run
 from recveil.methods.previous_release import read_previous
+from recveil.methods.registry import same_again
 from recveil.methods.sparse.classes import deal_lengths
 from recveil.methods.sparse.next_classes import cluster_classes
 from recveil.ratings import Ratings
+from recveil.release.manifest_reader import known_manifest
 from recveil.verification import verify
 from shared.methods_next_release import RATINGS, fewest_candidates, figures_of, publish, rows_of
 
@@ -119,6 +123,15 @@ def test_the_next_release_verifies_against_the_one_before_alone(series):
     assert not verify(series[2], against=series[0]).holds
     assert not verify(series[0], against=series[1]).holds
     assert not verify(series[1], against=series[1]).holds
+
+
+def test_its_release_json_has_the_shape_that_the_page_states(series):
+    page = Path(__file__).parents[2] / "docs" / "reference" / "release.schema.json"
+    content = json.loads((series[1] / "release.json").read_text())
+    jsonschema.validate(content, json.loads(page.read_text()))
+    for value in ("", "0" * 63, 7, None):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(content | {"previous": value}, json.loads(page.read_text()))
 
 
 def change_classes(release: Path, change) -> None:
@@ -332,3 +345,20 @@ def test_the_publisher_is_told_what_became_of_the_users(series, tmp_path):
     estimate = dry_run(ratings, tmp_path / "dry", **options)
     assert estimate.foreseen.n_users == made.verification.users == 54
     assert estimate.foreseen.groups == made.verification.classes
+
+
+def test_no_release_of_other_users_is_like_one_that_follows_another(series):
+    """A first release would retain more, and an adversary with shadows of it would infer less."""
+    assert same_again(known_manifest(series[0]), 0) is not None
+    assert same_again(known_manifest(series[1]), 0) is None
+    with raises("release.unsupported", "shadows"):
+        shadow_maker(known_manifest(series[1]), 50)
+
+
+def test_spark_does_not_make_or_verify_a_series(series, tmp_path):
+    spark = pytest.importorskip("recveil.spark")
+    pytest.importorskip("pyspark")
+    with raises("option.unsupported", "previous"):
+        spark.anonymize("ratings.parquet", tmp_path / "out", k=5, previous=f"{series[0]}.private")
+    with raises("option.unsupported"):
+        spark.verify(series[1])

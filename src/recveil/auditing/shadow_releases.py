@@ -98,6 +98,7 @@ def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer
             method = manifest.known_method
             why = "its method is unknown" if method is None else method.why_not_again
             why = why or "each user has a privacy level"
+            why = "it follows another release" if manifest.previous else why
             raise RecveilError(
                 f"shadows (--shadows): no release like this one can be made, because {why}; leave "
                 f"them out",

@@ -379,6 +379,8 @@ def same_again(manifest: Manifest, seed: int) -> Anonymizer | None:
     expected = manifest.method.expected(manifest.settings)
     if manifest.claim.levels:
         return None  # dropped users would take their ratings with them
+    if manifest.previous:
+        return None  # other users have no classes to keep
     if any(setting.name not in manifest.settings for setting in expected):
         return None
     return _maker(manifest.method).again(manifest, seed)

@@ -495,6 +495,7 @@ def _reject_not_offered(manifest: Manifest, k: int | None, *, is_private: bool) 
         "private (--private), of a release of users' rows": has_users and is_private,
         "k (--k), of synthetic users": not has_users and k is not None,
         "k (--k) below 1": k is not None and k < 1,
+        "a release that follows another one": bool(manifest.previous),
     }
     for what, is_so in refused.items():
         if is_so:

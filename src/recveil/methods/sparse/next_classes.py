@@ -110,9 +110,10 @@ def continue_classes(
 ) -> Continued:
     """Let users keep their class, form classes of newcomers, and cluster all classes anew.
 
-    Newcomers form clusters among themselves, which are divided into classes as in a first release.
-    Then whole classes are clustered by the mean embedding of their users in the table, so that the
-    rows of a cluster are sampled from at least `least` users who are there.
+    Similar newcomers form classes. Then whole classes are clustered by the mean embedding of their
+    users in the table, so that the rows of a cluster are sampled from at least `least` users who
+    are there. They are dealt to the classes of the cluster at random: a row reveals nothing about
+    its class beyond the cluster.
 
     Parameters
     ----------
@@ -132,8 +133,7 @@ def continue_classes(
     sizes, digests = previous.sizes, list(previous.digests)
     new = np.flatnonzero(class_of < 0)
     if new.size:
-        of_new = max(k, min(least, new.size))
-        gathering = KGather(min_size=of_new, random_state=seed).fit(embeddings[new])
+        gathering = KGather(min_size=k, random_state=seed).fit(embeddings[new])
         dealt = deal_classes(gathering.labels_, activity[new], k, rng)
         class_of[new] = sizes.size + dealt.class_of
         sizes = np.concatenate([sizes, dealt.sizes])

@@ -553,6 +553,8 @@ def _why_not_repeated(manifest: Manifest) -> str:
             "it needs a release without some of the users, whose privacy levels would be missing, "
             "too"
         )
+    if manifest.previous:
+        return "it follows another release, whose classes other users do not have"
     if method is None:
         return "the method is unknown"
     return "" if same_again(manifest, 0) is not None else method.why_not_again
