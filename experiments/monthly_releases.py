@@ -1,0 +1,215 @@
+"""What do ten releases of a growing table reveal together, and what does following cost?
+
+    python experiments/monthly_releases.py RATINGS [--k 5] [--months 10] [--leaving 0.02]
+
+Cuts the time of a table into equal months. The table of a month has all ratings until its end,
+except those of users who left: a share of the users each month. Sparse rows of each month are made
+twice: afresh, and following the release of the month before (`--previous`). Prints for both which
+share of the users is alone, or has fewer than k candidates, in the intersection of all releases,
+and how good lists are that recommenders learn from the release, as a share of lists from the raw
+ratings of the month (nDCG@10 on a fifth of the ratings, which is held out; the best of all
+recommenders of either). Then how well an adversary infers who left from the item counts of two
+successive releases: in these months, and in one in which nothing else changes and one user leaves.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+from sparse_rows import table_of
+from synthetic_people import judge
+
+from recveil.attacks.membership.inference import only
+from recveil.attacks.statistics import wilson_interval
+from recveil.evaluation.split import HeldOut, TrainingTable, split_ratings
+from recveil.io import read_ratings
+from recveil.methods import anonymize
+from recveil.publish import Release
+from recveil.ratings import Ratings
+
+QUIET_RUNS = 12
+
+
+def months_of(ratings: Ratings, n: int, leaving: float, seed: int = 0) -> Iterator[Ratings]:
+    """Yield the table of each month; users who left do not come back."""
+    rng = np.random.default_rng(seed)
+    users = ratings.user_positions()
+    ends = np.linspace(ratings.days.min(), ratings.days.max(), n + 1)[1:]
+    has_left = np.zeros(ratings.n_users, bool)
+    for number, end in enumerate(ends):
+        is_in = (ratings.days <= end) & ~has_left[users]
+        counts = np.bincount(users[is_in], minlength=ratings.n_users)
+        if number:
+            has_left |= (counts > 0) & (rng.random(ratings.n_users) < leaving)
+            is_in &= ~has_left[users]
+            counts = np.bincount(users[is_in], minlength=ratings.n_users)
+        table = Ratings(
+            *(ratings.users, ratings.items, np.concatenate([[0], np.cumsum(counts)])),
+            *(ratings.indices[is_in], ratings.values[is_in], None, ratings.scale),
+        )
+        yield only(table, np.flatnonzero(counts))
+
+
+def groups_of(release: Release) -> dict[object, int]:
+    """Return the group of each user who has a row."""
+    private = release.private
+    labels = np.repeat(np.arange(private.groups.sizes.size), private.groups.sizes)
+    users = private.users[private.groups.members].tolist()
+    return dict(zip(users, labels.tolist(), strict=True))
+
+
+def candidates(releases: list[Release], present: set[object] | None = None) -> NDArray[np.int64]:
+    """Count the users with the same groups in all releases as each user, and with none elsewhere.
+
+    If `present` is given, only these users are candidates, as for one who knows who left.
+    """
+    groups = [groups_of(release) for release in releases]
+    users = set().union(*groups) if present is None else present & set().union(*groups)
+    paths = [tuple(each.get(user) for each in groups) for user in users]
+    counts = Counter(paths)
+    return np.array([counts[path] for path in paths])
+
+
+def counts_of(release: Release) -> NDArray[np.float64]:
+    """Return the number of users with each item in the rows."""
+    counts = np.zeros(release.published.items.size)
+    for block in release.published.blocks():
+        weights = np.repeat(block.sizes, np.diff(block.indptr))
+        counts += np.bincount(block.indices, weights, counts.size)
+    return counts
+
+
+def scores(table: Ratings, before: NDArray[np.float64], after: NDArray[np.float64]):
+    """Score how far the counts of a user's items fell, in standard deviations of a count."""
+    change = (before / before.sum() - after / after.sum()) * before.sum() / np.sqrt(before + 1)
+    sums = np.add.reduceat(change[table.indices], table.indptr[:-1])
+    return sums / np.sqrt(table.activity)
+
+
+def auc(positive: NDArray[np.float64], negative: NDArray[np.float64]) -> float:
+    """Return the probability that one of the first is higher than one of the second."""
+    wins = (positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2
+    return float(wins)
+
+
+def best_list(table: TrainingTable, train: Ratings, test: HeldOut) -> float:
+    """Return the best nDCG@10 of all recommenders."""
+    utilities = judge(table, train, test).utilities.values()
+    return float(np.nanmax([each.ndcg for each in utilities]))
+
+
+def held_out_of(table: Ratings, train: Ratings, test: HeldOut) -> HeldOut:
+    """Return the test ratings of the users of a month."""
+    place = np.full(train.n_users, -1)
+    place[np.searchsorted(train.users, table.users)] = np.arange(table.n_users)
+    users = place[test.users]
+    return HeldOut(users[users >= 0], test.items[users >= 0], test.values[users >= 0])
+
+
+def told(n: int, total: int) -> str:
+    """Write a share with its interval."""
+    share = wilson_interval(n, total)
+    return f"{share.rate:.1%} ({share.low:.1%} to {share.high:.1%})"
+
+
+def main() -> None:
+    """Make all releases, and print the tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ratings", type=Path)
+    parser.add_argument("--k", type=int, default=5)
+    parser.add_argument("--months", type=int, default=10)
+    parser.add_argument("--leaving", type=float, default=0.02)
+    parser.add_argument("--judged", type=int, nargs="*", default=[1, 4, 7, 10])
+    options = parser.parse_args()
+    train, test = split_ratings(read_ratings(options.ratings, duplicates="last"), 0.2, seed=0)
+    tables = list(months_of(train, options.months, options.leaving))
+    made: dict[str, list[Release]] = {"following": [], "afresh": []}
+    print("| month | users | rows kept | waiting | classes below k | raw | following | afresh |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    with TemporaryDirectory() as folder:
+        private = None
+        for month, table in enumerate(tables, 1):
+            output = Path(folder, str(month))
+            same = {"k": options.k, "seed": month}
+            following = anonymize(table, output, previous=private, **same).release
+            private = Path(folder, f"{month}.private")
+            made["following"].append(following)
+            made["afresh"].append(anonymize(table, **same))
+            series = following.private.continuation
+            figures = [f"{table.n_users:,}", "0", "0", "0", "", "", ""]
+            if series is not None:
+                figures[1:4] = map(str, (series.n_left, series.n_waiting, series.n_short_classes))
+            if month in options.judged:
+                ours = held_out_of(table, train, test)
+                raw = best_list(TrainingTable.from_ratings(table), table, ours)
+                shares = [
+                    best_list(table_of(releases[-1], table), table, ours) / raw
+                    for releases in made.values()
+                ]
+                figures[4:] = [f"{raw:.3f}", *(f"{share:.1%}" for share in shares)]
+            print(f"| {month} | {' | '.join(figures)} |", flush=True)
+        print_intersections(made, tables, options.k)
+        print_who_left(made, tables)
+        print_quiet_month(made["following"][-1], tables[-1], private, options.k)
+
+
+def print_intersections(made: dict[str, list[Release]], tables: list[Ratings], k: int) -> None:
+    """Print how many candidates users have in the intersection of the releases."""
+    print("\n| releases | alone in the intersection | fewer than k candidates |\n|---|---|---|")
+    present = set(tables[-1].users.tolist())
+    for name, releases in made.items():
+        of_parts = {
+            f"{name}, last two": candidates(releases[-2:]),
+            f"{name}, all": candidates(releases),
+            f"{name}, all, by an adversary who knows who left": candidates(releases, present),
+        }
+        for what, found in of_parts.items():
+            alone, few = (told(int((found < n).sum()), found.size) for n in (2, k))
+            print(f"| {what} | {alone} | {few} |")
+
+
+def print_who_left(made: dict[str, list[Release]], tables: list[Ratings]) -> None:
+    """Print how well the changes of item counts tell users who left from others."""
+    print("\n| releases | AUC of who left, mean of the months | the same of real item counts |")
+    print("|---|---:|---:|")
+    for name, releases in made.items():
+        found = []
+        for at in range(1, len(tables)):
+            left = ~np.isin(tables[at - 1].users, tables[at].users)
+            if left.any():
+                pairs = [
+                    (counts_of(releases[at - 1]), counts_of(releases[at])),
+                    (tables[at - 1].support, tables[at].support),
+                ]
+                of_users = (scores(tables[at - 1], *pair) for pair in pairs)
+                found.append([auc(score[left], score[~left]) for score in of_users])
+        published, real = np.mean(found, axis=0)
+        print(f"| {name} | {published:.2f} | {real:.2f} |")
+
+
+def print_quiet_month(last: Release, table: Ratings, private: Path, k: int) -> None:
+    """Print the same for a month in which one user leaves, and nothing else changes."""
+    ranks = []
+    rng = np.random.default_rng(1)
+    for seed, user in enumerate(rng.choice(table.n_users, QUIET_RUNS, replace=False)):
+        others = np.flatnonzero(np.arange(table.n_users) != user)
+        release = anonymize(only(table, others), k=k, seed=1_000 + seed, previous=private)
+        pairs = [
+            (counts_of(last), counts_of(release)),
+            (table.support, only(table, others).support),
+        ]
+        found = [scores(table, *pair) for pair in pairs]
+        ranks.append([auc(score[[user]], score[others]) for score in found])
+    means, errors = np.mean(ranks, axis=0), np.std(ranks, axis=0, ddof=1) / np.sqrt(QUIET_RUNS)
+    print(
+        f"\nOne user leaves, nothing else changes ({QUIET_RUNS} runs): AUC {means[0]:.2f} "
+        f"(standard error {errors[0]:.2f}); of real item counts {means[1]:.2f} ({errors[1]:.2f})"
+    )
+
+
+if __name__ == "__main__":
+    main()
