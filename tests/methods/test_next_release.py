@@ -118,7 +118,10 @@ def test_the_next_release_verifies_against_the_one_before_alone(series):
     assert result.holds
     assert result.n_continued == verify(series[0]).classes
     assert "previous-release" not in [limit.code for limit in result.not_covered]
-    assert "kept-classes" in [limit.code for limit in result.not_covered]
+    assert "kept-classes" not in [limit.code for limit in result.not_covered]
+    alone = verify(series[1], against=series[0])
+    assert alone.holds
+    assert "kept-classes" in [limit.code for limit in alone.not_covered]
     assert "previous-release" in [limit.code for limit in verify(series[1]).not_covered]
     assert not verify(series[2], against=series[0]).holds
     assert not verify(series[0], against=series[1]).holds
@@ -183,6 +186,20 @@ def test_other_classes_do_not_verify(copied, change):
 def test_lines_in_another_notation_do_not_verify(copied):
     change_classes(copied[1], lambda lines: [[a, f"0{n}", b] for a, n, b in lines])
     assert not verify(copied[1]).holds
+
+
+def exchange_two(table):
+    """Exchange two users of different classes."""
+    users = table["user_id"].to_pylist()
+    users[0], users[-1] = users[-1], users[0]
+    return table.set_column(0, "user_id", pa.array(users))
+
+
+def test_users_who_are_in_another_class_are_reported_with_the_private_folders(copied):
+    options = {"against": copied[0], "private": f"{copied[1]}.private"}
+    assert verify(copied[1], **options).holds
+    change_assignment(copied[1], exchange_two)
+    assert not verify(copied[1], **options).holds
 
 
 def test_a_damaged_previous_release_does_not_verify(copied):

@@ -52,7 +52,6 @@ from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import prefetch
 from recveil.verification import Verification, verify
 from recveil.verification.not_covered import formulas_of
-from recveil.verification.release_folder import check_against
 
 # Rows of the published file that are laid out at a time.
 _ROWS_AT_ONCE = 1 << 22
@@ -309,9 +308,11 @@ def _stage(
         _write_published(published, public_folder, file_format, layout, by)
         _write_private(release, private_folder, public_folder / MANIFEST, layout, by)
         begin(_VERIFYING)
-        result = by.verify(public_folder, private_folder)
-        if release.private.continuation is not None:
-            result = check_against(public_folder, release.private.continuation.folder, result)
+        if release.private.continuation is None:
+            result = by.verify(public_folder, private_folder)
+        else:
+            previous = release.private.continuation.folder
+            result = verify(public_folder, private=private_folder, against=previous)
         n_private = len(result.private_found or ())
         # A folder that violates its claim is not a release, and its private values are not searched
         # for.

@@ -75,7 +75,9 @@ def verify(
         The published folder of the release that this one follows (`previous` of `anonymize`), which
         is verified, too. Each of its classes must be part of one class here, with as many rows; all
         other rows of a class must be at least k. If this holds for each two successive releases of
-        a series, at least k users have the same rows in every set of its releases.
+        a series, at least k users have the same rows in every set of its releases. With `private`,
+        and the private folder of that release next to it, each user must be in the class that
+        continues theirs.
 
     Returns
     -------

@@ -11,9 +11,16 @@ from recveil.io.columns.rows_above_chance import find_rows_above_chance
 from recveil.ratings.ratings import in_likes
 from recveil.ratings.sorted_rows import Rows
 from recveil.release.claim import claim_kind
-from recveil.release.manifest import CLASSES, MANIFEST, RATINGS, Manifest
+from recveil.release.manifest import (
+    CLASSES,
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    RATINGS,
+    Manifest,
+    private_folder,
+)
 from recveil.release.manifest_reader import read_manifest
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.memory import MemoryLimitError, reject_beyond_limit
 from recveil.verification.diversity import Diversity, check_diversity, describe_rare_sets
 from recveil.verification.equivalence_classes import Classes, DistinctRows, Supports
@@ -33,10 +40,15 @@ from recveil.verification.other_files import (
     wrong_items,
     wrong_settings,
 )
-from recveil.verification.private_data import PrivateSide, PublishedNames, private_values
+from recveil.verification.private_data import (
+    PrivateSide,
+    PublishedNames,
+    private_values,
+    read_private_side,
+)
 from recveil.verification.published_file import Block, PublishedFile
 from recveil.verification.results import Limit, Verification, Violation, Violations
-from recveil.verification.succession import problems_against
+from recveil.verification.succession import classes_of_users, count_moved, problems_against
 from recveil.verification.synthetic_release import Readers, check_synthetic, checksums_of
 from recveil.verification.value_limits import LimitedValues
 
@@ -61,7 +73,12 @@ def check_release(
     names = PublishedNames([], [], [])
     result = check_published(folder, names, k, b, l, claim, links=links)
     if against is not None:
-        result = check_against(folder, against, result)
+        of_previous = PublishedNames([], [], [])
+        result = _check_against(folder, against, result, of_previous)
+        of_private = private_folder(against)
+        if private is not None and (of_private / PRIVATE_MANIFEST).is_file():
+            before = classes_of_users(read_private_side(against, of_private), of_previous)
+            result = _check_users(folder, result, before, classes_of_users(private, names))
     if private is None:
         return result
     found, limits = private_values(folder, names, private)
@@ -70,8 +87,13 @@ def check_release(
     return result.with_private(found, limits)
 
 
-def check_against(folder: Path, previous: Path, result: Verification) -> Verification:
-    """Add whether a release continues the classes of the one that it follows, which is checked."""
+def _check_against(
+    folder: Path, previous: Path, result: Verification, names: PublishedNames
+) -> Verification:
+    """Add whether a release continues the classes of the one that it follows, which is checked.
+
+    The names are those of the records and items of the previous release.
+    """
     manifest, _ = read_manifest(previous / MANIFEST)
     if not manifest.contains_users:
         raise RecveilError(
@@ -79,7 +101,7 @@ def check_against(folder: Path, previous: Path, result: Verification) -> Verific
             f"who could keep a class; name the release that was continued",
             code="release.kind",
         )
-    of_previous = check_published(previous, PublishedNames([], [], []))
+    of_previous = check_published(previous, names)
     violations = [*result.violations]
     if not of_previous.holds:
         problem = f"the previous release does not keep its claim: recveil verify {previous.name}"
@@ -92,6 +114,26 @@ def check_against(folder: Path, previous: Path, result: Verification) -> Verific
         violations=violations,
         n_continued=of_previous.classes,
         not_covered=[each for each in result.not_covered if each.code != "previous-release"],
+    )
+
+
+def _check_users(
+    folder: Path,
+    result: Verification,
+    before: Mapping[str, bytes | None],
+    after: Mapping[str, bytes | None],
+) -> Verification:
+    """Add whether all users of the previous release keep their classes."""
+    n_moved = count_moved(folder, before, after)
+    if n_moved:
+        problem = (
+            f"{describe_count(n_moved, 'user')} of the previous release "
+            f"{'is' if n_moved == 1 else 'are'} not in the class that continues theirs"
+        )
+        violation = Violation.of_file("private folder", problem)
+        return replace(result, violations=[*result.violations, violation])
+    return replace(
+        result, not_covered=[each for each in result.not_covered if each.code != "kept-classes"]
     )
 
 

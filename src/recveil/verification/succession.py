@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from recveil.release.manifest_reader import read_manifest
 from recveil.runtime.errors import describe_count
 from recveil.runtime.safe_repr import brief
 from recveil.verification.equivalence_classes import Classes
+from recveil.verification.private_data import PrivateSide, PublishedNames
 from recveil.verification.results import Violation
 
 _LINES = re.compile(rb"(?:[0-9a-f]{32},[1-9][0-9]{0,14},(?:[0-9a-f]{32})?\n)+")
@@ -113,3 +114,22 @@ def problems_against(folder: Path, previous: Path) -> Iterator[str]:
             f"{describe_count(n_other, 'class has', 'classes have')} another number of rows than "
             f"in the previous release"
         )
+
+
+def classes_of_users(side: PrivateSide, names: PublishedNames) -> dict[str, bytes | None]:
+    """Return the digest of the class of each user; None for one without a record."""
+    class_of = dict(zip(names.user_ids, names.shared, strict=True))
+    pairs = zip(side.users, side.records, strict=True)
+    return {str(user): class_of.get(record or "") for user, record in pairs}
+
+
+def count_moved(
+    folder: Path, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+) -> int:
+    """Count the users of the previous release who are not in the class that continues theirs."""
+    parts = read_class_parts(folder) or []
+    next_of = {part.previous: part.digest for part in parts if part.previous}
+    return sum(
+        digest is None or after.get(user) is None or after[user] != next_of.get(digest)
+        for user, digest in before.items()
+    )
