@@ -6,6 +6,7 @@ The oracle of the histories is in tests/shared.
 import hashlib
 import itertools
 import json
+import pickle
 import shutil
 from pathlib import Path
 
@@ -14,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
 from error_assertions import raises
 from recveil.attacks import AttackTarget
 from recveil.attacks.membership.inference import only
 from recveil.auditing.shadow_releases import shadow_maker
-from recveil.methods import anonymize, dry_run
+from recveil.methods import SparseRows, anonymize, dry_run
 from recveil.methods.previous_release import read_previous
 from recveil.methods.registry import same_again
 from recveil.methods.sparse.classes import deal_lengths
@@ -379,3 +381,10 @@ def test_spark_does_not_make_or_verify_a_series(series, tmp_path):
         spark.anonymize("ratings.parquet", tmp_path / "out", k=5, previous=f"{series[0]}.private")
     with raises("option.unsupported"):
         spark.verify(series[1])
+
+
+def test_an_anonymizer_that_knows_who_is_where_is_not_pickled(series):
+    anonymizer = SparseRows(5, previous=read_previous(f"{series[0]}.private"))
+    assert clone(anonymizer).previous is anonymizer.previous
+    with pytest.raises(TypeError, match="PreviousRelease"):
+        pickle.dumps(anonymizer)

@@ -20,9 +20,10 @@ and Tao 2007), with kept rows as counterfeits.
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +39,7 @@ from recveil.release.method import Method
 from recveil.release.private_folder import IN_TABLE, assignment_files, read_assignment
 from recveil.release.reader import read_blocks, read_private_folder
 from recveil.release.records import item_keys
+from recveil.release.sides import Unpicklable
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError, describe_count, quoted, reason_of
 from recveil.runtime.safe_repr import brief
@@ -48,7 +50,8 @@ _MOST_LOST = 0.5
 
 
 @brief
-class PreviousRelease(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PreviousRelease(Unpicklable):
     """The users of a release, and the class of each."""
 
     # The published folder
@@ -63,6 +66,10 @@ class PreviousRelease(NamedTuple):
     in_table: NDArray[np.bool_]
     # The digest of each class, as in classes.csv
     digests: tuple[bytes, ...]
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        """Return itself, for clones of an anonymizer."""
+        return self
 
     @property
     def sizes(self) -> NDArray[np.int64]:

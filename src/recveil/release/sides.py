@@ -157,7 +157,7 @@ def _no_blocks() -> Iterator[Records]:
     )
 
 
-class _Unpicklable:
+class Unpicklable:
     """A mixin of what holds private data: a pickle of it may reach a recipient."""
 
     def __reduce_ex__(self, _protocol: Any) -> NoReturn:
@@ -169,7 +169,7 @@ class _Unpicklable:
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Private(_Unpicklable):
+class Private(Unpicklable):
     """The private content of a release, which reverses it; for the publisher only.
 
     Parameters
@@ -225,7 +225,7 @@ class Private(_Unpicklable):
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Sides(_Unpicklable):
+class Sides(Unpicklable):
     """Anonymized ratings: `published` for recipients, `private` for the publisher."""
 
     published: Published
