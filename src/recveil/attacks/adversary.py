@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from recveil.runtime.errors import RecveilError, quoted, unknown
+from recveil.runtime.errors import RecveilError, option_named, quoted, unknown
 
 WrongKind = Literal["value", "item"]
 Algorithm = Literal["scoreboard-rh", "scoreboard"]
@@ -118,7 +118,8 @@ class Adversary:
         self._check_limits()
         if self.n_right > self.known:
             raise RecveilError(
-                f"right is {self.right}; expected from 0 to known = {self.known}",
+                f"right (--right) is {self.right}; expected from 0 to known (--known), "
+                f"{self.known}",
                 code="option.value",
             )
         if self.likes_only and self.rating_error is None:
@@ -131,7 +132,8 @@ class Adversary:
             if getattr(self, name) not in get_args(kind):
                 choices = " or ".join(map(repr, get_args(kind)))
                 raise RecveilError(
-                    f"{name} is {getattr(self, name)!r}; expected {choices}", code="option.value"
+                    f"{option_named(name)} is {getattr(self, name)!r}; expected {choices}",
+                    code="option.value",
                 )
         self._check_algorithm()
 
@@ -146,7 +148,8 @@ class Adversary:
             if not (is_number and least <= value <= most):
                 at_most = f", at most {most:,}" if is_number and whole and value > most else ""
                 raise RecveilError(
-                    f"{name} is {quoted(value)}; expected {expected}{at_most}", code="option.value"
+                    f"{option_named(name)} is {quoted(value)}; expected {expected}{at_most}",
+                    code="option.value",
                 )
 
     def _check_algorithm(self) -> None:
@@ -155,8 +158,9 @@ class Adversary:
         unused, default = ("eccentricity", ECCENTRICITY) if is_plain else ("threshold", 1.0)
         if getattr(self, unused) != default:
             raise RecveilError(
-                f"{unused} is {getattr(self, unused)}, but the algorithm {self.algorithm} does not "
-                f"use it; leave it out, or choose the other algorithm (--algorithm)",
+                f"{option_named(unused)} is {getattr(self, unused)}, but the algorithm "
+                f"{self.algorithm} does not use it; leave it out, or choose the other algorithm "
+                f"(--algorithm)",
                 code="option.conflict",
             )
 

@@ -57,7 +57,7 @@ from recveil.io.side_tables import SensitiveItems, read_sensitive
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, option_named, quoted
 from recveil.runtime.progress import THE_REST, parts, track
 from recveil.runtime.reportable import Reportable, reporter_of
 from recveil.runtime.safe_repr import brief
@@ -504,7 +504,7 @@ def _reject_matches(auxiliary: Any, options: _MatchOptions) -> None:
     for name, value in options.files().items():
         require_path("a file of titles or matches", **{name: value})
     for name in named:
-        option = f"{name} (--{name.replace('_', '-')})"
+        option = option_named(name)
         if auxiliary is None:
             raise RecveilError(
                 f"{option}: there is no auxiliary information to match; name the file "

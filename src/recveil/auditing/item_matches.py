@@ -17,7 +17,7 @@ from recveil.io.side_tables import read_named, read_titles
 from recveil.io.write import as_cell, from_cell
 from recveil.ratings.arrow_columns import python_values
 from recveil.runtime.atomic_writes import write_atomically
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, option_named, quoted
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 
@@ -228,7 +228,7 @@ def _titles_of(
     titles = read_titles(name, source)
     if not any(item in titles for item in ids):
         raise RecveilError(
-            f"{name} (--{name.replace('_', '-')}): has no title of an item such as "
+            f"{option_named(name)}: has no title of an item such as "
             f"{quoted(ids[0], 40)}; expected the ids of the ratings in its column item_id",
             code="id.unknown",
         )

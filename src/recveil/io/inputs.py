@@ -15,7 +15,7 @@ from recveil.io.part_files import is_pattern, parts_of
 from recveil.io.pipes import STANDARD, spooled
 from recveil.io.remote import SERVICES, fetched, local_path
 from recveil.runtime.devices import is_device
-from recveil.runtime.errors import RecveilError, shortened
+from recveil.runtime.errors import RecveilError, option_named, shortened
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def file_next_to_table(name: str, source: str | PathLike[str]) -> Iterator[Path]
                 yield found
                 return
     raise RecveilError(
-        f"{name} (--{name.replace('_', '-')}): the address of a database, from which only the "
+        f"{option_named(name)}: the address of a database, from which only the "
         f"ratings are read; write the rows to a file, such as CSV, and name that",
         code="input.unknown-format",
     )

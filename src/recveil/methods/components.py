@@ -120,7 +120,8 @@ def make_predictor(choice: str | Predictor, seed: int, neighbours: int | None = 
         return copy.copy(choice)
     if choice not in PREDICTORS:
         raise RecveilError(
-            f"predictor {choice!r}: expected one of {', '.join(PREDICTORS)}", code="option.value"
+            f"predictor (--predictor) is {choice!r}; expected one of {', '.join(PREDICTORS)}",
+            code="option.value",
         )
     return PREDICTORS[choice](seed)
 
@@ -150,14 +151,16 @@ def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: i
         if name in LEVEL_GROUPINGS:
             raise _needs_levels(name, names)
         when = "" if levels is None else " with privacy_levels (--privacy-levels)"
-        raise RecveilError(f"grouping {name!r}: expected one of {names}{when}", code="option.value")
+        raise RecveilError(
+            f"grouping (--grouping) is {name!r}; expected one of {names}{when}", code="option.value"
+        )
     return known[name](min_size=k if levels is None else int(levels.max()), random_state=seed)
 
 
 def _needs_levels(name: str, others: str) -> RecveilError:
     return RecveilError(
-        f"grouping {name!r}: it needs privacy_levels (--privacy-levels); give them, or one of "
-        f"{others}",
+        f"grouping (--grouping) is {name!r}, which needs privacy_levels "
+        f"(--privacy-levels); give them, or one of {others}",
         code="option.required",
     )
 

@@ -201,6 +201,17 @@ def quoted(value: object, most: int = 60) -> str:
     return shortened(repr(value), most)
 
 
+def option_named(name: str) -> str:
+    """Return how messages name an option, in Python and on the command line.
+
+    Examples
+    --------
+    >>> option_named("day_width")
+    'day_width (--day-width)'
+    """
+    return f"{name} (--{name.replace('_', '-')})"
+
+
 def describe_count(number: int, one: str, many: str = "") -> str:
     """Format a number and what it counts."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -23,7 +23,7 @@ from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.release.specs.k_corating import K_CORATING
 from recveil.release.specs.predictive import PREDICTIVE, SPARK_GROUPING, SPARK_PREDICTOR
-from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.runtime.errors import RecveilError, describe_count, option_named, quoted
 from recveil.spark.clusters import gather_corated, gather_groups
 from recveil.spark.embeddings import (
     RANK,
@@ -65,7 +65,7 @@ class GroupMaking:
         for name, value in options.items():
             if name not in _SUPPORTED_OPTIONS and usual.get(name) != value:
                 raise RecveilError(
-                    f"{name} (--{name.replace('_', '-')}): not by Spark yet, with k (--k); leave "
+                    f"{option_named(name)}: not by Spark yet, with k (--k); leave "
                     f"it out, or leave engine (--engine) out",
                     code="option.unsupported",
                 )
@@ -73,7 +73,8 @@ class GroupMaking:
         self._homogenize: Homogenize = options.get("homogenize", "padded")
         if self._homogenize not in get_args(Homogenize):
             raise RecveilError(
-                f"homogenize is {quoted(self._homogenize)}; expected 'padded' or 'simple'",
+                f"homogenize (--homogenize) is {quoted(self._homogenize)}; expected "
+                f"'padded' or 'simple'",
                 code="option.value",
             )
         self._round_labels = options.get("round_values", "usual")

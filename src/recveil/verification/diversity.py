@@ -193,11 +193,11 @@ def check_parameters(b: int, l: int) -> None:  # noqa: E741
     """Raise a RecveilError unless b and l are integers of at least 1."""
     if not isinstance(b, int | np.integer) or isinstance(b, bool) or b < 1:
         raise RecveilError(
-            f"b is {b!r}; expected a whole number of items, at least 1", code="option.value"
+            f"b (--b) is {b!r}; expected a whole number of items, at least 1", code="option.value"
         )
     if not isinstance(l, int | np.integer) or isinstance(l, bool) or l < 1:
         raise RecveilError(
-            f"l is {l!r}; expected a whole number of groups, at least 1", code="option.value"
+            f"l (--l) is {l!r}; expected a whole number of groups, at least 1", code="option.value"
         )
 
 

@@ -95,7 +95,8 @@ class Scoreboard:
         check_errors(rating_error=self.rating_error, date_error=self.date_error)
         if not 0 < self.threshold <= 1:
             raise RecveilError(
-                f"threshold is {self.threshold}; expected a similarity above 0, at most 1",
+                f"threshold (--threshold) is {self.threshold}; expected a similarity above 0, at "
+                f"most 1",
                 code="argument.value",
             )
 

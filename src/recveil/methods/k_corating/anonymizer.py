@@ -347,13 +347,13 @@ class KCoRater(BaseAnonymizer):
         known = CO_RATED_GROUPINGS
         if self.grouping != "pagecom" and self.workloads != 2:
             raise RecveilError(
-                f"workloads (--workloads) is {self.workloads}, but grouping is {self.grouping!r}; "
-                f"choose the grouping pagecom, or drop workloads",
+                f"workloads (--workloads) is {self.workloads}, but grouping (--grouping) is "
+                f"{self.grouping!r}; choose the grouping pagecom, or drop workloads",
                 code="option.conflict",
             )
         if self.grouping not in known:
             raise RecveilError(
-                f"grouping {self.grouping!r}: expected one of {', '.join(known)}",
+                f"grouping (--grouping) is {self.grouping!r}; expected one of {', '.join(known)}",
                 code="option.value",
             )
 

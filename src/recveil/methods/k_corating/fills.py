@@ -13,7 +13,7 @@ from recveil.predict import FunkSVD, ItemMean, TrustKNN, UserKNN
 from recveil.predict.knn import DirectWeights
 from recveil.ratings import Ratings
 from recveil.release.specs.k_corating import GROUPINGS_OF_LIKES
-from recveil.runtime.errors import RecveilError, describe_count
+from recveil.runtime.errors import RecveilError, describe_count, option_named
 
 # SplitMix64: what a number is moved by, and the factors that mix its bits.
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)
@@ -106,15 +106,15 @@ def make_fill(
     for name, is_set in about_trust.items():
         if is_set and choice != "trust":
             raise RecveilError(
-                f"{name} was given, but fill is {choice!r}; expected the fill 'trust', or no "
-                f"{name}",
+                f"{option_named(name)} was given, but fill (--fill) is {choice!r}; "
+                f"choose the fill trust, or drop {name}",
                 code="option.conflict",
             )
     if not isinstance(choice, str):
         return copy.copy(choice)
     if choice not in FILLS:
         raise RecveilError(
-            f"fill {choice!r}: expected one of {', '.join(FILLS)}", code="option.value"
+            f"fill (--fill) is {choice!r}; expected one of {', '.join(FILLS)}", code="option.value"
         )
     if choice == "similarity":
         return UserKNN(**nearest)
@@ -174,7 +174,7 @@ def reject_fill_options(
     for name, is_set in options.items():
         if is_set:
             raise RecveilError(
-                f"{name} (--{name.replace('_', '-')}): not for implicit feedback, where every "
+                f"{option_named(name)}: not for implicit feedback, where every "
                 f"added cell is a like; drop it",
                 code="option.unsupported",
             )

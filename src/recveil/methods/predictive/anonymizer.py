@@ -323,7 +323,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         check_parameters(self.b, self.l)
         if self.homogenize not in get_args(Homogenize):
             raise RecveilError(
-                f"homogenize is {self.homogenize!r}; expected 'padded' or 'simple'",
+                f"homogenize (--homogenize) is {self.homogenize!r}; expected 'padded' or 'simple'",
                 code="option.value",
             )
         for name, allowed in _STEPS.items():
@@ -449,7 +449,8 @@ class PredictiveAnonymizer(BaseAnonymizer):
             return None, None
         if groups.sizes.size < self.l:
             raise RecveilError(
-                f"{groups.sizes.size} groups cannot have {self.l} different rows (l); lower l or k",
+                f"{groups.sizes.size} groups cannot have {self.l} different rows (--l); "
+                f"lower l or k",
                 code="table.too-few-users",
             )
         if self.homogenize == "padded":
@@ -589,14 +590,14 @@ def value_step(round_values: str | float, scale: RatingScale) -> float | None:
         step = math.nan
     if not 0 < step <= (scale.range or math.inf):
         raise RecveilError(
-            f"rounding {round_values!r}: expected 'tenth', 'scale', 'none', or a step above 0 and "
-            f"not above the scale's range of {scale.range:g}",
+            f"round_values (--round) is {round_values!r}; expected 'tenth', 'scale', 'none', or a "
+            f"step above 0 and not above the scale's range of {scale.range:g}",
             code="option.value",
         )
     if step < FINEST_STEP:
         raise RecveilError(
-            f"rounding {round_values!r}: published values have ten decimals; expected a step of "
-            f"{FINEST_STEP:g} or more, or 'none'",
+            f"round_values (--round) is {round_values!r}, but published values have ten decimals; "
+            f"expected a step of {FINEST_STEP:g} or more, or 'none'",
             code="option.value",
         )
     return step
