@@ -314,8 +314,10 @@ def test_what_a_found_record_differs_in_by_hand():
         AlteredItem("a", None, 5.0, 3.0, 0),
         AlteredItem("b", None, 4.0, 4.0, 1),
     )
+    assert (altered.missing_items, altered.added_items) == (("c",), ("d",))
     described = describe_alteration(altered)
-    assert described.endswith("; most altered: a (5 → 3), b (+1 day).")
+    assert described.startswith("Of 3 known items, the record lacks 1 (c); ")
+    assert described.endswith("; it has 1 item more (d); most altered: a (5 → 3), b (+1 day).")
 
 
 def test_the_most_altered_items_are_the_first_five_by_ratings_then_dates():

@@ -1,8 +1,9 @@
 """Attacks with auxiliary information from a file."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,6 +76,8 @@ class Alteration(Reportable):
     most : tuple of AlteredItem
         The items with the most altered ratings, of equal ones with the most altered dates; at most
         five.
+    missing_items, added_items : tuple of str
+        The first five of each, by title where it is known, else by id.
     """
 
     is_match: bool
@@ -88,6 +91,8 @@ class Alteration(Reportable):
     mean_shift: float | None
     largest_shift: float | None
     most: tuple[AlteredItem, ...] = ()
+    missing_items: tuple[str, ...] = ()
+    added_items: tuple[str, ...] = ()
 
 
 class KnownItem(NamedTuple):
@@ -241,7 +246,16 @@ def look_for(
             altered = _compare(
                 candidates, record, entries, items.size, is_match=is_match, has_ratings=has_ratings
             )
-            altered = replace(altered, most=_named(altered.most, ratings.items, titles))
+            held = candidates.items[candidates.records == record]
+            lacking = np.setdiff1d(items[items >= 0], held)
+            altered = replace(
+                altered,
+                most=_named(altered.most, ratings.items, titles),
+                missing_items=_first_titles(
+                    [*ratings.items[lacking], *known.items[known.indices[own]][items < 0]], titles
+                ),
+                added_items=_first_titles(ratings.items[np.setdiff1d(held, items)], titles),
+            )
             of_items = [
                 _part_of(candidates, record, entry[2], part, float(weights[entry[0]]), has_ratings)
                 for entry, part in zip(entries, parts, strict=True)
@@ -299,6 +313,10 @@ def _compare(
         ),
         tuple(altered for *_, altered in most[:_SHOWN]),
     )
+
+
+def _first_titles(items: Iterable[Any], titles: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(titles.get(item, item) for item in map(str, islice(items, _SHOWN)))
 
 
 def _named(

@@ -1,5 +1,6 @@
 """Sentences and rows of figures about audits."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from recveil.attacks import Adversary, Interval, ReleaseAttack
@@ -181,7 +182,10 @@ def describe_alteration(found: Alteration) -> str:
     >>> describe_alteration(Alteration(True, 306, 0, 2, 1, 1.0, 1.0, None, None, None))[:60]
     'Of 306 known items, the record lacks 0; 1 rating differs, by'
     """
-    parts = [f"Of {describe_count(found.ratings, 'known item')}, the record lacks {found.missing}"]
+    parts = [
+        f"Of {describe_count(found.ratings, 'known item')}, the record lacks {found.missing}"
+        f"{_describe_first(found.missing_items, found.missing)}"
+    ]
     for what, unit, number, mean, most in (
         ("rating", "points", found.changed, found.mean_change, found.largest_change),
         ("date", "days", found.shifted, found.mean_shift, found.largest_shift),
@@ -191,10 +195,25 @@ def describe_alteration(found: Alteration) -> str:
             parts.append(
                 f"{describe_count(number, what)} {'differs' if number == 1 else 'differ'}{by}"
             )
-    parts.append(f"it has {describe_count(found.added, 'item')} more")
+    parts.append(
+        f"it has {describe_count(found.added, 'item')} more"
+        f"{_describe_first(found.added_items, found.added)}"
+    )
     if found.most:
         parts.append(f"most altered: {', '.join(map(_describe_altered, found.most))}")
     return "; ".join(parts) + "."
+
+
+def _describe_first(items: Sequence[str], total: int) -> str:
+    """Name the first items of so many.
+
+    Examples
+    --------
+    >>> _describe_first(["Heat (1995)", "172"], 9)
+    ' (Heat (1995), 172, …)'
+    """
+    more = ["…"] * (len(items) < total)
+    return f" ({', '.join([*items, *more])})" if items else ""
 
 
 def _describe_altered(found: AlteredItem) -> str:
