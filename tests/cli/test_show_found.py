@@ -2,6 +2,8 @@
 
 import pytest
 
+from recveil.auditing import audit
+from recveil.datasets import make_ratings
 from recveil.report.audit import terminal
 from recveil.report.audit.text import statements_of, warnings_of_release
 from shared.cli_show_found import MADE, audited, printed  # noqa: F401 (fixtures)
@@ -31,3 +33,13 @@ def test_every_row_of_figures_stands_in_one_line_of_eighty_columns(name, audited
     for row in audited[name].to_dict()["release"]["rows"]:
         cells = [cell for cell in row.values() if cell]
         assert any(all(cell in line for cell in cells) for line in lines), row
+
+
+def test_columns_that_do_not_fit_follow_in_a_second_table(printed):
+    found = audit(make_ratings(80, 50, 2_000, seed=1), targets=40, curves=False)
+    heads = ("eccentricity ≥ 1.5", "wrong match", "bits", "entropy")
+    narrow, wide = (printed(found, columns).splitlines() for columns in (80, 200))
+    (second,) = [line for line in narrow if heads[0] in line]
+    assert all(head in second for head in heads)
+    assert sum(line.startswith("insider ") for line in narrow) == 2
+    assert sum(line.startswith("insider ") for line in wide) == 1

@@ -44,7 +44,8 @@ NO_USER = "none attacked"
 # Longer heads of figures are broken: a column is as wide as its figures.
 _HEAD_WIDTH = 17
 _COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "entropy", "control")
-# Columns that a narrow terminal does without, the first one first; the page has all.
+# Columns that a narrow terminal does without, the first one first. Those of the audit of a table
+# follow in a second table.
 _DISPENSABLE = ("bits", "entropy", "{match}", "wrong match", "re-identified\nof the others")
 _OF_ATTACKED = "of the\nattacked"
 _OF_BOTH = ("both classes", "user by one", "user by both")
@@ -239,6 +240,12 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     dispensable = _heads(_DISPENSABLE, attacks)
     table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
+    heads = [column.replace("\n", " ") for column in _heads(_COLUMNS, attacks)]
+    shown = [str(column.header).replace("\n", " ") for column in table.columns]
+    rest = [head for head in heads if head not in shown]
+    if rest and any(outcome.attacked for outcome in attacks):
+        console.print()
+        console.print(_fitting(console, lambda between: _rest_of(attacks, between, rest)))
     trials = attacks[0]
     enough = in_likes(
         "; of those with enough ratings: re-identified of the others, control", is_unary
@@ -248,7 +255,6 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
         f"Shares of {describe_count(trials.requested, 'requested target')}{basis}, with 95% "
         f"intervals; a random guess gives {percent(trials.baseline)}."
     )
-    heads = [str(column.header).replace("\n", " ") for column in table.columns]
     for term in (*_heads(("{match}", "wrong match", "bits", "entropy"), attacks), "control"):
         if term in MEANINGS and term in heads:
             console.print(f"{term.capitalize()}: {MEANINGS[term]}.")
@@ -284,6 +290,13 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
         )
 
     return _add_rows(table, ((each.adversary.name, cells(each)) for each in attacks), between)
+
+
+def _rest_of(attacks: list[Outcome], between: str, heads: Sequence[str]) -> Table:
+    """Return the columns of these heads alone; users who could not be attacked have none."""
+    table = _of_adversaries(attacks, between, "")
+    others = {str(column.header) for column in table.columns[1:]}.difference(heads)
+    return without(table, others)
 
 
 def _show_checks(console: Console, checks: list[Check]) -> None:
