@@ -513,12 +513,15 @@ Known = Annotated[
     int | None,
     typer.Option(
         rich_help_panel=_ADVERSARY,
-        help="Number of a user's ratings in the auxiliary information.",
+        help="Number of a user's ratings in the auxiliary information (the paper's m).",
     ),
 ]
 Right = Annotated[
     int | None,
-    typer.Option(rich_help_panel=_ADVERSARY, help="How many of these ratings are correct."),
+    typer.Option(
+        rich_help_panel=_ADVERSARY,
+        help="How many of these ratings are correct (the paper's n of m).",
+    ),
 ]
 WrongKind = Annotated[
     Literal["value", "item"] | None,
@@ -526,7 +529,7 @@ WrongKind = Annotated[
         metavar="KIND",
         rich_help_panel=_ADVERSARY,
         help="Error of the others: value, a wrong rating of a rated item; item, an item that was "
-        "not rated.",
+        "not rated (Figure 10).",
     ),
 ]
 RatingError = Annotated[
@@ -548,14 +551,16 @@ DateError = Annotated[
 OutsideTop = Annotated[
     int | None,
     typer.Option(
-        rich_help_panel=_ADVERSARY, help="Known items are not among this many most rated ones."
+        rich_help_panel=_ADVERSARY,
+        help="Known items are not among this many most rated ones (Figures 8 and 11).",
     ),
 ]
 ActivityError = Annotated[
     float | None,
     typer.Option(
         rich_help_panel=_ADVERSARY,
-        help="The number of the target's ratings is known up to this relative error (0.5: 50%).",
+        help="The number of the target's ratings is known up to this relative error (0.5: 50%; "
+        "Figure 12).",
     ),
 ]
 
