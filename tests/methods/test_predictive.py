@@ -199,11 +199,25 @@ def test_steps_of_bounded_t_means_are_options(invented, grouping, options):
     release = PredictiveAnonymizer(4, grouping=grouping, seed=1, **options).anonymize(invented)
     settings = release.private.settings["grouping"]
     assert settings.items() >= options.items()
-    assert release.published.settings["grouping"].endswith(", with parameters of its own")
+    assert release.published.settings.items() >= options.items()
+    assert release.verify().holds
+    again = same_again(Manifest.of(release.published), seed=1)
+    assert {name: getattr(again, name) for name in options} == options
     usual = PredictiveAnonymizer(4, grouping=grouping, seed=1).anonymize(invented)
     assert usual.private.groups.sizes.min() >= 4
     members, others = usual.private.groups.members, release.private.groups.members
     assert not np.array_equal(members, others)
+
+
+def test_steps_of_another_grouping_are_not_stated(invented):
+    grouping = BoundedTMeans(4, max_iter=3)
+    release = PredictiveAnonymizer(4, grouping=grouping, centers="users", seed=1).anonymize(
+        invented
+    )
+    settings = release.published.settings
+    assert settings["grouping"] == "BoundedTMeans, with parameters of its own"
+    assert "centers" not in settings
+    assert release.verify().holds
 
 
 def test_weighted_squared_compares_padded_rows(invented):

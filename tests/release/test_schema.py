@@ -23,6 +23,13 @@ RELEASES = {
     "padded": ("ratings", {"k": 3, "method": "predictive"}),
     "predictions alone": ("ratings", {"k": 3, "method": "predictive", "values": "predicted"}),
     "partly padded": ("ratings", {"k": 3, "method": "predictive", "padding": 0.5}),
+    "steps of a grouping": (
+        "ratings",
+        {
+            **{"k": 3, "method": "predictive", "grouping": "predictive"},
+            **{"distance": "weighted-squared", "centers": "users", "assignment": "pairwise"},
+        },
+    ),
     "csv of everybody": (
         "ratings",
         {"k": 3, "method": "predictive", "layout": "users", "file_format": "csv"},
@@ -136,7 +143,7 @@ def test_nothing_can_be_added_anywhere(told, name):
 def test_nothing_can_be_left_out(told, name):
     optional = {"formulas", "items_below_k", "values_below_k", "values", "items", "trust"}
     optional |= {"workloads", "direct_weights", "trust_steps", "closeness", "padding"}
-    optional |= {"neighbours"}
+    optional |= {"neighbours", "distance", "centers", "assignment"}
     for path in objects(told[name]):
         for key in set(at(told[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
             changed = copy.deepcopy(told[name])

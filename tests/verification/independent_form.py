@@ -301,6 +301,9 @@ def settings_of(told, number):
         rest |= limits(given, number)
         rest |= {"padding": share} if number == 9 and "padding" in given else {}
         rest |= neighbours(given, ("UserKNN", "TrustKNN"), number)
+        steps = {"distance": "weighted-squared", "centers": "users", "assignment": "pairwise"}
+        if number == 9 and given.get("grouping") in ("PredictiveGrouping", "BoundedTMeans"):
+            rest |= {name: one_of(step) for name, step in steps.items() if name in given}
     elif method == "k-coRating":
         rest = {
             "fill": class_of(*FILLS),

@@ -105,6 +105,9 @@ def predictive_again(manifest: Manifest, seed: int) -> PredictiveAnonymizer | No
         closeness=settings.get("closeness"),
         padding=settings.get("padding"),
         neighbours=settings.get("neighbours"),
+        distance=settings.get("distance", "euclidean"),
+        centers=settings.get("centers", "virtual"),
+        assignment=settings.get("assignment", "rounds"),
         seed=seed,
     )
 

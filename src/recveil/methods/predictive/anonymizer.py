@@ -61,7 +61,7 @@ from recveil.release.claim import Claim
 from recveil.release.exact_ratings import count_exact_ratings
 from recveil.release.method import usual_step
 from recveil.release.records import Groups, Records
-from recveil.release.specs.predictive import PREDICTIVE
+from recveil.release.specs.predictive import GROUPINGS_WITH_STEPS, PREDICTIVE, STEPS
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.verification.diversity import check_parameters
 from recveil.verification.value_limits import ValueLimits
@@ -226,7 +226,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         )
         predictor = make_predictor(self.predictor, predictor_seed, self.neighbours)
         grouping = make_grouping(self.grouping, self.k, levels, grouping_seed)
-        self._set_steps(grouping)
+        grouping_name, steps = component_name(grouping), self._set_steps(grouping)
         if levels is not None and self.grouping == "one-k-gather":
             _check_one_k(levels, ratings, int(self.k))
         known = self._known(ratings)
@@ -274,7 +274,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 "predictor": component_name(predictor)
                 if self.neighbours is None
                 else type(predictor).__name__,
-                "grouping": component_name(grouping),
+                "grouping": grouping_name,
                 "value_step": step,
             }
             | (
@@ -284,7 +284,8 @@ class PredictiveAnonymizer(BaseAnonymizer):
             )
             | published_limits(self.diversity, self.closeness)
             | ({} if chosen is None else {"padding": float(self.padding or 0)})
-            | ({} if self.neighbours is None else {"neighbours": int(self.neighbours)}),
+            | ({} if self.neighbours is None else {"neighbours": int(self.neighbours)})
+            | (steps if grouping_name in GROUPINGS_WITH_STEPS else {}),
             groups=groups,
             blocks=lambda: self._blocks(
                 ratings, padding, groups, step, added, promised, kept, chosen
@@ -399,12 +400,11 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 code="option.conflict",
             )
 
-    def _set_steps(self, grouping: Any) -> None:
-        """Give the grouping the parameters that are not the usual ones."""
-        for name, (usual, _) in _STEPS.items():
-            value = getattr(self, name)
-            if value == usual:
-                continue
+    def _set_steps(self, grouping: Any) -> dict[str, str]:
+        """Give the grouping the steps that are not the usual ones, and return them."""
+        steps = {name: getattr(self, name) for name in STEPS}
+        steps = {name: value for name, value in steps.items() if value != _STEPS[name][0]}
+        for name, value in steps.items():
             if name not in grouping.get_params():
                 raise RecveilError(
                     f"{name} (--{name}) is {value!r}, which the grouping "
@@ -413,6 +413,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
                     code="option.conflict",
                 )
             grouping.set_params(**{name: value})
+        return steps
 
     def _padded_rows(self, ratings: Ratings, padding: Padded) -> NDArray[np.float32]:
         """Return the users' padded rows, over the items that anyone rated."""

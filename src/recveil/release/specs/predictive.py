@@ -29,6 +29,9 @@ GROUPINGS = (
 )
 # Those without a smallest size for each user; the last two have one.
 _UNIFORM_GROUPINGS, _LEVEL_GROUPINGS = GROUPINGS[:-2], GROUPINGS[-2:]
+# Groupings with steps that can be chosen, and each step's choice that is not the usual one.
+GROUPINGS_WITH_STEPS = ("PredictiveGrouping", "BoundedTMeans")
+STEPS = {"distance": "weighted-squared", "centers": "users", "assignment": "pairwise"}
 # A release by Spark: factors by MLlib, and k-gather in bins of users.
 SPARK_PREDICTOR, SPARK_GROUPING = "ALS", "KGatherInBins"
 # Names of the choices; the first is the default.
@@ -198,6 +201,16 @@ def _undone_by(settings: Settings) -> tuple[str, ...]:
     return (MODEL_UNDONE, *_made_before(settings))
 
 
+def _of_grouping(name: str, choice: str) -> PublicSetting:
+    """Return a step of a grouping, which is published only if it is not the usual one."""
+    return PublicSetting(
+        name,
+        (choice,),
+        when=lambda settings: settings.get("grouping") in GROUPINGS_WITH_STEPS and name in settings,
+        first_format=RENAMED_SINCE,
+    )
+
+
 def _variant(homogenize: str, grouping: str | None) -> Variant:
     padded = homogenize == "padded"
     what = (
@@ -246,6 +259,7 @@ PREDICTIVE = Method(
             first_format=RENAMED_SINCE,
         ),
         stated_neighbours("predictor", "UserKNN", "TrustKNN"),
+        *(_of_grouping(name, choice) for name, choice in STEPS.items()),
     ),
     claim_of=lambda _: "identical-rows",
     card=card_text("predictive"),
