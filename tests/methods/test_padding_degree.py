@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
@@ -103,6 +104,22 @@ def test_too_few_values_refute_the_degree(users, records, values, is_wrong):
     counts = {"users": users, "records": records, "values": values, "items": 3, "classes": 4}
     settings = {"homogenize": "padded", "padding": 0.5}
     assert bool(list(PREDICTIVE.problems_of_rows(settings, 5, counts))) == is_wrong
+
+
+@pytest.mark.parametrize("layout", ["groups", "users"])
+def test_an_item_in_too_few_rows_refutes_the_degree(tmp_path, layout):
+    PredictiveAnonymizer(4, padding=0.5, seed=1).anonymize(RATINGS).write(
+        tmp_path / "out", layout=layout
+    )
+    path = tmp_path / "out" / "ratings.parquet"
+    table = pq.read_table(path)
+    items = table["item_id"].to_numpy()
+    rarest = np.unique(items)[np.unique(items, return_counts=True)[1].argmin()]
+    assert verify(tmp_path / "out").holds
+    # All rows but one lose the item, whose values are few of all.
+    pq.write_table(table.filter((items != rarest) | (np.cumsum(items == rarest) == 1)), path)
+    problems = [each.problem for each in verify(tmp_path / "out").violations]
+    assert any(problem.startswith("settings: padding is 0.5") for problem in problems)
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,32 @@ class Supports:
         return ItemRows(indptr, indices, n_items)
 
 
+class ItemCounts:
+    """The number of values of each item, collected block by block.
+
+    Examples
+    --------
+    >>> counts = ItemCounts()
+    >>> counts.add(np.array([0, 0, 1]))
+    >>> counts.add(np.array([1, 1, 2]))
+    >>> counts.rarest
+    1
+    """
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(0, np.int64)
+
+    def add(self, items: NDArray[np.int32]) -> None:
+        """Add values, by the numbers of their items, the same in all blocks."""
+        before, self._counts = self._counts, np.bincount(items, minlength=self._counts.size)
+        self._counts[: before.size] += before
+
+    @property
+    def rarest(self) -> int:
+        """The number of values of the rarest item; 0 without items."""
+        return int(self._counts.min()) if self._counts.size else 0
+
+
 # Values are compared this often at most, in seconds. Of 480,000 users with 200 ratings each, that
 # nearly suffices.
 MOST_COMPARISONS = 10**9

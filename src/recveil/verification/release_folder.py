@@ -23,7 +23,7 @@ from recveil.release.manifest_reader import read_manifest
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.memory import MemoryLimitError, reject_beyond_limit
 from recveil.verification.diversity import Diversity, check_diversity, describe_rare_sets
-from recveil.verification.equivalence_classes import Classes, DistinctRows, Supports
+from recveil.verification.equivalence_classes import Classes, DistinctRows, ItemCounts, Supports
 from recveil.verification.ids_in_items import describe_rows_within, line_breaks_in_items
 from recveil.verification.link_posterior import LinkPosterior, links_of_rows
 from recveil.verification.means import ImputedValues, MeansOfLevels
@@ -213,7 +213,7 @@ def check_published(
     file = PublishedFile(paths, manifest, claim_kind(checked))
     classes, supports, rows = Classes(), Supports(), DistinctRows()
     means, imputed = MeansOfLevels(manifest), ImputedValues(manifest)
-    limited = LimitedValues(manifest)
+    limited, item_counts = LimitedValues(manifest), ItemCounts()
     stated = classes if checked == claimed.kind else Classes()
     try:
         for block in file.blocks(violations):
@@ -221,6 +221,7 @@ def check_published(
             means.add(block.stated_digests, block.indptr, block.values)
             imputed.add(block.items, block.values)
             limited.add(block.stated_digests, block.indptr, block.items, block.values)
+            item_counts.add(block.items)
             if wanted[1] > 1 or links:
                 supports.add(block.digests, block.indptr, block.items)
     except MemoryLimitError:  # no property of the file
@@ -247,9 +248,8 @@ def check_published(
         violations += _rare_sets(diversity, file)
     violations += wrong_classes(folder, manifest, stated, file)
     violations += wrong_counts(manifest, counts_of_ratings(stated, file))
-    violations += wrong_settings(
-        manifest, {**counts_of_ratings(stated, file), "clusters": rows.fewest_clusters()}
-    )
+    more = {"clusters": rows.fewest_clusters(), "rarest": item_counts.rarest}
+    violations += wrong_settings(manifest, counts_of_ratings(stated, file) | more)
     violations += means.violations(stated)
     violations += imputed.violations()
     violations += limited.violations(stated, file.name)

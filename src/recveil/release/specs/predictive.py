@@ -166,14 +166,16 @@ def _fewest_rows(degree: float, n_rows: int) -> int:
 
 
 def _problems_of_padding(degree: float, k: int, counts: Mapping[str, int]) -> Iterator[str]:
-    """Report fewer values than a degree of padding leads to."""
+    """Report an item in fewer rows than a degree of padding leads to."""
     is_expanded = counts["records"] == counts["users"]
     n_rows = _fewest_rows(degree, counts["classes" if is_expanded else "records"])
-    least = counts["items"] * n_rows * (k if is_expanded else 1)
-    if counts["values"] < least:
+    least = n_rows * (k if is_expanded else 1)
+    # The rarest item has no more rows than the average one, if it was not counted.
+    rarest = counts.get("rarest", counts["values"] // counts["items"])
+    if rarest < least:
         yield (
-            f"settings: padding is {degree:g}, so that {counts['records']:,} rows hold at least "
-            f"{least:,} values, but they hold {counts['values']:,}"
+            f"settings: padding is {degree:g}, so that each item is in at least {least:,} of "
+            f"{counts['records']:,} rows, but one is in {rarest:,}"
         )
 
 
