@@ -61,7 +61,7 @@ experiments: $(READY)  ## The papers' tables and figures: DATA=path/to/ml-100k [
 	@test -f "$(DATA)/u.data" || \
 		{ echo "Give the folder of MovieLens 100K: make experiments DATA=path/to/ml-100k"; exit 2; }
 	@echo "All of it takes about 40 minutes of processor time"
-	-$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]"
+	$(if $(ONLY),,-$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[bench]")
 	$(BIN)/python experiments/reproduction.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)") $(if $(ONLY),--only $(ONLY))
 	$(if $(ONLY),,$(BIN)/python experiments/synthetic_people.py "$(DATA)" $(if $(ML1M),--ml1m "$(ML1M)"))
 

@@ -84,7 +84,10 @@ def test_a_model_to_draw_from(run, tmp_path):
         (("--epsilon", "3", "--delta", "1"), "delta (--delta) is 1.0"),
         (("--epsilon", "none", "--delta", "1e-6"), "epsilon is none, so there is no guarantee"),
         (("--epsilon", "3", "--n-users", "0"), "n_users (--n-users) is 0"),
-        (("--epsilon", "3", "--ratings", "halves"), "rating_grid 'halves': expected one of tenths"),
+        (
+            ("--epsilon", "3", "--ratings", "halves"),
+            "rating_grid (--ratings) is 'halves'; expected one of",
+        ),
         (("--k", "5", "--n-users", "9"), "n_users (--n-users): only for the method synthetic"),
         (("--epsilon", "3", "--fill", "random"), "only for the method k-corating"),
         (("--epsilon", "3", "--hide-items"), "hide_items (--hide-items): not with the method"),

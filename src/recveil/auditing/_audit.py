@@ -293,7 +293,7 @@ def audit(
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and not 1 <= number <= _MAX_COUNT:
             raise RecveilError(
-                f"{name} is {quoted(number)}; expected from 1 to {_MAX_COUNT:,}",
+                f"{option_named(name)} is {quoted(number)}; expected from 1 to {_MAX_COUNT:,}",
                 code="option.value",
             )
     reject_unknown_keywords("audit", reading, "k", "user_files")

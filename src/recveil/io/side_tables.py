@@ -507,8 +507,9 @@ def _of_lines(path: Path) -> Iterator[tuple[Pair, float]]:
                 place = str(Place(path.name, line))
                 if len(fields) != 3:
                     raise RecveilError(
-                        f"{place}: expected three columns (truster, trustee, value), got "
-                        f"{len(fields)}; fix or drop the line",
+                        f"{place}: expected truster, trustee and value with blanks between, got "
+                        f"{describe_count(len(fields), 'field')}; fix or drop the line, or give a "
+                        f"CSV with these names",
                         code="input.line",
                     )
                 yield (fields[0], fields[1]), _number(fields[2], place)

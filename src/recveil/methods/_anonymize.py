@@ -251,6 +251,7 @@ def _reject_option_of_another(method: Method, name: str, value: Any) -> None:
     option = method.option(name)
     if option is None or _is_choice(option, value):
         return
+    spelled = f"{name} ({_spelled(option)})"
     for other in all_methods():
         of_other = other.option(name)
         if of_other is None or value not in of_other.choices:
@@ -258,20 +259,20 @@ def _reject_option_of_another(method: Method, name: str, value: Any) -> None:
         needed = other.option(of_other.needs.get(value, ""))
         if needed is not None and method.option(needed.name) is None:
             raise RecveilError(
-                f"{name} {value!r}: only for {needed.name} ({_spelled(needed)}), which the method "
-                f"{method.name} does not have; choose another {name}, or the method {other.name} "
-                f"(--method {other.name}) with it",
+                f"{spelled} is {value!r}: only for {needed.name} ({_spelled(needed)}), which the "
+                f"method {method.name} does not have; choose another {name}, or the method "
+                f"{other.name} (--method {other.name}) with it",
                 code="option.unsupported",
             )
         if needed is None:
             raise RecveilError(
-                f"{name} {value!r}: only for the method {other.name}, but the method is "
+                f"{spelled} is {value!r}: only for the method {other.name}, but the method is "
                 f"{_named(method)}; choose another {name}, or the method {other.name} (--method "
                 f"{other.name})",
                 code="option.unsupported",
             )
     raise RecveilError(
-        f"{name} {value!r}: expected one of {', '.join(option.choices)}", code="option.value"
+        f"{spelled} is {value!r}; expected one of {', '.join(option.choices)}", code="option.value"
     )
 
 

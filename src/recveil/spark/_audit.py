@@ -12,7 +12,7 @@ from recveil.auditing import Audit, work_estimates
 from recveil.auditing._audit import attack_table, fit_adversary
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, option_named
 from recveil.runtime.progress import THE_REST, parts
 from recveil.spark.input import is_for_spark, read_frame
 from recveil.spark.search import DistributedCandidates, Searchers, remote_table
@@ -80,7 +80,9 @@ def audit(
     reject_not_offered(reading)
     for name, number in (("targets", targets), ("draws", draws)):
         if number is not None and number < 1:
-            raise RecveilError(f"{name} is {number}; expected at least 1", code="option.value")
+            raise RecveilError(
+                f"{option_named(name)} is {number}; expected at least 1", code="option.value"
+            )
     reject_unknown_keywords("audit", reading, "k", "user_files")
     with (
         parts("Auditing", {work_estimates.READING: 1, THE_REST: 8}) as begin,

@@ -55,7 +55,7 @@ from recveil.release.specs.k_corating import (
     K_CORATING,
     MAX_WORKLOADS,
 )
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, option_named
 from recveil.runtime.threads import one_thread, pool
 from recveil.verification.diversity import check_parameters
 from recveil.verification.value_limits import ValueLimits
@@ -317,7 +317,8 @@ class KCoRater(BaseAnonymizer):
             value = getattr(self, name)
             if isinstance(value, bool) or value not in allowed:
                 raise RecveilError(
-                    f"{name} is {value!r}; expected one of {', '.join(map(str, allowed))}",
+                    f"{option_named(name)} is {value!r}; expected one of "
+                    f"{', '.join(map(str, allowed))}",
                     code="option.value",
                 )
         for name, most in (("threads", None), ("workloads", MAX_WORKLOADS)):
@@ -325,7 +326,9 @@ class KCoRater(BaseAnonymizer):
             if not isinstance(value, int | np.integer) or value < 1 or value > (most or value):
                 upto = f"from 1 to {most}" if most else "of 1 or more"
                 raise RecveilError(
-                    f"{name} is {value!r}; expected a whole number {upto}", code="option.value"
+                    f"{option_named(name) if most else name} is {value!r}; expected a whole number "
+                    f"{upto}",
+                    code="option.value",
                 )
         check_limits(self.diversity, self.closeness)
         check_parameters(self.b, self.l)

@@ -186,7 +186,8 @@ K_CORATING = Method(
             metavar="FILE",
             panel=_PANEL,
             help="For --fill trust: a file of trust statements between users, with lines of "
-            "truster, trustee and value. Default: trust is inferred from the ratings.",
+            "truster, trustee and value, or columns of these names. Default: trust is inferred "
+            "from the ratings (k-CoRating, eqs. 3 to 5).",
         ),
         Option(
             name="direct_weights",

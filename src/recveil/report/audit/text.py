@@ -191,7 +191,10 @@ def describe_alteration(found: Alteration) -> str:
         ("date", "days", found.shifted, found.mean_shift, found.largest_shift),
     ):
         if number is not None:
-            by = "" if mean is None else f", by {mean:.3g} {unit} on average (at most {most:.3g})"
+            by = ""
+            if mean is not None:
+                unit = unit[:-1] if mean == 1 else unit
+                by = f", by {mean:.3g} {unit} on average (at most {most:.3g})"
             parts.append(
                 f"{describe_count(number, what)} {'differs' if number == 1 else 'differ'}{by}"
             )
