@@ -109,8 +109,8 @@ class TestDiversify:
         ("b", "least", "size", "code", "name"),
         [
             (1, 4, None, "table.too-few-users", "l = 4"),
-            (0, 2, None, "option.value", "b is 0"),
-            (2, 0, None, "option.value", "l is 0"),
+            (0, 2, None, "option.value", "b (--b) is 0"),
+            (2, 0, None, "option.value", "l (--l) is 0"),
             (2, 2, 1, "argument.value", "bundle_size is 1"),
             (2, 2, 4, "argument.value", "bundle_size is 4"),
         ],

@@ -86,11 +86,11 @@ def test_too_many_larger_sets_are_refused_with_the_number_of_steps():
 @pytest.mark.parametrize(
     ("b", "least", "weights", "name", "code"),
     [
-        (0, 2, None, "b is 0", "option.value"),
-        (4.0, 2, None, "b is 4.0", "option.value"),
-        (True, 2, None, "b is True", "option.value"),
-        (1, 0, None, "l is 0", "option.value"),
-        (1, 2.5, None, "l is 2.5", "option.value"),
+        (0, 2, None, "b (--b) is 0", "option.value"),
+        (4.0, 2, None, "b (--b) is 4.0", "option.value"),
+        (True, 2, None, "b (--b) is True", "option.value"),
+        (1, 0, None, "l (--l) is 0", "option.value"),
+        (1, 2.5, None, "l (--l) is 2.5", "option.value"),
         (1, 2, [1], "n_groups", "argument.value"),
         (1, 2, [1, 0], "n_groups", "argument.value"),
     ],
