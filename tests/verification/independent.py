@@ -241,6 +241,7 @@ def problems_of_rows(records, found, told):
     is_full &= "padding" not in settings
     if is_full and any(len(items) < found["items"] for _, items, *_ in records):
         yield "a row lacks an item"
+    yield from problems_of_padding(records, found, told)
     if settings.get("homogenize") == "simple" and told["diversity"]["l"] == 1:
         people, *_ = classes(records, told)
         for _, items, labels, beside in records:
@@ -258,6 +259,19 @@ def problems_of_rows(records, found, told):
         rows = [dict(zip(items, labels, strict=True)) for _, items, labels, _ in records]
         if fewest_crowds(rows) * max(settings["crowd"], told["k"]) > found["users"]:
             yield "more values of items than such crowds can have"
+
+
+def problems_of_padding(records, found, told):
+    """An item is in the rows of its raters, at least one, and in a share of the others."""
+    if "padding" not in told["settings"]:
+        return
+    rows_with = Counter(item for _, items, *_ in records for item in items)
+    is_expanded = found["records"] == found["users"]
+    n = found["classes"] if is_expanded else found["records"]
+    degree = told["settings"]["padding"]
+    fewest = min(rated + int(degree * (n - rated)) for rated in range(1, n + 1))
+    if min(rows_with.values()) < fewest * (told["k"] if is_expanded else 1):
+        yield "an item in fewer rows than such padding leads to"
 
 
 def problems_of_limits(records, told):

@@ -254,6 +254,14 @@ def neighbours(given, parts, number):
     return {"neighbours": one_of(*range(1, 10_001))} if is_stated else {}
 
 
+def steps(given, number):
+    """Two groupings may state steps that are not the usual ones."""
+    found = {"distance": "weighted-squared", "centers": "users", "assignment": "pairwise"}
+    if number != 9 or given.get("grouping") not in ("PredictiveGrouping", "BoundedTMeans"):
+        return {}
+    return {name: one_of(step) for name, step in found.items() if name in given}
+
+
 def by_workloads(given, groupings, number):
     """One grouping is of several workloads, and states how many."""
     if number == 9 and given.get("grouping") == "pagecom":
@@ -301,9 +309,7 @@ def settings_of(told, number):
         rest |= limits(given, number)
         rest |= {"padding": share} if number == 9 and "padding" in given else {}
         rest |= neighbours(given, ("UserKNN", "TrustKNN"), number)
-        steps = {"distance": "weighted-squared", "centers": "users", "assignment": "pairwise"}
-        if number == 9 and given.get("grouping") in ("PredictiveGrouping", "BoundedTMeans"):
-            rest |= {name: one_of(step) for name, step in steps.items() if name in given}
+        rest |= steps(given, number)
     elif method == "k-coRating":
         rest = {
             "fill": class_of(*FILLS),

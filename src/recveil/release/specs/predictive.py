@@ -160,16 +160,11 @@ def _problems_of_spark(manifest: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def _fewest_rows(degree: float, n_rows: int) -> int:
-    """Return in how many rows an item is at least: s that rated it, and a share of the others."""
-    return min(rated + int(degree * (n_rows - rated)) for rated in range(1, n_rows + 1))
-
-
 def _problems_of_padding(degree: float, k: int, counts: Mapping[str, int]) -> Iterator[str]:
     """Report an item in fewer rows than a degree of padding leads to."""
     is_expanded = counts["records"] == counts["users"]
-    n_rows = _fewest_rows(degree, counts["classes" if is_expanded else "records"])
-    least = n_rows * (k if is_expanded else 1)
+    n_others = counts["classes" if is_expanded else "records"] - 1
+    least = (1 + int(degree * n_others)) * (k if is_expanded else 1)
     # The rarest item has no more rows than the average one, if it was not counted.
     rarest = counts.get("rarest", counts["values"] // counts["items"])
     if rarest < least:
