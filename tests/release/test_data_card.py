@@ -209,6 +209,19 @@ def test_a_card_names_users_with_a_record_of_their_own_only_if_there_are_any(
     assert ("record of their own" in card) == (manifest["counts"]["singletons"] > 0) == is_alone
 
 
+@pytest.mark.parametrize(
+    "anonymizer",
+    [KCoRater(4, diversity=3, seed=1), PredictiveAnonymizer(4, "simple", closeness=0.3, seed=1)],
+)
+def test_no_card_of_limited_values_states_that_all_items_are_there(card_of, anonymizer):
+    assert "All items that a user rated are in this release." not in plain(card_of(anonymizer))
+
+
+def test_a_card_states_how_far_item_counts_are_from_the_real_ones(card_of):
+    card = plain(card_of(PredictiveAnonymizer(4, padding=0.25, seed=1)))
+    assert "and of a share of 0.25 of the other groups, rounded down" in card
+
+
 def test_a_card_counts_one_item_as_one(tmp_path):
     ratings = Ratings.from_columns(range(6), ["a"] * 6, [1, 1, 1, 5, 5, 5])
     PredictiveAnonymizer(3, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
