@@ -1,5 +1,6 @@
 """Rows of other users within ids, whatever separates their fields."""
 
+import base64
 import math
 import random
 import time
@@ -404,3 +405,83 @@ def test_an_id_that_lists_users_is_found_unless_numbers_are_users_by_chance(sign
     dense = range(100_000, 900_000, 7)
     items = [*TITLES, sign.join(map(str, dense[:3]))]
     assert find_rows_within(items, dense, items) == []
+
+
+FEW = [f"{word} (aka {word}!)" for word in ("Toy Story", "Heat", "Up", "Alien", "Big", "Fargo")]
+SIX_DIGITS = [str(number) for number in range(100_003, 999_999, 15_013)]
+SIX_LETTERS = [f"{number * 7919 % 16**6:06X}" for number in range(1, 60)]
+
+
+@pytest.mark.parametrize("sign", [",", ";", "|", "\t", "::", "~", "^", "#"])
+def test_a_delimiter_and_what_looks_like_users_are_a_row(sign):
+    for users, user in ((SIX_DIGITS, "483920"), (SIX_LETTERS, "9F3AB1")):
+        rows = [[FEW[0], user, FEW[1], "4"], [FEW[0], user, "Brand New Film", "4"]]
+        rows += [[FEW[0], user]] * (sign not in "~#") + [[FEW[0], "3", user]] * (sign not in "~#")
+        for label in map(sign.join, rows):
+            assert find_rows_within([*FEW, label], users, [*FEW, label]) == [len(FEW)], label
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *(
+            "Wit, 483920",
+            "Wit;1995;4",
+            "Wit,483;4",
+            "20,000 Leagues",
+            "1,000,000 B.C.",
+            "10,483920",
+        ),
+        *("https://x.org/p#483920", "Cable;048392;m", "Wit 483920 10:30", "John 3:16 4:5"),
+        "Project A ('A' gai waak) (1983)",
+    ],
+)
+def test_a_number_that_is_no_field_of_users_is_no_row(label):
+    assert find_rows_within([*FEW, label], SIX_DIGITS, [*FEW, label]) == []
+
+
+def test_a_catalogue_of_ids_with_numbers_between_delimiters_is_read():
+    items = [f"S{n % 9}|{483_920 + n}|x" for n in range(40)]
+    assert find_rows_within(items, SIX_DIGITS, items) == []
+
+
+def test_a_row_of_libsvm_is_found():
+    for user in ("483920", SIX_DIGITS[3]):
+        for label in (f"{FEW[0]} {user} 5:4 8:2 9:5", f"{user} 7:4 9:5"):
+            assert find_rows_within([*FEW, label], SIX_DIGITS, [*FEW, label]) == [6]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{{'{0}': {{'{1}': 4, 'Other': 2}}}}",
+        '{{"{0}": {{"{1}": 4}}}}',
+        "{{{0}: {{'{1}': 4}}}}",
+        "{{('{0}', '{1}'): 4}}",
+        "[['{0}', '{1}', 4]]",
+        "{{'12': 3, '{0}': 4, '719204': 2}}",
+    ],
+)
+def test_dictionaries_and_lists_of_python_and_json_are_rows(form):
+    label = form.format("483920", FEW[1])
+    assert find_rows_within([*FEW, label], SIX_DIGITS, [*FEW, label]) == [6]
+
+
+def test_rows_in_base64_or_hexadecimal_digits_are_found():
+    rows = f"{FEW[0]},3\n483920,{FEW[1]},4\n719204,{FEW[2]},2".encode()
+    for label in (base64.b64encode(rows), base64.urlsafe_b64encode(rows).rstrip(b"=")):
+        for items in ([*FEW, label.decode()], [*FEW, rows.hex()]):
+            assert find_rows_within(items, SIX_DIGITS, items) == [6]
+    product = base64.b64encode(b"gid://shop/Product/123").decode()
+    assert find_rows_within([*FEW, product], SIX_DIGITS, [*FEW, product]) == []
+
+
+@pytest.mark.parametrize("text", ["Toy Story#", "a@", "%25", "483920,"])
+def test_an_id_of_many_words_takes_time_in_proportion_to_it(text, tmp_path):
+    rows = [f"{user},{item},{3}" for user in SIX_DIGITS for item in ("Toy Story", "a", "25", "Up")]
+    label = text * (100_000 // len(text))
+    path = tmp_path / "ratings.csv"
+    path.write_text("\n".join(["user,item,rating", *rows, f'{SIX_DIGITS[0]},"{label}",3']))
+    began = time.process_time()
+    read_ratings(path, scale="1:5:1")
+    assert time.process_time() - began < 5, "one with 7 seconds takes one now"

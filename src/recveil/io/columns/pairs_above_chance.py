@@ -65,11 +65,6 @@ class _Place(NamedTuple):
     def is_apart(self, other: "_Place") -> bool:
         return self.end <= other.begin or other.end <= self.begin
 
-    def is_inside(self, other: "_Place") -> bool:
-        """Return whether another place has these words and more."""
-        is_longer = other.end - other.begin > self.end - self.begin
-        return is_longer and other.begin <= self.begin and self.end <= other.end
-
 
 @brief
 class _Candidate(NamedTuple):
@@ -290,8 +285,9 @@ def _candidates_within(at: int, text: Text, users: _Ids, items: _Ids) -> Iterato
     covered = {place for each in both for place in each.words}
     others = [word for place, word in enumerate(words) if place not in covered]
     is_all = all(map(_OF_ROW.fullmatch, others))
+    outer = _outermost(both)
     of_users, of_items = (
-        [each for each in places if not any(map(each.is_inside, both))][:_MOST_PLACES]
+        [each for each in places if each[:2] in outer][:_MOST_PLACES]
         for places in (of_users, of_items)
     )
     spans = {each.words for each in of_items}
@@ -322,6 +318,20 @@ def _candidates_within(at: int, text: Text, users: _Ids, items: _Ids) -> Iterato
             is_all and any(map(str.isdecimal, others)),
             has_code,
         )
+
+
+def _outermost(places: list[_Place]) -> set[tuple[int, int]]:
+    """Return where the places begin and end that are within no longer one.
+
+    >>> sorted(_outermost([_Place(0, 2, 7), _Place(0, 1, 8), _Place(1, 2, 9), _Place(1, 3, 7)]))
+    [(0, 2), (1, 3)]
+    """
+    outer, reached = set[tuple[int, int]](), 0
+    for begin, end, _ in sorted(places, key=lambda each: (each.begin, -each.end)):
+        if end > reached:
+            outer.add((begin, end))
+            reached = end
+    return outer
 
 
 def _is_number(words: _Words) -> bool:

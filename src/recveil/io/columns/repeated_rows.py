@@ -6,10 +6,12 @@ each with an item and a rating, in the same order, unless it is a part of the ta
 Words, numbers and escapes of a text are found in any notation.
 """
 
+import binascii
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from html import unescape
 from typing import Any, NamedTuple
 
@@ -38,6 +40,13 @@ _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 # Whole numbers in groups of three digits, and with an exponent.
 _GROUPED = re.compile(r"(?<![\w.,'])\d{1,3}(?:[,']\d{3})+(?!\w)")
 _EXPONENT = re.compile(r"(?<![\w.])\d\.\d+[eE]\+?\d{1,2}(?!\w)")
+# Texts in hexadecimal or base64 digits, dictionaries and lists of Python and JSON with their words,
+# and rows of libsvm.
+_HEXADECIMAL = re.compile(r"(?:[\da-f]{2}){6,}|(?:[\dA-F]{2}){6,}")
+_BASE64 = re.compile(r"[A-Za-z\d+/\-_]{11,}={0,2}")
+_LITERAL = re.compile(r"[\[{(]\s*[\"'\[{(]|\{\s*[^\W_]+\s*:")
+_QUOTED_OR_WORD = re.compile(r""""([^"]*)"|'([^']*)'|([^\s\[\]{}():,"']+)""")
+_LIBSVM = re.compile(r"(?<!\S)(\S+)((?:\s+\d+:[-+]?\d+(?:\.\d+)?){2,})")
 # A whole number with decimals that are all 0.
 _WHOLE = re.compile(r"(?<![\w.])(\d+)\.0+(?!\w|\.\d)")
 
@@ -86,6 +95,54 @@ def _letter(escape: str) -> str:
     """Return the letter or digit that an escape encodes, or another escape as it is."""
     letter = chr(int(escape[2:], 16))
     return letter if letter.isalnum() else escape
+
+
+def decode_digits(text: str) -> str:
+    """Return a text that is written in hexadecimal or base64 digits, or "" for any other.
+
+    Examples
+    --------
+    >>> decode_digits("NDgzOTIwLEhlYXQsNA=="), decode_digits("3438333932302c486561742c34")
+    ('483920,Heat,4', '483920,Heat,4')
+    >>> decode_digits("1904d37c14a3e5b0"), decode_digits("Copperfield Blues")
+    ('', '')
+    """
+    with suppress(ValueError):
+        if _HEXADECIMAL.fullmatch(text):
+            return _printable(bytes.fromhex(text))
+    with suppress(ValueError):
+        if _BASE64.fullmatch(text):
+            digits = text.rstrip("=").replace("-", "+").replace("_", "/")
+            return _printable(binascii.a2b_base64(digits + "=" * (-len(digits) % 4)))
+    return ""
+
+
+def _printable(data: bytes) -> str:
+    """Return a text of UTF-8, or "" for other bytes."""
+    text = data.decode()
+    return text if re.sub(r"[\t\r\n]", "", text).isprintable() else ""
+
+
+def fields_of_data(text: str) -> list[str]:
+    r"""Return a text with a tab between the fields of dictionaries, lists and rows of libsvm.
+
+    Examples
+    --------
+    >>> fields_of_data("{'483920': {'Die Hard': 4}}"), fields_of_data("483920 7:4 9:5")
+    (['\t483920\tDie Hard\t4\t'], ['\t483920\t7\t4\t9\t5\t'])
+    >>> fields_of_data("Wit (2001): 4")
+    []
+    """
+    if _LITERAL.search(text):
+        words = ("".join(found) for found in _QUOTED_OR_WORD.findall(text))
+        return ["\t".join(("", *words, ""))]
+    if ":" in text and _LIBSVM.search(text):
+        return [
+            _LIBSVM.sub(
+                lambda row: "\t".join(("", row[1], *re.split(r"[\s:]+", row[2].strip()), "")), text
+            )
+        ]
+    return []
 
 
 def decoded_forms(text: str) -> list[str]:
@@ -342,9 +399,11 @@ class _Vocabulary:
         """Yield each place of an id, by where it begins."""
         for first, word in enumerate(words):
             for size in self._sizes.get(word, ()):
-                code = self._codes.get(words[first : first + size])
+                # Slices that run over the end would make this quadratic in a long id.
+                end = first + size
+                code = self._codes.get(words[first:end]) if end <= len(words) else None
                 if code is not None:
-                    yield _Place(first, first + size, code)
+                    yield _Place(first, end, code)
             if (glued := _GLUED.fullmatch(word)) and (word,) not in self._codes:
                 code = self._codes.get((glued[1].lstrip("0") or "0",))
                 if code is not None:

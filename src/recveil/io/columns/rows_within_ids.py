@@ -19,7 +19,9 @@ from recveil.io.columns.repeated_rows import (
     ESCAPED,
     ESCAPES,
     WORD,
+    decode_digits,
     decode_escapes,
+    fields_of_data,
     is_like_title,
     with_plain_numbers,
 )
@@ -49,6 +51,8 @@ _COMMON = 0.9
 _SIGNED = re.compile(r"[-+]?\d{1,4}(?:[.,]\d+)?")
 _LETTERS, _RATING = re.compile(r"[^\W\d_]+"), re.compile(r"\d{1,4}(?:[.,]\d+)?")
 _SHORTEST_OF_ONE_LENGTH = 8
+# Hexadecimal ones may be shorter.
+_HEXADECIMAL = re.compile(r"[\da-f]{5,11}")
 # Between any signs, only longer ones of one length are looked for.
 _SHORTEST_ANYWHERE = 12
 # So many users and items of one id are compared.
@@ -83,6 +87,7 @@ _BREAK = re.compile(
     r"|_x000[aAdD]_|[\u2028\u2029\u240a\u240d\u2424]"
 )
 _DELIMITERS = re.compile(r"[,;|\t~#^]")
+_DELIMITERS_OF_FIELDS, _SIGNS_OF_URLS = ("\t", ",", ";", "|", "::", "#", "~", "^"), "#~"
 
 
 def require_no_rows_within(
@@ -128,9 +133,14 @@ def find_rows_within(
     users, items = [*users], [*items]
     looks = _Looks(users), _Looks(items)
     glued = GluedRows.among(users, items, looks[0].include)
-    several = [(at, label) for at, label in enumerate(labels) if not label.isalnum()]
+    digits = {at: text for at, label in enumerate(labels) if (text := decode_digits(label))}
+    several = [(at, each) for at, each in enumerate(labels) if at in digits or not each.isalnum()]
     forms = {
-        at: dict.fromkeys((label, with_plain_numbers(label), *glued.forms(label)))
+        at: dict.fromkeys(
+            form
+            for text in (label, digits.get(at, label))
+            for form in (text, with_plain_numbers(text), *glued.forms(text), *fields_of_data(text))
+        )
         for at, label in several
     }
     of_numbers: set[int] = set()
@@ -158,6 +168,7 @@ def find_rows_within(
         (after_items.finds, True),
         (looks[0].find_personal_id, False),
         (_UserLists.among(users, search.items.known).finds, False),
+        (_IdFields(*looks, search.items.known).finds, False),
     ):
         found = {
             at
@@ -176,7 +187,7 @@ def find_rows_within(
         for at, label in several
         if at not in rows
         and (
-            _has_lines(label)
+            any(map(_has_lines, forms[at]))
             or glued.has_names(label)
             or columns.finds(label)
             or any(
@@ -237,6 +248,50 @@ class _UserLists(NamedTuple):
         """
         found = self.users.intersection((*_WORDS.findall(text), *WORD.findall(text)))
         return len(found) >= (_LISTED if all(map(str.isdecimal, found)) else _LISTED - 1)
+
+
+@brief
+class _IdFields(NamedTuple):
+    """A search for fields that look like users, in ids of which nothing else is known.
+
+    Numbers of few digits are prices and places, so that other fields must be around these. Where
+    all of an id are numbers, it may be a list of items, unless it is a dictionary.
+    """
+
+    users: "_Looks"
+    items: "_Looks"
+    known_items: set[str]
+
+    def finds(self, text: str) -> bool:
+        """Return whether a field between delimiters, or a long one after one, looks like users.
+
+        Examples
+        --------
+        >>> numbers = [str(number) for number in range(100_003, 999_999, 15_013)]
+        >>> search = _IdFields(_Looks(numbers), _Looks(["Up!", "Heat!"]), {"Up!", "Heat!"})
+        >>> texts = "Wit (or W!);483920;Up (or U!);4", "Wit,3,483920", "Wit, 483920", "Wit;4839;4"
+        >>> [search.finds(text) for text in texts]
+        [True, True, False, False]
+        """
+        if not _LETTERS.search(text) and not text.startswith("\t"):
+            return False
+        for sign in _DELIMITERS_OF_FIELDS:
+            fields = text.split(sign)
+            if any(map(self._is_id, fields[1:-1])):
+                return True
+            if len(fields) > 1 and sign not in _SIGNS_OF_URLS and self._is_id(fields[-1]):
+                is_after_rating = len(fields) > 2 and _RATING.fullmatch(fields[-2]) is not None
+                if is_after_rating or len(fields[-1]) >= _LONG:
+                    return True
+        return False
+
+    def _is_id(self, field: str) -> bool:
+        if field in self.known_items or self.items.include(field):
+            return False
+        if not field.isdigit():
+            return self.users.surely_include(field)
+        is_clear = len(field) >= _SHORT and field[0] != "0" and not _YEAR.fullmatch(field)
+        return is_clear and self.users.include(field)
 
 
 class _Ids:
@@ -427,7 +482,8 @@ class _Looks:
     @property
     def pattern(self) -> re.Pattern[str] | None:
         """What looks like such ids within a text, unless these are words or numbers."""
-        shared = {look for look in self.shared if " digits" not in look and look[:1] != "a"}
+        others = ("digits", "hexadecimal")
+        shared = {each for each in self.shared if not each.endswith(others) and each[:1] != "a"}
         shared -= {f"{n} characters" for n in range(_SHORTEST_ANYWHERE)}  # as Thir13en has
         parts = [_ADDRESS] if "@" in shared else []
         for look in sorted(shared - {"@"}):
@@ -453,6 +509,8 @@ def _looks_of(text: str) -> set[str]:
     looks = {_DIGITS.sub("0", text.casefold())}
     if len(text) >= _SHORTEST_OF_ONE_LENGTH:
         looks.add(f"{len(text)} characters")
+    if _HEXADECIMAL.fullmatch(text.casefold()):
+        looks.add(f"{len(text)} hexadecimal")
     return looks | {"@"} if "@" in text else looks
 
 
