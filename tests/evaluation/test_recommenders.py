@@ -150,7 +150,9 @@ class TestRegress:
 
 
 class TestItemNeighbours:
-    def test_cosines_against_plain_loops(self, invented):
+    @pytest.mark.parametrize("bound", [0.0, 1.0])
+    def test_cosines_against_plain_loops(self, invented, monkeypatch, bound):
+        monkeypatch.setattr(rating_predictors, "_SPARSE", bound)
         rows = UserRows.from_ratings(invented).take(np.arange(40))
         sizes = np.random.default_rng(0).integers(1, 4, 40)
         table = TrainingTable.from_rows(rows, sizes, invented.n_items, invented.scale)

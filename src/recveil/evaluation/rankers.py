@@ -102,10 +102,10 @@ class Spectrum(NamedTuple):
             matrix = matrix[:, modelled]
         return cls(*_take_apart(matrix), modelled, n_items, scale, form)
 
-    def of_users(self, user_rows: UserRows) -> Numbers:
+    def of_users(self, user_rows: UserRows) -> sparse.csr_array:
         """Return users' rows on the modelled items, shape (n_users, n_modelled)."""
         rows = user_rows.matrix(self.n_items, self.form(user_rows, self.scale))
-        return np.asarray(rows[:, self.modelled].toarray(), np.float64)
+        return rows if self.modelled.size == self.n_items else rows[:, self.modelled]
 
     def spread(self, scores: Numbers) -> Numbers:
         """Return scores of all items, shape (n_users, n_items): the others come last."""
@@ -306,7 +306,7 @@ class PureSVD(Ranker):
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
         longest = learnt.vectors[:, : int(setting[0])]
         own = learnt.of_users(user_rows)
-        return np.asarray(learnt.spread((own @ longest) @ longest.T), np.float64)
+        return np.asarray(learnt.spread(_times(own, longest) @ longest.T), np.float64)
 
 
 class ItemCosine(Ranker):
@@ -353,8 +353,8 @@ class ItemCosine(Ranker):
     def _serve(self, learnt: Any, user_rows: UserRows, _setting: Setting) -> Numbers:
         spectrum, by_some, similar = learnt
         own = spectrum.of_users(user_rows)
-        scores = np.zeros_like(own)
-        scores[:, by_some] = own[:, by_some] @ similar
+        scores = np.zeros(own.shape)
+        scores[:, by_some] = _times(own[:, by_some], similar)
         return np.asarray(spectrum.spread(scores), np.float64)
 
 
@@ -365,8 +365,17 @@ def serve_ease(learnt: Spectrum, user_rows: UserRows, strength: float) -> Number
     # strength · P = 1 - V diag(weight) Vᵀ
     weight = squares / (squares + strength)
     diagonal = 1 - (vectors**2) @ weight
-    left = own - ((own @ vectors) * weight) @ vectors.T
-    return np.asarray(learnt.spread(own - left / diagonal), np.float64)
+    left = own.toarray()
+    left -= (_times(own, vectors) * weight) @ vectors.T
+    left /= -diagonal
+    return np.asarray(learnt.spread(own + left), np.float64)
+
+
+def _times(rows: sparse.csr_array, numbers: Numbers) -> Numbers:
+    """Multiply rows with a dense matrix: as dense ones, if they are filled far."""
+    if rows.nnz > _SPARSE * rows.shape[0] * rows.shape[1]:
+        return np.asarray(rows.toarray() @ numbers, np.float64)
+    return np.asarray(rows @ numbers, np.float64)
 
 
 def _spread_alike(scores: Numbers) -> Numbers:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
@@ -465,6 +466,10 @@ class ItemNeighbours(OnAverages):
         return bias, sums, weight
 
 
+# For each pair of items: products of values, squares of the first, and users, each summed.
+_PairSums: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
 def item_cosines(
     table: TrainingTable, values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -480,6 +485,32 @@ def item_cosines(
             f"leave out this recommender",
             code="table.too-large",
         )
+    multiply = _multiply_sparse
+    if values.size > _SPARSE * table.rows.n_users * n:
+        multiply = _multiply_tiles
+    products, squares, n_common = multiply(table, values)
+    np.rint(n_common, out=n_common)
+    lengths = squares * squares.T
+    np.sqrt(lengths, out=lengths)
+    # Where averages explain everything, residuals are rounding errors without meaningful cosines.
+    real = lengths > _ROUNDING**2 * n_common
+    cosines = np.divide(products, lengths, out=products, where=real)
+    cosines[~real] = 0
+    np.fill_diagonal(cosines, 0)
+    return cosines, n_common
+
+
+def _multiply_sparse(table: TrainingTable, values: NDArray[np.float64]) -> _PairSums:
+    matrix_of = partial(table.rows.matrix, table.n_items)
+    rooted, counted = matrix_of(values * np.sqrt(table.weights)), matrix_of(table.weights)
+    once = matrix_of(np.ones(values.size))
+    pairs = ((rooted, rooted), (matrix_of(values**2), counted), (once, counted))
+    products, squares, n_common = ((left.T @ right).toarray() for left, right in pairs)
+    return products, squares, n_common
+
+
+def _multiply_tiles(table: TrainingTable, values: NDArray[np.float64]) -> _PairSums:
+    n = table.n_items
     products, squares, n_common = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
     step = max(1, _TILE_CELLS // n)
     for start in track(range(0, table.rows.n_users, step), "Comparing items", share=_COUNTING):
@@ -494,13 +525,7 @@ def item_cosines(
         products += rooted.T @ rooted
         squares += (x * x).T @ (carried * sizes)
         n_common += carried_by.T @ carried_by
-    n_common = np.rint(n_common)
-    lengths = np.sqrt(squares * squares.T)
-    # Where averages explain everything, residuals are rounding errors without meaningful cosines.
-    real = lengths > _ROUNDING**2 * n_common
-    cosines = np.divide(products, lengths, out=np.zeros((n, n)), where=real)
-    np.fill_diagonal(cosines, 0)
-    return cosines, n_common
+    return products, squares, n_common
 
 
 def most_carried(support: NDArray[np.float64], most: int) -> NDArray[np.int64]:
