@@ -42,7 +42,7 @@ _WITHOUT_QUOTES = ("movielens-tab", "movielens-colons", "space")
 _USUAL = {"csv": ",", "csv-plain": ",", "tsv": "\t", "inter": "\t", "movielens-tab": "\t"}
 _USUAL |= {"movielens-colons": "::", "space": " "}
 _LINE_END, _BETWEEN = re.compile(r"\r\n|\r|\n"), re.compile(r"columns between (.+)")
-_SPANNING = re.compile(r"([\d,]+) quoted fields? .* ([\d,]+) lines, .* hold ([\d,]+) rows")
+_SPANNING = re.compile(r"([\d,]+) rows.* take ([\d,]+) lines, .* because ([\d,]+) quoted field")
 _WORDS = ["fine", "so good", "one, two", "a;b", "x|y", 'said "no"', "4", "", "tab\there", "é", " b"]
 Records = list[tuple[int, list[str]]]
 
@@ -143,9 +143,9 @@ def _compare_counts(
             for at in range(end - start - 1)
             if not _is_within(records, start + 1 + at + 1)
         )
-        expected = (n_spanning, len(lines) - blank - starts[0], len(records) - reading.has_header)
+        expected = (len(records) - reading.has_header, len(lines) - blank - starts[0], n_spanning)
         if (got := tuple(int(each.replace(",", "")) for each in told.groups())) != expected:
-            raise FoundError(f"fields, lines and rows are {expected}, but reported as {got}")
+            raise FoundError(f"rows, lines and fields are {expected}, but reported as {got}")
     return bool(told)
 
 

@@ -188,8 +188,7 @@ def test_reviews_that_span_lines_are_read_and_counted(write: Write, first: bool)
         lines.append(f"{review},{row}" if first else f"{row},{review}")
     reading = understand(write("\n".join(lines) + "\n\n"))
     assert reading.ratings.n_ratings == 5
-    assert "2 quoted fields of other columns span lines: 9 lines" in reading.notes[0]
-    assert "hold 5 rows and a header" in reading.notes[0]
+    assert "5 rows and a header take 9 lines" in reading.notes[0]
 
 
 def test_short_texts_of_likes_that_span_lines_are_read(write: Write) -> None:
@@ -245,7 +244,7 @@ def test_quotes_that_are_closed_are_read(write: Write, review: str, end: str) ->
     lines = ["user,item,rating,review", f"u1,a,5,{review}", "", f"u2,a,4,{review}", ""]
     reading = understand(write(end.join(lines)))
     assert reading.ratings.n_ratings == 2
-    assert not any("span lines" in note for note in reading.notes)
+    assert not any("line breaks" in note for note in reading.notes)
 
 
 def test_line_ends_of_several_kinds_hide_no_field_that_spans_lines(write: Write) -> None:
@@ -504,7 +503,9 @@ def test_backslashes_that_escape_are_named_with_a_command_that_works(tmp_path, c
             read_ratings(tmp_path / "ratings.csv")
         return
     if case == "before a line end":
-        with pytest.warns(UserWarning, match="30 quoted fields of other columns span lines"):
+        with pytest.warns(
+            UserWarning, match="30 quoted fields of other columns contain line breaks"
+        ):
             made = read_ratings(tmp_path / "ratings.csv")
     else:
         made = read_ratings(tmp_path / "ratings.csv")

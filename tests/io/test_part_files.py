@@ -244,8 +244,8 @@ def test_fields_that_span_lines_are_counted_over_all_parts(tmp_path):
     reading = understand(tmp_path / "r")
     assert reading.ratings.n_ratings == 27
     assert reading.notes[0] == (
-        "r: 2 quoted fields of other columns span lines: 32 lines, not counting blank lines "
-        "between rows, hold 27 rows and 3 headers."
+        "r: 27 rows and 3 headers take 32 lines, blank lines between rows not counted, because 2 "
+        "quoted fields of other columns contain line breaks."
     )
     (tmp_path / "r" / "0.csv").unlink()
     with raises("input.quote-spans-lines") as error:

@@ -195,8 +195,8 @@ def test_a_single_review_of_several_lines_is_read_with_a_note(write):
     reading = understand(write(["user,item,rating,review", *rows]))
     assert reading.ratings.n_ratings == 30
     assert reading.notes[0] == (
-        "r.csv: 1 quoted field of another column spans lines: 33 lines, not counting blank lines "
-        "between rows, hold 30 rows and a header."
+        "r.csv: 30 rows and a header take 33 lines, blank lines between rows not counted, because "
+        "1 quoted field of another column contains line breaks."
     )
 
 

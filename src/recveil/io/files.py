@@ -192,8 +192,8 @@ class Spans(NamedTuple):
         Examples
         --------
         >>> print(*Spans(2, 7, 4, 1).describe("r.csv"))
-        r.csv: 2 quoted fields of other columns span lines: 7 lines, not counting blank lines
-        between rows, hold 4 rows and a header.
+        r.csv: 4 rows and a header take 7 lines, blank lines between rows not counted, because 2
+        quoted fields of other columns contain line breaks.
         """
         if self.n_fields == 1 and self.has_marks:
             raise RecveilError(
@@ -201,13 +201,13 @@ class Spans(NamedTuple):
                 code="input.quote-spans-lines",
             )
         headers = " and a header" if self.n_headers == 1 else f" and {self.n_headers:,} headers"
-        fields = f"{self.n_fields:,} quoted fields of other columns span"
+        fields = f"{self.n_fields:,} quoted fields of other columns contain"
         if self.n_fields == 1:
-            fields = "1 quoted field of another column spans"
+            fields = "1 quoted field of another column contains"
         return [
-            f"{name}: {fields} lines: "
-            f"{self.n_lines:,} lines, not counting blank lines between rows, hold "
-            f"{self.n_rows:,} rows{headers if self.n_headers else ''}."
+            f"{name}: {self.n_rows:,} rows{headers if self.n_headers else ''} take "
+            f"{self.n_lines:,} lines, blank lines between rows not counted, because {fields} line "
+            f"breaks."
         ] * (self.n_fields > 0)
 
 
