@@ -330,7 +330,8 @@ class SettingLine(NamedTuple):
     keeps_little: bool
     # Why it has no result
     problem: str
-    keeps_limits: bool
+    # Whether it is within the limits, and why not where no limit is named
+    within: str
 
 
 def tabulate(rows: Iterable[Row], question: Question) -> list[SettingLine]:
@@ -363,9 +364,18 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
         short_users=format_number(row.short_users),
         keeps_little=keeps_little(row),
         problem=row.problem or "",
-        keeps_limits=is_promise(row.promise)
-        and is_safe(row, question.max_risk, question.min_k, axis),
+        within=_describe_limits(row, question),
     )
+
+
+def _describe_limits(row: Row, question: Question) -> str:
+    if not is_promise(row.promise):
+        return "no: it has no guarantee"
+    if is_safe(row, question.max_risk, question.min_k, question.axis):
+        return "yes"
+    if question.axis.of(row) is None:
+        return "no: not measured"
+    return "no" if has_coverage(row, question.axis) else "no: too few targets were attacked"
 
 
 WIDTH, HEIGHT = 640, 414
