@@ -77,8 +77,8 @@ def anonymize(
         bool,
         typer.Option(
             "--allow-sparse-coverage",
-            help="Allow a release that keeps fewer than 10 items, or fewer than 3 ratings for 90% "
-            "of the users.",
+            help="Allow a release that keeps fewer than 10 of at least 20 items, or fewer than 3 "
+            "ratings for more than 90% of the users.",
         ),
     ] = False,
     earlier_release: Annotated[
