@@ -98,7 +98,7 @@ def test_caveats_tell_what_else_is_given_away():
     told = " ".join(caveats_of(choose_setting([row._replace(membership_auc_low=0.98)], 0.5)))
     published = "63% of all ratings are published exactly in the user's row; 43.3% because no other"
     assert published in told
-    assert "An adversary nearly always infers who is in the data (AUC 0.99" in told
+    assert "An adversary nearly always infers who is in the data, with AUC 0.99" in told
     row = row._replace(published_share=0.0, lone_share=0.0)
     row = row._replace(membership_auc=0.57, membership_auc_low=0.49, membership_auc_high=0.64)
     unsure = " ".join(caveats_of(choose_setting([row], 0.5)))
@@ -146,7 +146,7 @@ class TestWorth:
         choice = choose_setting(self.ROWS, 0.1)
         assert describe_answer(choice) == (
             "With at most 10% of users re-identified, “simple, k = 10” retains most: lists retain "
-            "90% of raw, ratings retain 50% of the raw gain."
+            "90% of the raw nDCG, ratings retain 50% of the raw gain."
         )
         assert choice.utility == "both"
         assert any("the smaller of its two shares" in caveat for caveat in caveats_of(choice))
@@ -171,7 +171,7 @@ class TestWorth:
         assert frontier([row, better], worth)[-1] == better
         alone = choose_setting([row], 0.1, utility=worth)
         assert (
-            "lists retain 90% of raw, which is no better than popular items alone"
+            "lists retain 90% of the raw nDCG, which is no better than popular items alone"
             in describe_answer(alone)
         )
         assert "(worse than popular items alone)" in describe_advice(alone)
@@ -181,7 +181,7 @@ class TestWorth:
         choice = choose_setting(self.ROWS, 0.1, utility="ratings")
         assert describe_answer(choice) == (
             "With at most 10% of users re-identified, “padded, k = 10” retains most for ratings: "
-            "ratings are as good as raw, lists retain only 18% of raw."
+            "ratings are as good as from raw data, lists retain only 18% of the raw nDCG."
         )
         assert choose_setting(self.ROWS, 0.1, utility="lists").row == self.EVEN
 
@@ -191,7 +191,7 @@ class TestWorth:
         told = " ".join([describe_answer(choice), *caveats_of(choice)])
         assert "133" not in told
         assert "170" not in told
-        assert "ratings are as good as raw" in describe_answer(choice)
+        assert "ratings are as good as from raw data" in describe_answer(choice)
         assert "ratings 90–100%" in told
 
     def test_what_is_as_good_as_raw_goes_to_the_safer(self):
@@ -291,7 +291,7 @@ class TestWorth:
     def test_who_serves_and_the_best_of_all_are_told(self):
         row = self.EVEN._replace(best_ndcg_retained=0.95, best_gain_retained=1.02)
         told = " ".join(caveats_of(choose_setting([row], 0.5)))
-        assert "lists by “kNN” (nDCG 0.100; best on raw: “EASE”)" in told
+        assert "lists by “kNN” (nDCG 0.100; best on raw data: “EASE”)" in told
         assert "cannot know in advance: lists 95%, ratings 100%." in told
 
     def test_an_unknown_worth_is_refused(self):
@@ -534,7 +534,9 @@ class TestPassedOver:
 def test_lists_of_popular_items_are_no_sign_of_anything_kept():
     popular = made("simple", 10, "k-anonymity", 0.09, 0.92, raw_ranker="popularity")
     choice = choose_setting([popular], 0.1)
-    assert "lists retain 80.5% of raw, which popular items alone reach" in describe_answer(choice)
+    assert "lists retain 80.5% of the raw nDCG, which popular items alone reach" in describe_answer(
+        choice
+    )
     assert "(which popular items alone reach)" in describe_advice(choice)
     told = " ".join(caveats_of(choice))
     assert "no lists were better than those of popular items alone" in told

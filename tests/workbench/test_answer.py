@@ -74,7 +74,9 @@ def test_nothing_is_answered_before_anything_is_finished():
 
 
 def test_another_setting_is_told_beside_the_answer():
-    assert "retains more utility: lists retain 60% of raw" in why("padded, k = 5", limit=20)
+    assert "retains more utility: lists retain 60% of the raw nDCG" in why(
+        "padded, k = 5", limit=20
+    )
 
 
 def test_what_breaks_the_limits_is_told_with_the_end_of_its_interval():

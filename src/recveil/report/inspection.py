@@ -209,7 +209,7 @@ def _show_scale(console: Console, result: Inspection) -> None:
     console.print(f"\n[bold]Scale[/] {scale}")
     if low.value == high.value:
         kind = "likes" if result.ratings.is_unary else f"all ratings are {format_level(low.value)}"
-        _print_indented(console, f"{kind}: they state who chose what, and nothing more")
+        _print_indented(console, f"{kind}: they show which items each user has, and nothing else")
         return
     for name, end in (("low", low), ("high", high)):
         _print_indented(console, f"{name} end {_describe_end(end, is_fine=scale.step is None)}")

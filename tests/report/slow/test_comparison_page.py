@@ -25,9 +25,11 @@ def test_lists_and_ratings_are_both_in_the_headline(page, invented):
     assert "Publish “padded, k = 5”: lists retain 95% of the best nDCG" in text
     assert "ratings retain 85% of the raw gain. Risk: 12.1% of users re-identified" in text
     assert "(9.7–14.5, 300 targets); proven: at most 20%." in text
-    assert "lists retain 95% of raw, ratings retain 85% of the raw gain" in text_of(page)
+    assert "lists retain 95% of the raw nDCG, ratings retain 85% of the raw gain" in text_of(page)
     ratings = compared(invented, max_risk=0.15, utility="ratings").to_html()
-    assert "ratings retain 85% of the raw gain, lists retain 95% of raw.</strong>" in ratings
+    assert (
+        "ratings retain 85% of the raw gain, lists retain 95% of the raw nDCG.</strong>" in ratings
+    )
     assert "( --utility ratings )" in text_of(ratings)
 
 

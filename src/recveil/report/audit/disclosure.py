@@ -430,7 +430,9 @@ def describe_membership(auc: Interval, who: str = "They", shadows: Interval | No
     if auc.low > 0.5:
         claim = f"{who} {next(words for edge, words in _GRADES if auc.rate < edge)}"
     area = estimate(auc, 2)
-    sentence = f"{claim} who is in the data (AUC {area}; 0.5 is a random guess, 1 is certainty)."
+    sentence = (
+        f"{claim} who is in the data, with AUC {area}; 0.5 is a random guess, 1 is certainty."
+    )
     if auc.low > 0.5 and auc.rate >= _GRADES[-2][0]:
         return sentence
     if shadows is None:
@@ -520,7 +522,7 @@ def _area(membership: Membership) -> str:
     # Stated once: an AUC not above 0.5 implies that few users are recognized, too.
     coin = "" if auc.low > 0.5 else ", which these scores do not show to be above 0.5"
     return (
-        f"AUC {estimate(auc, 2)}{coin} (control {estimate(membership.null_auc, 2)}), with "
+        f"AUC {estimate(auc, 2)}{coin}, control {estimate(membership.null_auc, 2)}, with "
         f"{estimate(tpr)} of {members} recognized at a false positive rate of 5% among "
         f"{nonmembers}{'' if coin else no_better(tpr, 0.05, 'a random guess gives', '')}"
     )

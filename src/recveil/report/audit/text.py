@@ -334,13 +334,13 @@ def warnings_of(audit: Audit, *, has_table: bool = False) -> list[str]:
         warnings.append(
             "This is implicit feedback: the adversaries know items, and dates if there are any. A "
             "table with rating values re-identifies the same users more easily, and these rates "
-            "do not cover that. Where ratings are mentioned, likes are meant."
+            "do not cover that. “Ratings” means interactions here."
         )
     if not scale.ordered:
         warnings.append(
             "These are nominal labels: the adversaries know items with their exact labels, which "
-            "are equal or not. Where likes are mentioned, an item with its label is meant; a wrong "
-            "entry is an item with a label that the target never gave it. No adversary used items "
+            "are equal or not. “Likes” means items with their labels here; a wrong entry is an "
+            "item with a label that the target never gave it. No adversary used items "
             "alone; leave out the column of labels to measure that."
         )
     of_attacks = attack_warnings([] if has_table else audit.attacks, audit.checks)

@@ -60,17 +60,16 @@ _ALL_POPULAR = (
     "interval. Popularity needs no release: how close lists come to these shows little."
 )
 _WIDE = (
-    "A share is not reported if its interval is wider than 100 points. A share that no safe "
-    "setting reports is ignored."
+    "A share is not reported if its interval is wider than 100 points. It is ignored if it is "
+    "reported for no safe setting."
 )
 _OF_LIKES = (
     "This is implicit feedback: it has no ratings to retain and no error, and settings are chosen "
-    "by lists. Where ratings are mentioned, interactions are meant."
+    "by lists. “Ratings” means interactions here."
 )
 _OF_NOMINAL = (
-    "These are nominal labels, and a prediction is right or wrong. Where ratings are mentioned, "
-    "labels are meant; where averages are, each item's most frequent label; and where likes are, "
-    "an item with exactly that label."
+    "These are nominal labels, and a prediction is right or wrong. “Ratings” means labels here, "
+    "“averages” each item's most frequent label, and “likes” items with exactly that label."
 )
 _NO_LISTS = (
     "Lists are not evaluated, as no labels count as liked (--liked): settings are chosen by labels "
@@ -816,7 +815,7 @@ def _describe_recommenders(row: Row) -> list[str]:
     chosen = []
     if row.ndcg is not None:
         chosen.append(
-            f"lists by “{row.ranker}” (nDCG {row.ndcg:.3f}; best on raw: “{row.raw_ranker}”)"
+            f"lists by “{row.ranker}” (nDCG {row.ndcg:.3f}; best on raw data: “{row.raw_ranker}”)"
         )
     if row.rmse is not None:
         chosen.append(f"ratings by “{row.recommender}” (RMSE {row.rmse:.4f})")
@@ -850,10 +849,10 @@ def format_lists(row: Row) -> str:
         reason = explain_unreliable(row.ndcg_unreliable_reason, row.n_ranked)
         return f"no share is reported for lists (of the raw nDCG, {reason})"
     if not share.is_reliable:
-        return f"the share of lists is not reliable{_of_raw(share, 'raw')}"
+        return f"the share of lists is not reliable{_of_raw(share, 'the raw nDCG')}"
     if share.value >= 1:
-        return "lists are as good as raw"
-    retained = f"lists retain {_only(share)}{percent(share.value)} of raw"
+        return "lists are as good as from raw data"
+    retained = f"lists retain {_only(share)}{percent(share.value)} of the raw nDCG"
     if row.is_all_popular:
         return f"{retained}, which popular items alone reach"
     if row.lists_gain_retained is None or row.lists_gain_retained > 0:
@@ -880,7 +879,7 @@ def format_ratings(row: Row) -> str:
     if not share.is_reliable:
         return f"the share of {name} is not reliable{interval}"
     if share.value >= 1:
-        return f"{name} are as good as raw"
+        return f"{name} are as good as from raw data"
     return f"{name} retain {_only(share)}{percent(share.value)} of the raw gain"
 
 

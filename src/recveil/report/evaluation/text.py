@@ -529,13 +529,13 @@ def _unreported_share(of: str) -> str:
 
 
 def _retained(of: str, share: Measured) -> str:
-    """Describe a share with its interval, at most 100% of raw."""
+    """Describe a share with its interval, at most 100%."""
     value = percent(share.value) if share.value < 1 else "all"
     return f"The release retains {value} {of}{ends(share)}"
 
 
 def ends(share: Measured) -> str:
-    """Format the interval of a share, at most 100% of raw; empty if there is none.
+    """Format the interval of a share, at most 100%; empty if there is none.
 
     Examples
     --------
@@ -604,7 +604,7 @@ def _(result: Evaluation) -> dict[str, object]:
         "lists retained": _fact(result.retained.lists, result.raw_lists),
         "ratings retained": _fact(result.retained.ratings, result.raw_gain),
         "RMSE": result.release.of_chosen.rmse,
-        "RMSE of raw": result.raw.of_chosen.rmse,
+        "RMSE of the raw table": result.raw.of_chosen.rmse,
     }
 
 
@@ -619,7 +619,7 @@ def _(result: NominalEvaluation) -> dict[str, object]:
 
 @facts.register
 def _(result: NominalLists) -> dict[str, object]:
-    return {"nDCG": result.release.of_ranker.ndcg, "of raw": result.raw.of_ranker.ndcg}
+    return {"nDCG": result.release.of_ranker.ndcg, "of the raw table": result.raw.of_ranker.ndcg}
 
 
 def _fact(share: Measured, whole: Measured) -> str:
