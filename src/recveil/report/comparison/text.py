@@ -182,7 +182,26 @@ def warnings_of(comparison: Comparison) -> list[str]:
         has_lists = any(row.has_lists for row in rows if row.problem is None)
         warnings += [_OF_NOMINAL] if has_lists else [_OF_NOMINAL, _NO_LISTS]
     warnings += [*meaning_of_labels(scale), *comparison.reading.notes]
-    return warnings + risk_warnings(rows, comparison.axis)
+    return warnings + item_warnings(rows) + risk_warnings(rows, comparison.axis)
+
+
+def item_warnings(rows: Iterable[Row]) -> list[str]:
+    """Name the settings that take the list of rated items for public.
+
+    Examples
+    --------
+    >>> print(*item_warnings([Row("synthetic-3", None, "differential-privacy", None)]))
+    The figures of “synthetic-3” hold only if the list of rated items is public; otherwise a release
+    keeps fewer items.
+    """
+    options = {row.title: variant_of(row.method).options for row in rows}
+    titles = [title for title, each in options.items() if each.get("item_catalog") == "as-rated"]
+    if not titles:
+        return []
+    return [
+        f"The figures of {_join([f'“{title}”' for title in titles])} hold only if the list of "
+        f"rated items is public; otherwise a release keeps fewer items."
+    ]
 
 
 def describe_unfinished(n: int) -> str:
