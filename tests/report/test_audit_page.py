@@ -137,7 +137,9 @@ def test_numbers_are_those_of_the_audit(page, result):
         for point in figure["points"]:
             assert f"{point['series']} {_x(point)} {point['y']:.3f}" in text
     assert f" {result['theory'][0]['items']} " in text
-    release = "300 20 skipped 12.3% (10.1–14.6) 6.2% (3–9.5) of the others: 6.6% 0.33% 31.4% – 0.93 – –"
+    release = (
+        "300 20 skipped 12.3% (10.1–14.6) 6.2% (3–9.5) of the others: 6.6% 0.33% 31.4% – 0.93 – –"
+    )
     for found in (
         "users 300 ",
         "ratings 6,000 ",
