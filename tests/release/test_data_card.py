@@ -58,7 +58,7 @@ SEEN = {
     ),
     "long rows": (
         SparseRows(5, seed=1),
-        "a user who rated far more items than all others makes the rows of their class far longer",
+        "rated far more items than all others makes the records of their class by far the longest",
     ),
     "model": (
         PredictiveAnonymizer(5, values="predicted", seed=1),

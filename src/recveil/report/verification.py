@@ -57,11 +57,11 @@ def _(result: Verification) -> dict[str, object]:
 
 def facts(result: Verification) -> dict[str, object]:
     """Return the facts that represent a verdict in a line."""
-    verdict = f"{result.claim}: {_describe_verdict(result)}"
+    verdict = f"{result.claim} {_describe_verdict(result)}"
     n_violations = len(result.violations) or None
     if not result.contains_users:
         return {
-            "": verdict,
+            "": verdict.replace(" consistent", ", consistent"),
             "epsilon": result.epsilon,
             "by its ledger": result.ledger_epsilon,
             "synthetic users": result.users,
