@@ -95,6 +95,19 @@ def test_by_hand():
         assert (measured.revealed.rate, measured.control.rate) == (0 if knows_it else 1, 0)
 
 
+def test_the_control_is_of_users_who_are_reidentified():
+    """Twins tie, so no record is found: a random one in place of none reveals nothing, either."""
+    ratings = Ratings.from_columns(
+        ["ann"] * 3 + ["ben"] * 3 + ["eve"] * 3, list("abcabcabc"), [5.0, 1.0, 2.0] * 3
+    )
+    found, all_three = Candidates.from_ratings(ratings), np.arange(3)
+    known = Adversary(known=2)
+    outcome = run_attack(ratings, found, known, all_three, seed=1)
+    sensitive = SensitiveItems({"any": np.array([True, True, True])}, 0)
+    (measured,) = measure_in_table(ratings, found, sensitive, [outcome], all_three, 1).categories
+    assert (measured.revealed.rate, measured.control.rate) == (0, 0)
+
+
 def test_a_file_without_categories_has_one_and_wrong_files_are_refused(ratings, tmp_path):
     path = tmp_path / "s.csv"
     path.write_text(f"item_id\n{ratings.items[3]}\n")

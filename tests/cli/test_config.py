@@ -360,14 +360,16 @@ NAMED_ALONE = {
     "algorithm eccentricity rating-width day-width threshold tune first-date-error sensitive "
     "item-titles auxiliary-titles match-certainty matches-output item-matches "
     "drop-off-scale query max-memory engine master",
-    "anonymize": "output previous k method homogenize grouping distance centers assignment predictor "
+    "anonymize": "output previous k method homogenize grouping distance centers assignment "
+    "predictor "
     "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "
     "delta n-users item-catalog ratings workloads direct-weights trust-steps diversity closeness "
     "neighbours layout seed hide-items force allow-large allow-sparse-coverage earlier-release "
     "dry-run ledger explain json duplicates drop-off-scale query max-memory engine master",
     "sample": "output n-users seed force json max-memory",
     "budget": "ledger delta json duplicates drop-off-scale query max-memory",
-    "verify": "k b l claim user item rating time format delimiter wide null private croissant against "
+    "verify": "k b l claim user item rating time format delimiter wide null private croissant "
+    "against "
     "explain json max-memory engine master",
     "describe": "card audit evaluation column-names force json max-memory",
     "evaluate": "release train test split null-rule targets membership liked seed all explain json "

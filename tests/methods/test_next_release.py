@@ -53,6 +53,17 @@ def copied(series, tmp_path):
     return [tmp_path / release.name for release in series[:2]]
 
 
+@pytest.fixture
+def alone(series, tmp_path):
+    """Return a function that copies one release of the series to where none follows it."""
+
+    def copy(number):
+        shutil.copytree(f"{series[number]}.private", tmp_path / f"month-{number}.private")
+        return Path(shutil.copytree(series[number], tmp_path / f"month-{number}"))
+
+    return copy
+
+
 def test_who_stays_leaves_joins_and_waits_is_counted(series):
     first, second = figures_of(series[1]), figures_of(series[2])
     counts = ["stayed", "new", "waiting", "left"]
@@ -228,23 +239,25 @@ def test_attacks_know_that_some_rows_are_of_users_who_left(series):
     assert (present.record_of >= 0).sum() == 46
 
 
-def test_ids_may_be_text_in_one_table_and_numbers_in_the_other(series, tmp_path):
+def test_ids_may_be_text_in_one_table_and_numbers_in_the_other(alone, tmp_path):
     table = RATINGS.to_arrow()
     table = table.set_column(0, "user_id", table["user_id"].cast(pa.string()))
-    made = anonymize(table, tmp_path / "next", k=5, previous=f"{series[0]}.private", seed=3)
+    made = anonymize(table, tmp_path / "next", k=5, previous=f"{alone(0)}.private", seed=3)
     assert made.release.private.continuation.n_stayed == 44
 
 
-def test_only_releases_outside_the_series_are_warned_of(series, tmp_path):
-    others = [tmp_path / name for name in ("march", "april", "may")]
-    for release, name in zip(series, others, strict=False):
-        shutil.copytree(release, name)
-        shutil.copytree(f"{release}.private", f"{name}.private")
+def test_only_releases_outside_the_series_are_warned_of(alone, tmp_path):
+    march, april = alone(0), alone(1)
     ratings = only(RATINGS, MONTHS[2])
-    options = {"k": 5, "seed": 9, "previous": f"{others[1]}.private"}
-    (sibling,) = anonymize(ratings, tmp_path / "june", **options).earlier
-    assert sibling.folder.name == "may"
-    assert dry_run(ratings, tmp_path / "july", **options).earlier[-1].folder.name == "may"
+    anonymize(ratings, tmp_path / "other", k=5, seed=8)
+    options = {"k": 5, "seed": 9, "previous": f"{april}.private"}
+    assert march.exists()
+    (other,) = anonymize(ratings, tmp_path / "june", **options).earlier
+    assert other.folder.name == "other"
+    for attempt in anonymize, dry_run:  # two that follow the same one leave users alone
+        with raises("release.followed", "june"):
+            attempt(ratings, tmp_path / "july", **options)
+    anonymize(ratings, tmp_path / "june", force=True, **options)
 
 
 def test_settings_that_fit_no_series_are_rejected(series, tmp_path):
@@ -354,14 +367,14 @@ def test_classes_with_equal_rows_are_one_class_from_then_on(tmp_path):
     assert verify(outputs[2], against=outputs[1]).holds
 
 
-def test_the_publisher_is_told_what_became_of_the_users(series, tmp_path):
-    options = {"k": 5, "seed": 1, "previous": f"{series[1]}.private"}
+def test_the_publisher_is_told_what_became_of_the_users(alone, tmp_path):
+    options = {"k": 5, "seed": 1, "previous": f"{alone(1)}.private"}
     ratings = only(RATINGS, MONTHS[2])
+    estimate = dry_run(ratings, tmp_path / "out", **options)
     made = anonymize(ratings, tmp_path / "out", **options)
     told = " ".join(made.sentences())
     assert all(str(number) in told for number in (44, 10, 3))
     assert made.to_dict()["previous"]["waiting"] == 3
-    estimate = dry_run(ratings, tmp_path / "dry", **options)
     assert estimate.foreseen.n_users == made.verification.users == 54
     assert estimate.foreseen.groups == made.verification.classes
 

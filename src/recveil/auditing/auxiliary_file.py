@@ -243,17 +243,18 @@ def look_for(
         if found.eccentricity > 0:
             record = int(scores.argmax())
             is_match = found.eccentricity >= eccentricity
+            # An item that no title matched was not compared, so the record does not lack it.
+            unmatched = known.items[known.indices[own]][items < 0][: None if matches is None else 0]
+            n_compared = len(entries) + unmatched.size
             altered = _compare(
-                candidates, record, entries, items.size, is_match=is_match, has_ratings=has_ratings
+                candidates, record, entries, n_compared, is_match=is_match, has_ratings=has_ratings
             )
             held = candidates.items[candidates.records == record]
             lacking = np.setdiff1d(items[items >= 0], held)
             altered = replace(
                 altered,
                 most=_named(altered.most, ratings.items, titles),
-                missing_items=_first_titles(
-                    [*ratings.items[lacking], *known.items[known.indices[own]][items < 0]], titles
-                ),
+                missing_items=_first_titles([*ratings.items[lacking], *unmatched], titles),
                 added_items=_first_titles(ratings.items[np.setdiff1d(held, items)], titles),
             )
             of_items = [

@@ -44,7 +44,7 @@ class Revealed(Reportable):
         Share of the targets who are re-identified, and whose record has at least one of these items
         that they rated and that the adversary did not know.
     control : Interval
-        The same of the record of a random other user, for every target.
+        The same with the record of a random other user in place of each target's own.
     """
 
     category: str
@@ -151,7 +151,7 @@ def _measure(
     row: _Rows,
     seed: int,
 ) -> tuple[Revealed, ...]:
-    """Count the targets of whom the found, and a random, record reveals an item."""
+    """Count the targets of whom the found record, or a random one in its place, reveals an item."""
     owners = np.flatnonzero(record_of >= 0)
     place = np.searchsorted(owners, known.targets)
     other = (place + np.random.default_rng([seed, 11]).integers(1, max(owners.size, 2))) % max(
@@ -164,7 +164,7 @@ def _measure(
         rated, _ = ratings.row(target)
         unknown = np.setdiff1d(rated, known.items[known.indptr[at] : known.indptr[at + 1]])
         guessed = int(guesses.best[at]) if is_found[at] else -1
-        random = int(record_of[owners[other[at]]]) if owners.size > 1 else -1
+        random = int(record_of[owners[other[at]]]) if is_found[at] and owners.size > 1 else -1
         for counts, record in ((found, guessed), (by_chance, random)):
             revealed = np.intersect1d(row(record)[0], unknown) if record >= 0 else unknown[:0]
             for category, mask in sensitive.masks.items():

@@ -642,6 +642,7 @@ def prepare(
     check = getattr(anonymizer, "check", None)  # custom methods may have none
     if check is not None:
         check(ratings)  # an error should come before the estimate
+    _reject_branch(options.get("previous"), output)
     if expected is not None:
         check_size(request, expected, on_estimate)
     total = _total_with_run(anonymizer, options, ratings, output, earlier)
@@ -659,6 +660,11 @@ def _read_previous(maker: Maker, path: str | PathLike[str]) -> PreviousRelease:
             code="option.unsupported",
         )
     return read_previous(path)
+
+
+def _reject_branch(previous: PreviousRelease | None, output: Path | None) -> None:
+    if previous is not None and output is not None:
+        previous.reject_branch(output)
 
 
 def _checked_output(request: AnonymizeRequest, *, is_dry: bool) -> Path | None:

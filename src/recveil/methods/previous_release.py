@@ -10,6 +10,7 @@ Let N be the users whose first row is in the same release and equal there, as ro
 
 - Postcondition of each release: N has at least k users (`deal_classes`; in the first release, by
   its claim), and none of them has a row in a release before.
+- Each release is followed by one other at most: a series does not branch (`reject_branch`).
 - Equal rows are one class of the next release, whose rows are equal again, and no row is dropped.
   So by induction all users of N have equal rows in each release from the first on.
 
@@ -20,6 +21,7 @@ and Tao 2007), with kept rows as counterfeits.
 
 import json
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -34,7 +36,7 @@ from recveil.io.pipes import require_path
 from recveil.publish.release import ReleaseFolder
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import plain_column
-from recveil.release.manifest import PRIVATE_MANIFEST, Manifest
+from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, Manifest
 from recveil.release.method import Method
 from recveil.release.private_folder import IN_TABLE, assignment_files, read_assignment
 from recveil.release.reader import read_blocks, read_private_folder
@@ -98,6 +100,21 @@ class PreviousRelease(Unpicklable):
                 f"releases of a series have one k; give --k {old_k}",
                 code="release.mismatch",
             )
+
+    def reject_branch(self, output: Path) -> None:
+        """Raise a RecveilError if a release next to it, or to the output, follows it, too."""
+        folders = {self.folder.resolve().parent, output.resolve().parent}
+        for file in sorted(file for folder in folders for file in folder.glob(f"*/{MANIFEST}")):
+            follows = None
+            with suppress(OSError, ValueError, AttributeError):
+                follows = json.loads(read_whole(file).decode()).get("previous")
+            if follows == self.releases[-1] and file.parent != output.resolve():
+                raise RecveilError(
+                    f"previous (--previous): {file.parent.name} follows {self.name} already, and "
+                    f"two releases that follow the same one may leave users alone; give "
+                    f"--previous {file.parent.name}.private, or delete it if nobody has it",
+                    code="release.followed",
+                )
 
     def check(self, ratings: Ratings) -> NDArray[np.int64]:
         """Return `places_of` the users of a table; raise a RecveilError for one of other users."""

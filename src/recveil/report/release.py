@@ -107,8 +107,9 @@ def _of_series(result: Anonymized | Released) -> Iterator[str]:
         f"the releases before {'keeps' if series.n_stayed == 1 else 'keep'} the class, "
         f"{series.n_new:,} are new, and {describe_count(series.n_left, 'row')} of users who left "
         f"{'is' if series.n_left == 1 else 'are'} kept"
-        f"{f'; {waiting} until there are {k}' * bool(series.n_waiting)}. No set of releases of "
-        f"the series leaves a user with fewer than {k} candidates."
+        f"{f'; {waiting} until there are {k}' * bool(series.n_waiting)}. If no "
+        f"other release follows {quoted(series.folder.name)}, no set of releases of the series "
+        f"leaves a user with fewer than {k} candidates."
     )
     if series.n_short_classes:
         yield (

@@ -340,7 +340,9 @@ def _is_dbase(head: bytes) -> bool:
     r"""Return whether a file is a dBASE or FoxPro table, whose header states its own size.
 
     >>> header = b"\x03\x7d\x01\x1f" + bytes(4) + b"\x41\0\x0b\0" + bytes(20)
-    >>> _is_dbase(header + b"USER".ljust(32, b"\0") + b"\r")
+    >>> _is_dbase(header + b"USER".ljust(32, b"\0") + b"\r"), _is_dbase(header + bytes(300))
+    (True, False)
+    >>> _is_dbase(header + b"USER".ljust(32, b"\0") + b"\r" + bytes(300))
     True
     """
     if len(head) <= _DBASE_HEAD or head[0] not in _DBASE:
@@ -352,7 +354,7 @@ def _is_dbase(head: bytes) -> bool:
         is_whole
         and 1 <= head[2] <= 12
         and 1 <= head[3] <= 31
-        and b"\r" in head[size - 1 - _FOXPRO_LINK : size]
+        and b"\r" in head[max(0, size - 1 - _FOXPRO_LINK) : size]
     )
 
 

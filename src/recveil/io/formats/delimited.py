@@ -367,6 +367,20 @@ def _holds_records(
     """
     roles = {role: at if at < spanning else at - len(fields) for role, at in roles.items()}
     lines = [line.split(dialect.character) for line in _LINE_END.split(dialect.text(fields))]
+    # The same with the other fields whole, which may contain delimiters or line ends.
+    whole = [part.split(dialect.character) for part in _LINE_END.split(fields[spanning])]
+    whole[0] = [*fields[:spanning], *whole[0]]
+    whole[-1] = [*whole[-1], *fields[spanning + 1 :]]
+    return any(_are_records(each, fields, roles, ids) for each in (lines, whole))
+
+
+def _are_records(
+    lines: list[list[str]],
+    fields: list[str],
+    roles: Mapping[str, int],
+    ids: Mapping[str, set[str]],
+) -> bool:
+    """Return whether the lines of a record have all its columns themselves, or meet in ids."""
     first, *between, last = (
         len(split) >= len(fields) and _are_filled_alike(split, fields, roles, ids)
         for split in lines

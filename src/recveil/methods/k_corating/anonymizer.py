@@ -55,7 +55,7 @@ from recveil.release.specs.k_corating import (
     K_CORATING,
     MAX_WORKLOADS,
 )
-from recveil.runtime.errors import RecveilError, option_named
+from recveil.runtime.errors import RecveilError, describe_count, option_named
 from recveil.runtime.threads import one_thread, pool
 from recveil.verification.diversity import check_parameters
 from recveil.verification.value_limits import ValueLimits
@@ -374,6 +374,14 @@ class KCoRater(BaseAnonymizer):
         if self.grouping == "gecom":
             return gecom(ratings, self.k)
         if self.grouping == "pagecom":
+            most = ratings.n_users // self.k
+            if self.workloads > max(most, 1):
+                raise RecveilError(
+                    f"workloads (--workloads) is {self.workloads}, but "
+                    f"{describe_count(ratings.n_users, 'user')} make at most {most} of k = "
+                    f"{self.k}; lower workloads, or choose the grouping gecom",
+                    code="option.value",
+                )
             return gecom(ratings, self.k, self.workloads)
         if self.grouping == "supports":
             points, name = _support_points(ratings, seed), next(iter(GROUPINGS))

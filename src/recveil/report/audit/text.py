@@ -107,21 +107,26 @@ def describe_decision(adversary: Adversary) -> str:
 
     Examples
     --------
-    >>> describe_decision(Adversary(eccentricity=1.4, day_width=14))
+    >>> describe_decision(Adversary(eccentricity=1.4, date_error=3, day_width=14))
     'eccentricity 1.4, day width 14 days'
+    >>> describe_decision(Adversary(day_width=14))
+    'day width 14 days (without effect, as none are known)'
     """
     parts = ["plain Scoreboard"] if adversary.algorithm == "scoreboard" else []
     default = Adversary()
-    for name, unit in (
-        ("eccentricity", ""),
-        ("threshold", ""),
-        ("rating_width", " points"),
-        ("day_width", " days"),
+    knows_ratings = adversary.rating_error is not None
+    knows_days = adversary.date_error is not None
+    for name, unit, has_effect in (
+        ("eccentricity", "", True),
+        ("threshold", "", knows_ratings or knows_days),
+        ("rating_width", " points", knows_ratings),
+        ("day_width", " days", knows_days or adversary.first_date_error is not None),
     ):
         value = getattr(adversary, name)
         if value != getattr(default, name):
             level = value if isinstance(value, str) else f"{value:.3g}"
-            parts.append(f"{name.replace('_', ' ')} {level}{unit}")
+            effect = "" if has_effect else " (without effect, as none are known)"
+            parts.append(f"{name.replace('_', ' ')} {level}{unit}{effect}")
     return ", ".join(parts)
 
 
@@ -276,14 +281,13 @@ def describe_sensitive(audit: Audit) -> list[str]:
         where = "In the table" if each.where == "table" else f"In the release {each.where}"
         first, *others = each.categories
         by_category = "".join(
-            f"; {one.category}: {estimate(one.revealed)}, "
-            f"by a random record {estimate(one.control)}"
+            f"; {one.category}: {estimate(one.revealed)}, random records {estimate(one.control)}"
             for one in others
         )
         sentences.append(
-            f"{where}, {_quoted(each.adversary)} finds records that reveal a sensitive item of "
-            f"{estimate(first.revealed)} of the users; a random record reveals one of "
-            f"{estimate(first.control)}{by_category}."
+            f"{where}, {_quoted(each.adversary)} re-identifies users, and their records reveal a "
+            f"sensitive item about {estimate(first.revealed)} of the users; random records in "
+            f"their place reveal one about {estimate(first.control)}{by_category}."
         )
     if audit.sensitive and (n_unknown := audit.sensitive[0].n_unknown):
         sentences.append(
