@@ -12,9 +12,9 @@ from recveil import anonymize as anonymize_here
 from recveil import budget
 from recveil.cli import main
 from recveil.methods import Synthesizer
-from recveil.methods.synthetic import user_model
 from recveil.publish import Release
 from recveil.ratings import RatingScale
+from recveil.release import synthetic_form
 from recveil.spark import anonymize, verify
 from recveil.verification import verify as verify_here
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 def small_crowds():
     """Clusters of a hundred people, and so several parts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(user_model, "_BLOCK_OF_USERS", 100)
+        patch.setattr(synthetic_form, "_BATCH", 100)
         yield
 
 
