@@ -111,8 +111,8 @@ class PreviousRelease(Unpicklable):
             if follows == self.releases[-1] and file.parent != output.resolve():
                 raise RecveilError(
                     f"previous (--previous): {file.parent.name} follows {self.name} already, and "
-                    f"two releases that follow the same one may leave users alone; give "
-                    f"--previous {file.parent.name}.private, or delete it if nobody has it",
+                    f"two releases that follow the same one may leave users alone; give --previous "
+                    f"{file.parent.name}.private, or delete it if it was never published",
                     code="release.followed",
                 )
 
