@@ -374,8 +374,8 @@ class KCoRater(BaseAnonymizer):
         if self.grouping == "gecom":
             return gecom(ratings, self.k)
         if self.grouping == "pagecom":
-            most = ratings.n_users // self.k
-            if self.workloads > max(most, 1):
+            most = max(ratings.n_users // self.k, 2)  # the default of 2 may be one of few users
+            if self.workloads > most:
                 raise RecveilError(
                     f"workloads (--workloads) is {self.workloads}, but "
                     f"{describe_count(ratings.n_users, 'user')} make at most {most} of k = "
