@@ -103,9 +103,8 @@ class TestAudit:
         assert found.to_dict()["release"]["shadows"] is None
 
     def test_what_makes_no_sense_is_refused(self, ratings, folder):
-        with raises("option.required") as caught:
+        with raises("option.required"):
             audit(ratings, shadows=32)
-        assert "is 32" in str(caught.value)
         with raises("option.value") as caught:
             audit(ratings, release=folder, shadows=9)
         assert "is 9" in str(caught.value)

@@ -7,6 +7,7 @@ import pytest
 
 from recveil.attacks import PRESETS, Adversary, Candidates
 from recveil.auditing._audit import attack_table, fit_adversary
+from recveil.auditing.request import AuditRequest
 from recveil.auditing.table_attacks import attack_graphs
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings
@@ -18,8 +19,9 @@ def ratings():
 
 
 def attacked(ratings, candidates, *, curves):
-    one, everybody = [Adversary(known=4, name="one")], np.arange(20)
-    return attack_table(*(ratings, candidates, one, everybody, str), draws=1, seed=0, curves=curves)
+    one, targets = [Adversary(known=4, name="one")], np.arange(20)
+    request = AuditRequest(source=ratings, adversaries=one, curves=curves)
+    return attack_table(request, ratings, candidates, one, targets, str)
 
 
 def test_without_curves_the_table_is_not_listed_again(ratings, monkeypatch):

@@ -8,11 +8,15 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import recveil
+from recveil.auditing.request import AuditRequest, MatchOptions
 from recveil.cli import main
 from recveil.cli.entry import VERBS, Verb, known_options
 from recveil.cli.options import READING, RENAMED, OptionGroup, rename_options
 from recveil.cli.settings_file import read_settings
+from recveil.comparison._compare import CompareRequest
 from recveil.datasets import make_ratings
+from recveil.evaluation._evaluate import EvaluateRequest
 from recveil.io import write_ratings
 from recveil.io.options import ReadingOptions
 from recveil.methods._anonymize import AnonymizeOptions, MethodOptions
@@ -82,6 +86,22 @@ def test_keywords_of_anonymize_are_those_of_the_request_and_all_methods():
     fields = inspect.signature(methods.AnonymizeRequest).parameters
     for name in named - {"on_estimate", "on_total"}:
         assert own[name].default == fields[name].default
+
+
+@pytest.mark.parametrize(
+    ("verb", "request_class", "renamed"),
+    [
+        (recveil.audit, AuditRequest, {*MatchOptions._fields, "match_by"}),
+        (recveil.evaluate, EvaluateRequest, set()),
+        (recveil.compare, CompareRequest, {"k", "ks", "output"}),
+    ],
+)
+def test_a_request_has_the_keywords_of_its_verb_and_their_defaults(verb, request_class, renamed):
+    own, fields = inspect.signature(verb).parameters, inspect.signature(request_class).parameters
+    callbacks = {name for name in own if name.startswith("on_")}
+    assert own.keys() - callbacks - renamed == fields.keys() - renamed
+    for name in own.keys() & fields.keys() - {"source", "adversaries", "reading"}:
+        assert own[name].default == fields[name].default, name
 
 
 def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some():

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -19,7 +18,6 @@ from recveil.attacks.knowledge import (
     without_dates,
     without_ratings,
 )
-from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.attacks.reidentification.hidden_items import Catalogue
 from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check, check_attack
@@ -28,6 +26,7 @@ from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_suffi
 from recveil.auditing.decision import Tuning, tune_adversaries
 from recveil.auditing.item_matches import CERTAINTY, ItemMatches, find_matches
 from recveil.auditing.opened_release import (
+    OpenedRelease,
     adversaries_of_labels,
     attack_auxiliary,
     look_in_release,
@@ -36,6 +35,7 @@ from recveil.auditing.opened_release import (
     reject_catalogue_of_words,
 )
 from recveil.auditing.release_attacks import AttackedRelease, attack_opened
+from recveil.auditing.request import AuditRequest, MatchOptions
 from recveil.auditing.risk import Risk, measure_risk
 from recveil.auditing.sensitive import SensitiveDisclosure, measure_sensitive
 from recveil.auditing.shadow_releases import shadow_published
@@ -48,88 +48,18 @@ from recveil.auditing.table_attacks import (
     run_attack,
 )
 from recveil.io import Reading, understand
-from recveil.io.columns.frames import frame_of, is_frame
+from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
-from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.io.side_tables import SensitiveItems, read_sensitive
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
-from recveil.runtime.errors import RecveilError, option_named, quoted
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts, track
 from recveil.runtime.reportable import Reportable, reporter_of
 from recveil.runtime.safe_repr import brief
-
-
-def reject_releases(
-    release: str | PathLike[str] | None, second_release: str | PathLike[str] | None
-) -> None:
-    """Reject a second release without a first one, or together with itself.
-
-    Examples
-    --------
-    >>> reject_releases("out", None)
-    """
-    if release is not None:
-        require_path("a release folder", release=release)
-    if second_release is None:
-        return
-    require_path("a release folder", second_release=second_release)
-    if release is None:
-        raise RecveilError(
-            f"second_release (--second-release) is {second_release}, but there is no release to "
-            f"link it with; name one (--release)",
-            code="option.required",
-        )
-    if Path(release).resolve() == Path(second_release).resolve():
-        raise RecveilError(
-            f"second_release (--second-release) is the release {release} itself; name another one "
-            f"of the same users",
-            code="option.conflict",
-        )
-
-
-def reject_shadows(shadows: int | None, release: str | PathLike[str] | None) -> None:
-    """Reject shadow releases without a release, and too few of them.
-
-    Examples
-    --------
-    >>> reject_shadows(None, None)
-    """
-    if shadows is None:
-        return
-    check_shadows(shadows)
-    if release is None:
-        raise RecveilError(
-            f"shadows (--shadows) is {shadows}, but there is no release to make shadow releases "
-            f"of; name one (--release)",
-            code="option.required",
-        )
-
-
-def reject_catalogue(catalogue: Any, release: Any) -> None:
-    """Reject a public table that is not a file, or that comes without a release.
-
-    Examples
-    --------
-    >>> reject_catalogue(None, "out")
-    """
-    if catalogue is None:
-        return
-    if not is_frame(catalogue):
-        require_path("a public table of ratings", item_catalog=catalogue)
-    if release is None:
-        raise RecveilError(
-            "item_catalog (--item-catalog): there is no release whose hidden items it could "
-            "re-identify; name the release (--release), or leave it out",
-            code="option.required",
-        )
-
-
-# A table has fewer users than this, and more draws would take too long.
-_MAX_COUNT = 1_000_000_000
 
 
 @brief
@@ -290,21 +220,14 @@ def audit(
     >>> result.to_pandas()["reidentified.trials"].tolist()[:2]
     [20, 20]
     """
-    for name, number in (("targets", targets), ("draws", draws)):
-        if number is not None and not 1 <= number <= _MAX_COUNT:
-            raise RecveilError(
-                f"{option_named(name)} is {quoted(number)}; expected from 1 to {_MAX_COUNT:,}",
-                code="option.value",
-            )
     reject_unknown_keywords("audit", reading, "k", "user_files")
-    chosen = choose_adversaries(adversaries)
-    if isinstance(release, PublishedRows) or isinstance(second_release, PublishedRows):
-        with _opened(release) as first, _opened(second_release) as second:
-            return audit(
-                source,
+    with _opened(release) as first, _opened(second_release) as second:
+        return _perform(
+            AuditRequest(
+                source=source,
                 release=first,
                 second_release=second,
-                adversaries=chosen,
+                adversaries=choose_adversaries(adversaries),
                 targets=targets,
                 draws=draws,
                 seed=seed,
@@ -314,79 +237,59 @@ def audit(
                 shadows=shadows,
                 tune=tune,
                 sensitive=sensitive,
-                item_titles=item_titles,
-                auxiliary_titles=auxiliary_titles,
-                item_matches=item_matches,
-                match_certainty=match_certainty,
-                **reading,
+                match_by=MatchOptions(item_titles, auxiliary_titles, item_matches, match_certainty),
+                reading=reading,
             )
-    reject_releases(release, second_release)
-    reject_shadows(shadows, release)
-    _require_paths(auxiliary, sensitive)
-    match_by = _MatchOptions(item_titles, auxiliary_titles, item_matches, match_certainty)
-    _reject_matches(auxiliary, match_by)
-    reject_catalogue(item_catalog, release)
-    files = {"auxiliary": auxiliary, "item_catalog": item_catalog, "sensitive": sensitive}
-    reject_two_standard_inputs(source=source, **files, **match_by.files())
+        )
+
+
+def _perform(request: AuditRequest) -> Audit:
+    """Read all files, and attack the table and the release."""
+    release, seed = request.release, request.seed
     with parts(
         "Auditing", {work_estimates.READING: 1, THE_REST: 8 if release is None else 20}
     ) as begin:
         begin(work_estimates.READING)
-        read = understand(source, **reading).require_times().settled()
-        ratings = read.ratings
-        original, ratings = ratings, ratings if ratings.scale.ordered else pairs_of(ratings)
-        is_paired = ratings is not original
+        read = understand(request.source, **request.reading).require_times().settled()
+        original, chosen = read.ratings, list(request.adversaries)
+        is_paired = not original.scale.ordered
+        ratings = pairs_of(original) if is_paired else original
         if is_paired:
-            reject_catalogue_of_words(item_catalog)
+            reject_catalogue_of_words(request.item_catalog)
             chosen = adversaries_of_labels(chosen, PRESETS.values())
-        if original.scale.labels:  # other files use the same words, coded by the same numbers
-            reading = {**reading, "scale": original.scale}
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.
-        known, public, items = _read_files(original, reading, **files)
-        matches = _match_items(original, known, match_by)
+        known, public, items = _read_files(request, original)
+        matches = _match_items(original, known, request.match_by)
         chosen = [fit_adversary(ratings, adversary) for adversary in chosen]
         suspects = attack_auxiliary(original, ratings, candidates, known, chosen[0], matches)
-        users = choose_targets(ratings.n_users, targets, seed)
-        chosen, tunings = tune_adversaries(ratings, candidates, chosen, users, seed, is_wanted=tune)
+        users = choose_targets(ratings.n_users, request.targets, seed)
+        chosen, tunings = tune_adversaries(
+            ratings, candidates, chosen, users, seed, is_wanted=request.tune
+        )
         opened = None
         if release is not None:
-            has_catalogue = public is not None
             opened = open_release(
-                original, release, second_release=second_release, has_catalogue=has_catalogue
+                original,
+                release,
+                second_release=request.second_release,
+                has_catalogue=public is not None,
             )
             opened = opened_pairs(opened, original) if is_paired else opened
         in_release = look_in_release(ratings, opened, known, chosen[0], matches)
         begin(THE_REST)
-        of_release = 0.0
-        if opened is not None:
-            parts_of_it = work_estimates.of_attack(
-                *(ratings, opened.table, opened.manifest, len(chosen), users.size),
-                has_content=True,
-            )
-            of_release = sum(parts_of_it.values())
-        costs = work_estimates.of_audit(
-            *(ratings, len(chosen), users.size, draws),
-            curves=curves,
-            n_shadows=shadows or 0,
-            release=of_release,
-        )
+        costs = costs_of(request, ratings, len(chosen), users.size, opened)
         with parts("Auditing", costs) as begin:
             published = None
             if release is not None and opened is not None:
                 begin(work_estimates.SHADOWS)
                 shadowed = None
-                if shadows is not None:
-                    shadowed = shadow_published(original, release, shadows, seed)
+                if request.shadows is not None:
+                    shadowed = shadow_published(original, release, request.shadows, seed)
                 begin(work_estimates.RELEASE)
                 published = attack_opened(ratings, opened, chosen, users, seed, catalogue=public)
                 published = replace(published, shadows=shadowed)
-            attacked = attack_table(
-                *(ratings, candidates, chosen, users, begin),
-                draws=draws,
-                seed=seed,
-                curves=curves,
-            )
+            attacked = attack_table(request, ratings, candidates, chosen, users, begin)
             disclosed = measure_sensitive(
                 ratings, candidates, items, attacked.attacks, opened, published, users, seed
             )
@@ -404,6 +307,28 @@ def audit(
     )
 
 
+def costs_of(
+    request: AuditRequest,
+    ratings: Ratings,
+    n_adversaries: int,
+    n_targets: int,
+    opened: OpenedRelease | None = None,
+) -> dict[str, float]:
+    """Estimate the parts of the work."""
+    of_release = 0.0
+    if opened is not None:
+        parts_of_it = work_estimates.of_attack(
+            *(ratings, opened.table, opened.manifest, n_adversaries, n_targets), has_content=True
+        )
+        of_release = sum(parts_of_it.values())
+    return work_estimates.of_audit(
+        *(ratings, n_adversaries, n_targets, request.draws),
+        curves=request.curves,
+        n_shadows=request.shadows or 0,
+        release=of_release,
+    )
+
+
 @brief
 class TableAttacks(NamedTuple):
     """Results of attacks on a table; the attributes are those of `Audit`."""
@@ -418,17 +343,15 @@ class TableAttacks(NamedTuple):
 
 
 def attack_table(
+    request: AuditRequest,
     ratings: Ratings,
     candidates: Candidates,
     adversaries: list[Adversary],
     targets: NDArray[np.int64],
     begin: Callable[[str], object],
-    *,
-    draws: int,
-    seed: int,
-    curves: bool,
 ) -> TableAttacks:
     """Run all attacks on a table."""
+    draws, seed, curves = request.draws, request.seed, request.curves
     begin(work_estimates.TARGETS)
     attacks = [
         run_attack(ratings, candidates, adversary, targets, draws=draws, seed=seed)
@@ -474,59 +397,8 @@ def _opened(release: Any) -> AbstractContextManager[Any]:
     return release.open_folder() if isinstance(release, PublishedRows) else nullcontext(release)
 
 
-def _require_paths(auxiliary: Any, sensitive: Any) -> None:
-    if auxiliary is not None and not is_frame(auxiliary):
-        require_path("a file of auxiliary information", auxiliary=auxiliary)
-    if sensitive is not None:
-        require_path("a file of sensitive items", sensitive=sensitive)
-
-
-class _MatchOptions(NamedTuple):
-    """How items of an auxiliary file are matched with those of the table."""
-
-    item_titles: str | PathLike[str] | None
-    auxiliary_titles: str | PathLike[str] | None
-    item_matches: str | PathLike[str] | None
-    match_certainty: float | None
-
-    def files(self) -> dict[str, Any]:
-        """Return the files that are given, by option."""
-        return {
-            name: value
-            for name, value in self._asdict().items()
-            if value is not None and name != "match_certainty"
-        }
-
-
-def _reject_matches(auxiliary: Any, options: _MatchOptions) -> None:
-    """Reject options of matches that would have no effect."""
-    named = [name for name, value in options._asdict().items() if value is not None]
-    for name, value in options.files().items():
-        require_path("a file of titles or matches", **{name: value})
-    for name in named:
-        option = option_named(name)
-        if auxiliary is None:
-            raise RecveilError(
-                f"{option}: there is no auxiliary information to match; name the file "
-                f"(--auxiliary)",
-                code="option.required",
-            )
-        if "item_matches" in named and len(named) > 1:
-            raise RecveilError(
-                f"{option}: item_matches (--item-matches) decides what is matched; leave out the "
-                f"others, or item_matches",
-                code="option.conflict",
-            )
-    if named == ["match_certainty"]:
-        raise RecveilError(
-            "match_certainty (--match-certainty): there are no titles to match; name their file "
-            "with item_titles (--item-titles) or auxiliary_titles (--auxiliary-titles)",
-            code="option.required",
-        )
-
-
 def _match_items(
-    ratings: Ratings, known: Reading | None, options: _MatchOptions
+    ratings: Ratings, known: Reading | None, options: MatchOptions
 ) -> ItemMatches | None:
     """Match the items of an auxiliary file, or read the matches; None if ids are the same."""
     if known is None or not options.files():
@@ -557,24 +429,20 @@ class _OtherFiles(NamedTuple):
     sensitive: SensitiveItems | None
 
 
-def _read_files(
-    ratings: Ratings,
-    reading: Mapping[str, Any],
-    *,
-    auxiliary: Any,
-    item_catalog: Any,
-    sensitive: str | PathLike[str] | None,
-) -> _OtherFiles:
+def _read_files(request: AuditRequest, ratings: Ratings) -> _OtherFiles:
     """Read the other files with those reading options of the table that fit."""
-    if sensitive is not None and not ratings.scale.ordered:
+    if request.sensitive is not None and not ratings.scale.ordered:
         raise RecveilError(
             "sensitive (--sensitive): not with nominal labels; leave it out",
             code="option.unsupported",
         )
+    reading: Mapping[str, Any] = request.reading
+    if ratings.scale.labels:  # other files use the same words, coded by the same numbers
+        reading = {**reading, "scale": ratings.scale}
     return _OtherFiles(
-        None if auxiliary is None else _knowledge(auxiliary, reading),
-        None if item_catalog is None else _catalogue(item_catalog, reading),
-        None if sensitive is None else read_sensitive(sensitive, ratings.items),
+        None if request.auxiliary is None else _knowledge(request.auxiliary, reading),
+        None if request.item_catalog is None else _catalogue(request.item_catalog, reading),
+        None if request.sensitive is None else read_sensitive(request.sensitive, ratings.items),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -40,7 +41,7 @@ from recveil.comparison.settings import (
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.nominal import liked_values
 from recveil.evaluation.split import Split, split_ratings
-from recveil.io import understand
+from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import require_path, temporary_folder
@@ -48,8 +49,67 @@ from recveil.ratings import Ratings
 from recveil.ratings.ratings import PREDICTED, reject_likes
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.progress import THE_REST, expect, parts
+from recveil.runtime.safe_repr import brief
 
 _READING = "Reading ratings"
+
+
+@brief
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest:
+    """What `compare` is asked to do; see there for the fields.
+
+    Raises
+    ------
+    RecveilError
+        If a field is invalid whatever the table contains.
+
+    Examples
+    --------
+    >>> CompareRequest(source="ratings.csv", ks=[5, 20]).utility
+    'both'
+    """
+
+    source: Any
+    # None for the usual ones
+    methods: Sequence[str] | None = None
+    ks: Sequence[int] | None = None
+    split: float = 0.2
+    seed: int = 0
+    targets: int = 1_000
+    max_risk: float | None = None
+    min_k: int | None = None
+    utility: Purpose = "both"
+    risk: str | None = None
+    shadows: int | None = None
+    allow_large: bool = False
+    liked: str | Sequence[str] | None = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+
+    def __post_init__(self) -> None:
+        """Check the question before the work."""
+        if self.methods is not None:
+            reject_unknown(self.methods)
+        check_ks(self.ks)
+        choose_setting(
+            [], self.max_risk, self.min_k, self.utility, self.risk or REIDENTIFICATION.name
+        )
+        if self.shadows is not None:
+            check_shadows(self.shadows)
+        elif self.risk == SHADOWS.name:
+            raise RecveilError(
+                f"risk (--risk) is {self.risk}, which needs shadow releases; set shadows "
+                f"(--shadows 32), their number per setting: finished ones are kept",
+                code="option.required",
+            )
+        if self.targets < 1:
+            raise RecveilError(
+                f"targets is {self.targets}; expected at least 1", code="option.value"
+            )
+        if self.seed < 0:
+            raise RecveilError(
+                f"seed is {self.seed}; expected a whole number of at least 0", code="option.value"
+            )
 
 
 def compare(
@@ -150,20 +210,22 @@ def compare(
     60 users cannot form a group of k = 99; lower k, or add users
     """
     reject_unknown_keywords("compare", reading, "user_files", "times")
-    methods = [methods] if isinstance(methods, str) else methods
-    ks = [k] if isinstance(k, int) else k
-    if methods is not None:
-        reject_unknown(methods)
-    check_ks(ks)
-    # Check the question before the work.
-    choose_setting([], max_risk, min_k, utility, risk or REIDENTIFICATION.name)
-    _check_shadows(shadows, risk)
-    if targets < 1:
-        raise RecveilError(f"targets is {targets}; expected at least 1", code="option.value")
-    if seed < 0:
-        raise RecveilError(
-            f"seed is {seed}; expected a whole number of at least 0", code="option.value"
-        )
+    request = CompareRequest(
+        source=source,
+        methods=[methods] if isinstance(methods, str) else methods,
+        ks=[k] if isinstance(k, int) else k,
+        split=split,
+        seed=seed,
+        targets=targets,
+        max_risk=max_risk,
+        min_k=min_k,
+        utility=utility,
+        risk=risk,
+        shadows=shadows,
+        allow_large=allow_large,
+        liked=liked,
+        reading=reading,
+    )
     if output is not None:
         require_path("a comparison", is_output=True, output=output)
     with (
@@ -175,29 +237,15 @@ def compare(
         read = understand(source, times=False, **reading).settled()
         ratings = read.ratings
         liked_named = liked_values(liked, ratings.scale)
-        settings = list_settings(methods, ks, of=kind_of(ratings))
-        utility = _utility_of_table(ratings, utility, liked_named)
+        request = replace(request, utility=_utility_of_table(ratings, utility, liked_named))
+        settings = list_settings(request.methods, request.ks, of=kind_of(ratings))
         divided = split_ratings(ratings, split, seed)
         open_folder(folder)
         ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large, liked_named)
         evaluator = _evaluator(divided, targets, seed, liked_named)
 
         def write(cells: list[Cell], computed: int) -> Comparison:
-            rows = [to_row(cell) for cell in cells]
-            comparison = Comparison(
-                reading=read,
-                split=split,
-                seed=seed,
-                targets=targets,
-                rows=rows,
-                computed=computed,
-                reference=_reference(cells),
-                max_risk=max_risk,
-                min_k=min_k,
-                utility=utility,
-                risk=risk or usual_axis(rows).name,
-                unfinished=len(settings) - len(cells),
-            )
+            comparison = _result(request, read, cells, computed, len(settings))
             comparison.write_table(folder)
             return comparison
 
@@ -208,6 +256,27 @@ def compare(
         begin(THE_REST)
         callbacks = on_estimate, partial(report, on_interrupt), partial(report, on_progress)
         return write(*_fill(folder, settings, ground, evaluator, shadows, *callbacks))
+
+
+def _result(
+    request: CompareRequest, read: Reading, cells: list[Cell], computed: int, n_settings: int
+) -> Comparison:
+    """Return the finished part of a comparison."""
+    rows = [to_row(cell) for cell in cells]
+    return Comparison(
+        reading=read,
+        split=request.split,
+        seed=request.seed,
+        targets=request.targets,
+        rows=rows,
+        computed=computed,
+        reference=_reference(cells),
+        max_risk=request.max_risk,
+        min_k=request.min_k,
+        utility=request.utility,
+        risk=request.risk or usual_axis(rows).name,
+        unfinished=n_settings - len(cells),
+    )
 
 
 def _evaluator(parts: Split, targets: int, seed: int, liked: tuple[str, ...]) -> AnyEvaluator:
@@ -243,18 +312,6 @@ def _utility_of_table(ratings: Ratings, utility: Purpose, liked: tuple[str, ...]
             code="option.unsupported",
         )
     return "lists"
-
-
-def _check_shadows(shadows: int | None, risk: str | None) -> None:
-    """Reject too few shadow releases, or a risk that needs them where there are none."""
-    if shadows is not None:
-        check_shadows(shadows)
-    elif risk == SHADOWS.name:
-        raise RecveilError(
-            f"risk (--risk) is {risk}, which needs shadow releases; set shadows (--shadows 32), "
-            f"their number per setting: finished ones are kept",
-            code="option.required",
-        )
 
 
 def _fill(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
@@ -25,10 +26,67 @@ from recveil.release.manifest_reader import known_manifest
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts
+from recveil.runtime.safe_repr import brief
 
 # The usual share of ratings that is held out.
 _SPLIT = 0.2
 _READING, _MAKING = "Reading ratings", "Making a release"
+
+
+@brief
+@dataclass(frozen=True, kw_only=True)
+class EvaluateRequest:
+    """What `evaluate` is asked to do; see there for the fields.
+
+    Raises
+    ------
+    RecveilError
+        If the tables do not define what is held out.
+
+    Examples
+    --------
+    >>> EvaluateRequest(source="ratings.csv", release="out", split=0.2).targets
+    1000
+    """
+
+    release: PublishedRows | str | PathLike[str] | Any | None = None
+    source: Any = None
+    train: Any = None
+    test: Any = None
+    split: float | None = None
+    null_rule: NullRule = "zero"
+    targets: int = 1_000
+    seed: int = 0
+    with_membership: bool = True
+    liked: str | Sequence[str] | None = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+
+    def __post_init__(self) -> None:
+        """Reject anything but two tables, or one with the share to hold out."""
+        if not isinstance(self.release, PublishedRows):
+            require_path("a release folder", release=self.release)
+        tables = self.source, self.split, self.train, self.test
+        is_set = tuple(part is not None for part in tables)
+        if is_set not in ((False, False, True, True), (True, True, False, False)):
+            raise RecveilError(
+                "expected either the file that the release was made from and one of test ratings "
+                "(train and test), or one file and the share to hold out of it (source and split)",
+                code="option.conflict",
+            )
+        reject_two_standard_inputs(source=self.source, train=self.train, test=self.test)
+
+    def evaluator(
+        self, divided: Split, scale: RatingScale, liked: tuple[str, ...]
+    ) -> Evaluator | NominalEvaluator:
+        """Return the evaluator of a release on this scale."""
+        with_membership = self.with_membership
+        if scale.ordered:
+            return Evaluator(
+                divided, self.null_rule, self.targets, self.seed, with_membership=with_membership
+            )
+        return NominalEvaluator(
+            divided, self.targets, self.seed, with_membership=with_membership, liked=liked
+        )
 
 
 def evaluate(
@@ -100,12 +158,21 @@ def evaluate(
     reject_unknown_keywords("evaluate", reading, "k", "user_files", "times")
     if not _is_release(release) and not _is_table(source):
         release, source = source, release
-    if not isinstance(release, PublishedRows):
-        require_path("a release folder", release=release)
     if train is None and test is None and source is not None and split is None:
         split = _SPLIT
-    _check_tables(source=source, train=train, test=test, split=split)
-    reject_two_standard_inputs(source=source, train=train, test=test)
+    request = EvaluateRequest(
+        release=release,
+        source=source,
+        train=train,
+        test=test,
+        split=split,
+        null_rule=null_rule,
+        targets=targets,
+        seed=seed,
+        with_membership=with_membership,
+        liked=liked,
+        reading=reading,
+    )
     with _opened(release) as folder:
         manifest = known_manifest(folder)
         liked_named = liked_values(liked, manifest.scale)
@@ -134,15 +201,7 @@ def evaluate(
             begin(_MAKING)
             evaluated = folder if anonymizer is None else anonymizer.anonymize(divided.train)
             begin(THE_REST)
-            evaluator: Evaluator | NominalEvaluator
-            if manifest.scale.ordered:
-                evaluator = Evaluator(
-                    divided, null_rule, targets, seed, with_membership=with_membership
-                )
-            else:
-                evaluator = NominalEvaluator(
-                    divided, targets, seed, with_membership=with_membership, liked=liked_named
-                )
+            evaluator = request.evaluator(divided, manifest.scale, liked_named)
             evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
         return Evaluated(
             evaluation, divided.train, readings, folder.name, split, matched, seed, manifest.sha256
@@ -165,17 +224,6 @@ def _opened(release: PublishedRows | str | PathLike[str] | Any) -> AbstractConte
     if isinstance(release, PublishedRows):
         return release.open_folder()
     return nullcontext(Path(release).resolve())
-
-
-def _check_tables(*, source: Any, train: Any, test: Any, split: float | None) -> None:
-    """Reject anything but two tables, or one with the share to hold out."""
-    is_set = tuple(part is not None for part in (source, split, train, test))
-    if is_set not in ((False, False, True, True), (True, True, False, False)):
-        raise RecveilError(
-            "expected either the file that the release was made from and one of test ratings "
-            "(train and test), or one file and the share to hold out of it (source and split)",
-            code="option.conflict",
-        )
 
 
 def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading:

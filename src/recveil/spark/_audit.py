@@ -1,6 +1,6 @@
 """Audits of tables by Spark, whose executors run the attacks."""
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from recveil.attacks import Adversary, Candidates, choose_targets
 from recveil.attacks.adversary import choose_adversaries
 from recveil.auditing import Audit, work_estimates
-from recveil.auditing._audit import attack_table, fit_adversary
+from recveil.auditing._audit import attack_table, costs_of, fit_adversary
+from recveil.auditing.request import AuditRequest
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
-from recveil.runtime.errors import RecveilError, option_named
+from recveil.io.options import ReadingOptions
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts
 from recveil.spark.input import is_for_spark, read_frame
 from recveil.spark.search import DistributedCandidates, Searchers, remote_table
@@ -23,20 +25,6 @@ if TYPE_CHECKING:
 
 # Bytes per collected rating, about.
 _BYTES_OF_A_RATING = 32
-# Options that only an audit on one machine supports.
-_NOT_OFFERED = (
-    "release",
-    "second_release",
-    "auxiliary",
-    "item_catalog",
-    "shadows",
-    "tune",
-    "sensitive",
-    "item_titles",
-    "auxiliary_titles",
-    "item_matches",
-    "match_certainty",
-)
 
 
 def audit(
@@ -77,68 +65,49 @@ def audit(
     ...
     recveil.RecveilError: release (--release): not by Spark; leave it out, or leave ...
     """
-    reject_not_offered(reading)
-    for name, number in (("targets", targets), ("draws", draws)):
-        if number is not None and number < 1:
+    for name in AuditRequest.beyond_spark():
+        if reading.pop(name, None) not in (None, False):
             raise RecveilError(
-                f"{option_named(name)} is {number}; expected at least 1", code="option.value"
+                f"{name} (--{name}): not by Spark; leave it out, or leave engine (--engine) out",
+                code="option.unsupported",
             )
     reject_unknown_keywords("audit", reading, "k", "user_files")
+    request = AuditRequest(
+        source=source,
+        adversaries=choose_adversaries(adversaries),
+        targets=targets,
+        draws=draws,
+        seed=seed,
+        curves=curves,
+        reading=ReadingOptions(**reading),  # type: ignore[typeddict-item]
+    )
     with (
         parts("Auditing", {work_estimates.READING: 1, THE_REST: 8}) as begin,
         session_for(source, master, "recveil.auditing") as spark,
     ):
         begin(work_estimates.READING)
-        with _table(spark, source, reading, is_whole=curves or targets is None) as (
-            read,
-            candidates,
-        ):
+        with _table(spark, request) as (read, candidates):
             ratings = read.ratings
-            chosen = [
-                fit_adversary(ratings, adversary) for adversary in choose_adversaries(adversaries)
-            ]
+            chosen = [fit_adversary(ratings, adversary) for adversary in request.adversaries]
             users = choose_targets(ratings.n_users, targets, seed)
             begin(THE_REST)
-            costs = work_estimates.of_audit(
-                *(ratings, len(chosen), users.size, draws), curves=curves
-            )
-            with parts("Auditing", costs) as begin_part:
-                attacked = attack_table(
-                    *(ratings, candidates, chosen, users, begin_part),
-                    draws=draws,
-                    seed=seed,
-                    curves=curves,
-                )
+            with parts("Auditing", costs_of(request, ratings, len(chosen), users.size)) as begin:
+                attacked = attack_table(request, ratings, candidates, chosen, users, begin)
             return Audit(
                 ratings=ratings, reading=read, suspects=[], published=None, **attacked._asdict()
             )
 
 
-def reject_not_offered(options: MutableMapping[str, Any]) -> None:
-    """Raise for options that only an audit on one machine supports."""
-    for name in _NOT_OFFERED:
-        if options.pop(name, None) not in (None, False):
-            raise RecveilError(
-                f"{name} (--{name}): not by Spark; leave it out, or leave engine (--engine) out",
-                code="option.unsupported",
-            )
-
-
 @contextmanager
-def _table(
-    spark: "SparkSession",
-    source: "DataFrame | str | PathLike[str]",
-    reading: Mapping[str, Any],
-    *,
-    is_whole: bool,
-) -> Iterator[tuple[Reading, Candidates]]:
+def _table(spark: "SparkSession", request: AuditRequest) -> Iterator[tuple[Reading, Candidates]]:
     """Yield a table and its candidates, here if they fit, else among executors."""
+    source, reading = request.source, request.reading
     frame = _frame(spark, source)
     if frame is None or (size := _BYTES_OF_A_RATING * frame.count()) <= _room(spark):
         with _here(spark, source if frame is None else frame.toArrow(), reading) as (read, near):
             yield (read if frame is None else replace(read, name=_name_of(source))), near
         return
-    if is_whole:
+    if request.curves or request.targets is None:
         raise RecveilError(
             f"curves, and targets (--targets) all: of {size:,} bytes of ratings, which do not fit "
             f"here, they need all; give --no-curves and a number of targets, or raise "
@@ -151,7 +120,7 @@ def _table(
 
 @contextmanager
 def _here(
-    spark: "SparkSession", source: Any, reading: Mapping[str, Any]
+    spark: "SparkSession", source: Any, reading: ReadingOptions
 ) -> Iterator[tuple[Reading, Candidates]]:
     """Read a table here, and send executors copies of its candidates."""
     read = understand(source, **reading).settled()

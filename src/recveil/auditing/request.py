@@ -1,0 +1,161 @@
+"""What an audit is asked to do, checked before any work."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from recveil.attacks import Adversary
+from recveil.attacks.membership.shadow_models import check_shadows
+from recveil.io.columns.frames import is_frame
+from recveil.io.options import ReadingOptions
+from recveil.io.pipes import reject_two_standard_inputs, require_path
+from recveil.runtime.errors import RecveilError, option_named, quoted
+from recveil.runtime.safe_repr import brief
+
+# A table has fewer users than this, and more draws would take too long.
+_MAX_COUNT = 1_000_000_000
+# Fields that Spark supports; see `AuditRequest.reject_beyond_spark`.
+_BY_SPARK = {"source", "adversaries", "targets", "draws", "seed", "curves", "reading"}
+
+
+class MatchOptions(NamedTuple):
+    """How items of an auxiliary file are matched with those of the table."""
+
+    item_titles: str | PathLike[str] | None = None
+    auxiliary_titles: str | PathLike[str] | None = None
+    item_matches: str | PathLike[str] | None = None
+    match_certainty: float | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are given, by name."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    def files(self) -> dict[str, Any]:
+        """Return the files that are given, by option."""
+        return {name: value for name, value in self.given().items() if name != "match_certainty"}
+
+
+@brief
+@dataclass(frozen=True, kw_only=True)
+class AuditRequest:
+    """What `audit` is asked to do; see there for the fields.
+
+    Raises
+    ------
+    RecveilError
+        If a field is invalid, or has no effect without another one.
+
+    Examples
+    --------
+    >>> from recveil.attacks import PRESETS
+    >>> AuditRequest(source="ratings.csv", adversaries=[PRESETS["paper"]]).targets
+    1000
+    """
+
+    source: Any
+    adversaries: Sequence[Adversary]
+    release: str | PathLike[str] | None = None
+    second_release: str | PathLike[str] | None = None
+    # None for all users
+    targets: int | None = 1_000
+    draws: int = 1
+    seed: int = 0
+    curves: bool = True
+    auxiliary: str | PathLike[str] | Any | None = None
+    item_catalog: str | PathLike[str] | Any | None = None
+    shadows: int | None = None
+    tune: bool = False
+    sensitive: str | PathLike[str] | None = None
+    match_by: MatchOptions = field(default_factory=MatchOptions)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+
+    def __post_init__(self) -> None:
+        """Reject what is wrong whatever the files contain."""
+        for name, number in (("targets", self.targets), ("draws", self.draws)):
+            if number is not None and not 1 <= number <= _MAX_COUNT:
+                raise RecveilError(
+                    f"{option_named(name)} is {quoted(number)}; expected from 1 to {_MAX_COUNT:,}",
+                    code="option.value",
+                )
+        self._check_releases()
+        self._check_matches()
+        if self.auxiliary is not None and not is_frame(self.auxiliary):
+            require_path("a file of auxiliary information", auxiliary=self.auxiliary)
+        if self.sensitive is not None:
+            require_path("a file of sensitive items", sensitive=self.sensitive)
+        if self.item_catalog is not None and not is_frame(self.item_catalog):
+            require_path("a public table of ratings", item_catalog=self.item_catalog)
+        reject_two_standard_inputs(
+            source=self.source,
+            auxiliary=self.auxiliary,
+            item_catalog=self.item_catalog,
+            sensitive=self.sensitive,
+            **self.match_by.files(),
+        )
+
+    def _check_releases(self) -> None:
+        """Reject options of a release without one, and a second release that is the first."""
+        if self.release is not None:
+            require_path("a release folder", release=self.release)
+        if self.second_release is not None:
+            require_path("a release folder", second_release=self.second_release)
+        if self.shadows is not None:
+            check_shadows(self.shadows)
+        for name, purpose in (
+            ("second_release", "to link it with"),
+            ("shadows", "to make shadow releases of"),
+            ("item_catalog", "whose hidden items it could re-identify"),
+        ):
+            if getattr(self, name) is not None and self.release is None:
+                raise RecveilError(
+                    f"{option_named(name)}: there is no release {purpose}; name the release "
+                    f"(--release), or leave it out",
+                    code="option.required",
+                )
+        if self.release is None or self.second_release is None:
+            return
+        if Path(self.release).resolve() == Path(self.second_release).resolve():
+            raise RecveilError(
+                f"second_release (--second-release) is the release {self.release} itself; name "
+                f"another one of the same users",
+                code="option.conflict",
+            )
+
+    def _check_matches(self) -> None:
+        """Reject options of matches that would have no effect."""
+        given = self.match_by.given()
+        for name, value in self.match_by.files().items():
+            require_path("a file of titles or matches", **{name: value})
+        for name in given:
+            if self.auxiliary is None:
+                raise RecveilError(
+                    f"{option_named(name)}: there is no auxiliary information to match; name the "
+                    f"file (--auxiliary)",
+                    code="option.required",
+                )
+            if "item_matches" in given and len(given) > 1:
+                raise RecveilError(
+                    f"{option_named(name)}: item_matches (--item-matches) decides what is matched; "
+                    f"leave out the others, or item_matches",
+                    code="option.conflict",
+                )
+        if [*given] == ["match_certainty"]:
+            raise RecveilError(
+                "match_certainty (--match-certainty): there are no titles to match; name their "
+                "file with item_titles (--item-titles) or auxiliary_titles (--auxiliary-titles)",
+                code="option.required",
+            )
+
+    @classmethod
+    def beyond_spark(cls) -> list[str]:
+        """Return the keywords of `audit` that only an audit on one machine supports.
+
+        Examples
+        --------
+        >>> AuditRequest.beyond_spark()[:2]
+        ['release', 'second_release']
+        """
+        names = [each.name for each in fields(cls) if each.name not in {*_BY_SPARK, "match_by"}]
+        return [*names, *MatchOptions._fields]
