@@ -1,6 +1,7 @@
 """What recommenders keep that learn from synthetic people, at each epsilon.
 
     python experiments/synthetic_people.py path/to/ml-100k [--ml1m path/to/ml-1m] [--folds 5]
+        [--item-features items.csv] [--item-features-1m movies.csv]
 
 Draws synthetic people from the training ratings of each fold, lets recveil's recommenders learn
 from them as from the raw ratings, and serves the same people from their own ratings. Prints means
@@ -19,6 +20,7 @@ from scipy.stats import kendalltau, t
 from recveil.evaluation.recipient import Served, fit_all, serve
 from recveil.evaluation.split import HeldOut, TrainingTable, UserRows, split_ratings
 from recveil.io import read_ratings
+from recveil.io.side_tables import ItemFeatures, read_item_features
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 
@@ -31,6 +33,7 @@ class Setting(NamedTuple):
     name: str
     epsilon: float | None
     times: int = 1
+    features: ItemFeatures | None = None
 
 
 SMALL = (
@@ -42,7 +45,7 @@ SMALL = (
     Setting("epsilon 3", 3.0),
     Setting("epsilon 1", 1.0),
 )
-LARGE = (Setting("epsilon 20", 20.0), Setting("epsilon 10", 10.0), Setting("epsilon 3", 3.0))
+LARGE = tuple(Setting(f"epsilon {epsilon:g}", epsilon) for epsilon in (20.0, 10.0, 3.0, 1.0))
 
 
 class Kept(NamedTuple):
@@ -61,7 +64,13 @@ def judge(table: TrainingTable, train: Ratings, test: HeldOut) -> Served:
 def drawn_table(train: Ratings, setting: Setting, seed: int) -> TrainingTable:
     """Draw people, and put them on the items of the training ratings."""
     people = None if setting.times == 1 else setting.times * train.n_users
-    made = Synthesizer(setting.epsilon, item_catalog="as-rated", n_users=people, seed=seed)
+    made = Synthesizer(
+        setting.epsilon,
+        item_catalog="as-rated",
+        item_features=setting.features,
+        n_users=people,
+        seed=seed,
+    )
     published = made.anonymize(train).published
     place = np.searchsorted(train.items, published.items)
     blocks = list(published.blocks())
@@ -117,6 +126,18 @@ def told(figures: list[float], form: str) -> str:
     return f"{mean:{form}} ({mean - half:{form}} to {mean + half:{form}})"
 
 
+def with_features(settings: tuple[Setting, ...], path: Path | None) -> tuple[Setting, ...]:
+    """Add the small epsilons with public item features, if there is a file of them."""
+    if path is None:
+        return settings
+    features = read_item_features(path)
+    return settings + tuple(
+        Setting(f"{each.name}, item features", each.epsilon, features=features)
+        for each in settings
+        if each.epsilon is not None and each.epsilon <= 10
+    )
+
+
 def main(
     name: str, parts: Iterator[tuple[Ratings, HeldOut]], settings: tuple[Setting, ...]
 ) -> None:
@@ -144,7 +165,15 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--ml1m", type=Path)
     parser.add_argument("--folds", type=int, default=5)
+    features = "genres of the items of {}, as for --item-features of recveil"
+    parser.add_argument("--item-features", type=Path, help=features.format("MovieLens 100K"))
+    parser.add_argument("--item-features-1m", type=Path, help=features.format("MovieLens 1M"))
     given = parser.parse_args()
-    main("MovieLens 100K", folds_of_100k(given.folder, given.folds), SMALL)
+    main(
+        "MovieLens 100K",
+        folds_of_100k(given.folder, given.folds),
+        with_features(SMALL, given.item_features),
+    )
     if given.ml1m:
-        main("MovieLens 1M", splits_of_1m(given.ml1m, min(given.folds, 2)), LARGE)
+        parts = splits_of_1m(given.ml1m, min(given.folds, 2))
+        main("MovieLens 1M", parts, with_features(LARGE, given.item_features_1m))

@@ -254,6 +254,12 @@ def neighbours(given, parts, number):
     return {"neighbours": one_of(*range(1, 10_001))} if is_stated else {}
 
 
+def features(given, number):
+    """Noisy sums may be read with public features of items."""
+    has = number == 9 and "item_features" in given and given.get("noise") == "gaussian"
+    return {"item_features": one_of("given")} if has else {}
+
+
 def steps(given, number):
     """Two groupings may state steps that are not the usual ones."""
     found = {"distance": "weighted-squared", "centers": "users", "assignment": "pairwise"}
@@ -290,6 +296,7 @@ def settings_of(told, number):
         rest["synthetic people"] = {
             "noise": one_of("gaussian", "none"),
             "catalogue": one_of("given", "as rated", "chosen"),
+            **features(given, number),
             "people": one_of("asked for", "counted"),
             "pooled_share": share,
             "activity": numbers(1, MOST, count=128, order=sorted),
@@ -334,6 +341,7 @@ def settings_of(told, number):
         rest = {
             "noise": one_of("gaussian", "none"),
             "catalogue": one_of("given", "as rated", "chosen"),
+            **features(given, number),
             "people": one_of("asked for", "counted"),
             "label_step": step_or_tenth,
             "pooled_share": share,

@@ -39,7 +39,17 @@ FOLDERS = {
 _MAIN = ("source", "path", "train", "test")
 # Options that take a path or an address, or possibly other text.
 _TABLES = (
-    *("source", "path", "train", "test", "auxiliary", "item_catalog", "privacy_levels", "trust"),
+    *(
+        "source",
+        "path",
+        "train",
+        "test",
+        "auxiliary",
+        "item_catalog",
+        "item_features",
+        "privacy_levels",
+        "trust",
+    ),
     *("sensitive", "item_titles", "auxiliary_titles", "item_matches", "ledger"),
 )
 _RELEASES = ("release", "second_release", "earlier_release", "previous", "against", "path")

@@ -71,6 +71,7 @@ class MethodOptions(TypedDict, total=False):
     delta: float | None
     n_users: int | None
     item_catalog: Any
+    item_features: Any
     rating_grid: Literal["tenths", "whole"] | None
     ledger: str | PathLike[str] | None
 

@@ -52,6 +52,7 @@ from recveil.methods.synthetic.options import (
     needs_secret_noise,
     parse_epsilon,
     parse_item_catalog,
+    parse_item_features,
 )
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.methods.synthetic.user_model import sample_users
@@ -140,13 +141,15 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
     )
 
 
-def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer:
-    """Return a synthesizer whose noise the seed repeats.
+def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
+    """Return a synthesizer whose noise the seed repeats; None if it needs features of items.
 
     An adversary with shadow releases takes the list of items from their own users. If the release
     has a requested number of users, so do these.
     """
     claim, scale = manifest.claim, manifest.scale
+    if "item_features" in manifest.settings:
+        return None
     has_n_users = manifest.settings["n_users"] == "requested"
     grid: Literal["tenths", "whole"] | None = None
     if not scale.unary:
@@ -298,6 +301,7 @@ _MAKERS: dict[str, Maker] = {
             read={
                 "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
                 "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
+                "item_features": lambda given, _ratings, _k: parse_item_features(given),
             },
             check=check_synthetic_options,
             foresee=foresee_synthetic,

@@ -7,7 +7,7 @@ measured moments. The fit reads noisy sums only.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import get_num_threads, prange
@@ -50,6 +50,8 @@ class FitTargets(NamedTuple):
     # The share of all ratings that are on these items
     share: float
     n_users: float
+    # Public categories of the items, shape (n_items, n_features); None without
+    features: NDArray[np.bool_] | None = None
 
     @property
     def usual(self) -> Numbers:
@@ -59,6 +61,65 @@ class FitTargets(NamedTuple):
         direction = direction_of(self.popularity)
         along = vector @ direction
         return np.asarray((vector - along * direction) / centred_length(along)[0])
+
+
+# Precision of the coefficients of features, in items of average popularity.
+_RIDGE = 1.0
+
+
+@brief
+class FeatureRegression(NamedTuple):
+    """Ridge regression on public item features, in which popular items count more.
+
+    Examples
+    --------
+    >>> features = np.array([[1], [1], [0], [0]], np.bool_)
+    >>> regression = FeatureRegression.of(features, np.ones(4))
+    >>> regression.fitted(np.array([3.0, 5.0, 1.0, 1.0])).round(1).tolist()
+    [3.1, 3.1, 1.3, 1.3]
+    """
+
+    # A column of ones, and the features
+    columns: Numbers
+    # Coefficients of the columns, per value of an item
+    solver: Numbers
+    weights: Numbers
+
+    @classmethod
+    def of(cls, features: NDArray[np.bool_], weights: Numbers) -> Self:
+        """Prepare the regression."""
+        columns = _with_ones(features)
+        weights = weights / weights.mean()
+        weighted = columns.T * weights
+        normal = weighted @ columns + _RIDGE * np.eye(columns.shape[1])
+        return cls(columns, linalg.solve(normal, weighted, assume_a="pos"), weights)
+
+    def fitted(self, values: Any) -> Any:
+        """Return what the features predict of the items' values."""
+        return self.columns @ (self.solver @ values)
+
+    def predicted(self, features: NDArray[np.bool_], values: Any) -> Any:
+        """Return the same for other items."""
+        return _with_ones(features) @ (self.solver @ values)
+
+    def explained(self, values: Numbers) -> Numbers:
+        """Return the share of each column's variance that features explain, beyond chance."""
+        n_items, n_columns = len(values), np.linalg.matrix_rank(self.columns)
+        off = values - self.weights @ values / n_items
+        left = self.weights @ (values - self.fitted(values)) ** 2
+        all_of_it = np.maximum(self.weights @ off**2, 1e-12)
+        by_chance = (n_items - 1) / max(n_items - n_columns, 1)
+        return np.asarray(np.clip(1 - left / all_of_it * by_chance, 0, _MOST_EXPLAINED))
+
+
+# Shorter directions of features count as dependent on others.
+_DEPENDENT = 1e-2
+# Features never explain embeddings entirely.
+_MOST_EXPLAINED = 0.95
+
+
+def _with_ones(features: NDArray[np.bool_]) -> Numbers:
+    return np.column_stack([np.ones(len(features)), features.astype(np.float64)])
 
 
 @brief
@@ -76,8 +137,7 @@ def directions(targets: FitTargets) -> Directions:
     Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). Noise inflates the
     eigenvalues above this edge, so they are shrunk.
     """
-    left = targets.moments - targets.n_users * np.outer(targets.usual, targets.usual)
-    np.fill_diagonal(left, 0)
+    left = _without_popularity(targets)
     n = len(left)
     most = min(MOST_DIRECTIONS, n - 1, int(targets.n_users / _USERS_PER_DIRECTION))
     if most < 1:
@@ -87,9 +147,48 @@ def directions(targets: FitTargets) -> Directions:
     else:
         start = np.random.default_rng(0).normal(size=n)
         values, vectors = eigsh(left, most, which="LA", v0=start, tol=1e-3)
-    edge = 2 * targets.moments_noise * np.sqrt(n)
+    found = _above_noise(values, vectors, 2 * targets.moments_noise * np.sqrt(n))
+    if targets.features is None:
+        return found
+    return _with_features(targets, targets.features, found, most)
+
+
+def _without_popularity(targets: FitTargets) -> Numbers:
+    left = targets.moments - targets.n_users * np.outer(targets.usual, targets.usual)
+    np.fill_diagonal(left, 0)
+    return np.asarray(left)
+
+
+def _above_noise(values: Numbers, vectors: Numbers, edge: float) -> Directions:
     out = values > edge
     return Directions(np.sqrt(values[out] ** 2 - edge**2), vectors[:, out])
+
+
+def _with_features(
+    targets: FitTargets, features: NDArray[np.bool_], found: Directions, most: int
+) -> Directions:
+    """Add directions that are linear in features: among F of these, the edge is as of F items.
+
+    A user's vector is about proportional to popularity, so features are multiplied by it.
+    """
+    span = _with_ones(features) * np.maximum(targets.popularity, 0)[:, None]
+    span, lengths, _ = linalg.svd(span, full_matrices=False)
+    span = span[:, lengths > lengths[0] * _DEPENDENT]
+    for known in direction_of(targets.popularity)[:, None], found.vectors:
+        span -= known @ (known.T @ span)
+    span, lengths, _ = linalg.svd(span, full_matrices=False)
+    span = span[:, lengths > _DEPENDENT]
+    if not span.size:
+        return found
+    values, vectors = linalg.eigh(span.T @ _without_popularity(targets) @ span)
+    edge = 2 * targets.moments_noise * np.sqrt(len(values))
+    more = _above_noise(values, span @ vectors, edge)
+    n_more = min(more.squares.size, most - found.squares.size)
+    places = slice(more.squares.size - n_more, None)
+    return Directions(
+        np.concatenate([more.squares[places], found.squares]),
+        np.column_stack([more.vectors[:, places], found.vectors]),
+    )
 
 
 # Size of the simulated sample of users, against which items are fitted.
@@ -136,7 +235,7 @@ def fit_items(targets: FitTargets, rng: np.random.Generator) -> FittedItems:
         found = directions(targets)
         activity, users = _simulate(targets, found.squares.size, rng)
         items = _start(targets, activity, found)
-        _descend(items, _Fit(targets, activity, users, rng))
+        _descend(items, _Fit(targets, activity, users, rng, items))
     return items
 
 
@@ -230,7 +329,12 @@ class _Fit:
     """Gradients of the loss for a fixed sample of users."""
 
     def __init__(
-        self, measured: FitTargets, activity: Small, users: Small, rng: np.random.Generator
+        self,
+        measured: FitTargets,
+        activity: Small,
+        users: Small,
+        rng: np.random.Generator,
+        start: FittedItems | None = None,
     ) -> None:
         self._sample, self._activity = users, activity
         noise = max(measured.moments_noise, LEAST_NOISE)
@@ -246,6 +350,7 @@ class _Fit:
         self._user_offsets = np.zeros(len(users), np.float32)
         self._prior = np.float32(1 / _PRIOR_SPREAD**2)
         self._popular = direction_of(measured.popularity).astype(np.float32)
+        self._by_features = _pull_of_features(measured, start)
 
     def _by_vectors(self, vectors: Small) -> Small:
         """Return the gradient by expected vectors, which are centred as the measured ones."""
@@ -274,7 +379,38 @@ class _Fit:
         off_popularity *= self._popularity_believed * self._weight_of_user
         _back(chances, vectors, of_users, lengths, self._weights, off_popularity, self._roots)
         of_items = _product(of_users.T, self._sample) + self._prior * items.item_embeddings
+        of_items += self._prior * self._by_features(items.item_embeddings)
         return of_users.sum(axis=0), of_items
+
+
+def _pull_of_features(
+    measured: FitTargets, start: FittedItems | None
+) -> Callable[[Small], Small]:
+    """Return the gradient towards what features predict, as strong as they explain the start.
+
+    If they explain a share s of a direction's variance, what they do not explain has the variance
+    1 - s of the prior. A product with activity, the first entry, is left as it is.
+    """
+    if measured.features is None or start is None:
+        return np.zeros_like
+    regression = FeatureRegression.of(measured.features, regression_weights(measured.popularity))
+    share = regression.explained(start.item_embeddings.astype(np.float64))
+    share[0] = 0.0
+    strength = (share / (1 - share)).astype(np.float32)
+    columns, solver = regression.columns.astype(np.float32), regression.solver.astype(np.float32)
+
+    def pull(embeddings: Small) -> Small:
+        return np.asarray(strength * (embeddings - columns @ (solver @ embeddings)))
+
+    return pull
+
+
+def regression_weights(popularity: Numbers) -> Numbers:
+    """Return the weight of each item in a regression on features."""
+    return np.maximum(popularity, _LEAST_WEIGHT)
+
+
+_LEAST_WEIGHT = 1e-3
 
 
 def _off_all(measured: FitTargets) -> Callable[[Small], Small]:

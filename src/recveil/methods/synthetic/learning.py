@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from recveil.methods.synthetic.bounded_sums import RATED, SURELY_BOUNDED, moved, sum_grid
-from recveil.methods.synthetic.fitting import FitTargets, FittedItems, fit_items, scale_activity
+from recveil.methods.synthetic.fitting import (
+    FeatureRegression,
+    FitTargets,
+    FittedItems,
+    fit_items,
+    regression_weights,
+    scale_activity,
+)
 from recveil.methods.synthetic.sum_queries import (
     WHAT,
     ChoiceSums,
@@ -297,7 +304,7 @@ def item_means(measured: NoisySums) -> Numbers:
     """Return item means, scaled to -1 to 1 and shrunk by their noise towards a prior mean.
 
     The prior mean is linear in the logarithm of popularity, since popular items have mostly higher
-    ratings.
+    ratings, and in public features.
 
     Returns
     -------
@@ -307,25 +314,32 @@ def item_means(measured: NoisySums) -> Numbers:
     popularity = np.maximum(sums.popularity[measured.released], LEAST_POPULARITY)
     off = np.clip(sums.off_centre[measured.released] / popularity, -2, 2)
     unsure = (sums.off_noise / popularity) ** 2
-    usual, between = _usual(off, unsure, popularity)
+    usual, between = _usual(off, unsure, popularity, measured.features)
     pulled = usual + (off - usual) * between / (between + unsure)
     return np.clip(measured.centre + pulled, -1, 1)
 
 
-def _usual(off: Numbers, unsure: Numbers, popularity: Numbers) -> tuple[Numbers, float]:
+def _usual(
+    off: Numbers, unsure: Numbers, popularity: Numbers, features: NDArray[np.bool_] | None = None
+) -> tuple[Numbers, float]:
     """Return the prior mean by popularity and the variance about it, by the method of moments.
+
+    Coefficients of features have a normal prior, with a quarter of that variance.
 
     >>> usual, between = _usual(np.array([0.1, 0.2, 0.3]), np.zeros(3), np.exp([1.0, 2.0, 3.0]))
     >>> usual.round(6).tolist(), between
     ([0.1, 0.2, 0.3], 0.01)
     """
-    line = np.column_stack([np.ones(popularity.size), np.log(popularity)])
+    given = np.empty((popularity.size, 0)) if features is None else features
+    line = np.column_stack([np.ones(popularity.size), np.log(popularity), given])
+    prior = 2 * np.eye(line.shape[1])[2:]
     between = _LEAST_VARIANCE
     for _ in range(_LEARNING_TURNS):
         weights = 1 / (unsure + between)
         # Equally popular items determine no slope: the minimum-norm solution has none.
         roots = np.sqrt(weights)[:, None]
-        usual = line @ linalg.lstsq(line * roots, off * roots[:, 0])[0]
+        rows = np.vstack([line * roots, prior / math.sqrt(between)])
+        usual = line @ linalg.lstsq(rows, np.append(off * roots[:, 0], np.zeros(len(prior))))[0]
         squares = weights**2 @ ((off - usual) ** 2 - unsure) / (weights @ weights)
         between = max(float(squares), _LEAST_VARIANCE)
     return usual, between
@@ -335,6 +349,7 @@ def _fit(
     measured: ChoiceSums, weights: Numbers, rng: np.random.Generator
 ) -> tuple[Numbers, NDArray[np.float32]]:
     """Return offsets and embeddings of all released items; those with moments are fitted."""
+    place = np.searchsorted(measured.released, measured.chosen)
     measurements = FitTargets(
         moments=measured.moments,
         moments_noise=measured.moments_noise,
@@ -344,13 +359,19 @@ def _fit(
         activity=measured.activity,
         share=measured.share_chosen,
         n_users=measured.n_users,
+        features=None if measured.features is None else measured.features[place],
     )
     fitted = fit_items(measurements, rng)
-    place = np.searchsorted(measured.released, measured.chosen)
     offsets = _tail_offsets(np.maximum(measured.popularity[measured.released], 0), place, fitted)
     embeddings = np.zeros((measured.released.size, fitted.item_embeddings.shape[1]), np.float32)
+    if measured.features is not None:
+        weights_of_items = regression_weights(measurements.popularity)
+        with one_thread():
+            regression = FeatureRegression.of(measured.features[place], weights_of_items)
+            embeddings = regression.predicted(measured.features, fitted.item_embeddings)
+        offsets -= (embeddings**2).sum(axis=1) / 2
     offsets[place], embeddings[place] = fitted.offsets, fitted.item_embeddings
-    return offsets, embeddings
+    return offsets, embeddings.astype(np.float32)
 
 
 def _tail_offsets(popularity: Numbers, place: NDArray[np.int64], fitted: FittedItems) -> Numbers:

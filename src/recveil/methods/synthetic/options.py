@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from recveil.io import spooled
 from recveil.io.files import watched_text
+from recveil.io.pipes import require_path
+from recveil.io.side_tables import ItemFeatures, read_item_features
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import MOST_DELTA
 from recveil.runtime.errors import RecveilError, describe_count, quoted
@@ -190,6 +192,12 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
             "ledger (--ledger): epsilon is none, so no privacy loss is recorded; drop it",
             code="option.conflict",
         )
+    if options.get("item_features") is not None and is_exact:
+        raise RecveilError(
+            "item_features (--item-features): epsilon is none, so there is no noise that they "
+            "could lower; drop it",
+            code="option.conflict",
+        )
     if delta is not None and not (isinstance(delta, float) and 0 < delta <= MOST_DELTA):
         raise RecveilError(
             f"delta (--delta) is {quoted(delta)}, the probability that nothing is guaranteed; "
@@ -269,6 +277,14 @@ def parse_item_catalog(value: Any) -> NDArray[Any] | str:
             code="input.header",
         )
     return ids
+
+
+def parse_item_features(value: ItemFeatures | str | PathLike[str]) -> ItemFeatures:
+    """Return the features of items, from their file if they are not read yet."""
+    if isinstance(value, ItemFeatures):
+        return value
+    require_path("a file of item features", item_features=value)
+    return read_item_features(value)
 
 
 def _names(value: Any) -> tuple[list[str], str]:

@@ -130,6 +130,12 @@ class Public(NamedTuple):
     most_items: int
     # The part of delta spent on partition selection; 0 for a public catalogue
     threshold_delta: float = 0.0
+    # Categories of the items, shape (n_items, n_features); None if there are none
+    features: NDArray[np.bool_] | None = None
+
+    def features_of(self, items: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Return the categories of items by position."""
+        return None if self.features is None else self.features[items]
 
 
 @brief
@@ -154,6 +160,8 @@ class ChoiceSums(NamedTuple):
     moments_noise: float
     # A user's mean share of choices on chosen items, other released items, and the rest
     kinds: Numbers
+    # Public categories of the released items, if there are any
+    features: NDArray[np.bool_] | None = None
 
     @property
     def share_chosen(self) -> float:
@@ -187,6 +195,7 @@ def measure_likes(
         moments=noisy,
         moments_noise=sigmas["moments"] / np.sqrt(2),
         kinds=kinds,
+        features=public.features_of(picked.released),
     )
 
 
@@ -418,6 +427,8 @@ class NoisySums(NamedTuple):
     moments_noise: float
     # A user's mean share of ratings on chosen items, other released items, and the rest
     kinds: Numbers
+    # Public categories of the released items, if there are any
+    features: NDArray[np.bool_] | None = None
 
     @property
     def choices(self) -> ChoiceSums:
@@ -432,6 +443,7 @@ class NoisySums(NamedTuple):
             moments=self.moments,
             moments_noise=self.moments_noise,
             kinds=self.kinds,
+            features=self.features,
         )
 
     @property
@@ -498,6 +510,7 @@ def measure(
         moments=noisy,
         moments_noise=sigmas["moments"] / np.sqrt(2),
         kinds=kinds,
+        features=public.features_of(picked.released),
     )
 
 

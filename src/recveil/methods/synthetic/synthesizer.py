@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.io.columns.ids import reject_personal_ids
+from recveil.io.side_tables import ItemFeatures
 from recveil.methods.base import BaseAnonymizer, check_every_user_rated, check_seed
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
@@ -25,6 +26,7 @@ from recveil.methods.synthetic.options import (
     in_public_order,
     on_catalog,
     parse_item_catalog,
+    parse_item_features,
     places_in_public_order,
     places_on_catalog,
     published_order,
@@ -188,6 +190,10 @@ class Synthesizer(BaseAnonymizer):
         The public list of items, or a text file with one id per line. "as-rated" if the list of
         rated items is public. By default items are selected by their noisy sums, and rare items are
         dropped.
+    item_features : ItemFeatures or path, optional
+        Public categories of items, such as genres, which do not depend on the ratings; see
+        `recveil.io.side_tables.read_item_features`. Items of the same categories share what the
+        noisy sums reveal about them.
     rating_grid : {"tenths", "whole"}, optional
         Values are tenths of the scale's step (default), or levels of the scale with their full
         spread. Not for implicit feedback; ordinal labels are always whole.
@@ -223,6 +229,7 @@ class Synthesizer(BaseAnonymizer):
         *,
         n_users: int | None = None,
         item_catalog: Any = None,
+        item_features: ItemFeatures | str | PathLike[str] | None = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
         scale: ScaleLike | None = None,
         ledger: str | PathLike[str] | None = None,
@@ -232,6 +239,7 @@ class Synthesizer(BaseAnonymizer):
         self.delta = delta
         self.n_users = n_users
         self.item_catalog = item_catalog
+        self.item_features = item_features
         self.rating_grid = rating_grid
         self.scale = scale
         self.ledger = ledger
@@ -305,7 +313,14 @@ class Synthesizer(BaseAnonymizer):
         scale_of(self.scale)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
         delta = None if self.epsilon is None else self.delta
-        check_synthetic_options({"epsilon": epsilon, "delta": delta, "n_users": self.n_users})
+        check_synthetic_options(
+            {
+                "epsilon": epsilon,
+                "delta": delta,
+                "n_users": self.n_users,
+                "item_features": self.item_features,
+            }
+        )
 
     def check_scale(self, scale: RatingScale) -> None:
         """Raise a RecveilError if the scale does not support synthetic users."""
@@ -389,12 +404,27 @@ class Synthesizer(BaseAnonymizer):
     def _public(self, ratings: Ratings) -> tuple[Public, Ratings]:
         """Return the public facts, and the ratings on the items of the catalogue."""
         if self.item_catalog is None:
-            share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
-            return Public(False, MOST_ITEMS, share), in_public_order(ratings, MOST_ITEMS)
+            queried = in_public_order(ratings, MOST_ITEMS)
+            return self._facts_of(queried.items), queried
         items = parse_item_catalog(self.item_catalog)
-        if isinstance(items, str):  # as rated
-            return Public(True, ratings.n_items), ratings
-        return Public(True, items.size), on_catalog(ratings, items)
+        # Text: the list of rated items
+        queried = ratings if isinstance(items, str) else on_catalog(ratings, items)
+        return self._facts_of(queried.items), queried
+
+    def _facts_of(self, items: NDArray[Any]) -> Public:
+        """Return the public facts on the queried items."""
+        given = self.item_features
+        of_items = None if given is None else parse_item_features(given).of(items)
+        if self.item_catalog is not None:
+            if of_items is not None and not of_items.any():
+                raise RecveilError(
+                    "item_features (--item-features): no item of the catalog has a category; use "
+                    "the same item ids",
+                    code="id.unknown",
+                )
+            return Public(True, items.size, features=of_items)
+        share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
+        return Public(False, MOST_ITEMS, share, of_items)
 
     def public_items(self, items: NDArray[Any]) -> tuple[Public, NDArray[Any], NDArray[np.int64]]:
         """Return the public facts, the queried items, and the position of each rated item.
@@ -405,12 +435,12 @@ class Synthesizer(BaseAnonymizer):
             The ids of all rated items, ascending.
         """
         if self.item_catalog is None:
-            share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
-            return Public(False, MOST_ITEMS, share), *places_in_public_order(items)
+            queried, places = places_in_public_order(items)
+            return self._facts_of(queried), queried, places
         catalog = parse_item_catalog(self.item_catalog)
         if isinstance(catalog, str):  # as rated
-            return Public(True, items.size), items, np.arange(items.size)
-        return Public(True, catalog.size), catalog, places_on_catalog(items, catalog)
+            return self._facts_of(items), items, np.arange(items.size)
+        return self._facts_of(catalog), catalog, places_on_catalog(items, catalog)
 
     def planned(self) -> Loss:
         """Return the privacy loss of all queries; the noise follows from it."""
@@ -538,6 +568,7 @@ class Synthesizer(BaseAnonymizer):
             "method": SYNTHETIC.title,
             "noise": "none" if self.epsilon is None else "gaussian",
             "item_catalog": _catalog_setting(self.item_catalog),
+            **({} if self.item_features is None else {"item_features": "given"}),
             "n_users": "counted" if self.n_users is None else "requested",
             **({} if scale.unary else {"value_step": grid}),
             "omitted_share": round(1 - measured.share_as_json, 4),

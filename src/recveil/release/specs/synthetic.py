@@ -59,6 +59,8 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
         )
     if settings.get("item_catalog") != "selected":
         sentences.append("That the list of items is public is stated by the publisher.")
+    if "item_features" in settings:
+        sentences.append("That the features of items are public is stated by the publisher.")
     return tuple(sentences)
 
 
@@ -73,6 +75,10 @@ def _undone_by(settings: Settings) -> tuple[str, ...]:
         "distinguished with an AUC of 0.90 on 471 users of MovieLens 100K whose ratings are all "
         "known, and of 0.97 if five times as many users are sampled.",
     )
+
+
+def _has_features(settings: Settings) -> bool:
+    return "item_features" in settings and settings.get("noise") == "gaussian"
 
 
 def _variant(epsilon: float | None) -> Variant:
@@ -99,6 +105,7 @@ SYNTHETIC = Method(
         PublicSetting("method", ("synthetic users",)),
         PublicSetting("noise", ("gaussian", "none")),
         PublicSetting("item_catalog", ("given", "rated items", "selected")),
+        PublicSetting("item_features", ("given",), when=_has_features, first_format=9),
         PublicSetting("n_users", ("requested", "counted")),
         PublicSetting("value_step", (None,), any_step=True, when=publishes_ratings),
         PublicSetting("omitted_share", any_share=True),
@@ -143,6 +150,13 @@ SYNTHETIC = Method(
             metavar="FILE|as-rated",
             help="A public list of items, one id per line; as-rated if the list of rated items is "
             "public. Default: items are selected by noisy counts, and rare ones omitted.",
+            panel="Synthetic users",
+        ),
+        Option(
+            name="item_features",
+            metavar="FILE",
+            help="Public categories of items, such as genres, which do not depend on the ratings "
+            "(item_id, genres[, year or title]): keeps more utility at a small epsilon.",
             panel="Synthetic users",
         ),
         Option(
