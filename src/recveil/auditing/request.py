@@ -28,13 +28,13 @@ class MatchOptions(NamedTuple):
     item_matches: str | PathLike[str] | None = None
     match_certainty: float | None = None
 
-    def given(self) -> dict[str, Any]:
-        """Return the options that are given, by name."""
+    def options(self) -> dict[str, Any]:
+        """Return the options that are not None, by name."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
     def files(self) -> dict[str, Any]:
-        """Return the files that are given, by option."""
-        return {name: value for name, value in self.given().items() if name != "match_certainty"}
+        """Return the files among them, by option."""
+        return {name: value for name, value in self.options().items() if name != "match_certainty"}
 
 
 @brief
@@ -125,23 +125,23 @@ class AuditRequest:
 
     def _check_matches(self) -> None:
         """Reject options of matches that would have no effect."""
-        given = self.match_by.given()
+        options = self.match_by.options()
         for name, value in self.match_by.files().items():
             require_path("a file of titles or matches", **{name: value})
-        for name in given:
+        for name in options:
             if self.auxiliary is None:
                 raise RecveilError(
                     f"{option_named(name)}: there is no auxiliary information to match; name the "
                     f"file (--auxiliary)",
                     code="option.required",
                 )
-            if "item_matches" in given and len(given) > 1:
+            if "item_matches" in options and len(options) > 1:
                 raise RecveilError(
                     f"{option_named(name)}: item_matches (--item-matches) decides what is matched; "
                     f"leave out the others, or item_matches",
                     code="option.conflict",
                 )
-        if [*given] == ["match_certainty"]:
+        if [*options] == ["match_certainty"]:
             raise RecveilError(
                 "match_certainty (--match-certainty): there are no titles to match; name their "
                 "file with item_titles (--item-titles) or auxiliary_titles (--auxiliary-titles)",

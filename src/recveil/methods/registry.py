@@ -301,7 +301,7 @@ _MAKERS: dict[str, Maker] = {
             read={
                 "epsilon": lambda given, _ratings, _k: parse_epsilon(given),
                 "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
-                "item_features": lambda given, _ratings, _k: parse_item_features(given),
+                "item_features": lambda path, _ratings, _k: parse_item_features(path),
             },
             check=check_synthetic_options,
             foresee=foresee_synthetic,

@@ -383,9 +383,7 @@ class _Fit:
         return of_users.sum(axis=0), of_items
 
 
-def _pull_of_features(
-    measured: FitTargets, start: FittedItems | None
-) -> Callable[[Small], Small]:
+def _pull_of_features(measured: FitTargets, start: FittedItems | None) -> Callable[[Small], Small]:
     """Return the gradient towards what features predict, as strong as they explain the start.
 
     If they explain a share s of a direction's variance, what they do not explain has the variance

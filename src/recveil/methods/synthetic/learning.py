@@ -330,8 +330,8 @@ def _usual(
     >>> usual.round(6).tolist(), between
     ([0.1, 0.2, 0.3], 0.01)
     """
-    given = np.empty((popularity.size, 0)) if features is None else features
-    line = np.column_stack([np.ones(popularity.size), np.log(popularity), given])
+    columns = np.empty((popularity.size, 0)) if features is None else features
+    line = np.column_stack([np.ones(popularity.size), np.log(popularity), columns])
     prior = 2 * np.eye(line.shape[1])[2:]
     between = _LEAST_VARIANCE
     for _ in range(_LEARNING_TURNS):

@@ -121,6 +121,7 @@ class QueriedItems(Protocol):
         """Answer a query on each item, and release only items above the threshold."""
 
 
+@brief
 class Public(NamedTuple):
     """Public facts about the queried table."""
 

@@ -413,8 +413,8 @@ class Synthesizer(BaseAnonymizer):
 
     def _facts_of(self, items: NDArray[Any]) -> Public:
         """Return the public facts on the queried items."""
-        given = self.item_features
-        of_items = None if given is None else parse_item_features(given).of(items)
+        features = self.item_features
+        of_items = None if features is None else parse_item_features(features).of(items)
         if self.item_catalog is not None:
             if of_items is not None and not of_items.any():
                 raise RecveilError(
