@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from recveil.attacks import Adversary, AttackTarget
 from recveil.attacks.knowledge import know_everything
 from recveil.attacks.membership.inference import only
-from recveil.attacks.membership.shadow_models import ShadowScorer, learn_population
+from recveil.attacks.membership.shadow_models import JointCounts, ShadowScorer, learn_population
+from recveil.attacks.statistics import area_under_curve
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, Pseudonymizer
 from recveil.ratings import Ratings
@@ -95,3 +97,53 @@ class TestScores:
         people = learn_population([released(one)])
         scores = ShadowScorer(people, known, Adversary(), one.scale).score(released(one))
         assert all(np.isfinite(score).all() for score in scores.values())
+
+
+class TestJointCounts:
+    """The test of all item counts together, against its definition and where it must succeed."""
+
+    @pytest.fixture
+    def table(self):
+        """More items than users, so that exact counts have one solution."""
+        return (np.random.default_rng(4).random((40, 90)) < 0.2).astype(float)
+
+    def test_against_the_definition(self, table):
+        rows, targets = sparse.csr_array(table), np.array([3, 7])
+        known = np.zeros((2, 90))
+        for place, target in enumerate(targets):
+            known[place, np.flatnonzero(table[target])[:5]] = 1
+        counts = table[::2].sum(axis=0)
+        scores = JointCounts(rows, sparse.csr_array(known), targets).score(counts, 20)
+        published = counts > 0
+        for place, target in enumerate(targets):
+            others = np.delete(table, target, axis=0)[:, published]
+            covariance = 0.25 * others.T @ others + 2.0 * np.eye(others.shape[1])
+            off = counts[published] - 0.5 * others.sum(axis=0)
+            expected = known[place, published] @ np.linalg.solve(covariance, off)
+            assert scores["joint counts, noise 2"][place] == pytest.approx(expected, rel=1e-6)
+
+    def test_exact_counts_reveal_members_who_are_fewer_than_items(self, table):
+        rng, users = np.random.default_rng(5), np.arange(40)
+        rows = sparse.csr_array(table)
+        joint = JointCounts(rows, rows, users)
+        inside = np.zeros(40, bool)
+        inside[rng.permutation(40)[:20]] = True
+        score = joint.score(table[inside].sum(axis=0), 20)["joint counts, noise 0.3"]
+        assert area_under_curve(score[inside], score[~inside]).rate > 0.97
+
+    def test_counts_of_others_reveal_nothing(self, table):
+        rows = sparse.csr_array(table)
+        outsiders = (np.random.default_rng(6).random((20, 90)) < 0.2).sum(axis=0).astype(float)
+        score = JointCounts(rows, rows, np.arange(40)).score(outsiders, 20)
+        inside = np.random.default_rng(7).random(40) < 0.5
+        area = area_under_curve(
+            *(score["joint counts, noise 0.3"][side] for side in (inside, ~inside))
+        )
+        assert area.low < 0.5 < area.high
+
+    def test_more_rows_than_half_of_the_users_are_scaled(self, table):
+        """A release of five synthetic users per user has the same scores."""
+        rows = sparse.csr_array(table)
+        joint, counts = JointCounts(rows, rows, np.arange(40)), table[:20].sum(axis=0)
+        one, five = joint.score(counts, 20), joint.score(5 * counts, 100)
+        assert_allclose(one["joint counts, noise 8"], five["joint counts, noise 8"])

@@ -169,7 +169,7 @@ def attack_by_shadows(
         if not scorers:
             population = learn_population(tables)
             scorers = {
-                name: ShadowScorer(population, about, adversary, ratings.scale)
+                name: ShadowScorer(population, about, adversary, ratings.scale, ratings.csr)
                 for name, (about, adversary) in known.items()
             }
         for half, table in zip(halves, tables, strict=True):

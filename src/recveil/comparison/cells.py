@@ -290,7 +290,7 @@ def dig(plain: Any, *path: str) -> Any:
 
 AnyEvaluator: TypeAlias = Evaluator | NominalEvaluator
 
-_FORMAT = "recveil-cell-13"
+_FORMAT = "recveil-cell-14"
 CELLS, WORK = "cells", ".work-"
 _WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
 # Files of a comparison's folder.

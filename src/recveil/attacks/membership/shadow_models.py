@@ -38,6 +38,8 @@ _FARTHEST = 6.0
 _SURE = 1e3
 # Inverse regularization of the fit over many scores.
 _BELIEVED = 0.01
+# Least share of a target's evidence that their own row may leave.
+_LEAST_LEFT = 1e-6
 # Number of folds of releases: each is judged by what was learned in the others.
 _PARTS = 4
 # A score with a smaller relative spread over releases is constant.
@@ -232,6 +234,8 @@ _DAMPING = (0.3, 3.0, 30.0, 300.0)
 _OF_ROWS = 3.0
 # Weight of an item rated below the mean; others weigh 1.
 _RATED = 0.4
+# Noise variances of an item's count, for the joint test: of exact counts, and of released rows.
+_COUNT_NOISE = (0.3, 2.0, 8.0, 32.0)
 # Bound on how much better than usual a row fits.
 _STEEPEST = 30.0
 
@@ -274,8 +278,72 @@ def learn_population(pair: Sequence[AttackTarget]) -> Population:
     return blank._replace(products=products)
 
 
+class JointCounts:
+    """Scores targets by all item counts together, given the rows of all users.
+
+    Notes
+    -----
+    The counts of the chosen items are the sum of the members' rows and of noise. If each user is a
+    member with probability p, their covariance is S = p (1 - p) A'A + s I, for the matrix A of all
+    users' rows. The evidence for a target with the row x is x' S^-1 (c - p A'1), where S and the
+    expected counts are those without the target: the linear test for one more row (Fisher 1936).
+    Users who rated the same items explain each other's counts, which item by item they do not.
+
+    Parameters
+    ----------
+    rows : csr_array, shape (n_users, n_items)
+        An entry for each item that a user rated.
+    known : csr_array, shape (n_targets, n_items)
+        1 for each item that the adversary knows of a target.
+    targets : ndarray of int64, shape (n_targets,)
+    """
+
+    def __init__(self, rows: Rows, known: Rows, targets: NDArray[np.int64]) -> None:
+        rows = Rows((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)
+        support = np.asarray(rows.sum(axis=0)).ravel()
+        self._chosen = np.sort(np.argsort(-support, kind="stable")[:_MOST_ITEMS])
+        self._support = support[self._chosen]
+        chosen = Rows(rows[:, self._chosen])
+        self._n_users = rows.shape[0]
+        self._products = (chosen.T @ chosen).toarray()
+        self._targets = chosen[targets].toarray()
+        self._known = known[:, self._chosen].toarray()
+
+    def score(self, counts: Numbers, n_rows: int) -> dict[str, Numbers]:
+        """Score all targets by the counts of a release of half of the users, in so many rows."""
+        counts = counts[self._chosen] * (_HALF * self._n_users / n_rows)
+        published = counts > 0  # rare items are omitted from some releases
+        off = counts[published] - _HALF * self._support[published]
+        rows, known = self._targets[:, published], self._known[:, published]
+        products = _VARIES * self._products[np.ix_(published, published)]
+        return {
+            f"joint counts, noise {noise:g}": _without_target(
+                products + noise * np.eye(len(products)), off, rows, known
+            )
+            for noise in _COUNT_NOISE
+        }
+
+
+# The probability that a user is in a release, and the variance of membership.
+_HALF, _VARIES = 0.5, 0.25
+
+
+def _without_target(covariance: Numbers, off: Numbers, rows: Numbers, known: Numbers) -> Numbers:
+    """Return each target's test, with their own row taken out of the covariance and the sum."""
+    solved = linalg.cho_solve(linalg.cho_factor(covariance), np.column_stack([off, rows.T]))
+    of_off, of_rows = solved[:, 0], solved[:, 1:]
+    own, cross = (rows * of_rows.T).sum(axis=1), (known * of_rows.T).sum(axis=1)
+    # Sherman and Morrison, for the rank of one that the target's row adds
+    left = np.maximum(1 - _VARIES * own, _LEAST_LEFT)
+    evidence = known @ of_off + _HALF * cross
+    return np.asarray(evidence + _VARIES * cross * (rows @ of_off + _HALF * own) / left)
+
+
 class ShadowScorer:
-    """Scores how well targets fit releases."""
+    """Scores how well targets fit releases.
+
+    `rows` are the ratings of all users, of whom the adversary makes shadow releases.
+    """
 
     def __init__(
         self,
@@ -283,6 +351,7 @@ class ShadowScorer:
         known: Knowledge,
         adversary: Adversary,
         scale: RatingScale,
+        rows: Rows | None = None,
     ) -> None:
         self._population, self._known = population, known
         self._adversary, self._scale = adversary, scale
@@ -293,6 +362,7 @@ class ShadowScorer:
         )
         self._has = Rows((np.ones(known.items.size), known.items, known.indptr), shape=shape)
         self._tests = dict(self._make_tests())
+        self._joint = None if rows is None else JointCounts(rows, self._has, known.targets)
 
     def score(self, table: AttackTarget) -> dict[str, Numbers]:
         """Score all targets by one release, in all ways; higher is a better fit.
@@ -324,12 +394,13 @@ class ShadowScorer:
             Number of users in the counts.
         """
         n_known = np.maximum(np.diff(self._known_rows.indptr), 1)
-        return {
+        scores = {
             f"counts, doubt {doubt:g}": self._has
             @ (counts / n_users / (shares * (1 - shares) + doubt))
             / n_known
             for doubt in _DOUBT
         }
+        return scores if self._joint is None else scores | self._joint.score(counts, n_users)
 
     def _by_sums(self, table: AttackTarget) -> dict[str, Numbers]:
         """Score by each item's count and sum of values, weighted by its rarity."""
