@@ -128,13 +128,13 @@ class TestJointCounts:
         joint = JointCounts(rows, rows, users)
         inside = np.zeros(40, bool)
         inside[rng.permutation(40)[:20]] = True
-        score = joint.score(table[inside].sum(axis=0), 20)["joint counts, noise 0.3"]
+        score = joint.score(table[inside].sum(axis=0), 20, (0.3,))["joint counts, noise 0.3"]
         assert area_under_curve(score[inside], score[~inside]).rate > 0.97
 
     def test_counts_of_others_reveal_nothing(self, table):
         rows = sparse.csr_array(table)
         outsiders = (np.random.default_rng(6).random((20, 90)) < 0.2).sum(axis=0).astype(float)
-        score = JointCounts(rows, rows, np.arange(40)).score(outsiders, 20)
+        score = JointCounts(rows, rows, np.arange(40)).score(outsiders, 20, (0.3,))
         inside = np.random.default_rng(7).random(40) < 0.5
         area = area_under_curve(
             *(score["joint counts, noise 0.3"][side] for side in (inside, ~inside))

@@ -234,8 +234,8 @@ _DAMPING = (0.3, 3.0, 30.0, 300.0)
 _OF_ROWS = 3.0
 # Weight of an item rated below the mean; others weigh 1.
 _RATED = 0.4
-# Noise variances of an item's count, for the joint test: of exact counts, and of released rows.
-_COUNT_NOISE = (0.3, 2.0, 8.0, 32.0)
+# Noise variances of an item's count, for the joint test: in exact counts, and in released rows.
+_EXACT_NOISE, _ROW_NOISE = (0.3,), (2.0, 8.0)
 # Bound on how much better than usual a row fits.
 _STEEPEST = 30.0
 
@@ -309,7 +309,9 @@ class JointCounts:
         self._targets = chosen[targets].toarray()
         self._known = known[:, self._chosen].toarray()
 
-    def score(self, counts: Numbers, n_rows: int) -> dict[str, Numbers]:
+    def score(
+        self, counts: Numbers, n_rows: int, noises: Sequence[float] = _ROW_NOISE
+    ) -> dict[str, Numbers]:
         """Score all targets by the counts of a release of half of the users, in so many rows."""
         counts = counts[self._chosen] * (_HALF * self._n_users / n_rows)
         published = counts > 0  # rare items are omitted from some releases
@@ -320,7 +322,7 @@ class JointCounts:
             f"joint counts, noise {noise:g}": _without_target(
                 products + noise * np.eye(len(products)), off, rows, known
             )
-            for noise in _COUNT_NOISE
+            for noise in noises
         }
 
 
@@ -382,7 +384,13 @@ class ShadowScorer:
             scores |= {f"{name} {place}": found for place, found in enumerate(variants)}
         return scores
 
-    def by_counts(self, counts: Numbers, shares: Numbers, n_users: int) -> dict[str, Numbers]:
+    def by_counts(
+        self,
+        counts: Numbers,
+        shares: Numbers,
+        n_users: int,
+        noises: Sequence[float] = _EXACT_NOISE,
+    ) -> dict[str, Numbers]:
         """Score all targets by item counts alone.
 
         Parameters
@@ -392,6 +400,8 @@ class ShadowScorer:
             Share of all users who rated the item.
         n_users : int
             Number of users in the counts.
+        noises : sequence of float
+            Noise variances of a count for the joint test.
         """
         n_known = np.maximum(np.diff(self._known_rows.indptr), 1)
         scores = {
@@ -400,13 +410,15 @@ class ShadowScorer:
             / n_known
             for doubt in _DOUBT
         }
-        return scores if self._joint is None else scores | self._joint.score(counts, n_users)
+        return (
+            scores if self._joint is None else scores | self._joint.score(counts, n_users, noises)
+        )
 
     def _by_sums(self, table: AttackTarget) -> dict[str, Numbers]:
         """Score by each item's count and sum of values, weighted by its rarity."""
         population, n = self._population, int(table.candidates.sizes.sum())
         counts, totals = table.item_sums()
-        scores = self.by_counts(counts, population.shares, n)
+        scores = self.by_counts(counts, population.shares, n, _ROW_NOISE)
         off = self._known_rows.copy()
         off.data = off.data - population.means[off.indices]
         root = np.sqrt(np.maximum(np.diff(off.indptr), 1))
