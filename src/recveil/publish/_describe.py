@@ -46,8 +46,8 @@ def describe(
         states where the folder is published. With the ending ``.md``, a Markdown page: the
         release's own card and this description.
     card : path, optional
-        The publisher's words, as TOML: title, description, publisher, contact, licence, date, url,
-        version, citation, collection, keywords.
+        What the publisher states, as TOML: title, description, publisher, contact, licence, date,
+        url, version, citation, collection, keywords.
     audit : path, optional
         The result of ``recveil audit --release --json`` for this release. Its sentences are
         included as measured by the publisher, with the table's columns and the number of rows

@@ -83,7 +83,7 @@ def describe_limit(limit: Limit) -> str:
     Examples
     --------
     >>> describe_limit(Limit("group-sizes"))
-    "The number of users of a row (group_size) is the publisher's word."
+    "The number of users of a row (group_size) is stated by the publisher."
     """
     text = _LIMITS[limit.code]
     return text.format(*limit.values) if isinstance(text, str) else text(*limit.values)
@@ -115,7 +115,7 @@ def _user_ids(kind: str, n: int) -> str:
 
 def _dropped_rows(n: object) -> str:
     rows = "1 row was" if n == 1 else f"{n!r:.40} rows were"
-    return f"That {rows} left out is the publisher's word."
+    return f"That {rows} left out is stated by the publisher."
 
 
 def _irregular_text(*codes: str) -> str:
@@ -156,24 +156,24 @@ def _croissant(file: str, *texts: str) -> str:
 # By code: a sentence with places for the values, or a function of them.
 _LIMITS: dict[str, str | Callable[..., str]] = {
     "method": "{}",
-    # What is the publisher's word.
-    "real-users": "That each {} belongs to a different real user is the publisher's word.",
-    "group-sizes": "The number of users of a row (group_size) is the publisher's word.",
+    # What only the publisher states.
+    "real-users": "That each {} belongs to a different real user is stated by the publisher.",
+    "group-sizes": "The number of users of a row (group_size) is stated by the publisher.",
     "synthetic-records": "That no record contains {} of a real user, and that all were sampled, is "
-    "the publisher's word.",
+    "stated by the publisher.",
     "making": "How the release was made (recveil's version, method, settings, scale), and that its "
-    "records are in a random order, is the publisher's word.",
+    "records are in a random order, is stated by the publisher.",
     "changed-files": "That these files are as they were published is not proven: their checksums "
     "can be recomputed after a change. Compare the SHA-256 of release.json with the one that the "
     "publisher states.",
-    "foreign-class": "The {} {!r:.60} is not one of recveil's: its name is the publisher's word.",
+    "foreign-class": "The {} {!r:.60} is not one of recveil's: its name is stated by the publisher.",
     "dropped-rows": _dropped_rows,
     "kept-classes": "That users keep their class from one release to the next, and how many rows "
-    "are kept for users who left, is the publisher's word.",
+    "are kept for users who left, is stated by the publisher.",
     "previous-release": "This release follows another one, with which it was not compared: "
     "against (--against).",
-    "hidden-items": "Which item has which pseudonym, and that their order is random, is the "
-    "publisher's word.",
+    "hidden-items": "Which item has which pseudonym, and that their order is random, is stated "
+    "by the publisher.",
     # What the claim leaves open.
     "large-delta": of_large_delta,
     "large-epsilon": of_large_epsilon,

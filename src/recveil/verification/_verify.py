@@ -99,7 +99,7 @@ def verify(
     Claim `identical-rows` is Chang et al., Definition 3.3: the records with the same items and
     ratings represent at least k users. Every column but the user's id counts, and numbers of a text
     file are compared as written: 4 and 4.0 are different. A column `group_size` gives the number of
-    users per record. It is the publisher's word; no file can prove it.
+    users per record. It is stated by the publisher; no file can prove it.
 
     JSON objects are compared with the order of their names and the types of their values, and rows
     of a matrix with the text that marks a missing rating.

@@ -153,7 +153,7 @@ def counts_of_ratings(classes: Classes, file: PublishedFile) -> dict[str, int]:
 
 
 def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Violation]:
-    """Compare each stated count with the ratings; the last one is the publisher's word."""
+    """Compare each stated count with the ratings; the last one is stated by the publisher."""
     for name in COUNTS[manifest.format]:
         stated = manifest.counts.get(name)
         if name in found and stated != found[name]:

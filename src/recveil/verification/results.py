@@ -47,7 +47,7 @@ class Violation(NamedTuple):
 
 @brief
 class Limit(NamedTuple):
-    """What a verdict does not cover: the publisher's word, or what was not compared.
+    """What a verdict does not cover: what the publisher states, or what was not compared.
 
     Attributes
     ----------

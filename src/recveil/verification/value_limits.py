@@ -141,7 +141,7 @@ class LimitedValues:
 
     Records of k-coRating have the values themselves. Values of simple rows are means of ratings
     that are not published. A mean of ratings with l distinct levels is not near an end of the
-    scale, and needs l users; all else about them is the publisher's word.
+    scale, and needs l users; all else about them is stated by the publisher.
     """
 
     def __init__(self, manifest: Manifest) -> None:
