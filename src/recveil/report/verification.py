@@ -83,7 +83,7 @@ def describe_limit(limit: Limit) -> str:
     Examples
     --------
     >>> describe_limit(Limit("group-sizes"))
-    "The number of users of a row (group_size) is stated by the publisher."
+    'The number of users of a row (group_size) is stated by the publisher.'
     """
     text = _LIMITS[limit.code]
     return text.format(*limit.values) if isinstance(text, str) else text(*limit.values)
@@ -166,7 +166,8 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     "changed-files": "That these files are as they were published is not proven: their checksums "
     "can be recomputed after a change. Compare the SHA-256 of release.json with the one that the "
     "publisher states.",
-    "foreign-class": "The {} {!r:.60} is not one of recveil's: its name is stated by the publisher.",
+    "foreign-class": "The {} {!r:.60} is not one of recveil's: its name is stated by the "
+    "publisher.",
     "dropped-rows": _dropped_rows,
     "kept-classes": "That users keep their class from one release to the next, and how many rows "
     "are kept for users who left, is stated by the publisher.",
