@@ -19,12 +19,12 @@ given), each of which draws its own levels, its own split, and its own seeds:
 The thesis adjusted the passes of its predictor to each k; here `FunkSVD` keeps its defaults.
 """
 
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from arguments import parser_of, ratings_file
 
 from recveil.attacks import Adversary, AttackTarget, attack_release
 from recveil.clustering import BisectingKGather, BisectingOneKGather, LevelGather, sse
@@ -181,7 +181,7 @@ def show_found(ratings: Ratings) -> None:
             print(f"| {homogenize}, {name} |", " | ".join(cells), "|", flush=True)
 
 
-def main(file: Path, tries: int = 10) -> None:
+def main(file: Path, tries: int) -> None:
     """Print the tables."""
     ratings = read_ratings(file, times=False, duplicates="last")
     print(f"{ratings.n_users // 2} of {ratings.n_users} users at level 1, {tries} tries")
@@ -193,6 +193,8 @@ def main(file: Path, tries: int = 10) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file)
+    parser.add_argument("tries", type=int, nargs="?", default=10)
+    options = parser.parse_args()
+    main(options.ratings, options.tries)

@@ -18,13 +18,13 @@ nothing added, for several b and sizes of a bundle, and for three groups that ge
   two or eight of their items, or these with their exact ratings.
 """
 
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from arguments import parser_of, ratings_file
 from scipy import sparse
 
 from recveil.attacks import Adversary, AttackTarget, attack_release
@@ -219,7 +219,7 @@ def show_found(ratings: Ratings) -> None:
         print(f"| {f'b = {b}, l = {least}' if least > 1 else 'none'} | {cells} |", flush=True)
 
 
-def main(file: Path, tries: int = 3) -> None:
+def main(file: Path, tries: int) -> None:
     """Print a row for each setting."""
     ratings = read_ratings(file, times=False, duplicates="last")
     rows = form_groups(ratings, seed=0)
@@ -246,6 +246,8 @@ def main(file: Path, tries: int = 3) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file)
+    parser.add_argument("tries", type=int, nargs="?", default=3)
+    options = parser.parse_args()
+    main(options.ratings, options.tries)

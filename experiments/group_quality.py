@@ -11,10 +11,8 @@ Prints, as means over the tries (five if not given):
    ("row"), and of `FunkSVD` learned from simple releases, one row a user ("learned").
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
+from arguments import parser_of, ratings_file
 
 from recveil.clustering import (
     BisectingKGather,
@@ -100,9 +98,11 @@ def print_errors(ratings: Ratings, tries: int) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    table = read_ratings(Path(sys.argv[1]), times=False, duplicates="last")
-    print_spread(table, int(sys.argv[2]) if len(sys.argv) > 2 else 5)
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file)
+    parser.add_argument("tries", type=int, nargs="?", default=5)
+    options = parser.parse_args()
+    table = read_ratings(options.ratings, times=False, duplicates="last")
+    print_spread(table, options.tries)
     print()
-    print_errors(table, int(sys.argv[2]) if len(sys.argv) > 2 else 5)
+    print_errors(table, options.tries)

@@ -25,6 +25,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+from arguments import parser_of, ratings_file
 
 from recveil.attacks import PRESETS, AttackTarget, choose_targets
 from recveil.attacks.knowledge import without_dates
@@ -44,8 +45,8 @@ ADVERSARIES = ("public-profile", "insider")
 
 def main() -> None:
     """Make releases, name their items, and print how many are right."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("ratings")
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--people", type=int)

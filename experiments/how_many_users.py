@@ -9,9 +9,8 @@ fifth of the ratings. Popular items alone are the baseline. Intervals (95 %) are
 users, of one release.
 """
 
-import argparse
-
 import numpy as np
+from arguments import parser_of
 from synthetic_netflix import hold_out, judge, on_places, print_kept, print_served, task_of
 
 from recveil.datasets import make_ratings
@@ -45,9 +44,7 @@ def measure(ratings: Ratings, n_served: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--users", type=int, nargs="*", default=[1_000, 10_000, 100_000])
     parser.add_argument("--served", type=int, default=5_000, help="users with held-out ratings")
     parser.add_argument("--tables", nargs="*", help="files to read instead")

@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from arguments import folder_with, parser_of
 from numpy.typing import NDArray
 
 from recveil.attacks import (
@@ -139,10 +140,8 @@ class Opened(NamedTuple):
 
 def main() -> None:
     """Print the parts that were asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path, help="the folder of MovieLens 100K")
+    parser = parser_of(__doc__)
+    parser.add_argument("folder", type=folder_with("u1.base"), help="the folder of MovieLens 100K")
     parser.add_argument("part", nargs="*", choices=[*PARTS, []], help=", ".join(PARTS))
     parser.add_argument("--folds", type=int, default=5, help="take the first so many folds")
     parser.add_argument("--no-round", action="store_true", help="table: fills off the scale")

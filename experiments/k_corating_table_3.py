@@ -14,13 +14,13 @@ than none, which the paper's own column for MovieLens 100K does not show. That t
 than none is in the table's columns, but for Epinions, not in the text, and is not judged.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from arguments import folder_with, parser_of
 from k_corating import SCALE, Fold, Opened, judge, open_release, read_fold
 from page import Row, table
 
@@ -281,10 +281,8 @@ def claims(found: dict[str, np.ndarray], raw: float, who: str, paper_column: Pri
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path)
+    parser = parser_of(__doc__)
+    parser.add_argument("folder", type=folder_with("u1.base", "ratings.csv"))
     parser.add_argument("--data", choices=PAPER, help="the paper's column (default: by the files)")
     parser.add_argument("--folds", type=int, default=1, help="of ten; MovieLens 100K has its five")
     parser.add_argument("--neighbours", type=int, help="how many 'eq. 2' asks")

@@ -8,10 +8,10 @@ people from their own likes, of which a fifth is held out. Prints what lists kee
 raw likes, in percent. No real table has a say: the split is a public rule, the same for everybody.
 """
 
-import argparse
 from typing import NamedTuple
 
 import numpy as np
+from arguments import parser_of
 
 from recveil.evaluation.recipient import fit_all, serve
 from recveil.evaluation.split import HeldOut, TrainingTable, UserRows, split_ratings
@@ -106,6 +106,6 @@ def main(seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     main(parser.parse_args().seeds)

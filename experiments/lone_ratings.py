@@ -7,8 +7,9 @@ rated it agree, or their rounded mean is the rating. The last column says how of
 a value of the scale is the exact rating of everybody in the group who rated the item.
 """
 
-import sys
 from pathlib import Path
+
+from arguments import parser_of, ratings_file
 
 from recveil.io import read_ratings
 from recveil.methods import PredictiveAnonymizer
@@ -34,6 +35,6 @@ def main(files: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main([Path(argument) for argument in sys.argv[1:]])
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file, nargs="+")
+    main(parser.parse_args().ratings)

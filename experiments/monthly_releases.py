@@ -12,13 +12,13 @@ recommenders of either). Then how well an adversary infers who left from the ite
 successive releases: in these months, and in one in which nothing else changes and one user leaves.
 """
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from arguments import parser_of, ratings_file
 from numpy.typing import NDArray
 from sparse_rows import table_of
 from synthetic_people import judge
@@ -118,8 +118,8 @@ def told(n: int, total: int) -> str:
 
 def main() -> None:
     """Make all releases, and print the tables."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("ratings", type=Path)
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--months", type=int, default=10)
     parser.add_argument("--leaving", type=float, default=0.02)

@@ -3,13 +3,27 @@
     python experiments/narayanan_figure_12.py path/to/ml-100k (or path/to/ml-1m)
 
 Prints the share of users found with and without that knowledge. Claim: it can more than double
-what is found.
+what is found. Then the same with the date of the user's first rating (section 5), known within 14
+days.
 """
 
 from pathlib import Path
 
-from narayanan import BOTH, FILES, IN_WORDS, MEASURES, chart, figures_of, point, row
+from narayanan import (
+    BOTH,
+    FILES,
+    IN_WORDS,
+    MEASURES,
+    chart,
+    figures_of,
+    point,
+    ratings_of,
+    row,
+    share_found,
+)
 from page import Row, main
+
+from recveil.attacks import Adversary
 
 TITLE = "Narayanan & Shmatikov, Fig. 12: knowing how many items the user rated"
 READING = (
@@ -42,7 +56,24 @@ def run(folder: Path) -> list[Row]:
             ".2f",
         ),
     ]
-    return rows + chart(figure, BOTH)
+    return rows + first_date(folder) + chart(figure, BOTH)
+
+
+def first_date(folder: Path) -> list[Row]:
+    """Return who is found with the date of the first rating."""
+    if ratings_of(folder).days is None:
+        return []
+    return [
+        row(one, label=f"{one.x}, first date known within 14 days{end}")
+        for known in (2, 4, 8)
+        for one, end in zip(
+            share_found(
+                folder, Adversary(known, rating_error=1, date_error=14, first_date_error=14)
+            ),
+            BOTH,
+            strict=True,
+        )
+    ]
 
 
 if __name__ == "__main__":

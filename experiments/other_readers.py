@@ -6,13 +6,13 @@ Writes a CSV of synthetic ratings, and reads all its columns as text in a proces
 it reads a rating of 3.50 in JSON.
 """
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from arguments import parser_of
 
 READERS = {
     "recveil": "from recveil.io import read_table; read_table(path).table.num_rows",
@@ -45,7 +45,7 @@ def main() -> None:
     import duckdb
     import polars as pl
 
-    parser = argparse.ArgumentParser()
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
     options = parser.parse_args()
     with TemporaryDirectory() as folder:

@@ -5,10 +5,10 @@
 Items that a fold's training part lacks are predicted with its mean rating.
 """
 
-import sys
 from pathlib import Path
 
 import numpy as np
+from arguments import folder_with, parser_of
 
 from recveil.io import read_ratings
 from recveil.predict import FunkSVD, ItemMean, Predictor
@@ -38,6 +38,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not Path(sys.argv[1], "u1.base").is_file():
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    parser = parser_of(__doc__)
+    parser.add_argument("folder", type=folder_with("u1.base"))
+    main(parser.parse_args().folder)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import altair as alt
 import vl_convert
+from arguments import folder_with, parser_of
 
 from recveil.charts import draw_looks
 
@@ -160,9 +161,14 @@ def main(run: Run, usage: str | None, *files: str, beside: str = "paper") -> Non
 
     The script's only argument is a folder with one of the files (u.data).
     """
-    wanted = files or ("u.data",)
-    if len(sys.argv) != 2 or not any(Path(sys.argv[1], file).is_file() for file in wanted):
-        sys.exit(usage)
+    parser = parser_of(usage)
+    parser.add_argument("folder", type=folder_with(*(files or ("u.data",))))
+    folder = parser.parse_args().folder
     script = sys.modules["__main__"]
+    if hasattr(script, "missing") and (missing := script.missing()):
+        parser.error(missing)
+    rows = run(folder)
+    if not rows:
+        parser.error("needs more data than this folder; the --help names them")
     print(f"{script.TITLE}\n\n{script.READING}\n")
-    print(table(run(Path(sys.argv[1])), beside))
+    print(table(rows, beside))

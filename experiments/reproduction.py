@@ -13,7 +13,6 @@ stay as they are; so do those of scripts that fail, or that need packages or dat
 there. Each script's seconds are printed, and those of all processors.
 """
 
-import argparse
 import csv
 import importlib
 import resource
@@ -24,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from arguments import folder_with, parser_of
 from page import Row, draw, ours
 
 SCRIPTS = (
@@ -31,7 +31,7 @@ SCRIPTS = (
     *(f"narayanan_{name}" for name in ("figure_1", "figures_2_3", "figure_4", "figure_5")),
     *(f"narayanan_{name}" for name in ("figure_6", "figure_7", "figure_8", "figure_9")),
     *(f"narayanan_{name}" for name in ("figure_10", "figure_11", "figure_12", "table", "titles")),
-    "narayanan_noise",
+    *("narayanan_noise", "narayanan_sensitive"),
     *("chang_table_1", "chang_table_2", "chang_table_3"),
     *("chang_figure_3", "chang_figure_4", "chang_figure_5", "chang_padding"),
     *("thesis_figure_3_5", "thesis_figure_4_1", "thesis_figure_4_2", "thesis_figure_4_4"),
@@ -135,21 +135,15 @@ def measure(part: Part, source: Path, folder: Path) -> Iterator[Line]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     appendix = Path(__file__).resolve().parent.parent / "docs" / "appendix"
-    parser.add_argument("data", type=Path, help="the folder of MovieLens 100K")
-    parser.add_argument("--ml1m", type=Path, help="the folder of MovieLens 1M, with ratings.csv")
+    parser.add_argument("data", type=folder_with("u1.base"), help="the folder of MovieLens 100K")
+    parser.add_argument("--ml1m", type=folder_with("ratings.csv"), help="of MovieLens 1M")
     parser.add_argument("--folder", type=Path, default=appendix / "reproduction")
     parser.add_argument(
         "--only", nargs="+", default=[], help="run these sections; the others' rows stay"
     )
     options = parser.parse_args()
-    if not (options.data / "u1.base").is_file():
-        parser.error(f"{options.data} has no u1.base; name the folder of MovieLens 100K")
-    if options.ml1m and not (options.ml1m / "ratings.csv").is_file():
-        parser.error(f"{options.ml1m} has no ratings.csv; name the folder of MovieLens 1M")
     for name in options.only:
         if not any(f"{script}_".startswith(f"{name}_") for script in SCRIPTS):
             parser.error(f"--only {name}: expected a script, or what its name begins with")

@@ -8,9 +8,8 @@ residual attack of an audit makes of such a release, each figure beside its base
 with 95 % intervals. Nothing private is used, but to judge.
 """
 
-import argparse
-
 import numpy as np
+from arguments import parser_of, ratings_file
 
 from recveil.attacks import (
     PRESETS,
@@ -30,8 +29,8 @@ ADVERSARIES = ("bystander", "paper", "public-profile", "insider")
 
 def main() -> None:
     """Make a release, and print what it tells."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("ratings")
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -12,11 +12,11 @@ Prints, for `FunkSVD` and bisecting k-gather with groups of K (5 if not given):
   often a member did, over all edges and over those that no bound covers.
 """
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from arguments import parser_of, ratings_file
 
 from recveil.clustering import BisectingKGather
 from recveil.evaluation import rating_histogram, similarity_distributions
@@ -82,7 +82,7 @@ def show_real_links(ratings: Ratings, groups: Groups, support: Any, shares: np.n
     print(f"{rated.sum() / sizes[uncovered].sum():.3f} of those that no bound covers")
 
 
-def main(file: Path, k: int = 5) -> None:
+def main(file: Path, k: int) -> None:
     """Print the tables."""
     ratings = read_ratings(file, times=False, duplicates="last")
     padding = FunkSVD().fit(ratings).padding()
@@ -94,6 +94,8 @@ def main(file: Path, k: int = 5) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file)
+    parser.add_argument("k", type=int, nargs="?", default=5)
+    options = parser.parse_args()
+    main(options.ratings, options.k)

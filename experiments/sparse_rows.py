@@ -7,11 +7,11 @@ as from the raw ratings, and serves the same people from their own ratings. Prin
 standard errors over folds. With --labels-model the same of padded rows of predictions.
 """
 
-import argparse
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import folder_with, parser_of
 from synthetic_people import folds_of_100k, judge
 
 from recveil.evaluation.recipient import Served
@@ -98,8 +98,8 @@ def main(folder: Path, k: int, folds: int, seeds: int, labels_model: bool) -> No
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser = parser_of(__doc__)
+    parser.add_argument("folder", type=folder_with("u1.base"))
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=2)

@@ -3,10 +3,10 @@
 python experiments/stronger_attack.py RATINGS [--grouping NAME]
 """
 
-import argparse
 from dataclasses import replace
 
 import numpy as np
+from arguments import parser_of, ratings_file
 from numpy.typing import NDArray
 
 from recveil.attacks import (
@@ -37,8 +37,8 @@ OTHERS = [
 
 def main() -> None:
     """Print one table for the raw ratings and one for releases."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("ratings", help="a file of ratings")
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file, help="a file of ratings")
     parser.add_argument("--targets", type=int, default=1000)
     parser.add_argument("--grouping", choices=GROUPINGS, default=next(iter(GROUPINGS)))
     arguments = parser.parse_args()

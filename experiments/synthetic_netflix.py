@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from arguments import parser_of
 from numpy.typing import NDArray
 
 from recveil.datasets import make_ratings
@@ -209,9 +210,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--people", type=int, default=PEOPLE)
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--served", type=int, default=20_000, help="people with held-out ratings")

@@ -9,12 +9,12 @@ over folds with 95 % intervals: what lists and predictions keep of the best on r
 far both tables put recommenders into the same order (Kendall's tau of their lists).
 """
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from arguments import folder_with, parser_of
 from scipy.stats import kendalltau, t
 
 from recveil.evaluation.recipient import Served, fit_all, serve
@@ -161,9 +161,9 @@ def main(
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--ml1m", type=Path)
+    parser = parser_of(__doc__)
+    parser.add_argument("folder", type=folder_with("u1.base"))
+    parser.add_argument("--ml1m", type=folder_with("ratings.csv"))
     parser.add_argument("--folds", type=int, default=5)
     features = "genres of the items of {}, as for --item-features of recveil"
     parser.add_argument("--item-features", type=Path, help=features.format("MovieLens 100K"))

@@ -9,9 +9,8 @@ release is made from 90 % of the ratings, as if the table had changed. With `--a
 finds both rows, and which items both rows reveal, each with its control.
 """
 
-import argparse
-
 import numpy as np
+from arguments import parser_of, ratings_file
 
 from recveil.attacks import (
     PRESETS,
@@ -31,8 +30,8 @@ METHODS = ("padded", "padded-bisecting", "k-corating-item-mean", "sparse")
 
 def main() -> None:
     """Make two releases by each method, and print what they reveal together."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("ratings")
+    parser = parser_of(__doc__)
+    parser.add_argument("ratings", type=ratings_file)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 1))

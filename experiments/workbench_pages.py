@@ -7,7 +7,6 @@ window (Chromium, driven by playwright), and takes a picture of each room; with 
 420 pixels, in the dark and on paper, too.
 """
 
-import argparse
 import re
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
+from arguments import parser_of
 from playwright.sync_api import Page, sync_playwright
 
 from recveil.datasets import make_ratings
@@ -30,7 +30,7 @@ _LEAST_K, _LIMIT = 5, 30
 
 def main() -> None:
     """Take the pictures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--look", action="store_true", help="narrow, dark and on paper, too")
     given = parser.parse_args()
