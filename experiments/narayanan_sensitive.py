@@ -18,8 +18,8 @@ from recveil.attacks import Adversary
 
 TITLE = "Narayanan & Shmatikov, section 5: sensitive items"
 READING = (
-    "Eight known ratings, six of them right, dates within 14 days. The control takes a random other "
-    "user's record in place of each target's own."
+    "Eight known ratings, six of them right, dates within 14 days. The control takes a random "
+    "other record in place of each target's own."
 )
 AXES = None
 # Columns of u.item

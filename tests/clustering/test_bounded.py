@@ -1,5 +1,7 @@
 """Bounded t-means: its placing against a slow oracle, its means, its bounds."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -91,6 +93,20 @@ def test_weighted_squared_counts_small_differences_more():
     assert nearest_centre(X, centres)[0].tolist() == [1]
     nearest, distance = nearest_weighted_squared(X, centres, 4)
     assert (nearest.tolist(), distance.tolist()) == ([0], [0.375])
+
+
+def test_the_round_with_the_lowest_weighted_squared_distance_is_kept():
+    # Round 1 places the rows 0, 3, 6, 7 and 1, 2, 4, 5: distances to the means 2.6, squares 23.5.
+    # Round 2 moves row 5 to the others: distances 2.635, squares 21.5; round 3 changes nothing.
+    X = [[1, 4, 3], [4, 2, 1], [4, 1, 1], [4, 4, 5], [3, 2, 2], [2, 1, 4], [4, 3, 4], [3, 4, 2]]
+    rows, steps = np.array(X, np.float32), Steps(partial(nearest_weighted_squared, value_range=4.0))
+    found = bounded_t_means(rows, 2, 3, 10, np.random.default_rng(1), steps)
+    assert found.labels.tolist() == [0, 1, 1, 0, 1, 1, 0, 1]
+    distances = [
+        nearest_weighted_squared(rows[found.labels == label], centre[np.newaxis], 4)[1].sum()
+        for label, centre in enumerate(found.centres)
+    ]
+    assert (sum(distances), found.n_iter) == (pytest.approx(2.6), 3)
 
 
 def test_real_users_as_centres():

@@ -119,6 +119,21 @@ def _nearest_members(
     return found
 
 
+def _total_distance(
+    X: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    centres: NDArray[np.float32],
+    nearest: Nearest,
+) -> float:
+    """Add up the distances of all rows to the centres of their clusters."""
+    return float(
+        sum(
+            nearest(X[labels == cluster], centre[np.newaxis])[1].sum()
+            for cluster, centre in enumerate(centres)
+        )
+    )
+
+
 class Steps(NamedTuple):
     """How t-means measures distances, places centres and assigns rows."""
 
@@ -169,7 +184,8 @@ class BoundedTMeans(_TMeansGrouping):
     After Thompson & Yao as used by Chang et al., "Predictive Anonymization", section 4.2. The
     centres start at t distinct random rows. Each round of the algorithm places the rows
     (`bounded_assignment`) and moves each centre to the mean of its members; the placement with
-    the lowest sum of squared distances to the means is kept.
+    the lowest sum of squared distances to the means is kept (for "weighted-squared", of these
+    distances to the centres).
 
     *Guarantee*: every group has at least `min_size` rows, because no centre is left before
     `min_size` rows are placed at it, and t * `min_size` <= n rows suffice for that. With the
@@ -295,7 +311,7 @@ def bounded_t_means(
     nearest, has_users, is_pairwise = steps or Steps()
     centres = X[rng.choice(len(X), t, replace=False)]
     labels = np.full(len(X), -1)
-    best, most_between = Clusters(labels, centres, 0), -1.0
+    best, best_score = Clusters(labels, centres, 0), -np.inf
     n_iter = 0
     while n_iter < max_iter:
         n_iter += 1
@@ -308,10 +324,13 @@ def bounded_t_means(
         centres = (sums / sizes).astype(np.float32)
         if has_users:
             centres = _nearest_members(X, labels, centres, nearest)
-        # The sum of squares within clusters is that of all rows less this one between clusters.
-        between = float((sums**2 / sizes).sum())
-        if between > most_between:
-            best, most_between = Clusters(labels, centres, 0), between
+        if nearest is nearest_centre:
+            # The sum of squares within clusters is that of all rows less this one between them.
+            score = float((sums**2 / sizes).sum())
+        else:
+            score = -_total_distance(X, labels, centres, nearest)
+        if score > best_score:
+            best, best_score = Clusters(labels, centres, 0), score
     return best._replace(n_iter=n_iter)
 
 
