@@ -12,6 +12,8 @@ from pathlib import Path
 import typer
 
 from recveil.cli import app
+from recveil.methods.components import GROUPINGS, LEVEL_GROUPINGS
+from recveil.predict import FunkSVD, ItemMean, UserKNN
 from recveil.runtime.errors import MOST_CHARACTERS
 from repository import DOCS, MODULES, SOURCE, name_of, nodes_of, text_of
 
@@ -94,6 +96,19 @@ def test_messages_are_those_that_were_reviewed():
     assert MESSAGES.read_text(encoding="utf-8").splitlines() == _messages().splitlines(), (
         "read the new messages, and write them by: python tests/form/test_error_messages.py"
     )
+
+
+def test_no_message_of_an_option_or_table_names_a_class():
+    """Codes that begin with "argument" are of what Python alone can pass."""
+    components = (*GROUPINGS.values(), *LEVEL_GROUPINGS.values(), FunkSVD, ItemMean, UserKNN)
+    classes = "|".join([*(each.__name__ for each in components), "TrustKNN", "__name__"])
+    found = [
+        line
+        for line in _messages().splitlines()
+        if re.search(rf"\b({classes})\b", line) and not line.startswith("argument.")
+    ]
+    # The name of an error of the network library
+    assert [line for line in found if not line.startswith("machine.network")] == []
 
 
 def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:

@@ -17,14 +17,20 @@ ECCENTRICITY, RATING_WIDTH, DAY_WIDTH = 1.5, 1.5, 30.0
 # exceeds these counts of ratings, items or days.
 _MOST = 1_000_000_000
 _MOST_DAYS = 10_000_000
+_DAYS = "a whole number of days, at least 0"
 _LIMITS = {
     "known": (1, _MOST, "a whole number, at least 1", True),
     "right": (0, _MOST, "a whole number from 0 to known", True),
-    "rating_error": (0, 1e30, "a number of points, at least 0, or None", False),
-    "date_error": (0, _MOST_DAYS, "a whole number of days, at least 0, or None", True),
+    "rating_error": (
+        0,
+        1e30,
+        "a number of points, at least 0, or None (as text: any)",
+        False,
+    ),
+    "date_error": (0, _MOST_DAYS, f"{_DAYS}, or None (as text: none)", True),
     "outside_top": (0, _MOST, "a whole number of items, at least 0", True),
-    "activity_error": (0, 1e30, "a share, at least 0, or None", False),
-    "first_date_error": (0, _MOST_DAYS, "a whole number of days, at least 0, or None", True),
+    "activity_error": (0, 1e30, "a share, at least 0; None if it is left out", False),
+    "first_date_error": (0, _MOST_DAYS, f"{_DAYS}; None if it is left out", True),
     "eccentricity": (0, 1e30, "a number, at least 0, or 'auto'", False),
     "rating_width": (1e-9, 1e30, "a number of points above 0", False),
     "day_width": (1e-9, 1e30, "a number of days above 0", False),
@@ -140,8 +146,7 @@ class Adversary:
     def _check_limits(self) -> None:
         for name, (least, most, expected, whole) in _LIMITS.items():
             value = getattr(self, name)
-            word = {None: "or None", "auto": "or 'auto'"}
-            if isinstance(value, str | None) and expected.endswith(word.get(value, "-")):
+            if value in (None, "auto") and str(value) in expected:
                 continue
             is_number = isinstance(value, numbers.Integral if whole else numbers.Real)
             # Written so that nan fails as well.

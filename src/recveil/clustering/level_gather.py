@@ -163,7 +163,7 @@ class BisectingOneKGather(LevelGrouping):
             row = int(np.argmax(unknown))
             raise RecveilError(
                 f"levels: row {row} has {levels[row]}; expected 1 or min_size={self.min_size}; "
-                f"LevelGather takes any levels",
+                f"the grouping level-gather takes any levels",
                 code="level.value",
             )
         return _bisecting_one_k_gather(X, levels == 1, self.min_size, self.n_bisections, rng)

@@ -183,6 +183,18 @@ def parameters_of(part: Any) -> dict[str, object]:
     return {name: value for name, value in attributes if not name.endswith("_") and name != "links"}
 
 
+def grouping_name(kind: type) -> str:
+    """Return the name by which a grouping is chosen, or that of its class.
+
+    Examples
+    --------
+    >>> grouping_name(MDAV)
+    'mdav'
+    """
+    names = {known: name for name, known in (GROUPINGS | LEVEL_GROUPINGS).items()}
+    return names.get(kind, kind.__name__)
+
+
 def component_name(part: Any) -> str:
     """Return a component's public name, which is its class alone if it has the usual parameters.
 

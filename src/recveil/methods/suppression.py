@@ -35,8 +35,12 @@ class Suppressed(NamedTuple):
 
 def no_values_within(limits: ValueLimits) -> RecveilError:
     """Return the error for limits that no item is within."""
+    remedies = {
+        "lower diversity (--diversity)": limits.diversity,
+        "raise closeness (--closeness)": limits.closeness,
+    }
+    remedy = ", or ".join(words for words, limit in remedies.items() if limit is not None)
     return RecveilError(
-        f"{limits.describe()}: no item of all users together is within this; lower diversity "
-        f"(--diversity), or raise closeness (--closeness)",
+        f"{limits.describe()}: no item of all users together is within this; {remedy}",
         code="option.value",
     )

@@ -100,7 +100,7 @@ class FunkSVD(LatentPredictor):
         """
         if ratings.n_ratings == 0:
             raise RecveilError(
-                "FunkSVD: there are no ratings to learn from; expected at least one",
+                "there are no ratings to learn from; expected at least one",
                 code="table.no-ratings",
             )
         rng = np.random.default_rng(self.seed)

@@ -323,8 +323,9 @@ def _reject_if_too_many(table: _Table, b: int, least: int) -> None:
             steps = np.float64(at_most)  # more than an integer of the count holds
     if steps > MOST_STEPS:
         raise RecveilError(
-            f"sets of {b} of {n_items:,} items in {n:,} groups take about {steps:.0e} steps to "
-            f"count, more than the {MOST_STEPS:.0e} that are allowed; choose b = {b - 1}",
+            f"b (--b) is {b}, but sets of {b} of {n_items:,} items in {n:,} groups take about "
+            f"{steps:.0e} steps to count, more than the {MOST_STEPS:.0e} that are allowed; choose "
+            f"b = {b - 1}",
             code="table.too-large",
         )
 

@@ -29,6 +29,7 @@ from recveil.methods.base import (
 from recveil.methods.components import (
     NEIGHBOUR_PREDICTORS,
     component_name,
+    grouping_name,
     make_grouping,
     make_predictor,
     nearest_of_all_users,
@@ -226,7 +227,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
         )
         predictor = make_predictor(self.predictor, predictor_seed, self.neighbours)
         grouping = make_grouping(self.grouping, self.k, levels, grouping_seed)
-        grouping_name, steps = component_name(grouping), self._set_steps(grouping)
+        published_grouping, steps = component_name(grouping), self._set_steps(grouping)
         if levels is not None and self.grouping == "one-k-gather":
             _check_one_k(levels, ratings, int(self.k))
         known = self._known(ratings)
@@ -274,7 +275,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 "predictor": component_name(predictor)
                 if self.neighbours is None
                 else type(predictor).__name__,
-                "grouping": grouping_name,
+                "grouping": published_grouping,
                 "value_step": step,
             }
             | (
@@ -285,7 +286,7 @@ class PredictiveAnonymizer(BaseAnonymizer):
             | published_limits(self.diversity, self.closeness)
             | ({} if chosen is None else {"padding": float(self.padding or 0)})
             | ({} if self.neighbours is None else {"neighbours": int(self.neighbours)})
-            | (steps if grouping_name in GROUPINGS_WITH_STEPS else {}),
+            | (steps if published_grouping in GROUPINGS_WITH_STEPS else {}),
             groups=groups,
             blocks=lambda: self._blocks(
                 ratings, padding, groups, step, added, promised, kept, chosen
@@ -406,10 +407,10 @@ class PredictiveAnonymizer(BaseAnonymizer):
         steps = {name: value for name, value in steps.items() if value != _STEPS[name][0]}
         for name, value in steps.items():
             if name not in grouping.get_params():
+                chosen = grouping_name(type(grouping))
                 raise RecveilError(
-                    f"{name} (--{name}) is {value!r}, which the grouping "
-                    f"{type(grouping).__name__} does not have; choose grouping (--grouping) "
-                    f"predictive or bounded-t-means",
+                    f"{name} (--{name}) is {value!r}, which the grouping {chosen} does not have; "
+                    f"choose grouping (--grouping) predictive or bounded-t-means",
                     code="option.conflict",
                 )
             grouping.set_params(**{name: value})

@@ -491,8 +491,8 @@ def _checked(coverage: Coverage, b: int, l: int, bundle_size: int | None) -> int
     check_parameters(b, l)
     if n_groups < l:
         raise RecveilError(
-            f"an item cannot occur in l = {l} groups, since there are {n_groups}; lower l, or "
-            f"lower k to form more groups",
+            f"an item cannot occur in l = {l} groups (--l), since there are {n_groups}; lower l, "
+            f"or lower k (--k) to form more groups",
             code="table.too-few-users",
         )
     size = l if bundle_size is None else bundle_size
