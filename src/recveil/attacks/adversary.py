@@ -30,7 +30,7 @@ _LIMITS = {
     "date_error": (0, _MOST_DAYS, f"{_DAYS}, or None (as text: none)", True),
     "outside_top": (0, _MOST, "a whole number of items, at least 0", True),
     "activity_error": (0, 1e30, "a share, at least 0; None if it is left out", False),
-    "first_date_error": (0, _MOST_DAYS, f"{_DAYS}; None if it is left out", True),
+    "first_date_error": (0, _MOST_DAYS, f"{_DAYS}, or None (as text: none)", True),
     "eccentricity": (0, 1e30, "a number, at least 0, or 'auto'", False),
     "rating_width": (1e-9, 1e30, "a number of points above 0", False),
     "day_width": (1e-9, 1e30, "a number of days above 0", False),

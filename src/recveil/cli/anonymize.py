@@ -32,9 +32,9 @@ def anonymize(
     k: Annotated[
         int | None,
         typer.Option(
-            help="The claim: at least this many users share each row (with --method k-corating, "
-            "its items). With --method predictive, --privacy-levels sets k per user. --epsilon is "
-            "another guarantee."
+            help="The claim: at least this many users share each row (Chang et al., Definition "
+            "3.3), or, with --method k-corating, its items (k-CoRating, Definition 3). With "
+            "--method predictive, --privacy-levels sets k per user. --epsilon is another guarantee."
         ),
     ] = None,
     layout: Annotated[

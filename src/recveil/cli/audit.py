@@ -96,31 +96,33 @@ def audit(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Titles of the items of --auxiliary; without it, ids are titles.",
+            help="Titles of the items of --auxiliary, such as IMDb's (Narayanan & Shmatikov, "
+            "section 5); without it, ids are titles.",
         ),
     ] = None,
     match_certainty: Annotated[
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Minimum certainty of a match, above 0, at most 1 (default: 0.9). "
-            "A match with a rival nearly as certain is left out.",
+            help="Minimum certainty of a match of titles, above 0, at most 1 (default: 0.9; "
+            "Narayanan & Shmatikov, section 5, state none). A match with a rival nearly as "
+            "certain is left out.",
         ),
     ] = None,
     matches_output: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the matches with their certainty to FILE, to be edited and given as "
-            "--item-matches.",
+            help="Write the matches of titles (Narayanan & Shmatikov, section 5) with their "
+            "certainty to FILE, to be edited and given as --item-matches.",
         ),
     ] = None,
     item_matches: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="With --auxiliary, in place of titles: matches (auxiliary_item, item[, use: yes "
-            "or no]).",
+            help="With --auxiliary, in place of titles (Narayanan & Shmatikov, section 5): matches "
+            "(auxiliary_item, item[, use: yes or no]).",
         ),
     ] = None,
     risk: Annotated[

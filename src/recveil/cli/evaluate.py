@@ -57,8 +57,9 @@ def evaluate(
         Literal["zero", "lowest", "skip", "item_mean"],
         typer.Option(
             metavar="RULE",
-            help="The value of an item that a row lacks: zero, the lowest of the scale, the item's "
-            "mean (item_mean), or skip the item.",
+            help="The value of an item that a row lacks, for target deviation (Chang et al., "
+            "section 7.2): zero, the lowest of the scale, the item's mean (item_mean), or skip the "
+            "item.",
         ),
     ] = "zero",
     targets: Annotated[

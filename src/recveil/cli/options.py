@@ -513,14 +513,14 @@ Known = Annotated[
     int | None,
     typer.Option(
         rich_help_panel=_ADVERSARY,
-        help="Number of a user's ratings in the auxiliary information (the paper's m).",
+        help="Number of a user's ratings in the auxiliary information (the paper's m, Figure 4).",
     ),
 ]
 Right = Annotated[
     int | None,
     typer.Option(
         rich_help_panel=_ADVERSARY,
-        help="How many of these ratings are correct (the paper's n of m).",
+        help="How many of these ratings are correct (the paper's n of m, Figure 4).",
     ),
 ]
 WrongKind = Annotated[
@@ -537,7 +537,8 @@ RatingError = Annotated[
     typer.Option(
         metavar="POINTS|any",
         rich_help_panel=_ADVERSARY,
-        help="Maximum error of a known rating, in points; any: the items alone are known.",
+        help="Maximum error of a known rating, in points (Figure 9); any: the items alone are "
+        "known.",
     ),
 ]
 DateError = Annotated[
@@ -545,7 +546,7 @@ DateError = Annotated[
     typer.Option(
         metavar="DAYS|none",
         rich_help_panel=_ADVERSARY,
-        help="Maximum error of a known date, in days; none: no dates are known.",
+        help="Maximum error of a known date, in days (Figure 4); none: no dates are known.",
     ),
 ]
 OutsideTop = Annotated[

@@ -23,19 +23,24 @@ def verify(
     k: Annotated[
         int | None,
         typer.Option(
-            help="Minimum number of users per row. A release states its own k; synthetic users "
-            "have none.",
+            help="Minimum number of users per row (Chang et al., Definition 3.3; k-CoRating, "
+            "Definition 3). A release states its own k; synthetic users have none.",
         ),
     ] = None,
     b: Annotated[
         int | None,
-        typer.Option("--b", help="With --l: number of items in a set. Default: 1."),
+        typer.Option(
+            "--b",
+            help="With --l: number of items in a set (Chang et al., Definition 5.3). Default: 1, "
+            "which is Definition 5.2.",
+        ),
     ] = None,
     l: Annotated[  # noqa: E741
         int | None,
         typer.Option(
             "--l",
-            help="Diversity: every set of --b items in a row must be in at least this many rows.",
+            help="Diversity: every set of --b items in a row must be in at least this many rows "
+            "(Chang et al., Definitions 5.2 and 5.3).",
         ),
     ] = None,
     claim: Annotated[
@@ -43,8 +48,9 @@ def verify(
         typer.Option(
             metavar="NAME",
             autocompletion=one_of(claims),
-            help="The claim to check: identical-rows (the same items and ratings) or co-rated (the "
-            "same items). A release states its own.",
+            help="The claim to check: identical-rows (the same items and ratings: Chang et al., "
+            "Definition 3.3) or co-rated (the same items: k-CoRating, Definition 3). A release "
+            "states its own.",
         ),
     ] = None,
     links: Annotated[

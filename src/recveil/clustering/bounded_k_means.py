@@ -121,14 +121,14 @@ def _nearest_members(
 
 def _total_distance(
     X: NDArray[np.float32],
-    labels: NDArray[np.int64],
+    cluster_of: NDArray[np.int64],
     centres: NDArray[np.float32],
     nearest: Nearest,
 ) -> float:
     """Add up the distances of all rows to the centres of their clusters."""
     return float(
         sum(
-            nearest(X[labels == cluster], centre[np.newaxis])[1].sum()
+            nearest(X[cluster_of == cluster], centre[np.newaxis])[1].sum()
             for cluster, centre in enumerate(centres)
         )
     )

@@ -162,8 +162,8 @@ K_CORATING = Method(
         Option(
             name="grouping",
             choices=CO_RATED_GROUPINGS,
-            help="gecom (default), supports, or one of the others. pagecom: GeCom within each of "
-            "--workloads parts of the users (k-CoRating, Algorithm 3).",
+            help="gecom (default: k-CoRating, Algorithms 1 and 2), supports, or one of the "
+            "others. pagecom: GeCom within each of --workloads parts of the users (Algorithm 3).",
         ),
         Option(
             name="workloads",
@@ -172,7 +172,7 @@ K_CORATING = Method(
             panel=_PANEL,
             default=2,
             help=f"For --grouping pagecom: parts of equal size (2; at most {MAX_WORKLOADS}), each "
-            "grouped by itself, as by the paper's processors.",
+            "grouped by itself, as by the processors of k-CoRating, Algorithm 3.",
         ),
         Option(
             name="fill",

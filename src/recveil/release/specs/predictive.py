@@ -302,7 +302,8 @@ PREDICTIVE = Method(
         Option(
             name="predictor",
             help="The predictor of missing ratings: funk-svd (default; funk-svd-plain: without "
-            "biases, as in Chang et al., section 4.1), item-mean, user-knn or trust-knn (slow).",
+            "biases, as in Chang et al., section 4.1), item-mean, or, slower, user-knn "
+            "(k-CoRating, eqs. 1 and 2) or trust-knn (eqs. 3 to 6).",
             choices=PREDICTOR_NAMES,
         ),
         NEIGHBOURS_OPTION,
