@@ -24,7 +24,7 @@ def row(first, following, **other):
         "prefix": "pd9c2-",
         "first": first,
         "next": following,
-        "items": json.dumps([7, 9]),
+        "items": json.dumps([[7, 6], [9, 4]]),
         "violations": "[]",
         "left_out": 0,
         "unread": "",
@@ -45,7 +45,7 @@ def problems(rows):
 def test_parts_that_follow_each_other_are_counted():
     counts, items, found = problems([row(0, 4), row(4, 8), row(8, 9)])
     lengths = {2: 3, 4: 3, 8: 3, 12: 0}
-    assert counts == {"records": 9, "values": 30, "items": 2, "lengths": lengths}
+    assert counts == {"records": 9, "values": 30, "items": 2, "rarest": 12, "lengths": lengths}
     assert (items, found) == ([7, 9], [])
 
 

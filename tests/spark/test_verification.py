@@ -101,6 +101,31 @@ def test_padded_rows_are_no_simple_ones(spark, tmp_path):
     assert there.violations == here.violations
 
 
+def test_items_in_too_few_rows_for_a_degree_of_padding_are_found(spark, tmp_path):
+    """The rarest item is counted in all parts together: 0.5 of the classes have it, 0.6 do not."""
+    release = PredictiveAnonymizer(4, padding=0.5, seed=7).anonymize(RATINGS)
+    write_release(release, tmp_path / "out", by=InParts())
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert here.holds
+    assert there.to_dict() == here.to_dict()
+    forge(tmp_path / "out", lambda told: told["settings"].update(padding=0.6))
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert any("so that each item is in at least" in each.problem for each in here.violations)
+    assert there.violations == here.violations
+
+
+@pytest.mark.parametrize("fill", ["item-mean", "random"])
+def test_values_of_another_fill_are_found(spark, tmp_path, fill):
+    other = {"item-mean": "similarity", "random": "item-mean"}[fill]
+    release = KCoRater(4, fill=other, round_fills=False, seed=7).anonymize(RATINGS)
+    write_release(release, tmp_path / "out", by=InParts())
+    assert verify(tmp_path / "out").holds
+    forge(tmp_path / "out", lambda told: told["settings"].update(fill=fill))
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert any(f"fill is {fill}" in each.problem for each in here.violations)
+    assert there.violations == here.violations
+
+
 @pytest.mark.parametrize("number", [None, 1.0, 30.0])
 def test_user_counts_are_those_of_the_records(spark, tmp_path, number):
     ratings = make_ratings(200, 30, 2_500, seed=1)

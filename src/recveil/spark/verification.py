@@ -29,9 +29,9 @@ from recveil.runtime.safe_repr import brief
 from recveil.spark.input import address_of
 from recveil.spark.session import spark_session
 from recveil.verification import Verification
-from recveil.verification.equivalence_classes import DistinctRows
+from recveil.verification.equivalence_classes import DistinctRows, ItemCounts
 from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
-from recveil.verification.means import MOST_USERS, MeansOfLevels
+from recveil.verification.means import MOST_USERS, ImputedValues, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     foreign_files,
@@ -61,7 +61,8 @@ if TYPE_CHECKING:
 
 FOUND = (
     "part long, right boolean, n_values long, records long, lengths string, prefix string, "
-    "first long, next long, items string, violations string, left_out long, unread string"
+    "first long, next long, items string, imputed string, violations string, left_out long, "
+    "unread string"
 )
 
 
@@ -75,7 +76,7 @@ def check_parts(batches: Iterator[pa.RecordBatch], folder: str) -> Iterator[pa.R
 
 
 class PartScan(TypedDict):
-    """What an executor found in a part; items and violations are JSON."""
+    """What an executor found in a part; texts but for the last are JSON."""
 
     part: int
     right: bool
@@ -85,7 +86,9 @@ class PartScan(TypedDict):
     prefix: str
     first: int
     next: int
+    # Each item and its number of values
     items: str
+    imputed: str
     violations: str
     left_out: int
     unread: str
@@ -96,10 +99,13 @@ def _check_part(number: int, path: Path, manifest: Manifest) -> PartScan:
     violations = Violations()
     file = PublishedFile(path, manifest, manifest.claim.about)
     file.pseudonyms = Pseudonyms(manifest.counts.get("users"), in_part=True)
+    item_counts, imputed = ItemCounts(), ImputedValues(manifest)
     records, unread = 0, ""
     try:
         for block in file.blocks(violations):
             records += len(block.user_ids)
+            item_counts.add(block.items)
+            imputed.add(block.items, block.values)
     except MemoryLimitError:  # not a property of the file
         raise
     except RecveilError as error:
@@ -113,7 +119,9 @@ def _check_part(number: int, path: Path, manifest: Manifest) -> PartScan:
         "prefix": file.pseudonyms.prefix,
         "first": file.pseudonyms.first,
         "next": file.pseudonyms.next,
-        "items": json.dumps(file.items),
+        # An unreadable part may have read items that no block has.
+        "items": json.dumps([*zip(file.items, item_counts.to_list(), strict=False)]),
+        "imputed": json.dumps(imputed.to_dict()),
         "violations": json.dumps([list(violation) for violation in violations]),
         "left_out": violations.left_out,
         "unread": unread,
@@ -133,7 +141,7 @@ def merge_parts(
     lengths : Counter
         The number of records by their number of rows.
     """
-    items: set[Any] = set()
+    items: Counter[Any] = Counter()
     lengths: Counter[int] = Counter()
     expected, prefix = 0, rows[0]["prefix"] if rows else ""
     for row, name in zip(rows, manifest.ratings_files, strict=True):
@@ -150,13 +158,15 @@ def merge_parts(
             problem = "its user ids do not continue those of the part before"
             violations.append(Violation(name, 1, None, problem))
         expected = row["next"]
-        items.update(json.loads(row["items"]))
+        for item, n_values in json.loads(row["items"]):
+            items[item] += n_values
         for length, n_records in json.loads(row["lengths"]):
             lengths[length] += n_records
     counts = {
         "records": sum(row["records"] for row in rows),
         "values": sum(row["n_values"] for row in rows),
         "items": len(items),
+        "rarest": min(items.values(), default=0),
     }
     return counts, sorted(items, key=str), lengths
 
@@ -554,6 +564,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             counted = count_classes(frame)
             note_small(frame, required, manifest, claim.about.shared_parts, violations)
             note_means(frame, manifest, violations)
+            violations += readers.imputed(manifest)
             violations += limits_broken(readers.spark, frame, folder, manifest)
             note_list(readers.spark, frame, folder, manifest.number, violations)
             if has_clusters(manifest):
@@ -655,6 +666,14 @@ class _Executors:
         del folder  # it was read for the checksums
         counts, self.items, lengths = merge_parts(self._rows, manifest, violations)
         return {**counts, "users": counts["records"]}, self.items, lengths
+
+    def imputed(self, manifest: Manifest) -> Iterator[Violation]:
+        """Report that values are not those of the stated fill."""
+        values, number_of = ImputedValues(manifest), {item: i for i, item in enumerate(self.items)}
+        for row in self._rows:
+            numbers = [number_of[item] for item, _ in json.loads(row["items"])]
+            values.merge(json.loads(row["imputed"]), np.array(numbers, np.int64))
+        return values.violations()
 
 
 def _merge_scans(rows: list[Mapping[str, Any]]) -> tuple[list[Violation], list[Limit]]:

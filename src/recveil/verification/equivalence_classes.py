@@ -166,6 +166,10 @@ class ItemCounts:
         """The number of values of the rarest item; 0 without items."""
         return int(self._counts.min()) if self._counts.size else 0
 
+    def to_list(self) -> list[int]:
+        """Return the number of values of each item."""
+        return list(self._counts.tolist())
+
 
 # Values are compared this often at most, in seconds. Of 480,000 users with 200 ratings each, that
 # nearly suffices.

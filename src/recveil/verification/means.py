@@ -1,6 +1,7 @@
 """Published values that the stated settings cannot lead to: means of levels, and imputed values."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,15 +140,38 @@ class ImputedValues:
         if self._fill == "random":
             self._is_off |= bool(is_fill.any())
             return
+        fills = items[is_fill], values[is_fill]
+        self._add_up(items, np.ones(items.size), values, fills, fills)
+
+    def _add_up(
+        self,
+        items: NDArray[Any],
+        counts: NDArray[Any],
+        sums: NDArray[Any],
+        lowest: tuple[NDArray[Any], NDArray[Any]],
+        highest: tuple[NDArray[Any], NDArray[Any]],
+    ) -> None:
         more = max(0, int(items.max(initial=-1)) + 1 - self._counts.size)
         self._counts, self._sums = np.pad(self._counts, (0, more)), np.pad(self._sums, (0, more))
         self._lowest = np.pad(self._lowest, (0, more), constant_values=np.inf)
         self._highest = np.pad(self._highest, (0, more), constant_values=-np.inf)
         n_items = self._counts.size
-        self._counts += np.bincount(items, minlength=n_items)
-        self._sums += np.bincount(items, values, n_items)
-        np.minimum.at(self._lowest, items[is_fill], values[is_fill])
-        np.maximum.at(self._highest, items[is_fill], values[is_fill])
+        self._counts += np.bincount(items, counts, n_items)
+        self._sums += np.bincount(items, sums, n_items)
+        np.minimum.at(self._lowest, *lowest)
+        np.maximum.at(self._highest, *highest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was collected from a part of the values."""
+        arrays = (self._counts, self._sums, self._lowest, self._highest)
+        return {"is_off": self._is_off, "by_item": [array.tolist() for array in arrays]}
+
+    def merge(self, part: Mapping[str, Any], numbers: NDArray[np.int64]) -> None:
+        """Add a part's `to_dict`, of which `numbers` has the number of each item here."""
+        self._is_off |= part["is_off"]
+        counts, sums, lowest, highest = map(np.array, part["by_item"])
+        items = numbers[: counts.size]
+        self._add_up(items, counts, sums, (items, lowest), (items, highest))
 
     def violations(self) -> Iterator[Violation]:
         """Report that the values are not those of the stated fill."""
