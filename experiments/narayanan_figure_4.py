@@ -17,6 +17,7 @@ from narayanan import (
     point,
     ratings_of,
     row,
+    share_found,
 )
 from page import Row, main
 
@@ -55,6 +56,10 @@ def run(folder: Path) -> list[Row]:
                 )
             )
     rows += [one for adversary in ADVERSARIES for one in tuned(folder, adversary)]
+    for right in (8, 6):
+        plain = Adversary(8, right, rating_error=0, date_error=14, algorithm="scoreboard")
+        one, _ = share_found(folder, plain)
+        rows.append(row(one, label=f"{one.x}, dates ±14 days, matched by the plain Scoreboard"))
     for known in ("4 of 4", "3 of 4", "8 of 8"):
         rows += [row(point(figure, f"dates ±14 days{end}", known)) for end in BOTH]
     return rows + chart(figure, BOTH)

@@ -66,7 +66,7 @@ ScaleType = Literal["linear", "log"]
 def table(rows: list[Row], beside: str = "paper") -> str:
     """Write the labelled rows as a Markdown table, and below it what failed."""
     lines = [
-        f"| what | ours | {beside} | difference | claim holds |",
+        f"| what | recveil | {beside} | difference | claim holds |",
         "|---|---:|---:|---:|---|",
     ]
     for row in rows:

@@ -59,7 +59,7 @@ class Line(NamedTuple):
     script: str
     data: str
     what: str
-    ours: str
+    recveil: str
     compared: str
     holds: str
 

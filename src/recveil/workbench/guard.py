@@ -94,7 +94,7 @@ class FormFile:
     async def _read_to(self, mark: bytes) -> bytes:
         while (at := self._buffer.find(mark)) < 0:
             if len(self._buffer) > _MOST_BEFORE:
-                raise RefusedError(413, "The form is larger than any form of ours.")
+                raise RefusedError(413, "The form is larger than any form of the workbench.")
             await self._read()
         text = bytes(self._buffer[:at])
         del self._buffer[: at + len(mark)]
@@ -409,7 +409,7 @@ async def _read_body(receive: Receive) -> bytes:
             raise RefusedError(400, "The request was cut off.")
         body += message.get("body", b"")
         if len(body) > _MOST_OF_FORM:
-            raise RefusedError(413, "The form is larger than any form of ours.")
+            raise RefusedError(413, "The form is larger than any form of the workbench.")
         if not message.get("more_body"):
             return bytes(body)
 
