@@ -116,8 +116,9 @@ def test_a_sample_needs_what_the_database_does_and_its_proof_less():
     # 8 and 2 records: log2 of 32 and of 8.
     assert items_needed_in_sample(8, 2, epsilon=0.25, delta=0.5) == (5, 3)
     for n_records, n_released in ((8, 9), (8, 0)):
-        with raises("argument.value"):
+        with raises("argument.value") as caught:
             items_needed_in_sample(n_records, n_released, 0.25, 0.5)
+        assert str(caught.value).startswith("n_released is ")
 
 
 def test_theorem_4_on_a_sample():

@@ -231,7 +231,7 @@ def sparsity_of_sample(
 
 
 def _check_sample(n_records: int, n_released: int) -> None:
-    _check_records(n_released)
+    _check_records(n_released, "n_released")
     if n_released > n_records:
         raise RecveilError(
             f"n_released is {n_released}; expected at most n_records = {n_records}",
@@ -245,11 +245,9 @@ def _information(delta: float) -> float:
     return -math.log1p(-delta)
 
 
-def _check_records(n_records: int) -> None:
-    if not n_records >= 1:
-        raise RecveilError(
-            f"n_records is {n_records}; expected at least 1 record", code="argument.value"
-        )
+def _check_records(n: int, name: str = "n_records") -> None:
+    if not n >= 1:
+        raise RecveilError(f"{name} is {n}; expected at least 1 record", code="argument.value")
 
 
 def _check_share(name: str, share: float) -> None:
