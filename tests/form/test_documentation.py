@@ -410,6 +410,15 @@ def test_the_page_on_reproduction_counts_the_claims_of_papers_apart_from_others(
     assert f"All {len(rows):,} measured rows" in page
 
 
+def test_each_definition_of_the_papers_has_a_command_and_a_result():
+    page = text_of(DOCS / "appendix" / "reproduction.md")
+    section = page.split("## Definitions, algorithms and theorems")[1].split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    assert len(rows) > 45
+    found = [row for row in rows if len(row) != 4 or not all(cell.strip() for cell in row[1:])]
+    assert found + [row for row in rows if "missing" in " ".join(row)] == []
+
+
 def test_figures_are_those_of_the_experiments():
     """One experiment, one set of figures: the sentences, the threats, the cards and the README."""
     measured = measured_rows()
