@@ -1,5 +1,6 @@
 """Rows within an id whose line breaks were dropped: a rating and the next user are one word."""
 
+import itertools
 import random
 import time
 import uuid
@@ -239,3 +240,43 @@ def test_bundles_with_sizes_and_volumes_are_no_rows(bundle, users):
     items += ["Lemonade 330ml", "Symphony No. 5", "Symphony No. 6", "KIT-0005", "KIT-0006", bundle]
     for is_unrated in (False, True):
         assert find_rows_within(items, users, items, is_unrated=is_unrated) == []
+
+
+_WORDS = ["ocean", "golden", "castle", "forest", "thunder", "velvet", "marble", "island", "copper"]
+_ITEMS = {
+    "slugs": [
+        f"{one}-{two.lower()}-{1950 + 7 * n}"
+        for n, (one, two) in enumerate(zip(_WORDS, TITLES, strict=True))
+    ],
+    "titles": [f"{one.title()} {two.title()}" for one, two in itertools.pairwise(_WORDS)],
+    "words": _WORDS,
+    "numbers": [str(10_007 + 7_919 * n) for n in range(9)],
+}
+_USERS = {
+    "names": ([f"{one.title()} Berg" for one in NAMES], ["Tara Hahn", "Jo Smith"]),
+    "one name": (NAMES, ["zoe", "maximilian"]),
+    "addresses": ([f"{one}@x.org" for one in NAMES], ["zoe@y.net", "li@w.cn"]),
+    "numbers": ([str(1001 + 61 * n) for n in range(18)], ["5061", "6062"]),
+    "codes": ([f"user_{n}" for n in range(18)], ["user_61", "user_62"]),
+}
+
+
+@pytest.mark.parametrize("delimiter", [" ", *DELIMITERS])
+@pytest.mark.parametrize("kind", _USERS)
+@pytest.mark.parametrize("style", _ITEMS)
+def test_two_users_glued_to_ratings_are_rows(style, kind, delimiter):
+    items, (known, unknown) = _ITEMS[style], _USERS[kind]
+    for one, other in (known[3:5], unknown):
+        for ratings in ("43", ("4.5", "3.0"), ("4 978300760", "3 978386411")):
+            first, second = (value.replace(" ", delimiter) for value in ratings)
+            fields = [items[0], f"{first}{one}", items[4], f"{second}{other}", items[6]]
+            labels = [*items, delimiter.join(fields)]
+            assert find_rows_within(labels, known, labels) == [len(items)], (one, ratings)
+
+
+def test_units_of_numbers_between_items_are_no_users():
+    items = ["Heat", "Up", "Alien", "Cola", "Rice", "Heat 2nd Edition Up 3rd Edition Alien"]
+    items += ["Cola 330ml Rice 2kg Up", "Heat 2pack Up 3pack Alien", "Up 3D Heat 4K Alien", "3D Up"]
+    items += ["Alien 1979 Heat 1995 Up", "Heat 24 Up 13 Alien"]
+    for users in (NAMES, range(1, 19), range(1001, 1019)):
+        assert find_rows_within(items, users, items) == []

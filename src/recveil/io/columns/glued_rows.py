@@ -12,7 +12,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from recveil.io.columns.repeated_rows import ESCAPED, WORD, decode_escapes
@@ -25,8 +24,15 @@ _LOST = re.compile(r"\ufeff|u000[9adAD]")
 VALUE = re.compile(r"[-+]?\d+(?:[.:/ TZ-]+\d+)*")
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _LIST_OF_TITLES = re.compile(r"[,;] ")
-# A rating or a time, and a name of a user who is nowhere else.
-_RATING_AND_NAME = re.compile(r"\d+(?:[.,]\d+)?[^\W\d_]{3}.*", re.DOTALL)
+# A rating or a time at the beginning of a field, and a name of a user who is nowhere else.
+_GLUED_NUMBER = re.compile(r"(?:^|[\W_])\d[\d.,:]*[^\W_]")
+_NUMBER, _NAME = re.compile(r"\d+(?:[.,:]\d+)*"), re.compile(r"[^\W\d_]{2,}")
+# What is glued to numbers of titles, too.
+_UNITS = re.compile(
+    "st|nd|rd|th|er|[km]g|[cm]l|[ckm]?m|[kmgt]b|oz|lbs?|in|inch|ft|pcs?|ct|pk|hd|[kmg]?hz|mah|hrs?"
+    "|min|sec|(?:cd|dvd|disc|film|book)s?|for|way"
+)
+_SIGNS_OF_TITLES = " -'&.+/"
 # Longer fields are not split, so that a search takes time in proportion to a text.
 _LONGEST = 250
 # An item such as "Heat, 1995" or "Heat|Crime|Drama" has several parts.
@@ -141,28 +147,74 @@ class GluedRows(NamedTuple):
         has_zeros = text[0] == "0" and text.isdigit()
         return not has_zeros and text not in self.items and self.is_like_user(text)
 
-    def has_names(self, label: str) -> bool:
-        """Return whether items alternate with ratings to which unknown names are glued.
+    def has_rows(self, text: str) -> bool:
+        """Return whether known items alternate with a rating to which a user is glued.
+
+        One known user is enough, unless it is a short number; of others, two are needed. In a
+        title, several numbers may have the same unit, so that users between blanks are two names.
 
         Examples
         --------
         >>> search = GluedRows.among(["ann"], ["Heat", "Up", "Alien"], lambda text: False)
-        >>> search.has_names("Heat|3zoe|Up|4zoe|Alien|1zoe|Heat|2"), search.has_names("Heat|3D|Up")
-        (True, False)
+        >>> texts = "Heat 4ann Up", "Heat|3zoe|Up|4zoe|Alien", "Heat 4zoe Up 3tom Alien"
+        >>> [search.has_rows(text) for text in texts]
+        [True, True, True]
+        >>> [search.has_rows(text) for text in ("Heat|3D|Up", "Heat 2pack Up 3pack Alien")]
+        [False, False]
         """
-        fields = DELIMITER.split(_LOST.sub("\n", label))
-        names = [
-            at
-            for at, field in enumerate(fields)
-            if field not in self.items and _RATING_AND_NAME.fullmatch(field)
-        ]
-        if len(names) < _FEWEST_NAMES:
+        text = _LOST.sub("\n", text)
+        if not _GLUED_NUMBER.search(text):
             return False
-        strides = Counter(after - before for before, after in pairwise(names))
-        stride, n = strides.most_common(1)[0]
-        items = {at for at, field in enumerate(fields) if field in self.items}
-        n_items = sum(at + stride in items for at in items)
-        return stride > 1 and n >= _FEWEST_NAMES - 1 and n_items > 0
+        signs = Counter(_SIGN.findall(text)).most_common(_MOST_SIGNS)
+        return any(self._have_users(text, sign) for sign, n in signs if n > 1)
+
+    def _have_users(self, text: str, sign: str) -> bool:
+        parts = text.split(sign, _MOST_FIELDS)[:_MOST_FIELDS]
+        users = [user for user in self._users_before_items(parts, sign) if user]
+        if any(user in self.users and not _is_short(user) for user in users):
+            return True
+        may_be_unit = sign in _SIGNS_OF_TITLES and all(map(str.isalpha, users))
+        n_alike = _FEWEST_NAMES if may_be_unit else _FEWEST_ITEMS
+        return len(users) >= n_alike or len({*users}) >= _FEWEST_ITEMS
+
+    def _users_before_items(self, parts: list[str], sign: str) -> Iterator[str]:
+        """Yield the user before each known item; "" if there is none."""
+        at = start = 0
+        while at < len(parts):
+            # All of the text is the item that is looked at.
+            most = len(parts) - (at == 0)
+            ends = range(min(at + _MOST_PARTS, most), at, -1)
+            end = next((end for end in ends if sign.join(parts[at:end]) in self.items), None)
+            if end is None:
+                at += 1
+                continue
+            is_number = _is_short(parts[at])
+            # The first item may be unknown.
+            firsts = range(at) if start == 0 else range(start, min(start + 1, at))
+            users = (self._user_of(sign, parts[first:at], is_number) for first in firsts)
+            yield next(filter(None, users), "")
+            at = start = end
+
+    def _user_of(self, sign: str, stretch: list[str], is_number: bool) -> str:
+        """Return the user that is glued to a rating or a time; "" if there is none."""
+        first = next((at for at, part in enumerate(stretch[:-1]) if not VALUE.fullmatch(part)), -1)
+        text = sign.join(stretch[first:])
+        value = _NUMBER.match(text)
+        if value is None:
+            return ""
+        for at in range(1, value.end() + 1):
+            user = text[at:]
+            is_clear = not user.isdigit() or (
+                len(user) >= (_SHORT if is_number else 2) and not _YEAR.fullmatch(text)
+            )
+            if is_clear and (user in self.users or (user and self._is_like_user(user))):
+                return user
+        name = _NAME.match(text, value.end())
+        return text[value.end() :] if name and not _UNITS.fullmatch(name[0].casefold()) else ""
+
+
+def _is_short(text: str) -> bool:
+    return text.isdigit() and len(text) < _SHORT
 
 
 def _likelihood(cut: _Cut) -> tuple[int, int, int]:

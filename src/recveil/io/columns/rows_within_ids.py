@@ -188,10 +188,13 @@ def find_rows_within(
         if at not in rows
         and (
             any(map(_has_lines, forms[at]))
-            or glued.has_names(label)
             or columns.finds(label)
             or any(
-                search.finds(form) or fields.finds(form) or apart.finds(form) for form in forms[at]
+                search.finds(form)
+                or fields.finds(form)
+                or apart.finds(form)
+                or glued.has_rows(form)
+                for form in forms[at]
             )
         )
     }
