@@ -136,3 +136,41 @@ def test_the_result_of_verify_is_not_written_into_the_release(
     assert "would be inside the release" in " ".join(err.replace("│", " ").split())
     monkeypatch.chdir(tmp_path / "out")
     assert ended(capsys, "verify", ".", "--json", "-")[0] == 0
+
+
+_READS_ON = """
+import atexit, io, sys, threading, time
+from pyarrow import csv
+
+class Slow(io.RawIOBase):
+    n = 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        self.n += 1
+        if self.n > 1:
+            time.sleep(0.3)
+        lines = (b"a,b\\n" + b"1,2\\n" * 500)[: len(buffer)] if self.n < 9 else b""
+        buffer[: len(lines)] = lines
+        return len(lines)
+
+def read():
+    for _ in csv.open_csv(Slow(), csv.ReadOptions(block_size=1000)):
+        time.sleep(9)
+
+atexit.register(print, "cleaned up")
+threading.Thread(target=read, daemon=True).start()
+time.sleep(0.5)
+from recveil.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("option", "code"), [("--version", 0), ("--no-such-option", 2)])
+def test_a_thread_of_arrow_that_still_reads_aborts_no_verb_at_its_end(option, code):
+    command = [sys.executable, "-c", _READS_ON, option]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done.stderr
+    assert done.stdout.endswith("cleaned up\n")

@@ -1,8 +1,10 @@
 """Start the command line with checks before libraries load, since some crash without memory."""
 
+import atexit
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
@@ -50,9 +52,26 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if min(limits) < max(_BELOW_SPARING, _PER_THREAD * (os.cpu_count() or 1)):
             for name, value in _SPARING.items():
                 os.environ.setdefault(name, value)
-        if arguments is None and hasattr(os, "fork"):
+    try:
+        if limits and arguments is None and hasattr(os, "fork"):
             _run_watched()
-    _run(arguments)
+        _run(arguments)
+    except SystemExit as stop:
+        if arguments is None:
+            _exit_at_once(stop)
+        raise
+
+
+def _exit_at_once(stop: SystemExit) -> None:
+    """Exit without finalizing Python: a reading thread of Arrow that needs it then would abort."""
+    if not isinstance(stop.code, int | None):
+        return
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does
+    atexit._run_exitfuncs()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError, ValueError):  # what could not be written is reported already
+            stream.flush()
+    os._exit(stop.code or 0)
 
 
 def _replace_closed_streams() -> None:
