@@ -48,10 +48,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     _fail_to_start(addresses, LEAST_ADDRESSES, "addresses (ulimit -v)")
     _fail_to_start(data, LEAST_DATA, "data (ulimit -d)")
     limits = [limit for limit in (addresses, data) if limit is not None]
-    if limits:
-        if min(limits) < max(_BELOW_SPARING, _PER_THREAD * (os.cpu_count() or 1)):
-            for name, value in _SPARING.items():
-                os.environ.setdefault(name, value)
+    if limits and min(limits) < max(_BELOW_SPARING, _PER_THREAD * (os.cpu_count() or 1)):
+        for name, value in _SPARING.items():
+            os.environ.setdefault(name, value)
     try:
         if limits and arguments is None and hasattr(os, "fork"):
             _run_watched()
