@@ -146,3 +146,31 @@ def test_runs_are_named_as_what_they_are(tmp_path, name):
     with raises("column.type") as error:
         read_ratings(path)
     assert f"'{name}'" in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "stream"])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1)])
+def test_of_columns_with_one_name_one_is_selected_by_place(tmp_path, kind, order):
+    columns = [pa.array(["a", "b", "a"]), pa.array(["x", "x", "y"])]
+    columns += [pa.array([1, 5, 2]), pa.array([2**40, 4, 1])]
+    names = ["user", "item", "rating", "rating"]
+    table = pa.Table.from_arrays([columns[at] for at in order], names=[names[at] for at in order])
+    path = write(table, tmp_path / f"r.{kind}", kind)
+    (tmp_path / "parts").mkdir()
+    write(table, tmp_path / "parts" / f"1.{kind}", kind)
+    place = order.index(2) + 1
+    with raises("column.duplicate", f"(--rating {1 + min(order.index(2), order.index(3))})"):
+        read_ratings(path)
+    for source in (path, tmp_path / "parts"):
+        found = read_ratings(source, rating=place)
+        assert found.values.tolist() == [1, 2, 5]
+        assert read_ratings(source, rating=order.index(3) + 1).values.tolist() == [2**40, 1, 4]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_users_and_items_with_one_name_are_selected_by_place(tmp_path, kind):
+    columns = [pa.array(["a", "b", "a"]), pa.array([3, 5, 4]), pa.array(["x", "x", "y"])]
+    table = pa.Table.from_arrays(columns, names=["id", "rating", "id"])
+    found = read_ratings(write(table, tmp_path / "r.file", kind), user=1, item=3)
+    assert (found.users.tolist(), found.items.tolist()) == (["a", "b"], ["x", "y"])
+    assert found.values.tolist() == [3, 4, 5]

@@ -284,9 +284,9 @@ class Selection:
         if both := [role for role, name in chosen.items() if name in twice]:
             role, name = both[0], chosen[both[0]]
             place = names.index(name) + 1
-            by_place = f", or, in a text file, select it by place with {role} (--{role} {place})"
+            by_place = f", or, in a file, select it by place with {role} (--{role} {place})"
             if role not in ROLES or self.given.get(role) not in (None, name):
-                by_place = ""  # given by its place, which only text supports
+                by_place = ""  # given by its place, which databases do not support
             raise RecveilError(
                 f"{where}: two columns are called {quoted(name)}; rename one{by_place}",
                 code="column.duplicate",

@@ -254,8 +254,8 @@ def _find(
         if len(fitting) > 1 and fitting[0] == fitting[1]:
             place = [*names].index(fitting[0]) + 1
             raise RecveilError(
-                f"{where}: two columns are called {quoted(fitting[0])}; rename one, or, in a text "
-                f"file, select it by place with {role} (--{role} {place})",
+                f"{where}: two columns are called {quoted(fitting[0])}; rename one, or, in a file, "
+                f"select it by place with {role} (--{role} {place})",
                 code="column.duplicate",
             )
         if len(fitting) > 1:

@@ -30,8 +30,13 @@ def read_typed(
         if format == "workbook":
             return _read_workbook(path, selection, within)
         with decoding(path, format, packings=PACKINGS, within=within) as found:
-            chosen = selection.choose(found.schema.names, path.name)
-            _reject_nested(found.schema, chosen, path)
+            schema = found.schema
+            if format not in OF_SEVERAL_TABLES:
+                names = selection.with_places(schema.names)
+                fields = zip(schema, names, strict=True)
+                schema = pa.schema([field.with_name(name) for field, name in fields])
+            chosen = selection.choose(schema.names, path.name)
+            _reject_nested(schema, chosen, path)
         repeated = _repeated(chosen)
         raw = decoded_table(
             path,
@@ -95,6 +100,7 @@ def _read_workbook(path: Path, selection: Selection, within: Within) -> Source:
     has_header = not looks_like_data(names)
     chosen: Mapping[str, str | int]
     if has_header:
+        names = selection.with_places(names)
         chosen = selection.choose(names, path.name)
         places = {role: names.index(str(name)) + 1 for role, name in chosen.items()}
     else:

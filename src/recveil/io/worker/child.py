@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -262,8 +263,16 @@ class _Parquet:
             batches = self.parquet.iter_batches(request.rows)
             first = _first(batches, request.rows, schema)
             return head, _flat(schema), each_small(first, request.limit)
-        self.parquet = pq.ParquetFile(self.file, read_dictionary=request.dictionary)
-        schema = pa.schema([self.parquet.schema_arrow.field(name) for name in request.columns])
+        places = _places_of(request.columns, schema.names)
+        encoded = [schema.names[at] for at in _places_of(request.dictionary, schema.names)]
+        self.parquet = pq.ParquetFile(self.file, read_dictionary=encoded)
+        whole = self.parquet.schema_arrow
+        self.names = [whole.names[at] for at in places]
+        # A name that several columns have reads all of them.
+        self.before = [whole.names[:at].count(whole.names[at]) for at in places]
+        schema = pa.schema(
+            [whole.field(at).with_name(n) for at, n in zip(places, request.columns, strict=True)]
+        )
         if request.wanted == "batches":
             batches = self._by_group(request.rows, schema)
             return head, schema, each_small(batches, request.limit)
@@ -280,27 +289,36 @@ class _Parquet:
             run.append(group)
             rows += n_rows
             if rows >= _ROWS_AT_ONCE or group == len(groups) - 1:
-                table = self.parquet.read_row_groups(run, schema.names).select(schema.names)
+                table = self._selected(self.parquet.read_row_groups(run, self.names), schema)
                 for batch in table.cast(schema).to_batches():
                     yield batch, group
                 run, rows = [], 0
 
     def _by_group(self, rows: int, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, int]]:
         for group in range(self.parquet.num_row_groups):
-            for batch in self.parquet.iter_batches(rows, [group], schema.names):
-                yield batch.select(schema.names), group
+            for batch in self.parquet.iter_batches(rows, [group], self.names):
+                yield self._selected(batch, schema), group
+
+    def _selected(self, read: Any, schema: pa.Schema) -> Any:
+        """Return the columns of a schema from those of their names."""
+        names = read.schema.names
+        places = [
+            [at for at, each in enumerate(names) if each == name][n_before]
+            for name, n_before in zip(self.names, self.before, strict=True)
+        ]
+        return read.select(places).rename_columns(schema.names)
 
     def _narrowed(self, schema: pa.Schema) -> pa.Schema:
         """Use 32 bits for columns of whole numbers that fit, according to the file's statistics."""
         for at, field in enumerate(schema):
-            if pa.types.is_int64(field.type) and self._fits_32_bits(field.name):
+            if pa.types.is_int64(field.type) and self._fits_32_bits(self.names[at]):
                 schema = schema.set(at, pa.field(field.name, pa.int32()))
         return schema
 
     def _fits_32_bits(self, name: str) -> bool:
         about = self.parquet.metadata
-        at = next(i for i in range(about.num_columns) if about.schema.column(i).path == name)
-        for group in range(about.num_row_groups):
+        places = [at for at in range(about.num_columns) if about.schema.column(at).path == name]
+        for group, at in product(range(about.num_row_groups), places):
             known = about.row_group(group).column(at).statistics
             if known is None or not known.has_min_max:
                 return False
@@ -325,12 +343,14 @@ class _Arrow:
             batches = _batches(reader)
             first = _first(batches, request.rows, reader.schema)
             return head, _flat(reader.schema), each_small(first, request.limit)
-        names = reader.schema.names
-        included = sorted({names.index(name) for name in request.columns})
-        reader = self._reader(pa.ipc.IpcReadOptions(included_fields=included))
-        batches = _batches(reader)
+        places = _places_of(request.columns, reader.schema.names)
+        names = dict(sorted(zip(places, request.columns, strict=True)))
+        reader = self._reader(pa.ipc.IpcReadOptions(included_fields=[*names]))
+        fields = zip(reader.schema, names.values(), strict=True)
+        schema = pa.schema([field.with_name(name) for field, name in fields])
+        batches = (batch.rename_columns(schema.names) for batch in _batches(reader))
         held = Held(request.limit)
-        return head, reader.schema, held.counting((batch, 0) for batch in batches)
+        return head, schema, held.counting((batch, 0) for batch in batches)
 
     def _reader(self, options: Any = None) -> Any:
         self.file.seek(0)
@@ -365,6 +385,19 @@ class _Within:
     ) -> Iterator[tuple[pa.RecordBatch, int]]:
         yield from batches
         self.table.close()
+
+
+def _places_of(columns: list[str], names: list[str]) -> list[int]:
+    """Return the positions of columns; a place follows a name that several columns have.
+
+    >>> _places_of(["user", "rating (column 3)"], ["user", "rating", "rating"])
+    [0, 2]
+    """
+    numbered = (column.rpartition(" (column ")[2].rstrip(")") for column in columns)
+    return [
+        names.index(column) if column in names else int(place) - 1
+        for column, place in zip(columns, numbered, strict=True)
+    ]
 
 
 def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
