@@ -375,6 +375,22 @@ def test_other_errors(write: Write, text: str, code: str, names: list[object]) -
 
 
 @pytest.mark.parametrize(
+    ("review", "code"),
+    [
+        ("x" * 140_000, "input.line"),
+        ('"fine, ' + "x" * 140_000 + '"', "input.line"),
+        ('"fine,\n' + "x" * 140_000 + '"', "input.quotes"),
+        ('"fine,\n' + "1,2,3,good\n" * 14_000, "input.quotes"),
+    ],
+    ids=["plain", "quoted", "line end", "stray quote"],
+)
+def test_a_long_text_is_no_stray_quote(write: Write, review: str, code: str) -> None:
+    rows = "".join(f'{n % 7},{n},{n % 5 + 1},"good, too"\n' for n in range(60))
+    with raises(code, "r.csv", "131,072"):
+        read_ratings(write(f"user,item,rating,review\n{rows}9,9,3,{review}\n"))
+
+
+@pytest.mark.parametrize(
     ("last", "code", "said"),
     [
         ("monday", "time.unreadable", "r.csv line 3"),

@@ -498,9 +498,24 @@ def read_records(
                     yield line, fields
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise RecveilError(
-                f"{Place(path.name, line)}: {error}; {DOUBLE_QUOTE}", code="input.quotes"
-            ) from None
+            n_lines = reader.line_num - line + 1
+            raise _unreadable_record(Place(path.name, line), error, n_lines) from None
+
+
+def _unreadable_record(place: Place, error: csv.Error, n_lines: int) -> RecveilError:
+    """Return the error of a record that Python's csv rejected; long texts need no quote."""
+    if "field limit" not in str(error):
+        return RecveilError(f"{place}: {error}; {DOUBLE_QUOTE}", code="input.quotes")
+    size = f"more than {csv.field_size_limit():,} characters"
+    if n_lines == 1:
+        return RecveilError(
+            f"{place}: a field has {size}; shorten it, or leave its column out", code="input.line"
+        )
+    return RecveilError(
+        f"{place}: a quoted field has line ends and {size}; {DOUBLE_QUOTE}; shorten a long text, "
+        f"or leave its column out",
+        code="input.quotes",
+    )
 
 
 class _Lines:
