@@ -154,6 +154,12 @@ KINDS |= {
     "a MatrixMarket mat": b"%%matrixmarket MATRIX coordinate real general\n2 2 1\n1 1 3\n",
     "Python literals; write them": b"('u1', 'i1', 5)\n('u2', 'i1', 4)\n",
     "Python literals; write": b"[('u1', 'i1', 5), ('u2', 'i1', 4)]\n",
+    "a table as terminals show it": b"+----+----+---+\n| user | item | n |\n+----+----+---+\n",
+    "a table as terminals show it, with": b" user | item | n\n------+------+---\n u1 | i1 | 3\n",
+    "a table as terminals": b"*" * 27 + b" 1. row " + b"*" * 27 + b"\nu: 1\n",
+    "a table as terminal": "\u250c\u2500\u252c\u2500\u2510\n\u2502u\u2502i\u2502\n".encode(),
+    "a table as": b"user  item  rating\n----  ----  ------\nu1    i1    3\n",
+    "a table": b"| user | item | rating |\n|:---|---|--:|\n| u1 | i1 | 3 |\n",
     "Python objects as text": b"Row(user='u1', item='i1', rating=5)\n",
 }
 # Those that hold ratings, and are read.

@@ -139,6 +139,13 @@ _STARTS = {
     rb"\*\*COMPRESSED\*\*": Kind("a SAS transport file (CPORT)", "in SAS, " + _FRAME),
     rb"\$FL[23]@\(#\)": _SPSS,
     rb"[\s\S]{0,200}ASCII SPSS PORT FILE": Kind("an SPSS portable file", "in SPSS, " + _FRAME),
+    # MySQL, and Spark's show; MySQL with \G; DuckDB; psql, SQLite and Markdown.
+    rb"\+(?:[-=]+\+)+\s*\n|\*{9,} 1\. row \*{9,}|\xe2(?:\x94\x8c|\x95[\x94\xad])"
+    rb"|[^\n]*\n[ |]{0,2}:?-{2,}:?[+| ][-+|: ]*\r?\n": Kind(
+        "a table as terminals show it, with lines around its cells",
+        "write it without them: mysql --batch > ratings.tsv, psql --csv > ratings.csv (sqlite3 and "
+        "duckdb: -csv); or ask for the table itself, as CSV or Parquet",
+    ),
     rb"PGDMP": Kind("a PostgreSQL dump", "restore it (pg_restore), and name the database"),
     rb"(?:\w+\s*=\s*)?[\[(]\s*\{\s*[uU]?'": Kind(
         f"{_AS_TEXT}, not JSON",
