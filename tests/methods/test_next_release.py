@@ -28,6 +28,7 @@ from recveil.methods.sparse.classes import deal_lengths
 from recveil.methods.sparse.next_classes import cluster_classes
 from recveil.ratings import Ratings
 from recveil.release.manifest_reader import known_manifest
+from recveil.runtime.errors import RecveilError
 from recveil.verification import verify
 from shared.methods_next_release import RATINGS, fewest_candidates, figures_of, publish, rows_of
 
@@ -293,6 +294,17 @@ def test_settings_that_fit_no_series_are_rejected(series, tmp_path):
 def change_assignment(release: Path, change) -> None:
     file = Path(f"{release}.private", "assignment.parquet")
     pq.write_table(change(pq.read_table(file)), file)
+
+
+def test_a_release_that_no_other_may_follow_is_followed_by_none(tmp_path):
+    anonymize(RATINGS, tmp_path / "old", k=5, method="k-corating", seed=1)
+    old = tmp_path / "old.private"
+    for method in ("k-corating", "sparse"):
+        with pytest.raises(RecveilError) as caught:
+            anonymize(RATINGS, tmp_path / "new", k=5, method=method, previous=old)
+        assert "--method k-corating" not in str(caught.value)
+        assert "begin a series" in str(caught.value)
+    anonymize(RATINGS, tmp_path / "new", k=5, method="sparse")
 
 
 def test_a_private_folder_that_was_changed_is_rejected(copied):

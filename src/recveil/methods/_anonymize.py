@@ -657,7 +657,7 @@ def _read_previous(maker: Maker, path: str | PathLike[str]) -> PreviousRelease:
         names = ", ".join(each.name for each in all_methods() if each.takes_previous)
         raise RecveilError(
             f"previous (--previous): only for the method {names}, but the method is "
-            f"{_named(method)}; drop it, or choose another method (--method {names})",
+            f"{_named(method)}; drop it, or begin a series with --method {names} without previous",
             code="option.unsupported",
         )
     return read_previous(path)

@@ -88,10 +88,11 @@ class PreviousRelease(Unpicklable):
         """Raise a RecveilError unless it was made by this method, with this k."""
         made_by, old_k = self.manifest.method, self.manifest.claim.k
         if made_by is not method:
+            same = f"choose --method {made_by.name}, or " if made_by.takes_previous else ""
             raise RecveilError(
                 f"previous (--previous): {self.name} was made by the method {made_by.name}, but "
-                f"this is {method.name}; classes live on within one method; choose "
-                f"--method {made_by.name}, or begin a series without previous",
+                f"this is {method.name}; classes live on within one method; {same}begin a series "
+                f"without previous",
                 code="release.mismatch",
             )
         if old_k != k:
