@@ -261,7 +261,7 @@ _USERS = {
 }
 
 
-@pytest.mark.parametrize("delimiter", [" ", *DELIMITERS])
+@pytest.mark.parametrize("delimiter", [" ", "  ", ", ", " | ", *DELIMITERS])
 @pytest.mark.parametrize("kind", _USERS)
 @pytest.mark.parametrize("style", _ITEMS)
 def test_two_users_glued_to_ratings_are_rows(style, kind, delimiter):
@@ -270,8 +270,21 @@ def test_two_users_glued_to_ratings_are_rows(style, kind, delimiter):
         for ratings in ("43", ("4.5", "3.0"), ("4 978300760", "3 978386411")):
             first, second = (value.replace(" ", delimiter) for value in ratings)
             fields = [items[0], f"{first}{one}", items[4], f"{second}{other}", items[6]]
-            labels = [*items, delimiter.join(fields)]
-            assert find_rows_within(labels, known, labels) == [len(items)], (one, ratings)
+            quoted = [f'"{field}"' for field in fields]
+            quoted[1::2] = [f'"{first}""{one}"', f'"{second}""{other}"']
+            for label in (delimiter.join(fields), delimiter.join(quoted)):
+                labels = [*items, label]
+                assert find_rows_within(labels, known, labels) == [len(items)], label
+
+
+@pytest.mark.parametrize("delimiter", [" ", ", ", *DELIMITERS])
+@pytest.mark.parametrize("style", ["slugs", "titles", "words"])
+def test_two_items_glued_to_ratings_are_rows(style, delimiter):
+    items, (known, unknown) = _ITEMS[style], _USERS["names"]
+    for one, other in (known[3:5], unknown):
+        fields = [items[0], one, f"4{items[4]}", other, f"3{items[6]}"]
+        labels = [*items, delimiter.join(fields)]
+        assert find_rows_within(labels, known, labels) == [len(items)], one
 
 
 def test_units_of_numbers_between_items_are_no_users():

@@ -25,7 +25,7 @@ VALUE = re.compile(r"[-+]?\d+(?:[.:/ TZ-]+\d+)*")
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _LIST_OF_TITLES = re.compile(r"[,;] ")
 # A rating or a time at the beginning of a field, and a name of a user who is nowhere else.
-_GLUED_NUMBER = re.compile(r"(?:^|[\W_])\d[\d.,:]*[^\W_]")
+_GLUED_NUMBER = re.compile(r"(?:^|[\W_])\d[\d.,:]*[\"']*[^\W_]")
 _NUMBER, _NAME = re.compile(r"\d+(?:[.,:]\d+)*"), re.compile(r"[^\W\d_]{2,}")
 # What is glued to numbers of titles, too.
 _UNITS = re.compile(
@@ -148,7 +148,7 @@ class GluedRows(NamedTuple):
         return not has_zeros and text not in self.items and self.is_like_user(text)
 
     def has_rows(self, text: str) -> bool:
-        """Return whether known items alternate with a rating to which a user is glued.
+        """Return whether known items alternate with a rating to which a user or an item is glued.
 
         One known user is enough, unless it is a short number; of others, two are needed. In a
         title, several numbers may have the same unit, so that users between blanks are two names.
@@ -166,10 +166,16 @@ class GluedRows(NamedTuple):
         if not _GLUED_NUMBER.search(text):
             return False
         signs = Counter(_SIGN.findall(text)).most_common(_MOST_SIGNS)
-        return any(self._have_users(text, sign) for sign, n in signs if n > 1)
+        splits = (
+            (sign, text.split(sign, _MOST_FIELDS)[:_MOST_FIELDS]) for sign, n in signs if n > 1
+        )
+        return any(
+            self._have_users(parts, sign)
+            or self._have_users([*filter(None, (part.strip(" \"'") for part in parts))], sign)
+            for sign, parts in splits
+        )
 
-    def _have_users(self, text: str, sign: str) -> bool:
-        parts = text.split(sign, _MOST_FIELDS)[:_MOST_FIELDS]
+    def _have_users(self, parts: list[str], sign: str) -> bool:
         users = [user for user in self._users_before_items(parts, sign) if user]
         if any(user in self.users and not _is_short(user) for user in users):
             return True
@@ -178,15 +184,18 @@ class GluedRows(NamedTuple):
         return len(users) >= n_alike or len({*users}) >= _FEWEST_ITEMS
 
     def _users_before_items(self, parts: list[str], sign: str) -> Iterator[str]:
-        """Yield the user before each known item; "" if there is none."""
+        """Yield the user before each known item, or the item that is glued itself, or ""."""
         at = start = 0
         while at < len(parts):
             # All of the text is the item that is looked at.
             most = len(parts) - (at == 0)
-            ends = range(min(at + _MOST_PARTS, most), at, -1)
-            end = next((end for end in ends if sign.join(parts[at:end]) in self.items), None)
+            texts = {
+                end: sign.join(parts[at:end]) for end in range(min(at + _MOST_PARTS, most), at, -1)
+            }
+            end = next((end for end, text in texts.items() if text in self.items), None)
             if end is None:
                 at += 1
+                yield next(filter(None, map(self._item_of, texts.values())), "")
                 continue
             is_number = _is_short(parts[at])
             # The first item may be unknown.
@@ -203,14 +212,25 @@ class GluedRows(NamedTuple):
         if value is None:
             return ""
         for at in range(1, value.end() + 1):
-            user = text[at:]
+            user = text[at:].lstrip("\"'")
             is_clear = not user.isdigit() or (
                 len(user) >= (_SHORT if is_number else 2) and not _YEAR.fullmatch(text)
             )
             if is_clear and (user in self.users or (user and self._is_like_user(user))):
                 return user
-        name = _NAME.match(text, value.end())
-        return text[value.end() :] if name and not _UNITS.fullmatch(name[0].casefold()) else ""
+        user = text[value.end() :].lstrip("\"'")
+        return user if self._is_name(user) else ""
+
+    def _item_of(self, text: str) -> str:
+        """Return the known item that is glued to a rating; "" if there is none."""
+        value = _NUMBER.match(text)
+        item = text[value.end() :].lstrip("\"'") if value else ""
+        return item if item in self.items and self._is_name(item) else ""
+
+    @staticmethod
+    def _is_name(text: str) -> bool:
+        name = _NAME.match(text)
+        return name is not None and _UNITS.fullmatch(name[0].casefold()) is None
 
 
 def _is_short(text: str) -> bool:
