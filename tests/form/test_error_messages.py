@@ -24,7 +24,9 @@ TERMINAL = {"cli", "terminal.py"}
 LIBRARY = [file for file in MODULES if TERMINAL.isdisjoint(file.relative_to(SOURCE).parts)]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 # A flag within a command that is to be typed needs no name in Python.
-COMMAND = re.compile(r"recveil (audit|anonymize|verify|evaluate|compare|convert|demo) [^.;]*")
+COMMAND = re.compile(
+    r"recveil (audit|anonymize|verify|evaluate|compare|convert|demo) [^.;]*|mysql --batch"
+)
 # A command of another verb may name that verb's options.
 ANY_COMMAND = re.compile(r"recveil [a-z]+ [^;,.]*")
 

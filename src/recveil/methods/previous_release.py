@@ -88,11 +88,11 @@ class PreviousRelease(Unpicklable):
         """Raise a RecveilError unless it was made by this method, with this k."""
         made_by, old_k = self.manifest.method, self.manifest.claim.k
         if made_by is not method:
-            same = f"choose --method {made_by.name}, or " if made_by.takes_previous else ""
+            same = f"choose that method (--method {made_by.name}), or "
             raise RecveilError(
                 f"previous (--previous): {self.name} was made by the method {made_by.name}, but "
-                f"this is {method.name}; classes live on within one method; {same}begin a series "
-                f"without previous",
+                f"this is {method.name}; classes live on within one method; "
+                f"{same if made_by.takes_previous else ''}begin a series without previous",
                 code="release.mismatch",
             )
         if old_k != k:
