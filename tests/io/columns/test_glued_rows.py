@@ -293,3 +293,11 @@ def test_units_of_numbers_between_items_are_no_users():
     items += ["Alien 1979 Heat 1995 Up", "Heat 24 Up 13 Alien"]
     for users in (NAMES, range(1, 19), range(1001, 1019)):
         assert find_rows_within(items, users, items) == []
+
+
+@pytest.mark.parametrize("text", ["1" * 100_000, "1x " * 40_000, "Up 4" + "zoe" * 40_000])
+def test_long_fields_are_searched_in_proportion_to_their_length(text):
+    search = GluedRows.among(NAMES, TITLES, lambda _: False)
+    began = time.monotonic()
+    assert not search.has_rows(f"Heat {text} Jaws")
+    assert time.monotonic() - began < 2

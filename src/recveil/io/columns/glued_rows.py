@@ -166,13 +166,15 @@ class GluedRows(NamedTuple):
         if not _GLUED_NUMBER.search(text):
             return False
         signs = Counter(_SIGN.findall(text)).most_common(_MOST_SIGNS)
-        splits = (
-            (sign, text.split(sign, _MOST_FIELDS)[:_MOST_FIELDS]) for sign, n in signs if n > 1
+        splits = ((sign, text.split(sign, _MOST_FIELDS)) for sign, n in signs if n > 1)
+        short = (
+            (sign, [part if len(part) <= _LONGEST else "" for part in parts[:_MOST_FIELDS]])
+            for sign, parts in splits
         )
         return any(
             self._have_users(parts, sign)
             or self._have_users([*filter(None, (part.strip(" \"'") for part in parts))], sign)
-            for sign, parts in splits
+            for sign, parts in short
         )
 
     def _have_users(self, parts: list[str], sign: str) -> bool:
