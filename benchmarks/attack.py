@@ -1,9 +1,9 @@
-"""How long Scoreboard-RH takes to attack people, and how much memory.
+"""How long Scoreboard-RH takes to attack users, and how much memory.
 
 python benchmarks/attack.py            1 million ratings, against plain numpy and scipy
-python benchmarks/attack.py --netflix  480,189 people, 100 million ratings, every one attacked
+python benchmarks/attack.py --netflix  480,189 users, 100 million ratings, every one attacked
 
-Everything is invented, so that anybody can run it. Quiet cores give the shortest times.
+Everything is invented, so that any user can run it. Quiet cores give the shortest times.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
 
 def draw(ratings: Ratings, preset: str, n_targets: int | None) -> Knowledge:
-    """Draw what the adversary knows about everybody, or about so many."""
+    """Draw what the adversary knows about all users, or about so many."""
     return draw_knowledge(
         ratings, PRESETS[preset], choose_targets(ratings.n_users, n_targets, seed=1), seed=1
     )
@@ -113,7 +113,7 @@ def compare(ratings: Ratings, known: Knowledge, best: NDArray[np.int64], seconds
 
 
 def attack_plainly(matrix: sparse.sparray, known: Knowledge, target: int) -> int:
-    """Return the best guess from one dense vector of scores, with all that `Guesses` tells."""
+    """Return the best guess from one dense vector of scores, with all that `Guesses` reports."""
     assert known.values is not None  # noqa: S101
     entries = slice(known.indptr[target], known.indptr[target + 1])
     # No rating of the scale is 0, so that a 0 says that there is none.

@@ -1,4 +1,4 @@
-"""How long it takes to read a table of ratings from each database, beside pandas.read_sql.
+"""How long it takes to read a table of ratings from each database, next to pandas.read_sql.
 
 python benchmarks/databases.py                               SQLite and DuckDB, a million ratings
 python benchmarks/databases.py --postgresql postgresql://ann@/bench?host=/tmp/socket    and a server

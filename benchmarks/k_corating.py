@@ -1,10 +1,10 @@
 """How long k-coRating takes, from ratings in memory to a verified release, and how much memory.
 
 python benchmarks/k_corating.py              1 and 10 million ratings at k = 9; several k at 1
-python benchmarks/k_corating.py --movielens  70,000 people, 10 million ratings: similarity, trust
-python benchmarks/k_corating.py --netflix    480,189 people, 100 million ratings: item means
+python benchmarks/k_corating.py --movielens  70,000 users, 10 million ratings: similarity, trust
+python benchmarks/k_corating.py --netflix    480,189 users, 100 million ratings: item means
 
-Everything is invented, so that anybody can run it. The release is streamed to Parquet in a
+Everything is invented, so that any user can run it. The release is streamed to Parquet in a
 temporary folder (--folder), read back and verified, and removed. Of the two times in a column,
 the first is the clock's and the second the processor's, of all threads together.
 """
@@ -22,7 +22,7 @@ from recveil.datasets import make_ratings
 from recveil.methods import KCoRater
 from recveil.ratings import Ratings
 
-# Ten times the people with ten times the ratings: what a group of k fills stays the same.
+# Ten times the users with ten times the ratings: what a group of k fills stays the same.
 SMALL = (7_000, 10_000, 1_000_000)
 MOVIELENS = (70_000, 10_000, 10_000_000)
 NETFLIX = (480_189, 17_770, 100_480_507)

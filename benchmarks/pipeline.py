@@ -6,7 +6,7 @@ python benchmarks/pipeline.py --millions 1 10 --items 296277 --only anonymize   
 
 Each contender of `benchmarks/stages.py` runs in a process of its own, one after the other, so that
 the peak is its alone and includes what Python and the inputs take. The invented table keeps its
-17,770 items (--items) and 209 ratings a person at every size. Beside other work the clock says
+17,770 items (--items) and 209 ratings a user at every size. Next to other work the clock says
 little; "processor" is the seconds of all cores that the whole process took, what it loads or
 compiles first included. The peers come with pip install "recveil[bench]".
 """

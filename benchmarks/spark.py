@@ -1,4 +1,4 @@
-"""Releases by Spark beside the local engine: time, bytes shuffled, and what a plan foretold.
+"""Releases by Spark next to the local engine: time, bytes shuffled, and what a plan foretold.
 
 python benchmarks/spark.py --millions 1 10                           invented ratings, on local[2]
 python benchmarks/spark.py --release simple k-corating --millions 1 10
@@ -6,7 +6,7 @@ python benchmarks/spark.py --cluster                                 two workers
 python benchmarks/spark.py --master spark://host:7077 --engines spark
 
 Needs pip install "recveil[spark]" and Java. The invented table keeps its 17,770 items (--items)
-and 209 ratings a person at every size. Each engine runs in a process of its own, and verifies its
+and 209 ratings a user at every size. Each engine runs in a process of its own, and verifies its
 release. The seconds and bytes of each phase at the first size give what `spark_plan` foretells of
 the others, and those at the last one what it foretells of a table for a thousand cores.
 `spark_worth.py` compares what releases are worth. The largest process of a cluster is
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from spark_plan import PHASES, Size, foretold
+from spark_plan import PHASES, Size, predicted
 
 from recveil.datasets import make_ratings
 from recveil.ratings import RatingScale
@@ -109,20 +109,20 @@ def compare(kind: str, folder: Path, options: argparse.Namespace) -> None:
     if first is None:
         return
     pairs = 10_000 if kind == "drawn" else 0
-    largest = Size(people=10**9, items=10**7, ratings=10**11, pairs=pairs, tasks=2_000)
+    largest = Size(all_users=10**9, items=10**7, ratings=10**11, pairs=pairs, tasks=2_000)
     print("\n10^9 people, 10^7 items, 10^11 ratings, 1,000 cores")
-    for phase, cost in foretold(kind, *last, largest, cores=1_000).items():
+    for phase, cost in predicted(kind, *last, largest, cores=1_000).items():
         print(f"{phase:<10}{cost.seconds / 3600:>12.2f} h{cost.bytes / 1e12:>12.3f} TB")
 
 
 def show(kind: str, first: tuple[Size, dict[str, Any]], size: Size, found: dict[str, Any]) -> None:
     """Print what each phase took, and what was foretold of it."""
-    print(f"{size.people:,} people, {size.items:,} items")
-    told = foretold(kind, *first, size)
+    print(f"{size.all_users:,} people, {size.items:,} items")
+    result = predicted(kind, *first, size)
     print("{:<10}{:>10}{:>12}{:>12}{:>14}".format("phase", "s", "foretold", "MB", "foretold"))
     for phase in PHASES[kind]:
         took = found["phases"].get(phase, {"seconds": 0.0, "bytes": 0})
-        row = took["seconds"], told[phase].seconds, took["bytes"] / 1e6, told[phase].bytes / 1e6
+        row = took["seconds"], result[phase].seconds, took["bytes"] / 1e6, result[phase].bytes / 1e6
         print("{:<10}{:>10.1f}{:>12.1f}{:>12.1f}{:>14.1f}".format(phase, *row), flush=True)
     print(f"{'else':<10}{found['else']:>10.1f}", flush=True)
 
@@ -178,7 +178,7 @@ def measure_spark(kind: str, table: Path, options: argparse.Namespace) -> dict[s
         # Java has ended with its session, and Python's workers with it.
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         found = {"seconds": seconds, "gigabytes": peak * 1024 / 1e9, **_of(made, kind)}
-        found |= phases.told(seconds, "learn" if kind == "drawn" else "else")
+        found |= phases.result(seconds, "learn" if kind == "drawn" else "else")
         return _checked(out, found, lambda path: verify(path, master=options.master))
 
 
@@ -188,7 +188,7 @@ def _of(made: Any, kind: str) -> dict[str, Any]:
     if kind == "drawn":
         queries = {query.name: query for query in made.release.published.claim.ledger.queries}
         pairs = int(np.sqrt(2 * queries["moments"].values))
-    # As many as there are partitions of people, and two a core at most.
+    # As many as there are partitions of users, and two a core at most.
     tasks = min(-(-made.n_ratings // 2**20) + 1, 4)
     return {"size": Size(made.n_users, made.n_items, made.n_ratings, pairs, tasks)._asdict()}
 
@@ -202,8 +202,8 @@ def _checked(out: Path, found: dict[str, Any], verify: Callable[[Path], Any]) ->
     started = time.perf_counter()
     if not verify(out).holds:
         raise SystemExit(f"{out} does not hold")
-    told = json.loads((out / "release.json").read_text())["counts"]["labels"]
-    return found | {"verified": time.perf_counter() - started, "labels": told}
+    result = json.loads((out / "release.json").read_text())["counts"]["labels"]
+    return found | {"verified": time.perf_counter() - started, "labels": result}
 
 
 def watch(phases: "Phases", kind: str) -> None:
@@ -273,7 +273,7 @@ class Phases:
         phase["seconds"] += seconds
         self._spans.append((name, began, ended))
 
-    def told(self, seconds: float, rest: str) -> dict[str, Any]:
+    def result(self, seconds: float, rest: str) -> dict[str, Any]:
         """Return what was found; what is left of all seconds is another phase."""
         known = sum(phase["seconds"] for phase in self.found.values())
         self.found[rest] = {"seconds": seconds - known, "bytes": 0}

@@ -2,7 +2,7 @@
 
 Each phase has a measure that its work grows with; what it took at one size, over that measure, is
 what a unit takes. Nothing is fitted: `benchmarks/spark.py` prints what was foretold beside what was
-measured. People of a larger table rate as much as those of the smaller one, and so their rows have
+measured. Users of a larger table rate as much as those of the smaller one, and so their rows have
 as many labels.
 """
 
@@ -23,10 +23,10 @@ PHASES = {
 _CORES = 2
 # What runs on the driver alone, however many cores there are.
 _ON_DRIVER = ("learn",)
-# Bytes of a number in a sum; and numbers that MLlib sends for each person and item.
+# Bytes of a number in a sum; and numbers that MLlib sends for each user and item.
 _NUMBER, _RANK = 8, 20
 _RATINGS_OF_A_PARTITION = 1 << 20
-# People of a bin; and sparse rows are drawn from what is learned of so many items.
+# Users of a bin; and sparse rows are drawn from what is learned of so many items.
 _BIN, _COMMON = 8_192, 20_000
 
 
@@ -35,14 +35,14 @@ class Size(NamedTuple):
 
     Attributes
     ----------
-    people, items, ratings : int
+    users, items, ratings : int
     pairs : int
         Items that are asked about in pairs; 0 if none are.
     tasks : int
         How many whole sums are made.
     """
 
-    people: int
+    users: int
     items: int
     ratings: int
     pairs: int
@@ -50,13 +50,13 @@ class Size(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """In so many blocks MLlib has people, and as many of items."""
+        """In so many blocks MLlib has users, and as many of items."""
         return math.ceil(2 * math.sqrt(self.ratings // _RATINGS_OF_A_PARTITION + 1))
 
     @property
     def bins(self) -> int:
-        """In so many bins people are gathered."""
-        return math.ceil(self.people / _BIN)
+        """In so many bins users are gathered."""
+        return math.ceil(self.users / _BIN)
 
 
 class Cost(NamedTuple):
@@ -76,28 +76,28 @@ class Cost(NamedTuple):
 def work(size: Size, kind: str) -> dict[str, float]:
     """Return the measure that each phase grows with.
 
-    A person with n ratings adds n² products to the moments at most, but for the items that are not
-    asked about; half of the pairs of n are counted. People and sparse rows are drawn by a chance
+    A user with n ratings adds n² products to the moments at most, but for the items that are not
+    asked about; half of the pairs of n are counted. Users and sparse rows are drawn by a chance
     for each item, and a padded row has a label for each.
     """
-    each = size.ratings / size.people
-    cells = size.people * size.items
-    chances = size.people * min(size.items, _COMMON)
+    each = size.ratings / size.users
+    cells = size.users * size.items
+    chances = size.users * min(size.items, _COMMON)
     return {
         "look": size.ratings,
         "gather": size.ratings,
-        "sums": 7 * size.ratings + size.people * each**2 / 2,
+        "sums": 7 * size.ratings + size.users * each**2 / 2,
         "learn": size.pairs,  # few directions are fitted to a matrix of pairs, in a few turns
         "draw": cells,
         "factors": size.ratings,  # a product of 20 x 20 numbers for each, in each round
         "moves": size.ratings,
-        "groups": size.ratings if kind == "k-corating" else size.people,
+        "groups": size.ratings if kind == "k-corating" else size.users,
         "means": size.ratings,
         "tastes": size.ratings,
         "crowds": size.ratings,
         "rule": chances,
         "rows": {"padded": cells, "sparse": chances}.get(kind, size.ratings),
-        "twin": size.people,
+        "twin": size.users,
         "check": cells if kind == "padded" else size.ratings,
     }
 
@@ -105,10 +105,10 @@ def work(size: Size, kind: str) -> dict[str, float]:
 def shuffled(size: Size, kind: str) -> dict[str, float]:
     """Return what the bytes of each phase grow with."""
     cells = size.pairs**2 + 2 * size.items
-    # A person's factors go wherever an item is that they rated, and an item's to all who did.
-    of_people = size.people * min(size.blocks, size.ratings / size.people)
+    # A user's factors go wherever an item is that they rated, and an item's to all who did.
+    of_users = size.users * min(size.blocks, size.ratings / size.users)
     of_items = size.items * min(size.blocks, size.ratings / size.items)
-    sent = 4 * _RANK * (of_people + of_items)
+    sent = 4 * _RANK * (of_users + of_items)
     return {
         "look": size.items,  # the ids of a partition, each once
         "gather": size.ratings,
@@ -117,19 +117,19 @@ def shuffled(size: Size, kind: str) -> dict[str, float]:
         "draw": 0,
         "factors": sent,
         "moves": size.tasks * size.items * _NUMBER,
-        "groups": size.ratings if kind == "k-corating" else size.people,
+        "groups": size.ratings if kind == "k-corating" else size.users,
         "means": size.tasks * size.items * _NUMBER,
         "tastes": size.tasks * size.items * _NUMBER,
         "crowds": size.ratings,
         "rule": min(size.tasks, size.bins) * min(size.items, _COMMON) * _NUMBER,
         "rows": size.ratings,
-        "twin": size.people,
-        # Rows of one part are compared where they are: a table of one part tells nothing of this.
-        "check": size.people * size.items if kind == "padded" else size.ratings,
+        "twin": size.users,
+        # Rows of one part are compared where they are: a table of one part reports nothing of this.
+        "check": size.users * size.items if kind == "padded" else size.ratings,
     }
 
 
-def foretold(
+def predicted(
     kind: str, known: Size, found: dict[str, Any], size: Size, *, cores: int = _CORES
 ) -> dict[str, Cost]:
     """Return what each phase takes at another size, from what was found at a known one."""

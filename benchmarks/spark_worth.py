@@ -1,12 +1,12 @@
-"""What releases by Spark are worth beside those of the local engine, made by the same rule.
+"""What releases by Spark are worth next to those of the local engine, made by the same rule.
 
-python benchmarks/spark_worth.py ml-100k/u.data                           drawn people
+python benchmarks/spark_worth.py ml-100k/u.data                           drawn users
 python benchmarks/spark_worth.py ml-100k/u.data --release simple --seeds 3
 python benchmarks/spark_worth.py --millions 1 --release simple            of invented ratings
 python benchmarks/spark_worth.py ml-100k/u.data --cluster                 two workers, here
 
 Needs pip install "recveil[spark]" and Java. A fifth of the ratings is held out; recipients learn
-from each release, and predict them. Drawn people are those of exact sums.
+from each release, and predict them. Drawn users are those of exact sums.
 """
 
 import argparse
@@ -64,11 +64,11 @@ def main() -> None:
 def compare(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None:
     """Make a release for each seed by each engine, and compare what recipients get from them."""
     split = split_ratings(ratings, share=0.2, seed=1)
-    people = UserRows.from_ratings(split.train)
+    users = UserRows.from_ratings(split.train)
     found: dict[str, list[dict[str, float]]] = {engine: [] for engine in ENGINES}
     for seed, engine, release in made(split.train, folder, options):
         table = Opened.open(release, split.train).table
-        served = serve(fit_all(table, FEW if options.few else None), people, split.test)
+        served = serve(fit_all(table, FEW if options.few else None), users, split.test)
         found[engine].append(utility_of(served))
         names = served.chosen, served.ranker, served.best, served.best_ranker
         print(engine, seed, *names, *list(found[engine][-1].values())[:4], flush=True)
@@ -77,11 +77,11 @@ def compare(ratings: Ratings, folder: Path, options: argparse.Namespace) -> None
             continue  # some releases say nothing of it
         local, spark = (np.array([worth[name] for worth in found[engine]]) for engine in found)
         differs = spark.mean() / local.mean() - 1
-        told = f"{name}: local {local.mean():.4f}, Spark {spark.mean():.4f} ({differs:+.2%})"
+        result = f"{name}: local {local.mean():.4f}, Spark {spark.mean():.4f} ({differs:+.2%})"
         if options.seeds > 1:
             both = (local.var(ddof=1) + spark.var(ddof=1)) / options.seeds
-            told += f", standard error {np.sqrt(both) / local.mean():.2%}"
-        print(told)
+            result += f", standard error {np.sqrt(both) / local.mean():.2%}"
+        print(result)
 
 
 def utility_of(served: Served) -> dict[str, float]:

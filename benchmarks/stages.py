@@ -55,7 +55,7 @@ def prepare(folder: Path, n_users: int, n_items: int, n_ratings: int) -> None:
         indices=ratings.indices,
         values=ratings.values,
     )
-    # Ten passes: after fewer, people differ in their biases alone, and are grouped on a line.
+    # Ten passes: after fewer, users differ in their biases alone, and are grouped on a line.
     padding = FunkSVD(rank=RANK, n_epochs=10, seed=1).fit(ratings).padding()
     np.savez(
         folder / "padding.npz",
@@ -284,7 +284,7 @@ def homogenize_by_numpy(k: int) -> Work:
 
 
 def homogenize_raters(folder: Path) -> float:
-    """Average the ratings of each group of 5, where somebody rated."""
+    """Average the ratings of each group of 5, where a user rated."""
     few = small()
     drain(homogenize_simple(few, Groups.from_labels(np.arange(few.n_users) // 5)))
     ratings, groups = load_ratings(folder), load_groups(folder, 5)
@@ -339,15 +339,15 @@ def check(folder: Path) -> float:
 
 
 def check_by_pandas(folder: Path) -> float:
-    """Do the core of it by pandas: one text a published row, and how many people share it."""
+    """Do the core of it by pandas: one text a published row, and how many users share it."""
     import pandas as pd
 
     def work() -> None:
         frame = pd.read_parquet(folder / "padded-50" / "ratings.parquet")
         hashes = pd.util.hash_pandas_object(frame[["item_id", "rating"]], index=False)
         rows = hashes.groupby(frame["user_id"], sort=False).sum()
-        people = frame.groupby("user_id", sort=False)["group_size"].first()
-        if people.groupby(rows).sum().min() < 50:
+        all_users = frame.groupby("user_id", sort=False)["group_size"].first()
+        if all_users.groupby(rows).sum().min() < 50:
             raise SystemExit("the release does not verify")
 
     return timed(work)

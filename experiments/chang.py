@@ -31,7 +31,7 @@ RULE_NAMES = {
     "skip": "nulls skipped",
     "item_mean": "null = item's mean",
 }
-# What an item counts as that a person rated and a row lacks, when rows are compared with a person.
+# What an item counts as that a user rated and a row lacks, when rows are compared with a user.
 MISSING: dict[Missing, str] = {"opposite": "missing = opposite", "skip": "common items alone"}
 HOLD_OUT = (
     "Netflix's challenge set (1.4 % of its ratings) is read as a random fifth of each person's "
@@ -67,7 +67,7 @@ def released(folder: Path, homogenize: str, k: int, seed: int) -> AttackTarget:
 def similar_users(
     folder: Path, homogenize: str, k: int, seed: int, missing: Missing = "opposite"
 ) -> SimilarUsers:
-    """Find each person's most similar record, and the rank of their own."""
+    """Find each user's most similar record, and the rank of their own."""
     table = released(folder, homogenize, k, seed)
     return find_similar_users(table, split_of(folder, seed).train, missing=missing)
 

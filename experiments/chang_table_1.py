@@ -2,8 +2,8 @@
 
     python experiments/chang_table_1.py path/to/ml-100k
 
-Prints the RMSE of held-out ratings against each person's own published row, for k = 5 and 50,
-beside predictions learned from the raw ratings and the means of the items. Claims: padding costs
+Prints the RMSE of held-out ratings against each user's own published row, for k = 5 and 50,
+next to predictions learned from the raw ratings and the means of the items. Claims: padding costs
 little accuracy, k hardly matters, and simple anonymization is far worse.
 """
 

@@ -2,10 +2,10 @@
 
     python experiments/chang_table_3.py path/to/ml-100k
 
-Prints the RMSE of held-out ratings against the published row that is most like each person's own
+Prints the RMSE of held-out ratings against the published row that is most like each user's own
 ratings, for k = 50 and, which the paper does not print, k = 5. Claims: simple anonymization is
 worse than padded by this measure, too, but by far less than by target deviation; and for padded
-rows target deviation approximates it well. Rows are compared with a person once with a missing item
+rows target deviation approximates it well. Rows are compared with a user once with a missing item
 counted as opposite, and once on common items alone.
 """
 

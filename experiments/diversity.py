@@ -8,13 +8,13 @@ nothing added, for several b and sizes of a bundle, and for three groups that ge
 - how many edges (an item in a group's row) the bundles would take, how many were added after
   pruning, their harm (the mean distance of an added label from its item's mean), and the seconds
   that choosing them took;
-- who guesses: how often an adversary names a person's group who knows two of its items. They look
+- who guesses: how often an adversary names a user's group who knows two of its items. They look
   for the rows that hold both, and takes one at random ("blind") or the shortest. "Rare" items stand
-  in at most ten groups before anything is added, "any" are drawn from all that the person rated;
-- the RMSE of `FunkSVD` learned from the rows, one row a user, on a fifth of everybody's ratings,
+  in at most ten groups before anything is added, "any" are drawn from all that the user rated;
+- the RMSE of `FunkSVD` learned from the rows, one row a user, on a fifth of all users's ratings,
   held back before padding and grouping: mean over the tries (three if not given), each of which
   draws its own fifth and its own seeds;
-- then, of releases with the defaults, the share of all people who are found by adversaries who know
+- then, of releases with the defaults, the share of all users who are found by adversaries who know
   two or eight of their items, or these with their exact ratings.
 """
 
@@ -113,7 +113,7 @@ def add(rows: Rows, setting: Setting) -> Added:
 
 
 def fill_rows(rows: Rows) -> Added:
-    """Give the l groups with the most items every item that anybody rated."""
+    """Give the l groups with the most items every item that any user rated."""
     support, means = rows.coverage.support, rows.coverage.item_means
     chosen = np.argsort(-np.diff(support.indptr), kind="stable")[:L]
     lacks = np.zeros(support.shape, dtype=bool)
@@ -134,7 +134,7 @@ def held_items(rows: Rows, edges: Any) -> np.ndarray:
 def guesses(ratings: Ratings, rows: Rows, holds: np.ndarray, most: float) -> tuple[float, float]:
     """Return how often the adversary is right, blindly and by the shortest row.
 
-    They know two items of a random person that stood in at most so many groups.
+    They know two items of a random user that stood in at most so many groups.
     """
     group_of = np.empty(ratings.n_users, dtype=np.int64)
     group_of[rows.groups.members] = np.repeat(np.arange(len(holds)), rows.groups.sizes)
@@ -210,9 +210,9 @@ def show_found(ratings: Ratings) -> None:
     for b, least in ((1, 1), (1, L), (2, L), (3, L)):
         anonymizer = PredictiveAnonymizer(K, "simple", grouping="bisecting", b=b, l=least, seed=0)
         table = AttackTarget.from_release(anonymizer.anonymize(ratings), ratings)
-        everybody = np.arange(ratings.n_users)
+        all_users = np.arange(ratings.n_users)
         shares = [
-            attack_release(ratings, table, known, everybody).reidentified.rate
+            attack_release(ratings, table, known, all_users).reidentified.rate
             for known in ADVERSARIES
         ]
         cells = " | ".join(f"{share:.1%}" for share in shares)

@@ -1,22 +1,22 @@
 r"""What is left of hidden items? Releases with pseudonyms for items, against public tables.
 
-    python experiments/hide_items.py RATINGS [--k 5] [--seed 0] [--people N] [--methods sparse ...]
+    python experiments/hide_items.py RATINGS [--k 5] [--seed 0] [--users N] [--methods sparse ...]
     python experiments/hide_items.py RATINGS --own [--methods sparse ...]
     python experiments/hide_items.py u.data --titles u.item --public ratings.csv \
         --public-titles movies.csv
 
 Narayanan & Shmatikov (2008), section 6, ask whether it helps to publish no names of columns. Here
-the hidden table is a release of half of the people, and the public one holds the ratings of the
-other half, who share nobody: items are matched without names, then people are looked for. With
-`--people`, the hidden half has so many, and the public table all others; beside it, the hidden
-people's own half stands in for a public table, as in `recveil audit` without a catalogue. With
+the hidden table is a release of half of the users, and the public one holds the ratings of the
+other half, who share no user: items are matched without names, then users are looked for. With
+`--users`, the hidden half has so many, and the public table all others; next to it, the hidden
+users's own half stands in for a public table, as in `recveil audit` without a catalogue. With
 `--own`, all users are hidden, and the adversary knows the ratings of half of them. With
 `--public`, the public table is from another source, and titles tell which items are the same; with
 `--shop`, the adversary knows which titles the hidden table has, and leaves out all others.
 
 For each kind of release: the share of items that are named right among the 10, 50 and 100 that most
-people rated, and among all; the same by rank of popularity alone, and with 16 known items; and
-people found by two adversaries, with the control (the same names dealt to other items) and what
+users rated, and among all; the same by rank of popularity alone, and with 16 known items; and
+users found by two adversaries, with the control (the same names dealt to other items) and what
 would be found if items were not hidden.
 """
 
@@ -62,17 +62,17 @@ def main() -> None:
         catalogue = from_another_source(options.public, options.public_titles, options.titles)
         if options.shop:
             catalogue = only_of_shop(catalogue)
-        tell(ratings, Catalogue(catalogue, "another source"), options)
+        describe(ratings, Catalogue(catalogue, "another source"), options)
         return
     if options.own:
-        tell(ratings, None, options)
+        describe(ratings, None, options)
         return
     order = np.random.default_rng(options.seed).permutation(ratings.n_users)
-    size = options.people or ratings.n_users // 2
+    size = options.all_users or ratings.n_users // 2
     hidden, public = (only(ratings, np.sort(part)) for part in (order[:size], order[size:]))
-    tell(hidden, Catalogue(public, "others"), options)
-    if options.people:
-        tell(hidden, None, options)
+    describe(hidden, Catalogue(public, "others"), options)
+    if options.all_users:
+        describe(hidden, None, options)
 
 
 def from_another_source(public: Path, public_titles: Path, titles: Path) -> Ratings:
@@ -100,7 +100,7 @@ def from_another_source(public: Path, public_titles: Path, titles: Path) -> Rati
 
 
 def only_of_shop(catalogue: Ratings) -> Ratings:
-    """Leave out items of other titles, as somebody can who knows what the hidden shop sells."""
+    """Leave out items of other titles, as a user can who knows what the hidden shop sells."""
     kept = np.array([not str(name).startswith("other ") for name in catalogue.items])
     kept = kept[catalogue.indices]
     users = catalogue.users[catalogue.user_positions()[kept]]
@@ -108,7 +108,7 @@ def only_of_shop(catalogue: Ratings) -> Ratings:
     return Ratings.from_columns(users, items, catalogue.values[kept], scale=catalogue.scale)
 
 
-def tell(ratings: Ratings, catalogue: Catalogue | None, options: argparse.Namespace) -> None:
+def describe(ratings: Ratings, catalogue: Catalogue | None, options: argparse.Namespace) -> None:
     """Print a line for each kind of release and each adversary."""
     against = "their own half" if catalogue is None else f"{catalogue.ratings.n_users} others"
     print(f"\n{ratings.n_users} people hidden, {ratings.n_items} items, against {against}:\n")
@@ -131,16 +131,16 @@ def tell(ratings: Ratings, catalogue: Catalogue | None, options: argparse.Namesp
 def print_line(variant: str, found: HiddenItems) -> None:
     """Print what was named, and who was found."""
     named = (
-        " / ".join(f"{tier.rate:.0%}" for tier in told.values())
-        for told in (found.named, found.by_rank, found.with_known)
+        " / ".join(f"{tier.rate:.0%}" for tier in result.values())
+        for result in (found.named, found.by_rank, found.with_known)
     )
-    people = "; ".join(
+    all_users = "; ".join(
         f"{one.adversary} {one.reidentified.rate:.1%} ({one.reidentified.low:.1%} to "
         f"{one.reidentified.high:.1%}; by rank {one.by_rank.rate:.1%}, control "
         f"{one.control.rate:.1%}, names known {one.names_known.rate:.1%})"
         for one in found.attacks
     )
-    print(f"| {variant} | {' | '.join(named)} | {people} |", flush=True)
+    print(f"| {variant} | {' | '.join(named)} | {all_users} |", flush=True)
 
 
 if __name__ == "__main__":

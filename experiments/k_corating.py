@@ -10,20 +10,20 @@ a part all are printed, in a quarter of an hour; each one takes a few minutes at
   all who are alike at all; "10 raters" the ten most alike who rated the item, as they are; "tuned"
   60 of them with significance weighting and biases. Each is learned from the release of a fold's
   base part, without its fills of cells that the test part asks for; the second number takes such a
-  fill as the prediction. The share of test cells that were filled stands beside.
+  fill as the prediction. The share of test cells that were filled stands next to.
 - time: seconds of a processor against the number of ratings (Fig. 1) and k (Fig. 2), for invented
-  people. Two threads need about half as long.
-- attack: how many people are found with n of m ratings right (Fig. 3). "Believed" are guesses of
+  users. Two threads need about half as long.
+- attack: how many users are found with n of m ratings right (Fig. 3). "Believed" are guesses of
   Scoreboard-RH that lead by 1.5 standard deviations, as in the paper, "wrong" those among them that
   err; then who is found by its best record whatever the lead, and by the likeliest record. Then
   again after the adversary has struck out what may be fills: values off the scale, where fills were
   not rounded; labels that the rest of the release predicts; the most frequent value of each item.
-- groups: cells filled and people found for several ways to choose who shares a set of items.
+- groups: cells filled and users found for several ways to choose who shares a set of items.
 - protect: what protected labels cost in RMSE and what they bring. "Told" is the share of a target's
   ratings that the adversary did not know and guesses exactly, by the best of three ways: the label
   of the row that they found; the commonest label of its group; the commonest of those that are not
   the item's commonest in the whole release, as a fill would be. Whoever attacks nobody and takes
-  the latter label for everybody gets the share under "without attack".
+  the latter label for all users gets the share under "without attack".
 """
 
 import argparse
@@ -226,7 +226,7 @@ def figure_3(options: argparse.Namespace) -> None:
 
 
 def look(opened: Opened, ratings: Ratings, adversary: Adversary, ignored: str = "") -> list[str]:
-    """Return what the attacks find: of all people, those with too few ratings included."""
+    """Return what the attacks find: of all users, those with too few ratings included."""
     known = draw_knowledge(ratings, adversary, np.arange(ratings.n_users), seed=0)
     candidates, record_of = opened.candidates()
     if ignored:
@@ -253,16 +253,16 @@ def levels_of(labels: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def groupings(options: argparse.Namespace) -> None:
-    """Print cells filled and people found for several groupings."""
+    """Print cells filled and users found for several groupings."""
     ratings = read_ratings(options.folder / "u.data")
     supports = (ratings.csr.toarray() > 0).astype(np.float32)
-    tastes = FunkSVD().fit(ratings).padding().coordinates()
+    embeddings = FunkSVD().fit(ratings).padding().coordinates()
     ways = {
         "bisecting, supports": (BisectingKGather, supports),
         "MDAV, supports": (MDAV, supports),
         "k-gather, supports": (KGather, supports),
-        "MDAV, tastes": (MDAV, tastes),
-        "k-gather, tastes": (KGather, tastes),
+        "MDAV, tastes": (MDAV, embeddings),
+        "k-gather, tastes": (KGather, embeddings),
     }
     heading("k", "groups", "cells filled", "against GeCom", "8 of 8", "8 items")
     for k in (3, 9, 21):
@@ -320,7 +320,7 @@ def learn(opened: Opened, ratings: Ratings) -> Iterator[float]:
     often, apart = counts.argmax(axis=2), counts.copy()
     apart[:, np.arange(N_ITEMS), of_all] = 0
     apart = np.where(apart.any(axis=2), apart.argmax(axis=2), of_all)
-    rows, told = opened.dense(), []
+    rows, result = opened.dense(), []
     for place, target in enumerate(known.targets.tolist()):
         items, truth = ratings.row(target)
         other = ~np.isin(items, known.items[known.indptr[place] : known.indptr[place + 1]])
@@ -329,8 +329,8 @@ def learn(opened: Opened, ratings: Ratings) -> Iterator[float]:
         # A row of a wrong group may lack the item.
         by_row = np.where(np.isnan(labels), of_all[items], levels_of(np.nan_to_num(labels)))
         guesses = by_row, often[group[place], items], apart[group[place], items], of_all[items]
-        told.append([(guess == truth).mean() for guess in guesses])
-    *by_attack, by_nothing = np.mean(told, axis=0)
+        result.append([(guess == truth).mean() for guess in guesses])
+    *by_attack, by_nothing = np.mean(result, axis=0)
     yield max(by_attack)
     yield by_nothing
 
@@ -338,7 +338,7 @@ def learn(opened: Opened, ratings: Ratings) -> Iterator[float]:
 def fit_groups(
     counts: NDArray[np.int64], sizes: NDArray[np.int64], known: Knowledge
 ) -> NDArray[np.int64]:
-    """Return the group in which most people have each known rating; whose they are is not asked."""
+    """Return the group in which most users have each known rating; whose they are is not asked."""
     logarithms = np.log((counts + 0.1) / (sizes[:, None, None] + 0.5))
     assert known.values is not None  # noqa: S101
     values = levels_of(known.values)
@@ -357,8 +357,8 @@ def open_release(release: Release) -> Opened:
     labels = np.concatenate([block.values for block in blocks])
     owners = np.repeat(release.private.groups.members, lengths)
     order = np.argsort(owners, kind="stable")
-    people = release.private.groups.members.size
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=people))])
+    all_users = release.private.groups.members.size
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=all_users))])
     return Opened(indptr, items[order], labels[order], release.published.items.size)
 
 

@@ -75,7 +75,7 @@ def fill_all(ratings: Ratings, k: int, fill: str = "item-mean", threads: int = 1
     collections.deque(rater.anonymize(ratings).published.blocks(), 0)
 
 
-def some_people(ratings: Ratings, share: float) -> Ratings:
+def some_users(ratings: Ratings, share: float) -> Ratings:
     """Return a random share of the users, with all their ratings."""
     n_users = round(share * ratings.n_users)
     chosen = np.sort(np.random.default_rng(0).permutation(ratings.n_users)[:n_users])
@@ -106,7 +106,7 @@ def by_ratings(ratings: Ratings) -> list[Row]:
     """Fig. 1."""
     times, bounds, rows = [], [], []
     for share in SHARES:
-        some = some_people(ratings, share)
+        some = some_users(ratings, share)
         times.append(seconds(lambda some=some: fill_all(some, some.n_users), time.process_time))
         bounds.append(bound(some))
         rows.append(Row(f"Fig. 1: {some.n_ratings:,} ratings, seconds", times[-1], form=".3f"))

@@ -83,7 +83,7 @@ class Printed(NamedTuple):
     sizes: tuple[int, ...] = SOME
 
     def column(self, name: str) -> dict[int, float]:
-        """Return the RMSE by k of a fill; our further ways of trust stand beside `trusted`."""
+        """Return the RMSE by k of a fill; our further ways of trust stand next to `trusted`."""
         return dict(zip(SIZES, getattr(self, name.partition(",")[0]), strict=True))
 
 
@@ -135,7 +135,7 @@ def run(
         "eq. 2, all users": eq_2(folds[0].base.n_users - 1),
         "tuned": UserKNN(centre="biases", significance=100),
     }
-    if not has_folds:  # to ask everybody takes hours there
+    if not has_folds:  # to ask all users takes hours there
         del ways["eq. 2, all users"]
     raw = np.mean([errors(fold, Opened.of(fold.base), ways) for fold in folds], axis=0)
 

@@ -3,7 +3,7 @@
     python experiments/likes.py path/to/ml-100k
 
 Reads u.data as likes, and makes, verifies, attacks and judges a release by each method that takes
-them, with k = 5 and seed 0; and one in which everybody is one group, so that nobody may be found.
+them, with k = 5 and seed 0; and one in which all users are one group, so that no user may be found.
 Then users are drawn from likes, with noise and without.
 """
 
@@ -36,7 +36,7 @@ READING = (
     "by who knows all that somebody likes, or eight of it; beside it, what exact counts of who "
     "liked each item would tell."
 )
-BESIDE = "with ratings"
+NEXT_TO = "with ratings"
 AXES = None
 K, SEED = 5, 0
 # Of drawn users: no noise, and with noise. Membership is measured on some of them.
@@ -52,20 +52,20 @@ def run(folder: Path) -> list[Row]:
     with tempfile.TemporaryDirectory() as work:
         table = audit(likes, curves=False, targets=1_000, seed=SEED)
         with_ratings = audit(ratings, curves=False, targets=1_000, seed=SEED)
-        strongest, beside = (
+        strongest, next_to = (
             max(each.attacks, key=lambda one: one.reidentified.rate)
             for each in (table, with_ratings)
         )
         rows.append(
             _share("the table with names removed: re-identified", strongest.reidentified)._replace(
-                paper=beside.reidentified.rate
+                paper=next_to.reidentified.rate
             )
         )
         for method in ("k-corating", "sparse"):
             ours = _of_release(likes, method, Path(work, f"{method}-likes"))
             theirs = _of_release(ratings, method, Path(work, f"{method}-ratings"))
-            rows += _beside(method, ours, theirs)
-        rows.append(_of_everybody(likes, Path(work, "everybody")))
+            rows += _next_to(method, ours, theirs)
+        rows.append(_of_all_users(likes, Path(work, "everybody")))
         for epsilon in EPSILONS:
             kept = _lists_of_drawn(likes, epsilon, Path(work, _noise(epsilon)))
             rows.append(_share(f"drawn, {_noise(epsilon)}: lists keep", kept))
@@ -88,19 +88,19 @@ def _lists_of_drawn(likes: Ratings, epsilon: float | None, out: Path) -> Interva
 
 
 def _membership_of_drawn(likes: Ratings, epsilon: float | None) -> list[Row]:
-    """Return who is told to be in a release of one half of the users, by releases of others."""
+    """Return who is reported to be in a release of one half of the users, by releases of others."""
 
     def make(seed: int) -> Synthesizer:
         return Synthesizer(epsilon, item_catalog="as-rated", seed=seed)
 
     found = attack_by_shadows(likes, make, SHADOWS, SEED).by_known
     rows = []
-    for known, told in found.items():
+    for known, result in found.items():
         of = f"drawn, {_noise(epsilon)}: shadows, {known} known (AUC)"
-        rows.append(_share(of, told.inferred.auc)._replace(form=".2f"))
+        rows.append(_share(of, result.inferred.auc)._replace(form=".2f"))
         counts = f"exact counts of likes instead: shadows, {known} known (AUC)"
         if epsilon is None:  # counted on the same halves whatever the noise
-            rows.append(_share(counts, told.counts_auc)._replace(form=".2f"))
+            rows.append(_share(counts, result.counts_auc)._replace(form=".2f"))
     return rows
 
 
@@ -113,7 +113,7 @@ def _attack(ratings: Ratings, out: Path) -> AttackedRelease:
 
 
 def strongest_rates(attacked: AttackedRelease) -> tuple[Interval, Interval]:
-    """Return how often a person, and a group, is found by who finds most users."""
+    """Return how often a user, and a group, is found by who finds most users."""
     attacks = [*(attack for _, attack in attacked.attacks), attacked.all_known]
     rates = [(each.reidentified, each.class_reidentified) for each in attacks if each is not None]
     if attacked.clusters is not None:
@@ -126,18 +126,20 @@ def _of_release(ratings: Ratings, method: str, out: Path) -> dict[str, Interval]
     anonymize(ratings, out, k=K, method=method, seed=SEED)
     attacked = _attack(ratings, out)
     judged = evaluate(out, ratings, split=0.2, with_membership=False, targets=1, seed=SEED)
-    person, group = strongest_rates(attacked)
+    one_user, group = strongest_rates(attacked)
     kept = judged.evaluation.retained.lists
     return {
         "group inferred": group,
-        "user re-identified": person,
-        **{f"members, {name} known (AUC)": told.auc for name, told in attacked.by_known.items()},
+        "user re-identified": one_user,
+        **{
+            f"members, {name} known (AUC)": result.auc for name, result in attacked.by_known.items()
+        },
         "lists keep": Interval(kept.value, kept.low, kept.high, kept.n_users),
     }
 
 
-def _beside(method: str, ours: dict[str, Interval], theirs: dict[str, Interval]) -> list[Row]:
-    """Set what likes give beside what ratings give."""
+def _next_to(method: str, ours: dict[str, Interval], theirs: dict[str, Interval]) -> list[Row]:
+    """Set what likes give next to what ratings give."""
     rows = []
     for name, found in ours.items():
         row = _share(f"{method}, k = {K}: {name}", found)._replace(paper=theirs[name].rate)
@@ -149,7 +151,7 @@ def _beside(method: str, ours: dict[str, Interval], theirs: dict[str, Interval])
     return rows
 
 
-def _of_everybody(likes: Ratings, out: Path) -> Row:
+def _of_all_users(likes: Ratings, out: Path) -> Row:
     """Return who is re-identified where all users share one row: at most a blind guess."""
     anonymize(likes, out, k=likes.n_users, method="k-corating", seed=SEED)
     found = max(

@@ -1,11 +1,11 @@
-"""Which share of the budget serves lists best that are learned from people drawn from likes?
+"""Which share of the budget serves lists best that are learned from users drawn from likes?
 
     python experiments/likes_budget.py [--seeds 3]
 
-Draws people from invented likes, with several splits of the noise between how often items are liked
+Draws users from invented likes, with several splits of the noise between how often items are liked
 (item sums) and which go together (moments), lets recommenders learn from them, and serves the same
-people from their own likes, of which a fifth is held out. Prints what lists keep of the best on the
-raw likes, in percent. No real table has a say: the split is a public rule, the same for everybody.
+users from their own likes, of which a fifth is held out. Prints what lists keep of the best on the
+raw likes, in percent. No real table has a say: the split is a public rule, the same for all users.
 """
 
 from typing import NamedTuple
@@ -27,23 +27,23 @@ EPSILONS = (3.0, 10.0, 30.0)
 
 
 class Invented(NamedTuple):
-    """An invented table: how many of what, and how far people choose by taste."""
+    """An invented table: how many of what, and how far users choose by embedding."""
 
-    people: int
+    all_users: int
     items: int
     each: int
-    taste: float
+    embedding: float
 
     def likes(self, seed: int) -> Ratings:
-        """Let everybody choose by popularity, eight tastes and chance."""
+        """Let all users choose by popularity, eight embeddings and chance."""
         rng = np.random.default_rng(seed)
-        wishes = np.exp(rng.normal(size=self.people))
+        wishes = np.exp(rng.normal(size=self.all_users))
         counts = np.clip(np.rint(self.each * wishes / wishes.mean()), 2, self.items // 2)
-        tastes = [rng.normal(size=(n, 8)) / 8**0.25 for n in (self.people, self.items)]
-        odds = self.taste * tastes[0] @ tastes[1].T + 1.2 * rng.normal(size=self.items)
+        embeddings = [rng.normal(size=(n, 8)) / 8**0.25 for n in (self.all_users, self.items)]
+        odds = self.embedding * embeddings[0] @ embeddings[1].T + 1.2 * rng.normal(size=self.items)
         ranked = np.argsort(-(odds + rng.gumbel(size=odds.shape)), axis=1)
         own = [row[: int(count)] for row, count in zip(ranked, counts, strict=True)]
-        users = np.repeat(np.arange(self.people), [items.size for items in own])
+        users = np.repeat(np.arange(self.all_users), [items.size for items in own])
         return Ratings.from_columns(users, np.concatenate(own))
 
 
@@ -67,7 +67,7 @@ def best_lists(table: TrainingTable, train: Ratings, test: HeldOut) -> float:
 
 
 def drawn_table(train: Ratings, epsilon: float, item_share: float, seed: int) -> TrainingTable:
-    """Draw as many people as there are, with one split of the noise."""
+    """Draw as many users as there are, with one split of the noise."""
     sigmas = Budget.of(epsilon, 1e-6).sigmas(shares_with(item_share))
     mechanism = Mechanism(NoiseSource.repeatable(seed), sigmas)
     rng = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ def main(seeds: int) -> None:
                     kept[row, column] += best_lists(drawn, train, test) / raw / seeds
         for epsilon, row in zip(EPSILONS, kept, strict=True):
             cells = " | ".join(f"{100 * share:.1f}" for share in row)
-            print(f"| {table.people:,} | {epsilon:g} | {cells} |", flush=True)
+            print(f"| {table.all_users:,} | {epsilon:g} | {cells} |", flush=True)
         everything.append(kept)
     cells = " | ".join(f"{100 * share:.1f}" for share in np.mean(everything, axis=(0, 1)))
     print(f"| all | all | {cells} |")

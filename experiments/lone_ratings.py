@@ -2,9 +2,9 @@
 
     python experiments/lone_ratings.py RATINGS [RATINGS ...]
 
-A rating is published as it is where nobody else in its group rated the item, and where all who
+A rating is published as it is where no user else in its group rated the item, and where all who
 rated it agree, or their rounded mean is the rating. The last column says how often a label that is
-a value of the scale is the exact rating of everybody in the group who rated the item.
+a value of the scale is the exact rating of all users in the group who rated the item.
 """
 
 from pathlib import Path
@@ -30,8 +30,8 @@ def main(files: list[Path]) -> None:
             lone = release.private.lone_ratings
             if lone is not None:
                 shares = lone.rating_share, lone.user_share, lone.exact_share, lone.label_share or 0
-                told = " | ".join(f"{share:.1%}" for share in shares)
-                print(f"| {file.parent.name} | {k} | {told} |")
+                result = " | ".join(f"{share:.1%}" for share in shares)
+                print(f"| {file.parent.name} | {k} | {result} |")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import numpy as np
 from arguments import parser_of, ratings_file
 from numpy.typing import NDArray
 from sparse_rows import table_of
-from synthetic_people import judge
+from synthetic_users import judge
 
 from recveil.attacks.membership.inference import only
 from recveil.attacks.statistics import wilson_interval
@@ -110,7 +110,7 @@ def held_out_of(table: Ratings, train: Ratings, test: HeldOut) -> HeldOut:
     return HeldOut(users[users >= 0], test.items[users >= 0], test.values[users >= 0])
 
 
-def told(n: int, total: int) -> str:
+def result(n: int, total: int) -> str:
     """Write a share with its interval."""
     share = wilson_interval(n, total)
     return f"{share.rate:.1%} ({share.low:.1%} to {share.high:.1%})"
@@ -168,12 +168,12 @@ def print_intersections(made: dict[str, list[Release]], tables: list[Ratings], k
             f"{name}, all, by an adversary who knows who left": candidates(releases, present),
         }
         for what, found in of_parts.items():
-            alone, few = (told(int((found < n).sum()), found.size) for n in (2, k))
+            alone, few = (result(int((found < n).sum()), found.size) for n in (2, k))
             print(f"| {what} | {alone} | {few} |")
 
 
 def print_who_left(made: dict[str, list[Release]], tables: list[Ratings]) -> None:
-    """Print how well the changes of item counts tell users who left from others."""
+    """Print how well the changes of item counts report users who left from others."""
     print("\n| releases | AUC of who left, mean of the months | the same of real item counts |")
     print("|---|---:|---:|")
     for name, releases in made.items():

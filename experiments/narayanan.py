@@ -17,7 +17,7 @@ from recveil.ratings import Ratings
 MOST_TARGETS = 1_000
 # MovieLens 100K, or MovieLens 1M as user,item,rating.
 FILES = ("u.data", "ratings.csv")
-NETFLIX_PEOPLE, NETFLIX_ITEMS = 480_189, 17_770
+NETFLIX_USERS, NETFLIX_ITEMS = 480_189, 17_770
 MEASURES = (
     "'Matched' is the paper's measure: Scoreboard-RH's best guess leads by 1.5 standard "
     "deviations, and is right. 'Best attack' is what the better of Scoreboard-RH and the "
@@ -51,8 +51,8 @@ def _renamed(figure: Figure) -> Figure:
     return replace(figure, points=points)
 
 
-def bits_of_everybody(folder: Path) -> float:
-    """Return what somebody who knows nothing has to learn to name a person, in bits."""
+def bits_of_all_users(folder: Path) -> float:
+    """Return what a user who knows nothing has to learn to name a user, in bits."""
     return float(np.log2(ratings_of(folder).n_users))
 
 

@@ -1,9 +1,9 @@
-"""Narayanan & Shmatikov, Fig. 1: how similar the most similar other person is.
+"""Narayanan & Shmatikov, Fig. 1: how similar the most similar other user is.
 
     python experiments/narayanan_figure_1.py path/to/ml-100k (or path/to/ml-1m)
 
-Prints the share of users who have anybody of at least a similarity. Claim: the vast majority has
-nobody above 0.5, even if only the items are compared.
+Prints the share of users who have any user of at least a similarity. Claim: the vast majority has
+no user above 0.5, even if only the items are compared.
 """
 
 from pathlib import Path

@@ -3,7 +3,7 @@
     python experiments/narayanan_figure_10.py path/to/ml-100k
 
 Prints the share of users found where wrong entries are wrong values, and where they are items that
-the person never rated. The text prints no number and no claim of its own.
+the user never rated. The text prints no number and no claim of its own.
 """
 
 from pathlib import Path

@@ -8,7 +8,7 @@ ones. Claim: in the worst case, too, fewer than half of the bits are left.
 
 from pathlib import Path
 
-from narayanan import FILES, IN_WORDS, bits_of_everybody, chart, figures_of, row
+from narayanan import FILES, IN_WORDS, bits_of_all_users, chart, figures_of, row
 from page import Row, main
 
 TITLE = "Narayanan & Shmatikov, Fig. 11: bits still needed, exact ratings without dates"
@@ -23,7 +23,7 @@ AXES = (IN_WORDS, "bits still needed")
 
 def run(folder: Path) -> list[Row]:
     """Return the bits, and the claim."""
-    figure, whole = figures_of(folder)["11"], bits_of_everybody(folder)
+    figure, whole = figures_of(folder)["11"], bits_of_all_users(folder)
     rows = [Row("bits, nothing known", whole, 19.0, form=".2f")]
     rows += [row(one, ".2f") for one in figure.points if one.x in ("2 of 2", "8 of 8")]
     rare = [one for one in figure.points if one.series != "any item"]

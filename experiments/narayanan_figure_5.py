@@ -2,7 +2,7 @@
 
     python experiments/narayanan_figure_5.py path/to/ml-100k
 
-Prints how often somebody is found, and how often it is noticed that their record was taken out.
+Prints how often a user is found, and how often it is noticed that their record was taken out.
 Claim: both with high probability. Then the lead at which both errors are equal (Definition 3) is
 chosen on half of the users, as `audit --eccentricity auto` does, and judged on the other half.
 """

@@ -10,7 +10,7 @@ fraction of one bit.
 from pathlib import Path
 
 import numpy as np
-from narayanan import IN_WORDS, bits_of_everybody, chart, figures_of, point, ratings_of, row
+from narayanan import IN_WORDS, bits_of_all_users, chart, figures_of, point, ratings_of, row
 from page import Row, main
 
 from recveil.attacks import Adversary, Candidates, ScoreboardRH, draw_knowledge
@@ -29,7 +29,7 @@ AXES = (IN_WORDS, "bits still needed")
 
 def run(folder: Path) -> list[Row]:
     """Return the bits, and the claims."""
-    figure, whole = figures_of(folder)["6"], bits_of_everybody(folder)
+    figure, whole = figures_of(folder)["6"], bits_of_all_users(folder)
     rows = [Row("bits, nothing known", whole, 19.0, form=".2f")]
     for known, paper in (("2 of 2", 3.0), ("8 of 8", None)):
         for dates in ("dates ±3 days", "dates ±14 days"):

@@ -1,9 +1,9 @@
-"""Narayanan & Shmatikov, Fig. 7: what one known item tells, by its rank in popularity.
+"""Narayanan & Shmatikov, Fig. 7: what one known item reports, by its rank in popularity.
 
     python experiments/narayanan_figure_7.py path/to/ml-100k (or path/to/ml-1m)
 
 Prints how many bits an item tells about who rated it. Claims: the rarer, the more; a rating within
-one point tells more than none, a date within 14 days more still.
+one point reports more than none, a date within 14 days more still.
 """
 
 from pathlib import Path
@@ -38,17 +38,17 @@ def run(folder: Path) -> list[Row]:
         by_rank = information_by_rank(ratings, rating_error, date_error).bits
         bits[name] = np.array([by_rank[first - 1 : last].mean() for first, last in RANKS])
     rows = [
-        Row(f"bits, ranks {first} to {last}, {name}", float(told[place]), form=".2f")
+        Row(f"bits, ranks {first} to {last}, {name}", float(result[place]), form=".2f")
         for place, (first, last) in enumerate(RANKS)
-        for name, told in bits.items()
+        for name, result in bits.items()
     ]
     alone, with_rating, *with_date = bits.values()
     steps = {
         "the rarer, the more: least rise from ranks to rarer ones, above 0": np.diff(alone),
         "a rating tells more than none: least difference, above 0": with_rating - alone,
     }
-    for told in with_date:
-        steps["a date tells more than a rating: least difference, above 0"] = told - with_rating
+    for result in with_date:
+        steps["a date tells more than a rating: least difference, above 0"] = result - with_rating
     for name, differences in steps.items():
         least = float(differences.min())
         sentence = f"the least difference is {least:.2f} bits."

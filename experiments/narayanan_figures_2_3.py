@@ -9,7 +9,7 @@ Prints how many users have how many ratings. Claims: the numbers do not fall ste
 from pathlib import Path
 
 import numpy as np
-from narayanan import FILES, NETFLIX_PEOPLE, ratings_of
+from narayanan import FILES, NETFLIX_USERS, ratings_of
 from page import Row, main
 
 TITLE = "Narayanan & Shmatikov, Figs. 2 and 3: users by their number of ratings"
@@ -22,8 +22,8 @@ READING = (
     "chart counts users by five ratings at a time."
 )
 AXES = ("number of ratings", "users, by five ratings", "log")
-TIMES_MEAN = 1000 / (100_480_507 / NETFLIX_PEOPLE)
-THOUSANDS = 2000 / NETFLIX_PEOPLE
+TIMES_MEAN = 1000 / (100_480_507 / NETFLIX_USERS)
+THOUSANDS = 2000 / NETFLIX_USERS
 
 
 def run(folder: Path) -> list[Row]:

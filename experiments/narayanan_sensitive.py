@@ -3,7 +3,7 @@
     python experiments/narayanan_sensitive.py path/to/ml-100k
 
 Prints the share of users whose record an adversary finds and who are revealed to have rated a
-sensitive item that the adversary did not know. No item of MovieLens is sensitive: genres stand for
+sensitive item that the adversary did not know. No item of MovieLens is sensitive: genres mean
 politics, religion and sexuality.
 """
 

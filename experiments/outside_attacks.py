@@ -1,4 +1,4 @@
-"""Attacks and recommenders that others measured on our releases, beside our own.
+"""Attacks and recommenders that others measured on our releases, next to our own.
 
     python experiments/outside_attacks.py path/to/ml-100k
 
@@ -34,10 +34,10 @@ READING = (
     "are not in the release, gives. A figure of the membership attack is an area under the curve: "
     "0.5 means that nothing is inferred."
 )
-BESIDE = "outside"
+NEXT_TO = "outside"
 AXES = None
 
-# Private twins lie beside the releases: all of it goes when the program ends.
+# Private twins lie next to the releases: all of it goes when the program ends.
 RELEASED = TemporaryDirectory()
 
 Plain = dict[str, Any]
@@ -55,7 +55,7 @@ RELEASES: dict[str, Plain] = {
 }
 
 
-class Told(NamedTuple):
+class Stated(NamedTuple):
     """A figure with its interval, if it has one."""
 
     figure: float
@@ -71,19 +71,19 @@ class Line(NamedTuple):
     find : callable
         Takes what the library says of the release, and finds the figure in it.
     outside : float, optional
-        None for a control, which nobody claims anything about.
+        None for a control, which no user claims anything about.
     form : str
     """
 
     release: str
     label: str
-    find: Callable[[Plain], Told]
+    find: Callable[[Plain], Stated]
     outside: float | None = None
     form: str = ".1%"
 
 
 def run(folder: Path) -> list[Row]:
-    """Return each figure of ours beside the one from outside."""
+    """Return each figure of ours next to the one from outside."""
     of_audits = chain(of_cells(), of_members(), of_groups(), of_fills(), of_labels())
     rows = [row(line, audited(folder, line.release)) for line in of_audits]
     rows += [row(line, of_two(folder)) for line in of_two_releases()]
@@ -148,28 +148,28 @@ def evaluated(folder: Path, name: str) -> Plain:
     return said
 
 
-def share(*path: str | int) -> Callable[[Plain], Told]:
+def share(*path: str | int) -> Callable[[Plain], Stated]:
     """Look a figure up by its path; a rate comes with its interval."""
 
-    def find(said: Plain) -> Told:
+    def find(said: Plain) -> Stated:
         found: Any = said
         for key in path:
             found = found[key]
         if isinstance(found, dict):
-            return Told(found.get("rate", found.get("value")), (found["low"], found["high"]))
-        return Told(float(found))
+            return Stated(found.get("rate", found.get("value")), (found["low"], found["high"]))
+        return Stated(float(found))
 
     return find
 
 
 def of_cells() -> Iterable[Line]:
     """Yield who rated what, by the residuals of padded rows."""
-    release, told = "padded, k = 5", ("residual", "intervals")
-    yield Line(release, "cells really rated, 95 % right", share(*told, "recall_at_95"), 0.49)
+    release, result = "padded, k = 5", ("residual", "intervals")
+    yield Line(release, "cells really rated, 95 % right", share(*result, "recall_at_95"), 0.49)
     yield Line(release, "the same by popularity", share("residual", "popularity_recall_at_95"))
-    yield Line(release, "lone ratings inferred and exact", share(*told, "lone_exact"), 0.49)
+    yield Line(release, "lone ratings inferred and exact", share(*result, "lone_exact"), 0.49)
     yield Line(release, "the same by popularity", share("residual", "popularity_lone_exact"))
-    yield Line(release, "lone ratings exact, cell known", share(*told, "lone_known"), 0.92)
+    yield Line(release, "lone ratings exact, cell known", share(*result, "lone_known"), 0.92)
 
 
 def of_members() -> Iterable[Line]:
@@ -178,17 +178,17 @@ def of_members() -> Iterable[Line]:
     for k, areas in outside.items():
         for known, area in zip(("16", "all"), areas, strict=True):
             label = f"membership, {known} ratings"
-            release, told = f"padded, k = {k}", ("membership", known)
-            yield Line(release, label, share(*told, "auc"), area, ".3f")
-            yield Line(release, f"{label}, control", share(*told, "null_auc"), None, ".3f")
+            release, result = f"padded, k = {k}", ("membership", known)
+            yield Line(release, label, share(*result, "auc"), area, ".3f")
+            yield Line(release, f"{label}, control", share(*result, "null_auc"), None, ".3f")
 
 
 def of_groups() -> Iterable[Line]:
     """Yield whose group is found."""
     outside = {"bystander": 0.16, "paper": 0.46, "public-profile": 0.70, "insider": 0.93}
 
-    def group_of(adversary: str) -> Callable[[Plain], Told]:
-        def find(said: Plain) -> Told:
+    def group_of(adversary: str) -> Callable[[Plain], Stated]:
+        def find(said: Plain) -> Stated:
             attacks = {attack["name"]: attack for attack in said["attacks"]}
             return share("class_reidentified")(attacks[adversary])
 
@@ -251,8 +251,8 @@ def of_lists() -> Iterable[Line]:
         "k-coRating, k = 5": 0.78,
     }
     for release, kept in outside.items():
-        told = share("recipient", "utility_retained", "best", "lists")
-        yield Line(release, "lists keep of the best on raw", told, kept)
+        result = share("recipient", "utility_retained", "best", "lists")
+        yield Line(release, "lists keep of the best on raw", result, kept)
         yield Line(
             *(release, "nDCG@10 of the best lists on the release"),
             *(share("recipient", "best", "release", "ndcg@10"), None, ".3f"),
@@ -260,4 +260,4 @@ def of_lists() -> Iterable[Line]:
 
 
 if __name__ == "__main__":
-    main(run, __doc__, beside=BESIDE)
+    main(run, __doc__, next_to=NEXT_TO)

@@ -1,13 +1,13 @@
-"""Lists that others' recommenders make of our releases, beside lists that ours make.
+"""Lists that others' recommenders make of our releases, next to lists that ours make.
 
     pip install "recveil[bench]"
     python experiments/outside_lists.py path/to/ml-100k
 
 Needs cornac and implicit. Releases of the training part of MovieLens 100K (fold u1) are given to
-recommenders that were not written here; the same people are served by them, and judged by the same
+recommenders that were not written here; the same users are served by them, and judged by the same
 held-out ratings. So are ml-latest-small (ratings.csv), FilmTrust (ratings.txt) and MovieLens 1M
-(the raw ratings alone), if their folders ml-latest-small, filmtrust and ml-1m lie beside the one
-that is given; a fifth of everybody's ratings is held out there.
+(the raw ratings alone), if their folders ml-latest-small, filmtrust and ml-1m lie next to the one
+that is given; a fifth of all users's ratings is held out there.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ READING = (
     "the raw ratings alone are served. Ours is as strong if its 95 % interval over people reaches "
     "the outside figure."
 )
-BESIDE = "outside"
+NEXT_TO = "outside"
 AXES = None
 
 Numbers = NDArray[np.float64]
@@ -67,23 +67,23 @@ _MANY_ITEMS = 5_000
 
 
 class Judge(NamedTuple):
-    """People to be served, and what is held out of them."""
+    """Users to be served, and what is held out of them."""
 
-    people: UserRows
+    all_users: UserRows
     relevant: UserRows
     split: Split
 
     @classmethod
     def of(cls, split: Split) -> "Judge":
-        """Take those people of a split of whom something is held out."""
+        """Take those users of a split of whom something is held out."""
         users = np.unique(split.test.users)
         threshold = relevance_threshold(split.train.scale)
         relevant = relevant_items(split.test, users, threshold)
         return cls(UserRows.from_ratings(split.train).take(users), relevant, split)
 
     def ndcg(self, scores: Numbers) -> Numbers:
-        """Return the nDCG@10 of everybody's list."""
-        return ndcg(list_items(scores, self.people), self.relevant)
+        """Return the nDCG@10 of all users's list."""
+        return ndcg(list_items(scores, self.all_users), self.relevant)
 
 
 class Served(NamedTuple):
@@ -106,7 +106,7 @@ def missing() -> str:
 
 
 def run(folder: Path) -> list[Row]:
-    """Return each setting's lists, ours beside others', for all tables that are there."""
+    """Return each setting's lists, ours next to others', for all tables that are there."""
     rows = []
     for name, split, settings in tables(folder):
         judge = Judge.of(split)
@@ -162,19 +162,21 @@ SETTINGS: Settings = {
 
 
 def serve_both(setting: str, make: Callable[[Ratings], TrainingTable], judge: Judge) -> Served:
-    """Serve people with what a release teaches, by our recommenders and by others'."""
+    """Serve users with what a release teaches, by our recommenders and by others'."""
     train, test = judge.split
     table = make(train)
     ours = serve(fit_all(table), UserRows.from_ratings(train), test)
     assert ours.per_user is not None  # noqa: S101  it serves somebody
     lists = ours.per_user.ndcg[ours.ranker]
-    told = {name: float(np.nanmean(judge.ndcg(s))) for name, s in outside_scores(table, judge)}
-    by = max(told, key=told.__getitem__)
-    return Served(setting, float(np.nanmean(lists)), interval_of(lists), ours.ranker, told[by], by)
+    result = {name: float(np.nanmean(judge.ndcg(s))) for name, s in outside_scores(table, judge)}
+    by = max(result, key=result.__getitem__)
+    return Served(
+        setting, float(np.nanmean(lists)), interval_of(lists), ours.ranker, result[by], by
+    )
 
 
 def interval_of(lists: Numbers) -> tuple[float, float]:
-    """Return the 95 % interval of a mean over people, by drawing them anew."""
+    """Return the 95 % interval of a mean over users, by drawing them anew."""
     judged, rng = lists[~np.isnan(lists)], np.random.default_rng(0)
     means = [judged[rng.integers(judged.size, size=judged.size)].mean() for _ in range(_DRAWS)]
     low, high = np.quantile(means, [0.025, 0.975])
@@ -188,20 +190,20 @@ def outside_scores(table: TrainingTable, judge: Judge) -> Iterator[tuple[str, Nu
     for form in ("labels", "liked"):
         given, own = (
             part.matrix(table.n_items, None if form == "labels" else part.values >= threshold)
-            for part in (rows, judge.people)
+            for part in (rows, judge.all_users)
         )
         given, own = given.copy(), own.copy()
         for matrix in (given, own):
             matrix.eliminate_zeros()
         for name, learn in _able(table).items():
-            # They say how they turn matrices around; nobody here asked.
+            # They say how they turn matrices around; no user here asked.
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield f"{name}, {form}", learn(given, own)
 
 
 def by_ease(strength: float) -> Learn:
-    """Return cornac's EASE: its item weights serve anybody."""
+    """Return cornac's EASE: its item weights serve any user."""
 
     def learn(given: sparse.csr_array, own: sparse.csr_array) -> Numbers:
         from cornac.data import Dataset
@@ -217,7 +219,7 @@ def by_ease(strength: float) -> Learn:
 
 
 def by_similarity(name: str) -> Learn:
-    """Return one of implicit's item similarities, summed over a person's items."""
+    """Return one of implicit's item similarities, summed over a user's items."""
 
     def learn(given: sparse.csr_array, own: sparse.csr_array) -> Numbers:
         from implicit import nearest_neighbours
@@ -230,13 +232,13 @@ def by_similarity(name: str) -> Learn:
 
 
 def by_factors(given: sparse.csr_array, own: sparse.csr_array) -> Numbers:
-    """Fold people into implicit's alternating least squares."""
+    """Fold users into implicit's alternating least squares."""
     from implicit.als import AlternatingLeastSquares
 
     model = AlternatingLeastSquares(factors=64, random_state=0, num_threads=1)
     model.fit(sparse.csr_matrix(given).astype(np.float32), show_progress=False)
-    people = sparse.csr_matrix(own).astype(np.float32)
-    factors = model.recalculate_user(np.arange(own.shape[0]), people)
+    all_users = sparse.csr_matrix(own).astype(np.float32)
+    factors = model.recalculate_user(np.arange(own.shape[0]), all_users)
     return np.asarray(factors @ model.item_factors.T, np.float64)
 
 
@@ -261,9 +263,11 @@ def _able(table: TrainingTable) -> dict[str, Learn]:
 def rows_of(name: str, served: Served) -> Iterator[Row]:
     """Yield what lists from one setting are worth."""
     label = f"claim: {name}, {served.setting}: {served.ranker}; outside {served.by}"
-    told = f"{name}, {served.setting}: {served.ours:.3f}, outside {served.outside:.3f}."
+    result = f"{name}, {served.setting}: {served.ours:.3f}, outside {served.outside:.3f}."
     holds = served.interval[1] >= served.outside
-    yield Row(label, served.ours, served.outside, holds, told, form=".3f", interval=served.interval)
+    yield Row(
+        label, served.ours, served.outside, holds, result, form=".3f", interval=served.interval
+    )
 
 
 def rows_of_order(name: str, served: list[Served]) -> Iterator[Row]:
@@ -279,4 +283,4 @@ def rows_of_order(name: str, served: list[Served]) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main(run, __doc__, "u1.base", beside=BESIDE)
+    main(run, __doc__, "u1.base", next_to=NEXT_TO)

@@ -1,4 +1,4 @@
-"""Rows that set our figure beside a paper's, and how they are printed and drawn."""
+"""Rows that set our figure next to a paper's, and how they are printed and drawn."""
 
 import sys
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _CONFIG = {
 
 
 class Row(NamedTuple):
-    """One figure of ours, beside the paper's.
+    """One figure of ours, next to the paper's.
 
     A row with `x` is a point of the chart; a row with a label is a line of the table; it may be
     both.
@@ -63,10 +63,10 @@ Run = Callable[[Path], list[Row]]
 ScaleType = Literal["linear", "log"]
 
 
-def table(rows: list[Row], beside: str = "paper") -> str:
+def table(rows: list[Row], next_to: str = "paper") -> str:
     """Write the labelled rows as a Markdown table, and below it what failed."""
     lines = [
-        f"| what | recveil | {beside} | difference | claim holds |",
+        f"| what | recveil | {next_to} | difference | claim holds |",
         "|---|---:|---:|---:|---|",
     ]
     for row in rows:
@@ -156,7 +156,7 @@ def draw(rows: list[Row], x: str, y: str, scale: ScaleType = "linear") -> str:
     return str(vl_convert.vegalite_to_svg(specification, allowed_base_urls=[]))
 
 
-def main(run: Run, usage: str | None, *files: str, beside: str = "paper") -> None:
+def main(run: Run, usage: str | None, *files: str, next_to: str = "paper") -> None:
     """Print how a script reads the paper, and its table.
 
     The script's only argument is a folder with one of the files (u.data).
@@ -171,4 +171,4 @@ def main(run: Run, usage: str | None, *files: str, beside: str = "paper") -> Non
     if not rows:
         parser.error("needs more data than this folder; the --help names them")
     print(f"{script.TITLE}\n\n{script.READING}\n")
-    print(table(rows, beside))
+    print(table(rows, next_to))

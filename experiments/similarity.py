@@ -1,4 +1,4 @@
-"""How alike are users before and after grouping, and what does a release tell of who rated what?
+"""How alike are users before and after grouping, and what does a release report of who rated what?
 
     python experiments/similarity.py RATINGS [K]
 
@@ -8,7 +8,7 @@ Prints, for `FunkSVD` and bisecting k-gather with groups of K (5 if not given):
   of two users of one group, and how the pairs are distributed (Fig. 4);
 - the histogram of the ratings before and after padding (Table 2);
 - of the simple release: how sure the rows make it that a member rated an item (Theorems 6.2 and
-  6.3), with the real shares of raters, and with those that the published rows suggest; beside how
+  6.3), with the real shares of raters, and with those that the published rows suggest; next to how
   often a member did, over all edges and over those that no bound covers.
 """
 

@@ -3,7 +3,7 @@
     python experiments/sparse_rows.py path/to/ml-100k [--labels-model] [--k 5] [--folds 5]
 
 Makes sparse rows of the training ratings of each fold, lets recveil's recommenders learn from them
-as from the raw ratings, and serves the same people from their own ratings. Prints means with their
+as from the raw ratings, and serves the same users from their own ratings. Prints means with their
 standard errors over folds. With --labels-model the same of padded rows of predictions.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from arguments import folder_with, parser_of
-from synthetic_people import folds_of_100k, judge
+from synthetic_users import folds_of_100k, judge
 
 from recveil.evaluation.recipient import Served
 from recveil.evaluation.split import TrainingTable, UserRows
@@ -43,7 +43,7 @@ NAMES = (
 
 
 def table_of(release: Release, train: Ratings) -> TrainingTable:
-    """Write out everybody's row, as a recipient reads it."""
+    """Write out all users's row, as a recipient reads it."""
     indptr, indices, values = [np.zeros(1, np.int64)], [], []
     for block in release.published.blocks():
         for size, start, end in zip(block.sizes, block.indptr, block.indptr[1:], strict=False):
@@ -62,11 +62,11 @@ def figures(raw: Served, made: Served, release: Release, train: Ratings) -> Figu
     """Tell what a release keeps of what raw ratings give."""
     lists = [np.nanmax([one.ndcg for one in of.utilities.values()]) for of in (raw, made)]
     rmse = [np.nanmin([one.rmse for one in of.utilities.values()]) for of in (raw, made)]
-    people = np.zeros(train.n_items)
+    users = np.zeros(train.n_items)
     for block in release.published.blocks():
         behind = np.repeat(block.sizes, np.diff(block.indptr))
-        people += np.bincount(block.indices, weights=behind, minlength=train.n_items)
-    off = np.abs(people - train.support)[train.support > 0]
+        users += np.bincount(block.indices, weights=behind, minlength=train.n_items)
+    off = np.abs(users - train.support)[train.support > 0]
     rare = train.support < release.published.claim.k
     return Figures(
         lists=lists[1] / lists[0],

@@ -67,7 +67,7 @@ def raw_table(ratings: Ratings, adversaries: list[Adversary], targets: NDArray[n
 def releases(
     ratings: Ratings, adversaries: list[Adversary], targets: NDArray[np.int64], grouping: str
 ) -> None:
-    """Say which attack finds most in releases, and whether members are told from others."""
+    """Say which attack finds most in releases, and whether members are reported from others."""
     print(f"\nReleases with the grouping {grouping}:\n")
     print("| release | adversary | attack | group found | person found | AUC of membership |")
     print("|---|---|---|---|---|---|")
@@ -78,11 +78,11 @@ def releases(
             for adversary in adversaries:
                 undated = replace(adversary, date_error=None)
                 found = attack_release(ratings, table, undated, targets)
-                told = infer_membership(ratings, anonymizer, undated)
+                result = infer_membership(ratings, anonymizer, undated)
                 print(
                     f"| {homogenize}, k = {k} | {adversary.name} | {found.attack} "
                     f"| {found.class_reidentified.rate:.1%} | {found.reidentified.rate:.1%} "
-                    f"| {told.auc.rate:.2f} ({told.auc.low:.2f} to {told.auc.high:.2f}) |"
+                    f"| {result.auc.rate:.2f} ({result.auc.low:.2f} to {result.auc.high:.2f}) |"
                 )
 
 

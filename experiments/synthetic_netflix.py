@@ -1,16 +1,16 @@
-"""What recommenders keep that learn from synthetic people, at the size of the Netflix Prize data.
+"""What recommenders keep that learn from synthetic users, at the size of the Netflix Prize data.
 
-    python experiments/synthetic_netflix.py                          480,189 people, epsilon 1
-    python experiments/synthetic_netflix.py --people 48000 --epsilon 10      a tenth, in minutes
+    python experiments/synthetic_netflix.py                          480,189 users, epsilon 1
+    python experiments/synthetic_netflix.py --users 48000 --epsilon 10      a tenth, in minutes
 
-The ratings are invented (`recveil.datasets.make_ratings`): people choose and rate by eight factors,
-by how popular items are, and by chance. A fifth of the ratings of some people is held out. As many
-people as there are are drawn at epsilon; recommenders learn from them as from the raw ratings, and
-serve the people with held-out ratings from what is left of their own.
+The ratings are invented (`recveil.datasets.make_ratings`): users choose and rate by eight factors,
+by how popular items are, and by chance. A fifth of the ratings of some users is held out. As many
+users as there are are drawn at epsilon; recommenders learn from them as from the raw ratings, and
+serve the users with held-out ratings from what is left of their own.
 
 Recommenders are those of recveil that work at this size, on the items with the most ratings; what
 is held out counts on these items. A thousand rows of each table are not learned from, and serve to
-choose settings. Intervals (95 %) are over the people served, of one draw.
+choose settings. Intervals (95 %) are over the users served, of one draw.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
 from recveil.release.records import Records
 
-PEOPLE, ITEMS, RATINGS = 480_189, 17_770, 100_480_507
+USERS, ITEMS, RATINGS = 480_189, 17_770, 100_480_507
 HELD_SHARE, ROWS_TO_CHOOSE_BY = 0.2, 1_000
 
 
@@ -60,20 +60,20 @@ class Task(NamedTuple):
         Where an item stands among the most rated ones, by its position; -1 if it does not.
     n_items : int
         How many these are.
-    people : UserRows
+    users : UserRows
     test : HeldOut
     """
 
     place_of: NDArray[np.int64]
     n_items: int
-    people: UserRows
+    all_users: UserRows
     test: HeldOut
 
 
 def hold_out(ratings: Ratings, n_served: int, seed: int) -> tuple[Ratings, NDArray[np.bool_]]:
     """Return the ratings without those that are held out, and which those are.
 
-    Everybody's first rating stays, so that nobody is left without.
+    All users's first rating stays, so that no user is left without.
     """
     rng = np.random.default_rng(seed)
     served = np.zeros(ratings.n_users, np.bool_)
@@ -95,7 +95,7 @@ def hold_out(ratings: Ratings, n_served: int, seed: int) -> tuple[Ratings, NDArr
 
 
 def task_of(ratings: Ratings, train: Ratings, held: NDArray[np.bool_], n_items: int) -> Task:
-    """Choose the most rated items, and put the people who are served on them."""
+    """Choose the most rated items, and put the users who are served on them."""
     place_of = np.full(ratings.n_items, -1, np.int64)
     best = np.sort(np.argsort(-train.support, kind="stable")[:n_items])
     place_of[best] = np.arange(best.size)
@@ -104,8 +104,8 @@ def task_of(ratings: Ratings, train: Ratings, held: NDArray[np.bool_], n_items: 
     values = ratings.values[held].astype(np.float64)
     on = items >= 0
     own = UserRows.from_ratings(train).take(users)
-    people = on_places([Records(np.ones(users.size, np.int64), *own)], place_of)
-    return Task(place_of, best.size, people, HeldOut(row_of[on], items[on], values[on]))
+    all_users = on_places([Records(np.ones(users.size, np.int64), *own)], place_of)
+    return Task(place_of, best.size, all_users, HeldOut(row_of[on], items[on], values[on]))
 
 
 def on_places(blocks: Iterable[Records], place_of: NDArray[np.int64]) -> UserRows:
@@ -128,7 +128,7 @@ def judge(rows: UserRows, task: Task, train: Ratings) -> Served:
     sizes = np.ones(rows.n_users, np.int64)
     rest, inner = choose_by_few(TrainingTable.from_rows(rows, sizes, task.n_items, train.scale))
     recommenders = (Popularity(), ItemMeansAndBias(), LearntOnce(), Ease("liked"), ItemCosine())
-    return serve([r.fit(rest, [inner]) for r in recommenders], task.people, task.test)
+    return serve([r.fit(rest, [inner]) for r in recommenders], task.all_users, task.test)
 
 
 def choose_by_few(table: TrainingTable) -> tuple[TrainingTable, InnerSplit]:
@@ -145,34 +145,34 @@ def choose_by_few(table: TrainingTable) -> tuple[TrainingTable, InnerSplit]:
     cells = HeldOut(
         known.row_of()[held],
         known.indices[held].astype(np.int64),
-        # Labels in tenths are judged as the nearest rating: people who are served give ratings.
+        # Labels in tenths are judged as the nearest rating: users who are served give ratings.
         table.scale.round(known.values[held], table.scale.step),
     )
     return rest, InnerSplit(rest, known.where(~held), cells)
 
 
 def drawn_rows(train: Ratings, epsilon: float, seed: int, task: Task) -> UserRows:
-    """Draw as many people as there are, and put them on the most rated items."""
+    """Draw as many users as there are, and put them on the most rated items."""
     release = Synthesizer(epsilon, item_catalog="as-rated", seed=seed).anonymize(train).published
     place_of = task.place_of[np.searchsorted(train.items, release.items)]
     return on_places(release.blocks(), place_of)
 
 
-def interval(of: NDArray[Any], beside: NDArray[Any]) -> tuple[float, float]:
-    """Return the ratio of two means over the same people, and half of its 95 % interval."""
-    ratio = of.mean() / beside.mean()
-    off = (of - ratio * beside).std(ddof=1) / np.sqrt(of.size) / beside.mean()
+def interval(of: NDArray[Any], next_to: NDArray[Any]) -> tuple[float, float]:
+    """Return the ratio of two means over the same users, and half of its 95 % interval."""
+    ratio = of.mean() / next_to.mean()
+    off = (of - ratio * next_to).std(ddof=1) / np.sqrt(of.size) / next_to.mean()
     return float(ratio), float(1.96 * off)
 
 
 def print_kept(raw: Served, drawn: Served) -> None:
     """Print what the best recommenders keep: lists, and RMSE."""
     both = [(of, of.per_user) for of in (raw, drawn) if of.per_user is not None]
-    gains = [people.ndcg[of.best_ranker] for of, people in both]
+    gains = [all_users.ndcg[of.best_ranker] for of, all_users in both]
     judged = ~np.isnan(gains[0])
     kept, half = interval(gains[1][judged], gains[0][judged])
     print(f"lists keep {kept:.1%} ({kept - half:.1%} to {kept + half:.1%}) of raw's best")
-    squares = [people.squares[of.best] for of, people in both]
+    squares = [all_users.squares[of.best] for of, all_users in both]
     ratio, half = interval(squares[1], squares[0])
     low, high = np.sqrt([ratio - half, ratio + half]) - 1
     print(f"RMSE is {np.sqrt(ratio) - 1:.2%} ({low:.2%} to {high:.2%}) above raw's best")
@@ -189,10 +189,10 @@ def print_served(name: str, served: Served) -> None:
 
 
 def main(options: argparse.Namespace) -> None:
-    """Invent ratings, draw people, and compare what both teach."""
+    """Invent ratings, draw users, and compare what both teach."""
     started = time.process_time()
-    n_ratings = round(RATINGS * options.people / PEOPLE)
-    ratings = make_ratings(options.people, ITEMS, n_ratings, seed=options.seed)
+    n_ratings = round(RATINGS * options.all_users / USERS)
+    ratings = make_ratings(options.all_users, ITEMS, n_ratings, seed=options.seed)
     train, held = hold_out(ratings, options.served, options.seed)
     task = task_of(ratings, train, held, options.items)
     share = train.support[task.place_of >= 0].sum() / train.n_ratings
@@ -211,7 +211,7 @@ def main(options: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = parser_of(__doc__)
-    parser.add_argument("--people", type=int, default=PEOPLE)
+    parser.add_argument("--people", type=int, default=USERS)
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--served", type=int, default=20_000, help="people with held-out ratings")
     parser.add_argument("--items", type=int, default=4_000, help="the most rated ones")

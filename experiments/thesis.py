@@ -1,4 +1,4 @@
-"""What the figures of the thesis (Chen 2012) share: the users' tastes, and groups of them."""
+"""What the figures of the thesis (Chen 2012) share: the users' embeddings, and groups of them."""
 
 from collections.abc import Callable
 from functools import cache
@@ -36,7 +36,7 @@ def ratings_of(folder: Path) -> Ratings:
 
 @cache
 def points_of(folder: Path) -> NDArray[np.float32]:
-    """Place everybody by their tastes."""
+    """Place all users by their embeddings."""
     return FunkSVD().fit(ratings_of(folder)).padding().coordinates()
 
 

@@ -25,7 +25,7 @@ READING = (
 AXES = ("k", "entries, thousands")
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 SEEDS = range(5)
-BY_PERSON, BY_GROUP = "one row a user", "one row a group"
+BY_USER, BY_GROUP = "one row a user", "one row a group"
 
 
 def run(folder: Path) -> list[Row]:
@@ -33,7 +33,7 @@ def run(folder: Path) -> list[Row]:
     found = {k: np.mean([entries(folder, k, seed) for seed in SEEDS], axis=0) for k in SIZES}
     rows = []
     for k, both in found.items():
-        for name, number in zip((BY_PERSON, BY_GROUP), both.tolist(), strict=True):
+        for name, number in zip((BY_USER, BY_GROUP), both.tolist(), strict=True):
             rows.append(Row(f"entries, k = {k}, {name}", number, form=",.0f"))
             rows.append(Row("", number / 1000, series=name, x=k))
     steps = np.diff([found[k] for k in SIZES], axis=0)
@@ -41,7 +41,7 @@ def run(folder: Path) -> list[Row]:
     return [
         *rows,
         Row(
-            f"claim: entries increase with k: smallest step, {BY_PERSON}, above 0",
+            f"claim: entries increase with k: smallest step, {BY_USER}, above 0",
             *(least, None, least > 0),
             "entries do not increase with k.",
             ",.0f",
@@ -52,16 +52,16 @@ def run(folder: Path) -> list[Row]:
 
 
 def entries(folder: Path, k: int, seed: int) -> tuple[int, int]:
-    """Count the cells with one row a person, and with one row a group."""
+    """Count the cells with one row a user, and with one row a group."""
     ratings, labels = ratings_of(folder), np.arange(ratings_of(folder).n_users)
     if k > 1:
         labels = BisectingKGather(k, random_state=seed).fit(points_of(folder)).labels_
-    by_person = by_group = 0
+    by_user = by_group = 0
     for block in homogenize_simple(ratings, Groups.from_labels(labels)):
         lengths = np.diff(block.indptr)
-        by_person += int((lengths * block.sizes).sum())
+        by_user += int((lengths * block.sizes).sum())
         by_group += int(lengths.sum())
-    return by_person, by_group
+    return by_user, by_group
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python experiments/thesis_figure_4_2.py path/to/ml-100k
 
-Prints the ARMSE of twenty runs of each, beside MDAV, which the thesis does not try. Claims: BKG
+Prints the ARMSE of twenty runs of each, next to MDAV, which the thesis does not try. Claims: BKG
 outperforms BTM a lot; BTM's best run is about as good; BTM fluctuates more.
 """
 

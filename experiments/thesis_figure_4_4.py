@@ -2,7 +2,7 @@
 
     python experiments/thesis_figure_4_4.py path/to/ml-100k
 
-Prints the mean absolute error (MAE) on a held-out fifth for k from 2 to 50, beside that of the raw
+Prints the mean absolute error (MAE) on a held-out fifth for k from 2 to 50, next to that of the raw
 ratings (the benchmark) and of one record for all; means of ten tries. Claims: k = 2 and 3 are
 slightly better than the benchmark; beyond, the error rises with k, but stays below one record's.
 """

@@ -1,9 +1,9 @@
-"""Thesis (Chen 2012), Fig. 6.2: MAE with levels, by the level of the person.
+"""Thesis (Chen 2012), Fig. 6.2: MAE with levels, by the level of the user.
 
     python experiments/thesis_figure_6_2.py path/to/ml-100k
 
 Prints the mean absolute error (MAE) on a held-out fifth under bisecting one-k-gather (BOKG), half
-of the users at level 1, beside conventional k-anonymity (BKG) for the same users; means of ten
+of the users at level 1, next to conventional k-anonymity (BKG) for the same users; means of ten
 tries. Claims: users of level 1 gain, those of level k lose nothing, and all together gain.
 """
 

@@ -56,11 +56,11 @@ class Table:
 
     def __init__(self, ratings: Ratings) -> None:
         self.ratings = ratings
-        items, everybody = np.arange(ratings.n_items), np.arange(ratings.n_users)
+        items, all_users = np.arange(ratings.n_items), np.arange(ratings.n_users)
         padding = ItemMean().fit(ratings).padding()
-        self.rows = padded_rows(ratings, padding, everybody, items)
+        self.rows = padded_rows(ratings, padding, all_users, items)
         self.means = padding.item_offset
-        self.users = np.repeat(everybody, ratings.activity)
+        self.users = np.repeat(all_users, ratings.activity)
         self.cells = self.users, ratings.indices
         self.order = np.random.default_rng(0).permutation(ratings.n_users)
 

@@ -50,7 +50,7 @@ def main() -> None:
         )
         found = intersect(first, second, promised=np.full(ratings.n_users, options.k))
         print(
-            f"| {method} | {told(found.unique)} | {told(found.below_k)} "
+            f"| {method} | {result(found.unique)} | {result(found.below_k)} "
             f"| {found.mean_users.mean:.2f} |",
             flush=True,
         )
@@ -77,22 +77,22 @@ def some_of(ratings: Ratings, share: float) -> Ratings:
 
 def print_attacks(method: str, ratings: Ratings, first: AttackTarget, second: AttackTarget) -> None:
     """Print who finds both rows, and which items both rows reveal."""
-    everybody = np.arange(ratings.n_users)
+    all_users = np.arange(ratings.n_users)
     print(f"\n{method}:\n\n| what | by both | control |\n|---|---|---|")
     for name, adversary in PRESETS.items():
-        both = reidentify_in_both(ratings, first, second, adversary, everybody)
+        both = reidentify_in_both(ratings, first, second, adversary, all_users)
         control = (
             f"{both.reidentified_by_one.rate:.1%} by one, {both.control.rate:.1%} by a stranger's"
         )
-        print(f"| both rows, by {name} | {told(both.both)} | {both.first.rate:.1%} in one |")
-        print(f"| the user, by {name} | {told(both.reidentified_by_both)} | {control} |")
-    links = infer_links(ratings, first, second, everybody)
+        print(f"| both rows, by {name} | {result(both.both)} | {both.first.rate:.1%} in one |")
+        print(f"| the user, by {name} | {result(both.reidentified_by_both)} | {control} |")
+    links = infer_links(ratings, first, second, all_users)
     if links is not None:
-        control = f"{told(links.one)} by one, {told(links.control)} by a stranger's"
-        print(f"| revealed items that were rated | {told(links.both)} | {control} |")
+        control = f"{result(links.one)} by one, {result(links.control)} by a stranger's"
+        print(f"| revealed items that were rated | {result(links.both)} | {control} |")
 
 
-def told(share: Interval | Mean) -> str:
+def result(share: Interval | Mean) -> str:
     """Write a share with its interval."""
     rate = share.rate if isinstance(share, Interval) else share.mean
     return f"{rate:.1%} ({share.low:.1%} to {share.high:.1%})"

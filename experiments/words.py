@@ -36,7 +36,7 @@ READING = (
     "in users' own rows. Lists: what is kept of the nDCG@10 of the best lists of liked items "
     "on the raw words. All as means over users."
 )
-BESIDE = "with stars"
+NEXT_TO = "with stars"
 AXES = None
 SCALE = RatingScale.of_labels("down,meh,up", ordered=False)
 K, KS, SEED, SHADOWS = 5, (5, 20), 0, 32
@@ -49,17 +49,17 @@ def run(folder: Path) -> list[Row]:
     said = [SCALE.labels[int(star > 2) + int(star > 3)] for star in stars.values]
     of_whom = stars.users[stars.user_positions()], stars.items[stars.indices]
     words = Ratings.from_columns(*of_whom, said, scale=SCALE)
-    found, beside = (
+    found, next_to = (
         max((one.reidentified for one in audit(each, curves=False, seed=SEED).attacks), key=_RATE)
         for each in (words, stars)
     )
     rows = [
-        _share("the table with names removed: re-identified", found)._replace(paper=beside.rate)
+        _share("the table with names removed: re-identified", found)._replace(paper=next_to.rate)
     ]
     with tempfile.TemporaryDirectory() as work:
         for homogenize in ("commonest", "shares"):
             rows += _of_release(words, homogenize, Path(work, homogenize))
-        rows.append(_of_everybody(words, Path(work, "everybody")))
+        rows.append(_of_all_users(words, Path(work, "everybody")))
         methods = ["raw", "nominal", "nominal-shares"]
         options = {"methods": methods, "k": KS, "seed": SEED, "shadows": SHADOWS, "liked": "up"}
         for setting in compare(words, Path(work, "compared"), **options).rows:
@@ -71,18 +71,20 @@ def _of_release(words: Ratings, homogenize: str, out: Path) -> list[Row]:
     """Make a release, verify it, and attack it."""
     made = anonymize(words, out, k=K, method="nominal", homogenize=homogenize, seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
-    (person, group), of = strongest_rates(attacked), f"{homogenize}, k = {K}"
-    holds = bool(made.verification.holds and person.low <= 1 / K)
-    claim = _share(f"claim: {of}: user re-identified, at most 1/{K}", person)._replace(holds=holds)
+    (one_user, group), of = strongest_rates(attacked), f"{homogenize}, k = {K}"
+    holds = bool(made.verification.holds and one_user.low <= 1 / K)
+    claim = _share(f"claim: {of}: user re-identified, at most 1/{K}", one_user)._replace(
+        holds=holds
+    )
     members = [
-        _share(f"{of}: members, {name} known (AUC)", told.auc)._replace(form=".2f")
-        for name, told in attacked.by_known.items()
+        _share(f"{of}: members, {name} known (AUC)", result.auc)._replace(form=".2f")
+        for name, result in attacked.by_known.items()
     ]
     return [_share(f"{of}: group inferred", group), claim, *members]
 
 
-def _of_everybody(words: Ratings, out: Path) -> Row:
-    """Make everybody one group: a rate above a blind guess would be a fault of the attacks."""
+def _of_all_users(words: Ratings, out: Path) -> Row:
+    """Make all users one group: a rate above a blind guess would be a fault of the attacks."""
     anonymize(words, out, k=words.n_users, method="nominal", seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
     found = max((each.reidentified for _, each in attacked.attacks), key=_RATE)
@@ -96,7 +98,7 @@ def _of_everybody(words: Ratings, out: Path) -> Row:
 def _of_setting(row: Setting) -> list[Row]:
     """Return what a comparison reports of one setting."""
     of = f"compared, {row.title}"
-    told = {
+    result = {
         "words predicted correctly": (
             "nominal_accuracy",
             "nominal_accuracy_low",
@@ -109,7 +111,7 @@ def _of_setting(row: Setting) -> list[Row]:
     }
     rows = [
         _share(f"{of}: {name}", Interval(*(getattr(row, each) for each in measures), 0))
-        for name, measures in told.items()
+        for name, measures in result.items()
     ]
     rows[-1] = rows[-1]._replace(form=".2f")
     if row.method != "raw":

@@ -2,7 +2,7 @@
 
     python experiments/workbench_pages.py docs/how-to/workbench
 
-The people are invented. It starts a workbench, goes from a file to a release in a browser without a
+The users are invented. It starts a workbench, goes from a file to a release in a browser without a
 window (Chromium, driven by playwright), and takes a picture of each room; with --look, of each at
 420 pixels, in the dark and on paper, too.
 """
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _table(file: Path) -> Path:
-    """Write ratings of people who are invented."""
+    """Write ratings of users who are invented."""
     columns = make_ratings(n_users=600, n_items=160, n_ratings=42_000, seed=7).to_arrow()
     names = columns.column_names[:3]
     rows = zip(*(columns[name].to_pylist() for name in names), strict=True)

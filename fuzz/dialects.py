@@ -105,8 +105,8 @@ def _compare(reading: Reading, data: bytes, mark: str | None) -> str:
     at = [_place(roles[role], header[0], reading.has_header) for role in roles if role != "time"]
     if wrong := [fields for fields in rows if len(fields) != len(header[0])]:
         raise FoundError(f"a record of {len(wrong[0])} columns is read: {wrong[0]!a}")
-    told = [_row([fields[place] for place in at]) for fields in rows]
-    compare_rows(reading.ratings, told)
+    result = [_row([fields[place] for place in at]) for fields in rows]
+    compare_rows(reading.ratings, result)
     dropped = reading.duplicates_dropped + reading.off_scale_dropped + reading.unrated_dropped
     if reading.ratings.n_ratings + dropped != len(rows):
         raise FoundError(f"{reading.ratings.n_ratings} rows, {dropped} dropped, of {len(rows)}")
@@ -129,12 +129,12 @@ def _compare_counts(
 ) -> bool:
     """Return whether fields span lines; require that these are counted, and lines add up."""
     n_spanning = sum(bool(_LINE_END.search(each)) for _, fields in records for each in fields)
-    told = next(filter(None, map(_SPANNING.search, reading.notes)), None)
-    if bool(n_spanning) != bool(told):
+    result = next(filter(None, map(_SPANNING.search, reading.notes)), None)
+    if bool(n_spanning) != bool(result):
         raise FoundError(f"{n_spanning} fields span lines, but the notes are {reading.notes!a}")
-    if told and has_rows_in_fields(content, mark, records, rating):
+    if result and has_rows_in_fields(content, mark, records, rating):
         raise FoundError("fields hold lines that could all be rows")
-    if told:
+    if result:
         lines = _LINE_END.split(content)
         starts = [line - 1 for line, _ in records] + [len(lines)]
         blank = sum(
@@ -144,9 +144,9 @@ def _compare_counts(
             if not _is_within(records, start + 1 + at + 1)
         )
         expected = (len(records) - reading.has_header, len(lines) - blank - starts[0], n_spanning)
-        if (got := tuple(int(each.replace(",", "")) for each in told.groups())) != expected:
+        if (got := tuple(int(each.replace(",", "")) for each in result.groups())) != expected:
             raise FoundError(f"rows, lines and fields are {expected}, but reported as {got}")
-    return bool(told)
+    return bool(result)
 
 
 def has_rows_in_fields(content: str, mark: str, records: Records, rating: int | None) -> bool:

@@ -16,10 +16,10 @@ ODD = [
 ]
 RATINGS, CARD = b"\n=== ratings.csv\n", b"\n=== README.md\n"
 SETTINGS = b'"settings": {\n'
-# How somebody may write a field, or a line, that says the same.
+# How a user may write a field, or a line, that says the same.
 FIELDS = [b" %b", b"%b ", b"0%b", b"+%b", b"%b.0", b"%b0", b"%be0", b'"%b"', b"0_%b"]
 LINES = [b"%b\r", b"%b\n", b"\n%b", b"%b,", b"%b "]
-# What somebody may write on a card, or take away from it.
+# What a user may write on a card, or take away from it.
 WORDS = [b"not ", b"nobody ", b"5", b"alice is p0000-0", b" ", b"", b"\n", b"no"]
 
 
@@ -49,7 +49,7 @@ def change_release(data: bytes, rng: random.Random) -> bytes:
 
 
 def change_record(data: bytes, rng: random.Random) -> bytes:
-    """Change what stands beside the labels in all lines of a record: its k, or its group_size.
+    """Change what stands next to the labels in all lines of a record: its k, or its group_size.
 
     In one line of several it is found at once, and nothing is learned of what it means.
     """
@@ -57,7 +57,7 @@ def change_record(data: bytes, rng: random.Random) -> bytes:
     rows, after, end = rest.partition(b"\n=== ")
     header, *lines = rows.split(b"\n")
     names, users = header.split(b","), [line.partition(b",")[0] for line in lines]
-    if not any(users) or len(names) < 4:  # no ratings, or nothing beside their labels
+    if not any(users) or len(names) < 4:  # no ratings, or nothing next to their labels
         return change_lines(data, rng)
     user, column = rng.choice([user for user in users if user]), rng.randrange(3, len(names))
     number = b"%d" % rng.choice([0, 1, 1, 2, 2, 3, 4, 5, 8, -1])

@@ -1,4 +1,4 @@
-"""Second readers: the rows of a table as Python's own readers, or pyarrow's, tell them.
+"""Second readers: the rows of a table as Python's own readers, or pyarrow's, report them.
 
 They share nothing with recveil. Each returns (user, item, rating) as texts and a number, once for
 each row that has all three; where a text can be taken in several ways, one list for each.
@@ -92,8 +92,8 @@ def _of_matrix(
     for n, line in enumerate(cells[has_header:], 1):
         kept = [place for place in range(width) if place not in skipped]
         rated = [place for place in kept if not _stands_for_none(line[place], null)]
-        person = str(n) if at < 0 else line[at]
-        rows += [(person, items[place], number_of(line[place])) for place in rated]
+        one_user = str(n) if at < 0 else line[at]
+        rows += [(one_user, items[place], number_of(line[place])) for place in rated]
     return rows
 
 

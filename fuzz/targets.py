@@ -97,14 +97,14 @@ def text(data: bytes) -> None:
 
 
 def compare_with_rows(verdict: Verification, content: bytes, names: dict[str, Any]) -> None:
-    """Count people with the same rows, as Python's own reader splits them."""
+    """Count users with the same rows, as Python's own reader splits them."""
     for delimiter in ",\t":
         lines = io.StringIO(text_of(content), newline="")
         header, *rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
         if names["user"] in header:
             break
     if "group_size" in header:
-        return  # one row stands for several people
+        return  # one row means several users
     at, rows_of = header.index(names["user"]), defaultdict(list)
     for row in rows:
         rows_of[row[at]].append([*row[:at], *row[at + 1 :]])
@@ -172,18 +172,18 @@ def objects(data: bytes) -> None:
             compare_rows(ratings, rows_of_objects(plain))
 
 
-def compare_rows(ratings: Ratings, *told: Iterable[Row]) -> None:
+def compare_rows(ratings: Ratings, *result: Iterable[Row]) -> None:
     """Raise a FoundError unless the ratings are the rows of a second reader, none more or fewer.
 
     Parameters
     ----------
     ratings : Ratings
-    *told : iterable of Row
+    *reported : iterable of Row
         Where a text can be taken in several ways, one for each, of which one must fit.
     """
     likes = ratings.scale.unary
     mine = Counter(rows_of(ratings, likes))
-    theirs = [Counter(_liked(rows) if likes else _as_held(rows)) for rows in told]
+    theirs = [Counter(_liked(rows) if likes else _as_held(rows)) for rows in result]
     if mine in theirs:
         return
     closest = min(theirs, key=lambda rows: ((mine - rows) + (rows - mine)).total(), default=None)
@@ -213,7 +213,7 @@ def _liked(rows: Iterable[Row]) -> set[Row]:
 
 
 def wide(data: bytes) -> None:
-    """Read a matrix, with and without a value that stands for no rating: each cell that has one."""
+    """Read a matrix, with and without a value that means no rating: each cell that has one."""
     with folder_of(ratings=data) as folder:
         for null, decimal in ((None, None), ("99", ".")):
             given = {"null": null, "decimal": decimal}
@@ -223,7 +223,7 @@ def wide(data: bytes) -> None:
 
 
 def compare_with_matrix(reading: Reading, plain: bytes, null: str | None) -> None:
-    """Compare all ratings with the cells of a matrix; how they lie, the reading tells."""
+    """Compare all ratings with the cells of a matrix; how they lie, the reading reports."""
     user = next(column.name for column in reading.columns if column.role == "user")
     counts = any("counts the others" in each for each in reading.layout)
     compare_rows(reading.ratings, *rows_of_matrix(plain, user, null, counts))
@@ -292,7 +292,7 @@ def _decode_all(path: Path, format: str) -> bool:
 
 
 def release(data: bytes) -> None:
-    """Verify a release in text: as it stands, or completed by somebody who means to deceive.
+    """Verify a release in text: as it stands, or completed by a user who means to deceive.
 
     The files stand one after the other, each behind a line with its name. What else
     follows from release.json and the ratings is made to fit: the list of classes, the card, or
@@ -324,9 +324,9 @@ def compare_verdicts(folder: Path) -> None:
         return
     if problems := list(independent.problems(folder)):
         raise FoundError(f"verify holds, but: {problems[0]}")
-    told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    number = int(told["format"].rpartition("-")[2])
-    manifest = Manifest.from_json(with_todays_names(told, number))
+    result = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    number = int(result["format"].rpartition("-")[2])
+    manifest = Manifest.from_json(with_todays_names(result, number))
     cards = data_cards(manifest, manifest.ratings_file)
     if (folder / "README.md").read_bytes() not in [card.encode() for card in cards]:
         raise FoundError("verify holds, but: the card is another one")

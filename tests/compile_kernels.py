@@ -72,7 +72,7 @@ def compared(folder: Path) -> None:
     compare(RATINGS, folder / "out", methods=["padded", "sparse"], k=[4], targets=9)
 
 
-# The longest first; those that stand beside each other share few kernels.
+# The longest first; those that stand next to each other share few kernels.
 WORK = (by_levels, audited, compared, by_grouping, drawn, by_rows, by_prediction)
 
 

@@ -114,7 +114,7 @@ settings.load_profile("patient")
 def the_same_chances_again():
     """Let each test draw the same "secret" noise in every run, but not twice the same in a run.
 
-    Else one draw in thousands makes a right program fail, on a day when nobody changed it.
+    Else one draw in thousands makes a right program fail, on a day when no user changed it.
     """
     if ALL_CHANCES:
         yield
@@ -160,13 +160,13 @@ def fans_of_two_blocks() -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def invented() -> Ratings:
-    """Three hundred invented people, with times."""
+    """Three hundred invented users, with times."""
     return make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=5)
 
 
 @pytest.fixture(scope="session")
 def word_numbers() -> Ratings:
-    """A hundred and twenty people, half of forty items rated, from 1 to 4."""
+    """A hundred and twenty users, half of forty items rated, from 1 to 4."""
     scale = RatingScale(1, 4, 1)
     return make_ratings(n_users=120, n_items=40, n_ratings=2_400, seed=5, scale=scale)
 
@@ -205,9 +205,9 @@ def _own_ledger(monkeypatch):
 
 @pytest.fixture(scope="module")
 def rough_fit():
-    """Fit drawn people roughly: it takes most of the time, and what is promised is the same.
+    """Fit drawn users roughly: it takes most of the time, and what is promised is the same.
 
-    What comes after the noise cannot tell more of anybody than the noisy sums do.
+    What comes after the noise cannot report more of any user than the noisy sums do.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting, "_SAMPLE_SIZE", 200)
@@ -250,9 +250,9 @@ def reports(monkeypatch):
 
 
 class DrawnByShares:
-    """The simplest maker of drawn people: everybody takes items by their noisy shares.
+    """The simplest maker of drawn users: all users takes items by their noisy shares.
 
-    It stands for whatever draws people; its sums are one bounded vector a person.
+    It means whatever draws users; its sums are one bounded vector a user.
     """
 
     def __init__(
@@ -348,7 +348,7 @@ def draw_by_shares(manifest, model, n_people, seed):
 
 @pytest.fixture(scope="module")
 def synthetic():
-    """Register a maker of drawn people under the words of such releases.
+    """Register a maker of drawn users under the words of such releases.
 
     Its ledger and its model are others than those of recveil's own.
     """
@@ -361,8 +361,8 @@ def synthetic():
             "item_catalog": lambda given, _ratings, _k: parse_item_catalog(given),
         },
         is_secret=needs_secret_noise,
-        sample=lambda manifest, model, people, rng: draw_by_shares(
-            manifest, model, people, int(rng.integers(1 << 60))
+        sample=lambda manifest, model, all_users, rng: draw_by_shares(
+            manifest, model, all_users, int(rng.integers(1 << 60))
         ),
         again=lambda manifest, seed: DrawnByShares(
             manifest.claim.epsilon, manifest.claim.delta or 1e-6, seed=seed
@@ -382,7 +382,7 @@ def synthetic():
 def postgresql_server(_postgresql_folder):
     """A PostgreSQL server of our own, with a database that nothing stands in yet.
 
-    Everybody who gets to the socket may come in as the user "shop"; "guarded" needs a password.
+    All users who gets to the socket may come in as the user "shop"; "guarded" needs a password.
     """
     programs, folder = _postgresql_programs(), _postgresql_folder
     name = f"of_{uuid4().hex[:12]}"

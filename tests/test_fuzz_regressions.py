@@ -80,29 +80,33 @@ PARSED_ALIKE = [
 
 
 def leave_text_alone(monkeypatch):
-    """Plant a fault: nobody compares a text with how recveil writes what it says."""
+    """Plant a fault: no user compares a text with how recveil writes what it says."""
     monkeypatch.setattr(published_file, "_compare", lambda *_, **__: 0)
     monkeypatch.setattr(published_file, "_unusual", lambda *_: iter(()))
 
 
-def slipped(told):
+def slipped(result):
     """Plant a fault: each rating is the one before it."""
-    held = (told.users, told.items, told.indptr, told.indices)
-    return Ratings(*held, np.roll(told.values, 1), told.days, told.scale)
+    held = (result.users, result.items, result.indptr, result.indices)
+    return Ratings(*held, np.roll(result.values, 1), result.days, result.scale)
 
 
-def lost(told):
-    """Plant a fault: the last rating of the last person is lost."""
-    indptr = told.indptr.copy()
+def lost(result):
+    """Plant a fault: the last rating of the last user is lost."""
+    indptr = result.indptr.copy()
     indptr[-1] -= 1
-    held = (told.indices[:-1], told.values[:-1], None if told.days is None else told.days[:-1])
-    return Ratings(told.users, told.items, indptr, *held, told.scale)
+    held = (
+        result.indices[:-1],
+        result.values[:-1],
+        None if result.days is None else result.days[:-1],
+    )
+    return Ratings(result.users, result.items, indptr, *held, result.scale)
 
 
-def renamed(told):
-    """Plant a fault: a person gets another id."""
-    users = np.array([*map(str, told.users[:-1]), f"{told.users[-1]} "], dtype=object)
-    held = (told.items, told.indptr, told.indices, told.values, told.days, told.scale)
+def renamed(result):
+    """Plant a fault: a user gets another id."""
+    users = np.array([*map(str, result.users[:-1]), f"{result.users[-1]} "], dtype=object)
+    held = (result.items, result.indptr, result.indices, result.values, result.days, result.scale)
     return Ratings(users, *held)
 
 
@@ -145,7 +149,7 @@ class TestTheFuzzersOwnEyes:
         with pytest.raises(targets.FoundError):
             dialects.compare_dialect((CORPUS / "dialects" / "reviews").read_bytes())
 
-    def test_people_who_are_counted_twice_are_found(self, monkeypatch):
+    def test_users_who_are_counted_twice_are_found(self, monkeypatch):
         table = (CORPUS / "text" / "header.csv").read_bytes()
         good = verify
 
@@ -174,7 +178,7 @@ class TestTheFuzzersOwnEyes:
         ],
     )
     def test_a_table_that_is_read_otherwise_is_found(self, monkeypatch, target, file, fault):
-        """A rating that slips to the next row, one that is lost, and one of another person."""
+        """A rating that slips to the next row, one that is lost, and one of another user."""
         data = (CORPUS / target / file).read_bytes()
         targets.TARGETS[target](data)
         good_ratings, good_reading = targets.read_ratings, targets.understand
@@ -219,7 +223,7 @@ class TestTheFuzzersOwnEyes:
         assert read.n_ratings == 2
 
     @pytest.mark.parametrize("target", ["gzip", "packed"])
-    def test_packed_data_whose_end_nobody_misses_are_found(self, monkeypatch, target):
+    def test_packed_data_whose_end_no_user_misses_are_found(self, monkeypatch, target):
         """A reader that takes the end of a cut file for the end of its table."""
         table = (CORPUS / "packed" / "plain.csv").read_bytes()
         for rest in range(4):  # each of the four ways
@@ -262,13 +266,13 @@ class TestTheFuzzersOwnEyes:
                 return str(error)
         return ""
 
-    def test_a_card_that_nobody_compares_is_found(self, monkeypatch):
+    def test_a_card_that_no_user_compares_is_found(self, monkeypatch):
         card = (CORPUS / "release" / "card").read_bytes()
         assert not self.found("release", mutating.change_card, card, 10)
         monkeypatch.setattr(release_folder, "wrong_card", lambda *_: iter(()))
         assert "the card" in self.found("release", mutating.change_card, card, 10)
 
-    def test_a_list_of_classes_that_nobody_compares_is_found(self, monkeypatch):
+    def test_a_list_of_classes_that_no_user_compares_is_found(self, monkeypatch):
         """The corpus holds one without a card, so that digests are made to fit to it."""
         release = (CORPUS / "release" / "classes").read_bytes()
         digest, _, _ = release.partition(b"=== classes.csv\n")[2].partition(b",")
@@ -278,7 +282,7 @@ class TestTheFuzzersOwnEyes:
         with pytest.raises(targets.FoundError, match="classes"):
             targets.release(broken)
 
-    def test_levels_that_nobody_keeps_are_found(self, monkeypatch):
+    def test_levels_that_no_user_keeps_are_found(self, monkeypatch):
         """A k that changes in all lines of a record, while verify asks for the lowest alone."""
         levels = (CORPUS / "release" / "levels").read_bytes()
         assert not self.found("release", mutating.change_record, levels, 30)
@@ -299,14 +303,14 @@ class TestTheFuzzersOwnEyes:
             targets.compare_verdicts(tmp_path)
 
     @pytest.mark.parametrize("name", ["simple-users", "drawn", "levels"])
-    def test_settings_that_nobody_checks_are_found(self, monkeypatch, name):
+    def test_settings_that_no_user_checks_are_found(self, monkeypatch, name):
         release = (CORPUS / "release" / name).read_bytes()
         assert not self.found("release", mutating.change_settings, release, 30)
         monkeypatch.setattr(manifest_reader, "problems_of_settings", lambda *_: iter(()))
         assert "settings" in self.found("release", mutating.change_settings, release, 30)
 
     @pytest.mark.parametrize("name", ["simple-users", "k-corating", "sparse", "drawn", "hidden"])
-    def test_a_note_in_settings_that_nobody_checks_is_found(self, monkeypatch, name):
+    def test_a_note_in_settings_that_no_user_checks_is_found(self, monkeypatch, name):
         release = (CORPUS / "release" / name).read_bytes()
         broken = release.replace(b'    "method"', b'    "note": "alice",\n    "method"')
         targets.release(broken)
@@ -314,7 +318,7 @@ class TestTheFuzzersOwnEyes:
         with pytest.raises(targets.FoundError, match="the settings are no method's"):
             targets.release(broken)
 
-    def test_keys_that_nobody_compares_are_found(self, monkeypatch):
+    def test_keys_that_no_user_compares_are_found(self, monkeypatch):
         release = (CORPUS / "release" / "simple-users").read_bytes()
         broken = release.replace(b'"low": 1.0', b'"note": 1.0,\n    "low": 1.0')
         targets.release(broken)
@@ -323,7 +327,7 @@ class TestTheFuzzersOwnEyes:
             targets.release(broken)
 
     @pytest.mark.parametrize("target", ["stored-ratings", "stored-model"])
-    def test_bytes_that_nobody_accounts_for_are_found(self, monkeypatch, target):
+    def test_bytes_that_no_user_accounts_for_are_found(self, monkeypatch, target):
         (file,) = (CORPUS / target).glob("*.parquet")
         data = file.read_bytes()
         assert not self.found(target, mutating.change_parts, data, 10)
@@ -338,8 +342,8 @@ class TestTheFuzzersOwnEyes:
         with pytest.raises(targets.FoundError, match="bytes before the footer"):
             targets.TARGETS[target](gap + b"alice" + data[len(gap) :])
 
-    def test_epsilon_that_nobody_adds_up_is_found(self, monkeypatch):
-        """And numbers of a ledger that nobody compares."""
+    def test_epsilon_that_no_user_adds_up_is_found(self, monkeypatch):
+        """And numbers of a ledger that no user compares."""
         drawn = (CORPUS / "release" / "drawn").read_bytes()
         broken = drawn.replace(b'"epsilon": 20.0', b'"epsilon": 2.0')
         targets.release(broken)
@@ -368,7 +372,7 @@ def test_the_second_checker_knows_how_pages_are_written(how, tmp_path):
 
 
 def test_the_second_checker_knows_what_a_dictionary_holds(tmp_path):
-    """An entry that no row has may be anything, such as a person's name."""
+    """An entry that no row has may be anything, such as a user's name."""
     shutil.copytree(targets.TESTS / "format_3" / "predictive-padded", tmp_path / "release")
     file = tmp_path / "release" / "ratings.parquet"
     assert list(independent.problems(file.parent)) == []

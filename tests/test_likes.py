@@ -1,4 +1,4 @@
-"""Likes through all verbs: who is found, what lists keep, and what is not told."""
+"""Likes through all verbs: who is found, what lists keep, and what is not reported."""
 
 import json
 
@@ -20,15 +20,15 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 
 def liked_by_all_too(likes):
-    """Add an item that everybody likes: sparse rows leave out what fewer than k did."""
+    """Add an item that all users likes: sparse rows leave out what fewer than k did."""
     users = np.repeat(likes.users, likes.activity)
     items = np.concatenate([likes.items[likes.indices], np.full(likes.n_users, 9_999)])
     return Ratings.from_columns(np.concatenate([users, likes.users]), items)
 
 
 class TestAudit:
-    def test_planted_people_are_found(self, audited):
-        """Without a release, items alone find most people."""
+    def test_planted_users_are_found(self, audited):
+        """Without a release, items alone find most users."""
         found = {
             each["name"]: each["reidentified"]["rate"] for each in audited["sparse"]["attacks"]
         }
@@ -41,11 +41,11 @@ class TestAudit:
             assert attack["reidentified"]["low"] <= 0.2
 
     @pytest.mark.parametrize("make", [KCoRater, SparseRows])
-    def test_nobody_is_found_where_everybody_has_one_row(self, likes, make, tmp_path):
+    def test_no_user_is_found_where_all_users_has_one_row(self, likes, make, tmp_path):
         likes = liked_by_all_too(likes)
         make(likes.n_users, seed=1).anonymize(likes).write(tmp_path / "out")
-        told = audit(likes, release=tmp_path / "out", targets=120, curves=False).to_dict()
-        for attack in told["release"]["attacks"]:
+        result = audit(likes, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        for attack in result["release"]["attacks"]:
             assert (attack["reidentified"]["rate"] or 0) <= 1 / likes.n_users + 1e-9
 
     @pytest.mark.parametrize("method", METHODS)
@@ -65,7 +65,7 @@ class TestAudit:
             assert release[name] is None, name
         assert "by adversaries who know likes, by scores of one release, too: by 8 likes" in said
 
-    def test_its_rates_reassure_nobody_who_holds_ratings(self, audited):
+    def test_its_rates_reassure_no_user_who_holds_ratings(self, audited):
         warned = " ".join(audited["sparse"]["warnings"])
         assert "A table with rating values re-identifies" in warned or "rating values" in warned
 
@@ -86,24 +86,24 @@ class TestAudit:
             )
 
     def test_two_releases_of_likes(self, likes, made):
-        told = audit(
+        result = audit(
             *(likes,),
             release=made / "sparse",
             second_release=made / "k-corating",
             targets=30,
             curves=False,
         ).to_dict()
-        assert told["release"]["linkage"]["users"] == 120
+        assert result["release"]["linkage"]["users"] == 120
 
     @pytest.mark.parametrize("days", [None, np.array([0, 1, 2, 3, 4, 5])])
-    def test_one_person(self, days):
+    def test_one_user(self, days):
         one = Ratings.from_columns(["ann"] * 6, range(6), days=days)
-        told = audit(one, curves=False).to_dict()
-        assert told["data"]["scale"] == "likes"
+        result = audit(one, curves=False).to_dict()
+        assert result["data"]["scale"] == "likes"
 
 
 class TestDrawn:
-    """Releases in which no row is anybody's."""
+    """Releases in which no row is any user's."""
 
     @pytest.fixture(scope="class")
     @staticmethod
@@ -112,7 +112,7 @@ class TestDrawn:
 
     @pytest.fixture(scope="class")
     @staticmethod
-    def told(found):
+    def result(found):
         return json.loads(json.dumps(found.to_dict(), allow_nan=False))
 
     @staticmethod
@@ -132,10 +132,10 @@ class TestDrawn:
 
     def test_it_is_judged_by_lists(self, likes, made):
         found = evaluate(made / "drawn", likes, split=0.2, targets=9, with_membership=False)
-        told = found.to_dict()
-        assert 0.5 < told["recipient"]["utility_retained"]["chosen"]["lists"]["value"] < 1.3
-        assert told["recipient"]["utility_retained"]["chosen"]["ratings"]["value"] is None
-        assert any("without errors or deviations" in note for note in told["notes"])
+        result = found.to_dict()
+        assert 0.5 < result["recipient"]["utility_retained"]["chosen"]["lists"]["value"] < 1.3
+        assert result["recipient"]["utility_retained"]["chosen"]["ratings"]["value"] is None
+        assert any("without errors or deviations" in note for note in result["notes"])
 
     @pytest.mark.parametrize("name", ["drawn", "sparse"])
     def test_it_is_read_and_converted(self, made, tmp_path, capsys, name):
@@ -160,7 +160,7 @@ def judged(likes, made):
 
 class TestEvaluate:
     @pytest.mark.parametrize("method", METHODS)
-    def test_no_error_is_told_not_even_0(self, judged, method):
+    def test_no_error_is_stated_not_even_0(self, judged, method):
         def numbers(plain, path=""):
             if isinstance(plain, dict):
                 for name, value in plain.items():
@@ -168,21 +168,21 @@ class TestEvaluate:
             elif isinstance(plain, int | float) and not isinstance(plain, bool):
                 yield path, plain
 
-        told = [path for path, _ in numbers(judged[method])]
-        assert not [path for path in told if "rmse" in path or path.endswith("mae")]
+        result = [path for path, _ in numbers(judged[method])]
+        assert not [path for path in result if "rmse" in path or path.endswith("mae")]
         assert judged[method]["target_deviation"] is None
         assert judged[method]["fidelity"]["rating_distance"] is None
         assert any("without errors or deviations" in note for note in judged[method]["notes"])
 
     @pytest.mark.parametrize("method", METHODS)
     def test_lists_are_judged(self, judged, method):
-        told = judged[method]["recipient"]
-        assert list(told["recommenders"]) == [
+        result = judged[method]["recipient"]
+        assert list(result["recommenders"]) == [
             *("popularity", "EASE on liked", "item cosine, 100 neighbours", "PureSVD")
         ]
-        assert told["lists"]["best_raw"]["ndcg@10"] > 0.1
-        assert 0.3 < told["utility_retained"]["chosen"]["lists"]["value"] < 1.2
-        assert told["utility_retained"]["chosen"]["ratings"]["value"] is None
+        assert result["lists"]["best_raw"]["ndcg@10"] > 0.1
+        assert 0.3 < result["utility_retained"]["chosen"]["lists"]["value"] < 1.2
+        assert result["utility_retained"]["chosen"]["ratings"]["value"] is None
 
     def test_the_table_must_be_what_the_release_was_made_from(self, likes, ratings, made):
         with raises("release.mismatch"):

@@ -46,8 +46,8 @@ class TestTables:
         assert "<img" not in found._repr_html_()
         assert HOSTILE in Cells(found._repr_html_()).texts
 
-    def test_nobody_looked_for_is_no_reassuring_share(self, results):
-        """Of people who rated too little, none is found, which shows nothing."""
+    def test_no_user_looked_for_is_no_reassuring_share(self, results):
+        """Of users who rated too little, none is found, which shows nothing."""
         found = audit(results["audit"].ratings, targets=5, curves=False, seed=1)
         idle = [outcome.adversary.name for outcome in found.attacks if not outcome.attacked]
         assert idle
@@ -95,11 +95,11 @@ class TestCharts:
     def test_of_a_comparison(self, results):
         assert {"as good as the raw data", "padded"} <= drawn(results["comparison"].chart())
 
-    def test_nothing_that_could_be_drawn_is_told(self, results):
+    def test_nothing_that_could_be_drawn_is_stated(self, results):
         with raises("argument.value", "'ratings'"):
             results["comparison"].chart("ratings")
 
-    def test_what_is_not_there_is_told_by_name(self, results):
+    def test_what_is_not_there_is_stated_by_name(self, results):
         with raises("argument.value", "'risks'", "adversaries", "release"):
             results["audit"].chart("risks")
         with raises("argument.value", "'risk'"):

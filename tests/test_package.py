@@ -22,7 +22,7 @@ def test_the_version_is_that_of_the_installed_package():
         recveil.nothing  # noqa: B018
 
 
-def test_the_command_line_tells_the_same_version():
+def test_the_command_line_states_the_same_version():
     command = [sys.executable, "-m", "recveil", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == recveil.__version__

@@ -102,8 +102,8 @@ class TestWhatBecomesManyRows:
         found = verify(folder)
         assert not found.holds
         assert len(found.violations) == MOST_KEPT + 1
-        told = re.search("([0-9,]+) more violations", found.violations[-1].problem)
-        assert int(told[1].replace(",", "")) > 60_000
+        result = re.search("([0-9,]+) more violations", found.violations[-1].problem)
+        assert int(result[1].replace(",", "")) > 60_000
 
     def test_items_of_a_model_take_no_more_than_they_may(self, tmp_path):
         folder = _release(tmp_path, "synthetic-model")
@@ -116,7 +116,7 @@ class TestWhatBecomesManyRows:
 
 
 class TestWhatBecomesManyColumns:
-    """In a megabyte that stands for what few bytes of packed data hold."""
+    """In a megabyte that means what few bytes of packed data hold."""
 
     def _refused(self, path, what):
         with (
@@ -145,7 +145,7 @@ class TestWhatBecomesManyColumns:
         self._refused(path, "fields")
 
 
-def test_a_date_that_a_folder_tells_counts_for_each_row(tmp_path):
+def test_a_date_that_a_folder_states_counts_for_each_row(tmp_path):
     folder = tmp_path / ("date=2020-01-15T" + "0" * 200)
     folder.mkdir()
     n_rows = 400_000

@@ -44,24 +44,24 @@ def of_the_package() -> set[str]:
 
 def test_a_wheel_needs_no_compiler(wheel):
     (name,) = [name for name in wheel.namelist() if name.endswith("/WHEEL")]
-    told = HeaderParser().parsestr(wheel.read(name).decode())
-    assert (told["Root-Is-Purelib"], told["Tag"]) == ("true", "py3-none-any")
+    result = HeaderParser().parsestr(wheel.read(name).decode())
+    assert (result["Root-Is-Purelib"], result["Tag"]) == ("true", "py3-none-any")
     assert {Path(file).suffix for file in of_the_package()} <= KINDS | {".typed"}
 
 
 def test_what_it_says_of_itself(wheel):
     (name,) = [name for name in wheel.namelist() if name.endswith("/METADATA")]
-    told = HeaderParser().parsestr(wheel.read(name).decode())
-    assert told["Requires-Python"] == ">=3.11"
-    assert told["License-Expression"] == "Apache-2.0 AND 0BSD"  # ours, and htmx's
-    assert told["Description-Content-Type"] == "text/markdown"
-    assert "## Five commands" in told.get_payload()
+    result = HeaderParser().parsestr(wheel.read(name).decode())
+    assert result["Requires-Python"] == ">=3.11"
+    assert result["License-Expression"] == "Apache-2.0 AND 0BSD"  # ours, and htmx's
+    assert result["Description-Content-Type"] == "text/markdown"
+    assert "## Five commands" in result.get_payload()
 
 
 def test_a_source_archive_has_what_a_wheel_is_made_of_and_no_data(built):
     (file,) = built.glob("*.tar.gz")
     with tarfile.open(file) as opened:
         names = {re.sub(r"^[^/]+/", "", member.name) for member in opened if member.isfile()}
-    beside = {"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"}
-    beside |= {"pyproject.toml", "PKG-INFO", ".gitignore"}
-    assert names == {f"src/{name}" for name in of_the_package()} | beside
+    next_to = {"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"}
+    next_to |= {"pyproject.toml", "PKG-INFO", ".gitignore"}
+    assert names == {f"src/{name}" for name in of_the_package()} | next_to

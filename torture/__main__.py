@@ -54,7 +54,7 @@ def main() -> int:
     end = begun + 60 * asked.minutes
     done, failed = _do(world, tries, asked.seed, asked.workers, end)
     rows = [_row(kind, tries, done, failed, notes[kind.name]) for kind in chosen]
-    _tell(asked, rows, failed, time.monotonic() - begun)
+    _state(asked, rows, failed, time.monotonic() - begun)
     if not (asked.keep and failed):
         remove(folder)
     unfinished = len(tries) - sum(done.values())
@@ -165,7 +165,7 @@ def _row(
     return Row(kind.title, n, n - sum(each.kind == kind.name for each in failed), note)
 
 
-def _tell(
+def _state(
     asked: argparse.Namespace,
     rows: list[Row],
     failed: dict[plan.Try, list[str]],

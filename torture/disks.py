@@ -1,6 +1,6 @@
 """Disks that are full or cannot be written, and runs that are process 1: in a namespace of our own.
 
-A user who may make namespaces can mount a small file system in memory, seen by nobody else.
+A user who may make namespaces can mount a small file system in memory, seen by no user else.
 """
 
 import os
@@ -137,24 +137,24 @@ def _as_process_1(command: list[str], job: Job, folder: Path, at: int) -> Outcom
 
     A process 1 cannot kill itself. So it says that it is there, and waits for its end.
     """
-    told, tells = os.pipe()
+    result, states = os.pipe()
     waits, waited = os.pipe()
     process = Started(
         command,
         folder,
         before=["unshare", "-pf", "--kill-child"],
-        program=["-m", "torture.stopping", str(at), str(tells), str(waits), str(folder), "--"],
+        program=["-m", "torture.stopping", str(at), str(states), str(waits), str(folder), "--"],
         stdin=job.stdin,
-        passed=(tells, waits),
+        passed=(states, waits),
     )
-    for end in (tells, waits):
+    for end in (states, waits):
         os.close(end)
-    is_there = bool(os.read(told, 1))
+    is_there = bool(os.read(result, 1))
     if is_there:
         process.kill()  # and with it goes process 1
     outcome = process.ended()
-    while os.read(told, 1):  # until nobody holds the other end: process 1 is gone
+    while os.read(result, 1):  # until no user holds the other end: process 1 is gone
         pass
-    os.close(told)
+    os.close(result)
     os.close(waited)
     return outcome

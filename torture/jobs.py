@@ -17,7 +17,7 @@ from recveil.datasets import make_ratings
 from recveil.ratings import RatingScale
 
 IN, AT, TMP = "in", "at", "tmp"
-# Every id of a person begins so; where others can read it, somebody's ratings got out.
+# Every id of a user begins so; where others can read it, a user's ratings got out.
 SECRET = "owner-"
 _NAMES = "user_id", "item_id", "rating"
 
@@ -53,11 +53,11 @@ class Job(NamedTuple):
     replaces : bool
         Whether an older result, of another seed, stands there before.
     takes_force : bool
-        Whether the verb replaces nothing unless it is told to by ``--force``.
+        Whether the verb replaces nothing unless it is reported to by ``--force``.
     stdin : str
         The file that comes through standard input; none if "".
     weight : float
-        How many tries it gets beside other jobs; less for what takes long.
+        How many tries it gets next to other jobs; less for what takes long.
     """
 
     name: str

@@ -24,7 +24,7 @@ from torture.processes import left_behind
 NOTHING, OLD, WHOLE = "nothing", "old", "whole"
 # What a killed run may leave for the next one.
 _LEFT = r"\.{}\.(partial-([0-9a-f]{{8}}|lock)|[0-9a-f]{{8}}\.tmp)"
-# What is said of a fault of the machine; no finished setting may tell it as its result.
+# What is said of a fault of the machine; no finished setting may report it as its result.
 _OF_THE_MACHINE = (
     *("make room", "are free", "not enough memory", "memoryerror", "too few files may be open"),
     *(
@@ -191,9 +191,9 @@ def _state_of_comparison(folder: Path) -> str:
 
 
 def _machine_in(file: Path) -> str:
-    """Return which words of a fault of the machine a result tells; nothing if none."""
-    told = file.read_text(encoding="utf-8").lower()
-    return next((words for words in _OF_THE_MACHINE if words in told), "")
+    """Return which words of a fault of the machine a result reports; nothing if none."""
+    result = file.read_text(encoding="utf-8").lower()
+    return next((words for words in _OF_THE_MACHINE if words in result), "")
 
 
 def _is_within_work(file: Path, folder: Path) -> bool:
@@ -213,10 +213,10 @@ def _state_of_release(folder: Path, twin: Path | None) -> str:
             return f"a release with another {name}"
     if twin is None:
         return WHOLE
-    told = twin / "private.json"
-    if not told.is_file() or not _is_json(told):
+    result = twin / "private.json"
+    if not result.is_file() or not _is_json(result):
         return "a release without its private twin"
-    belongs_to = json.loads(told.read_bytes())["release"]["sha256"]
+    belongs_to = json.loads(result.read_bytes())["release"]["sha256"]
     if belongs_to != hashlib.sha256(manifest.read_bytes()).hexdigest():
         return "a release with another's private twin"
     return WHOLE
@@ -233,7 +233,7 @@ def _open_to_others(folder: Path, job: Job) -> Iterator[str]:
             if path.is_dir() or not mode & 0o044:
                 continue
             is_published = any(each in path.parents for each in published)
-            if _tells_of_people(path, is_published=is_published):
+            if _states_of_users(path, is_published=is_published):
                 yield f"{path.name} can be read by others ({mode:o}), and tells of people"
 
 
@@ -245,7 +245,7 @@ def _reachable(folder: Path) -> Iterator[Path]:
             yield from _reachable(path)
 
 
-def _tells_of_people(file: Path, *, is_published: bool) -> bool:
+def _states_of_users(file: Path, *, is_published: bool) -> bool:
     """Say whether a file has an original id in it; if it is packed, whether it may have."""
     if file.suffix == ".parquet" or ".parquet." in file.name:
         return not is_published  # of what is published, verify looks into it

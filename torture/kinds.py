@@ -1,4 +1,4 @@
-"""Kinds: what can happen to a run, one function each, which tells what did not survive it."""
+"""Kinds: what can happen to a run, one function each, which reports what did not survive it."""
 
 import os
 import signal
@@ -166,7 +166,7 @@ def interrupted_twice(
 def little_memory(
     world: World, job: Job, folder: Path, _number: int, rng: np.random.Generator
 ) -> list[str]:
-    """``ulimit -v``: it is told in seconds, or there is enough."""
+    """``ulimit -v``: it is reported in seconds, or there is enough."""
     megabytes = int(rng.choice((250, 780, 850, 1_000, 1_200, 1_600)) + rng.integers(0, 50))
     addresses = megabytes * 10**6
     command = job.command(force=job.replaces)
@@ -176,7 +176,7 @@ def little_memory(
     found = []
     if outcome.code != 2 or "error: not enough memory" not in outcome.said:
         found = wrong_words(outcome, (0,))
-    # Beside it, Python may complain of errors for which it has no memory either.
+    # Next to it, Python may complain of errors for which it has no memory either.
     found += problems(folder, job, world.expected(job), may_leave=True)
     return [f"ulimit -v of {megabytes} MB: {each}" for each in found or world.again(folder, job)]
 
@@ -308,5 +308,5 @@ def clock_jumps(
 
 
 def _let_clock_jump(seed: int) -> None:
-    tell, rng = time.time, np.random.default_rng(seed)
-    time.time = lambda: tell() + float(rng.uniform(-1, 1)) * 3e8
+    describe, rng = time.time, np.random.default_rng(seed)
+    time.time = lambda: describe() + float(rng.uniform(-1, 1)) * 3e8

@@ -1,6 +1,6 @@
 """Operations: counts what a process does to files, and strikes before the one of a given number.
 
-Python tells of them by audit hooks. What has no such event is wrapped: what a file holds at first
+Python reports of them by audit hooks. What has no such event is wrapped: what a file holds at first
 (nothing), what is written to a lock, and what Arrow's writers do, which open files by themselves.
 """
 

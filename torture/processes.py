@@ -76,7 +76,7 @@ class Fork:
         # A pipe, as a limit of the size of files would hold for a file of ours, too.
         self.said, says = os.pipe()
         os.set_blocking(self.said, False)
-        self.told = tempfile.TemporaryFile()
+        self.result = tempfile.TemporaryFile()
         self.begun = time.perf_counter()
         sys.stdout.flush()
         self.pid = os.fork()
@@ -108,7 +108,7 @@ class Fork:
             os.write(2, f"torture: {type(error).__name__}: {error}\n".encode())
         finally:
             with suppress(OSError):
-                os.pwrite(self.told.fileno(), json.dumps(operations.count).encode(), 0)
+                os.pwrite(self.result.fileno(), json.dumps(operations.count).encode(), 0)
             os._exit(code)
 
     def kill(self, number: int = signal.SIGKILL) -> None:
@@ -144,12 +144,12 @@ class Fork:
     def _outcome(self, status: int | None) -> Outcome:
         seconds = time.perf_counter() - self.begun
         code = LOST if status is None else os.waitstatus_to_exitcode(status)
-        self.told.seek(0)
-        counted, said = self.told.read(), b""
+        self.result.seek(0)
+        counted, said = self.result.read(), b""
         with suppress(BlockingIOError):  # if a process of its own still lives
             said = os.read(self.said, 1 << 16)
         os.close(self.said)
-        self.told.close()
+        self.result.close()
         return Outcome(code, said.decode(errors="replace"), seconds, int(counted or 0))
 
 
@@ -303,7 +303,7 @@ class Started:
 
 def _hearing(first: Callable[[], None] | None) -> Callable[[], None]:
     def begin() -> None:
-        # Whoever runs us in the background, or under nohup, asked to hear none of these.
+        # an adversary who runs us in the background, or under nohup, asked to hear none of these.
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         if first is not None:

@@ -11,12 +11,12 @@ from recveil.cli.launcher import main
 from torture.operations import Operations
 
 if __name__ == "__main__":
-    at, tells, waits = map(int, sys.argv[1:4])
+    at, states, waits = map(int, sys.argv[1:4])
     folder, arguments = Path(sys.argv[4]), sys.argv[6:]
 
     def wait() -> None:
         """Say that we are there, and never go on."""
-        os.write(tells, b"!")
+        os.write(states, b"!")
         os.read(waits, 1)
         os._exit(70)
 

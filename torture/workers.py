@@ -38,33 +38,33 @@ def do(world: World, each: Try, seed: int) -> Result:
 
 
 class _Worker:
-    """A copy of this process that does the tries whose places it is told."""
+    """A copy of this process that does the tries whose places it is reported."""
 
     def __init__(self, serve: Callable[[int], Result]) -> None:
         asked, self.asks = os.pipe()
-        self.told, tells = os.pipe()
+        self.stated, states = os.pipe()
         sys.stdout.flush()
         self.pid = os.fork()
         if self.pid == 0:
             try:
                 os.close(self.asks)
-                os.close(self.told)
-                _answer(asked, tells, serve)
+                os.close(self.stated)
+                _answer(asked, states, serve)
             finally:
                 os._exit(0)
         os.close(asked)
-        os.close(tells)
-        self.answers = os.fdopen(self.told, encoding="utf-8")
+        os.close(states)
+        self.answers = os.fdopen(self.stated, encoding="utf-8")
 
     def ask(self, place: int) -> None:
         os.write(self.asks, f"{place}\n".encode())
 
 
-def _answer(asked: int, tells: int, serve: Callable[[int], Result]) -> None:
+def _answer(asked: int, states: int, serve: Callable[[int], Result]) -> None:
     with os.fdopen(asked, encoding="utf-8") as lines:
         for line in iter(lines.readline, ""):
             result = serve(int(line))
-            os.write(tells, (json.dumps([int(line), *result]) + "\n").encode())
+            os.write(states, (json.dumps([int(line), *result]) + "\n").encode())
 
 
 def results(
@@ -82,17 +82,17 @@ def results(
         By `time.monotonic`.
     """
     workers = [_Worker(lambda place: do(world, tries[place], seed)) for _ in range(n_workers)]
-    by_file = {worker.told: worker for worker in workers}
+    by_file = {worker.stated: worker for worker in workers}
     left, busy = iter(range(len(tries))), set()
 
     def ask(worker: _Worker) -> None:
         place = next(left, None) if time.monotonic() < end else None
         if place is None:
             os.close(worker.asks)
-            busy.discard(worker.told)
+            busy.discard(worker.stated)
         else:
             worker.ask(place)
-            busy.add(worker.told)
+            busy.add(worker.stated)
 
     for worker in workers:
         ask(worker)

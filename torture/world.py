@@ -99,12 +99,12 @@ class World:
         return job.command(force=job.replaces or stands)
 
     def age(self, folder: Path) -> None:
-        """Let two minutes pass, as far as files tell: before, an empty lock may be just made."""
+        """Let two minutes pass, as far as files report: before, an empty lock may be just made."""
         make_older(folder / AT, _LATER)
         make_older(folder / TMP, _LATER)
 
     def again(self, folder: Path, job: Job) -> list[str]:
-        """Run a job to the same place once more, two minutes later; tell what is wrong then."""
+        """Run a job to the same place once more, two minutes later; report what is wrong then."""
         self.age(folder)
         outcome = Fork(self.next_command(folder, job), folder, stdin=job.stdin).ended()
         if outcome.code != 0:

@@ -44,7 +44,7 @@ def same(one, other):
     return all(np.array_equal(first, second) for first, second in pairs)
 
 
-def test_groups_that_tell_the_same_are_one_class():
+def test_groups_that_state_the_same_are_one_class():
     ratings = Ratings.from_columns(
         [0, 1, 2, 3, 4, 5], [7, 7, 7, 7, 8, 8], [1, 3, 2, 2, 5, 4], scale=RatingScale(1, 5, 1)
     )
@@ -57,7 +57,7 @@ def test_groups_that_tell_the_same_are_one_class():
     assert table.k == 2
 
 
-def test_item_means_count_people():
+def test_item_means_count_users():
     ratings = Ratings([1, 2, 3, 4, 5], [7, 8], range(6), [0] * 5, [1, 1, 1, 4, 4], None,
                       RatingScale(1, 5, 1))  # fmt: skip
     table = AttackTarget.from_release(release_in_groups(ratings, [0, 0, 0, 1, 1]), ratings)
@@ -106,7 +106,7 @@ def test_what_is_read_is_what_was_in_memory(
     assert table.k == 4
 
 
-def test_everybody_is_in_his_class(small):
+def test_all_users_is_in_his_class(small):
     release = PredictiveAnonymizer(k=4, seed=1).anonymize(small)
     table = AttackTarget.from_release(release, small)
     assert (np.bincount(table.record_of) >= 4).all()
@@ -180,8 +180,8 @@ def test_an_assignment_that_does_not_fit(small, written):
     pq.write_table(assignment.slice(1), file)
     with raises("private.mismatch"):
         AttackTarget.from_folder(written, small)
-    strangers = pa.array(["nobody"] * assignment.num_rows)
-    pq.write_table(assignment.set_column(1, "published_id", strangers), file)
+    outsiders = pa.array(["nobody"] * assignment.num_rows)
+    pq.write_table(assignment.set_column(1, "published_id", outsiders), file)
     with raises("private.mismatch") as caught:
         AttackTarget.from_folder(written, small)
     assert "'nobody'" in str(caught.value)

@@ -19,5 +19,5 @@ def test_some_records_stand_for_all(monkeypatch):
     assert some.records < some.of_records / 2
     for name in ("whole_exact", "one_rating", "sure"):
         assert getattr(some, name).low <= getattr(whole, name).rate <= getattr(some, name).high
-    told = [each.sentence for each in statements_of_content(Content((), None, some))]
-    assert f"sample of {some.records} of {some.of_records} records" in told[-1]
+    result = [each.sentence for each in statements_of_content(Content((), None, some))]
+    assert f"sample of {some.records} of {some.of_records} records" in result[-1]

@@ -24,7 +24,7 @@ def test_by_hand():
     assert (found.n_records, found.n_users) == (3, 3)
 
 
-def test_support_counts_people_not_records():
+def test_support_counts_users_not_records():
     block = Records(
         np.array([2, 5]), np.array([0, 2, 3]), np.array([0, 1, 1], np.int32), np.array([4, 3, 2.5])
     )

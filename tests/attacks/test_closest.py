@@ -14,7 +14,7 @@ from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import RatingScale
 from recveil.release.records import Records
 
-# Three records of a release over items a, b, c with 2, 3 and 4 people:
+# Three records of a release over items a, b, c with 2, 3 and 4 users:
 #   0: a 4, b 2        1: a 4, b 3, c 1        2: b 3
 TABLE = Candidates.from_records(
     [
@@ -88,7 +88,7 @@ def test_the_dense_way(invented, homogenize):
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
 @pytest.mark.parametrize("k", [2, 5, 20])
-def test_no_person_is_found_above_1_in_k_whatever_is_known(invented, homogenize, k):
+def test_no_user_is_found_above_1_in_k_whatever_is_known(invented, homogenize, k):
     release = PredictiveAnonymizer(k, homogenize, seed=2).anonymize(invented)
     table = AttackTarget.from_release(release, invented)
     for known in (1, 4, 16):

@@ -32,7 +32,7 @@ def ratings():
 
 
 class TestCompanions:
-    def test_nothing_wrong_is_told(self, ratings):
+    def test_nothing_wrong_is_stated(self, ratings):
         for k, rounded in itertools.product((2, 5), ("tenth", "none", "scale")):
             table = release(ratings, k, round_values=rounded)
             grid = {"tenth": 0.1, "none": None, "scale": 1.0}[rounded]
@@ -40,18 +40,18 @@ class TestCompanions:
             assert found.correct.rate == 1.0
             assert found.inferred.low > found.control.high
 
-    def test_exact_means_tell_everything(self, ratings):
+    def test_exact_means_state_everything(self, ratings):
         """An exact mean leaves the target's rating, unless it is the mean of the others."""
         table = release(ratings, 3, round_values="none")
         found = measure_companions(ratings, table, np.arange(60), None)
-        dense, told = ratings.csr.toarray(), 0
+        dense, result = ratings.csr.toarray(), 0
         for user, item in zip(*np.nonzero(dense), strict=True):
             group = np.flatnonzero(table.record_of == table.record_of[user])
             others = [dense[one, item] for one in group if one != user and dense[one, item]]
-            told += not others or abs(np.mean(others) - dense[user, item]) > 1e-6
-        assert found.inferred.rate == pytest.approx(told / ratings.n_ratings)
+            result += not others or abs(np.mean(others) - dense[user, item]) > 1e-6
+        assert found.inferred.rate == pytest.approx(result / ratings.n_ratings)
 
-    def test_one_group_of_everybody_tells_who_knows_all_others(self, ratings):
+    def test_one_group_of_all_users_states_who_knows_all_others(self, ratings):
         table = release(ratings, 60)
         found = measure_companions(ratings, table, np.arange(60), 0.1)
         assert found.control.trials == 0
@@ -61,7 +61,7 @@ class TestCompanions:
             < measure_companions(ratings, release(ratings, 2), np.arange(60), 0.1).inferred.low
         )
 
-    def test_on_a_continuous_scale_all_is_told_nearly(self):
+    def test_on_a_continuous_scale_all_is_stated_nearly(self):
         """The mean of .1 and .3 is .2: who knows the one works out the other one."""
         continuous = Ratings.from_columns(
             [1, 1, 2], ["a", "b", "a"], [0.1, 0.2, 0.3], scale=RatingScale(0, 1)
@@ -94,8 +94,8 @@ class TestCompanions:
             [*rows[users, items], 1, 1, 1, 1],
             scale=STARS,
         )
-        people = np.array([p for p in np.unique(users) if p < len(others)])
-        places = np.searchsorted(ratings.users.astype(int), people)
+        all_users = np.array([p for p in np.unique(users) if p < len(others)])
+        places = np.searchsorted(ratings.users.astype(int), all_users)
         sure = count_certain(ratings, shown, labels, places, 0.1)
         for place, item in enumerate(shown):
             seen = rows[:-1, item][rows[:-1, item] > 0]
@@ -120,7 +120,7 @@ class TestBehindLabels:
         assert found.whole_exact.rate == pytest.approx(expected)
         assert found.whole_exact.low > found.whole_by_commonest.high
 
-    def test_one_group_of_everybody_is_the_table(self, ratings):
+    def test_one_group_of_all_users_is_the_table(self, ratings):
         """Behind each label stand all ratings of the item: the distance is nothing."""
         found = measure_possible_ratings(ratings, release(ratings, 60), are_means=True, grid=0.1)
         assert found.distance.mean == pytest.approx(0, abs=1e-12)

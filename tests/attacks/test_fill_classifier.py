@@ -1,4 +1,4 @@
-"""Fills are told the same, however many labels are judged at a time."""
+"""Fills are reported the same, however many labels are judged at a time."""
 
 import numpy as np
 

@@ -22,7 +22,7 @@ PREDICTED, RARE = "values that the other rows predict", "rare values"
 
 
 def records_of(rows):
-    """Records of one person each, from rows of {item: label}."""
+    """Records of one user each, from rows of {item: label}."""
     indptr = np.cumsum([0, *map(len, rows)])
     items = np.array([item for row in rows for item in sorted(row)], np.int32)
     values = np.array([row[item] for row in rows for item in sorted(row)], np.float64)
@@ -45,11 +45,11 @@ def rows_of(candidates):
 def co_rated(rows, n_items=4):
     """A table in which the record of user u is row u."""
     records = records_of(rows)
-    people = np.arange(len(rows))
+    all_users = np.arange(len(rows))
     return AttackTarget(
         candidates_of(rows, n_items),
         *(records.indptr, records.indices, records.values),
-        *(people, 1, np.ones(len(rows), np.int64), True),
+        *(all_users, 1, np.ones(len(rows), np.int64), True),
     )
 
 
@@ -72,12 +72,12 @@ class TestFillsOffTheScaleByHand:
         assert found.exact.rate == 1
 
     def test_who_cannot_be_attacked_counts_as_not_found(self):
-        # Nobody but users 0 and 1 is in the release; 2 to 4 have no rating in it.
+        # No user but users 0 and 1 is in the release; 2 to 4 have no rating in it.
         ratings = Ratings.from_columns(
             [0, 0, 1, 1, 2, 3], [0, 1, 2, 3, 0, 0], [5, 1, 4, 2, 3, 3], scale=STARS
         )
-        people = np.array([0, 1, -1, -1])
-        table = replace(self.table, record_of=people)
+        all_users = np.array([0, 1, -1, -1])
+        table = replace(self.table, record_of=all_users)
         found = attack_release(ratings, table, KNOWS_AN_ITEM, np.arange(4))
         assert found.reidentified.rate == 2 / 4
         assert found.reidentified.trials == 4
@@ -92,8 +92,8 @@ class TestFillsOffTheScaleByHand:
         assert found.reidentified.rate == 1 / 2
 
 
-def test_records_that_tell_the_same_once_struck_share_their_score():
-    # Users 0 and 1 both gave item 0 five stars; their fills of item 1 tell them apart, but say
+def test_records_that_state_the_same_once_struck_share_their_score():
+    # Users 0 and 1 both gave item 0 five stars; their fills of item 1 distinguish them, but say
     # nothing of them. Item 1 was rated by user 2, whose item 0 is filled.
     ratings = Ratings.from_columns([0, 1, 2], [0, 0, 1], [5, 5, 3], scale=STARS)
     table = co_rated([{0: 5, 1: 2.2}, {0: 5, 1: 3.1}, {0: 4.6, 1: 3}], 2)
@@ -141,8 +141,8 @@ class TestFindStrikes:
         # Ratings are then what they were.
         assert set(strike_out(table, off, scale).levels) == set(ratings)
 
-    def test_the_commonest_label_counts_people(self):
-        # Item 0: one record of three people has 4, two of one person each have 3.
+    def test_the_commonest_label_counts_users(self):
+        # Item 0: one record of three users has 4, two of one user each have 3.
         records = replace(records_of([{0: 4}, {0: 3}, {0: 3}]), sizes=np.array([3, 1, 1]))
         table = Candidates.from_records([records], 1, STARS)
         assert STRIKES[COMMONEST](table, STARS).tolist() == [True, False, False]

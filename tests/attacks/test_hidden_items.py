@@ -18,14 +18,14 @@ from shared.attacks_hidden_items import (
 )
 
 
-def test_planted_people_are_found_with_the_names(raw):
+def test_planted_users_are_found_with_the_names(raw):
     (found,) = raw.attacks
     assert found.reidentified.low > found.control.high
     assert found.reidentified.low > found.by_rank.high
     assert found.names_known.rate >= found.reidentified.rate
 
 
-def test_names_that_are_dealt_anew_find_nobody(raw):
+def test_names_that_are_dealt_anew_find_no_user(raw):
     (found,) = raw.attacks
     assert found.control.low < 0.05
 
@@ -34,7 +34,7 @@ def test_known_items_help_and_do_not_count(raw):
     assert raw.with_known["all"].trials == raw.named["all"].trials - 16
 
 
-def test_own_people_stand_in_and_are_not_looked_for():
+def test_own_users_stand_in_and_are_not_looked_for():
     result = attacked(make_variant("simple", 5, 1))
     assert result.catalogue.is_half_of_users
     assert result.attacks[0].reidentified.trials == FIRST.n_users - FIRST.n_users // 2
@@ -75,9 +75,9 @@ def test_items_without_a_name_are_left_out():
 
 
 def test_the_verdict_does_not_reassure(raw):
-    told = " ".join(describe_hidden_items(raw))
-    assert "do not count on hidden items" in told
-    assert "with the others as the public table" in told
+    stated = " ".join(describe_hidden_items(raw))
+    assert "do not count on hidden items" in stated
+    assert "with the others as the public table" in stated
 
 
 def test_presets_are_looked_for_each():

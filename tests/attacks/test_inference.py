@@ -35,31 +35,33 @@ def test_words_rise_with_the_area(rate, low, words):
 
 @pytest.mark.parametrize("rate", [0.5, 0.57, 0.99])  # an interval that holds a coin shows nothing
 def test_a_coin_is_no_evidence(rate):
-    told = describe_membership(Interval(rate, 0.49, 1.0, 99), "An adversary")
-    assert told.startswith(
+    result = describe_membership(Interval(rate, 0.49, 1.0, 99), "An adversary")
+    assert result.startswith(
         "By scores that use one release only, it is not shown that an adversary infers who"
     )
-    assert "--shadows 32" in told
+    assert "--shadows 32" in result
 
 
-def test_what_releases_made_for_comparison_told_stands_beside_what_one_release_tells():
-    told = describe_membership(Interval(0.57, 0.49, 0.64, 99), shadows=Interval(0.9, 0.8, 0.95, 99))
-    assert "AUC 0.90 (0.80–0.95)" in told
-    assert "--shadows" not in told  # they were made
+def test_what_releases_made_for_comparison_stated_stands_next_to_what_one_release_states():
+    result = describe_membership(
+        Interval(0.57, 0.49, 0.64, 99), shadows=Interval(0.9, 0.8, 0.95, 99)
+    )
+    assert "AUC 0.90 (0.80–0.95)" in result
+    assert "--shadows" not in result  # they were made
 
 
 @pytest.mark.parametrize(("rate", "low"), [(0.57, 0.49), (0.58, 0.51), (0.7, 0.6), (0.94, 0.9)])
-def test_an_area_that_is_not_high_reassures_nobody(rate, low):
-    told = describe_membership(Interval(rate, low, 1.0, 99))
-    assert "lower bound" in told
+def test_an_area_that_is_not_high_reassures_no_user(rate, low):
+    result = describe_membership(Interval(rate, low, 1.0, 99))
+    assert "lower bound" in result
     assert "lower bound" not in describe_membership(Interval(0.97, 0.95, 0.99, 99))
 
 
 @pytest.mark.parametrize("area", [0.3, 0.5, 0.57, 0.65, 0.8, 0.94])
 @pytest.mark.parametrize("width", [0.01, 0.2])
 def test_an_area_comes_with_what_a_stronger_test_found(area, width):
-    told = describe_membership(Interval(area, area - width, area + width, 300))
-    assert told.endswith(MEMBERSHIP)
+    result = describe_membership(Interval(area, area - width, area + width, 300))
+    assert result.endswith(MEMBERSHIP)
 
 
 def test_a_better_score_is_one_more_entry(invented, monkeypatch):
@@ -68,15 +70,15 @@ def test_a_better_score_is_one_more_entry(invented, monkeypatch):
     assert before.scorer in SCORERS
     outside = np.random.default_rng(3).permutation(invented.n_users)[: invented.n_users // 5]
 
-    def was_told(_candidates, _adversary, known, _scale):
+    def was_stated(_candidates, _adversary, known, _scale):
         return [np.zeros(known.targets.size), 1.0 - np.isin(known.targets, outside)]
 
-    monkeypatch.setitem(SCORERS, "was told", was_told)
+    monkeypatch.setitem(SCORERS, "was told", was_stated)
     after = infer_membership(invented, anonymizer, adversary, seed=3)
     assert (after.auc.rate, after.scorer) == (1.0, "was told")
 
 
-def test_a_score_that_is_the_same_for_everybody_is_not_chosen(invented, monkeypatch):
+def test_a_score_that_is_the_same_for_all_users_is_not_chosen(invented, monkeypatch):
     """Its area would be one half without any doubt, which would pass for evidence."""
 
     def same(_candidates, _adversary, known, _scale):
@@ -88,12 +90,12 @@ def test_a_score_that_is_the_same_for_everybody_is_not_chosen(invented, monkeypa
     monkeypatch.setattr(
         "recveil.attacks.membership.inference.SCORERS", {"same": same, "against": against}
     )
-    told = infer_membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
-    assert told.scorer == "against"
-    assert told.auc.high - told.auc.low > 0.01
+    result = infer_membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
+    assert result.scorer == "against"
+    assert result.auc.high - result.auc.low > 0.01
     monkeypatch.setattr("recveil.attacks.membership.inference.SCORERS", {"same": same})
-    told = infer_membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
-    assert (told.scorer, told.auc.rate) == ("same", 0.5)
+    result = infer_membership(invented, PredictiveAnonymizer(5, seed=1), Adversary(known=4), seed=3)
+    assert (result.scorer, result.auc.rate) == ("same", 0.5)
 
 
 class TestNarrowest:
@@ -120,11 +122,11 @@ class TestNarrowest:
     def test_where_there_are_ratings_it_does_not_apply(self):
         assert self.scores([[0, 1]], [[0]], RatingScale(1, 5, 1)) == []
 
-    def test_filled_rows_tell_who_is_in_them_and_one_row_for_all_tells_nobody(self, monkeypatch):
+    def test_filled_rows_state_who_is_in_them_and_one_row_for_all_states_no_user(self, monkeypatch):
         monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
         likes = make_ratings(n_users=200, n_items=150, n_ratings=4_000, seed=1).as_likes()
-        told = infer_memberships(likes, hold_out(likes, KCoRater(3, seed=1)))
-        assert told["all"].auc.rate > 0.95
-        assert told["all"].scorer == "narrowest"
+        result = infer_memberships(likes, hold_out(likes, KCoRater(3, seed=1)))
+        assert result["all"].auc.rate > 0.95
+        assert result["all"].scorer == "narrowest"
         null = infer_memberships(likes, hold_out(likes, KCoRater(160, seed=1)))
         assert null["all"].auc.low <= 0.5

@@ -1,4 +1,4 @@
-"""Two releases of the same people: what both groups of somebody have in common."""
+"""Two releases of the same users: what both groups of a user have in common."""
 
 import numpy as np
 import pytest
@@ -35,20 +35,20 @@ def released(ratings, groups, k=5):
 
 
 @pytest.fixture(scope="module")
-def people():
+def all_users():
     return make_ratings(n_users=25, n_items=40, n_ratings=500, seed=3)
 
 
 @pytest.fixture(scope="module")
-def rows_and_columns(people):
-    """Planted: 25 people in a square, in groups by its rows, and in groups by its columns."""
-    return [released(people, np.arange(25) // 5), released(people, np.arange(25) % 5)]
+def rows_and_columns(all_users):
+    """Planted: 25 users in a square, in groups by its rows, and in groups by its columns."""
+    return [released(all_users, np.arange(25) // 5), released(all_users, np.arange(25) % 5)]
 
 
 @pytest.fixture(scope="module")
-def everybody(people):
-    """The null release: everybody in one group."""
-    return released(people, np.zeros(25, int), k=25)
+def all_users(all_users):
+    """The null release: all users in one group."""
+    return released(all_users, np.zeros(25, int), k=25)
 
 
 class TestPlanted:
@@ -56,20 +56,20 @@ class TestPlanted:
     def found(self, rows_and_columns):
         return intersect(*rows_and_columns, promised=np.full(25, 5))
 
-    def test_everybody_is_alone(self, found):
+    def test_all_users_is_alone(self, found):
         assert found.unique.rate == found.below_k.rate == found.mean_users.mean == 1.0
 
-    def test_nobody_is_alone_in_one(self, found):
+    def test_no_user_is_alone_in_one(self, found):
         assert found.unique_in_one == 0.0
 
-    def test_intervals_are_of_the_people(self, found):
+    def test_intervals_are_of_the_users(self, found):
         assert found.n_users == found.unique.trials == found.mean_users.trials == 25
         assert 0.8 < found.unique.low < 1.0
 
 
 class TestNothingToGain:
-    def test_a_null_release_adds_nothing(self, rows_and_columns, everybody):
-        found = intersect(rows_and_columns[0], everybody, promised=np.full(25, 5))
+    def test_a_null_release_adds_nothing(self, rows_and_columns, all_users):
+        found = intersect(rows_and_columns[0], all_users, promised=np.full(25, 5))
         assert found.unique.rate == found.below_k.rate == 0.0
         assert found.mean_users.mean == 5.0
 
@@ -97,8 +97,8 @@ def test_the_order_of_the_releases_does_not_matter(rows_and_columns):
     assert intersect(*rows_and_columns, promised) == intersect(*rows_and_columns[::-1], promised)
 
 
-def test_groups_of_a_co_rated_release_share_items(people):
-    table = AttackTarget.from_release(KCoRater(5, seed=1).anonymize(people), people)
+def test_groups_of_a_co_rated_release_share_items(all_users):
+    table = AttackTarget.from_release(KCoRater(5, seed=1).anonymize(all_users), all_users)
     groups = groups_of(table)
     assert np.bincount(groups)[groups].min() >= 5
     for group in np.unique(groups):
@@ -108,11 +108,11 @@ def test_groups_of_a_co_rated_release_share_items(people):
         assert len(set(rows)) == 1
 
 
-def test_nobody_in_both_is_refused(people, rows_and_columns):
+def test_no_user_in_both_is_refused(all_users, rows_and_columns):
     first = rows_and_columns[0]
-    nobody = AttackTarget(**{**vars(first), "record_of": np.full(25, -1)})
+    no_user = AttackTarget(**{**vars(first), "record_of": np.full(25, -1)})
     with raises("release.mismatch"):
-        intersect(first, nobody, np.full(25, 5))
+        intersect(first, no_user, np.full(25, 5))
 
 
 def test_other_ratings_are_refused(rows_and_columns):

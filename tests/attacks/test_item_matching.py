@@ -19,7 +19,7 @@ from recveil.methods.registry import make_variant
 from recveil.ratings import Ratings, RatingScale
 
 RATINGS = make_ratings(n_users=400, n_items=30, n_ratings=5000, seed=3)
-# Four people and three items, on a scale whose quarters are one point.
+# Four users and three items, on a scale whose quarters are one point.
 SMALL = Ratings.from_columns(
     [1, 1, 2, 2, 3, 4, 4], [7, 8, 7, 8, 7, 8, 9], [5, 1, 3, 3, 4, 2, 5], scale=RatingScale(1, 5, 1)
 )
@@ -147,11 +147,11 @@ def test_the_order_of_items_decides_nothing():
 
 
 def test_halves_of_planted_company_are_matched():
-    """Items of one size and mean that go together more or less often: counts tell none."""
+    """Items of one size and mean that go together more or less often: counts report none."""
     rng = np.random.default_rng(4)
-    tastes = rng.normal(size=(12, 4))
-    people = rng.normal(size=(4000, 4))
-    chance = 1 / (1 + np.exp(-(people @ tastes.T) * 2))
+    embeddings = rng.normal(size=(12, 4))
+    all_users = rng.normal(size=(4000, 4))
+    chance = 1 / (1 + np.exp(-(all_users @ embeddings.T) * 2))
     held = rng.random(chance.shape) < chance
     users, items = np.nonzero(held)
     ratings = Ratings.from_columns(users, items, rng.integers(1, 6, users.size).astype(float))
@@ -188,7 +188,7 @@ def test_one_item_alone_is_matched():
     assert match_items(side, side, 1).guess.tolist() == [0]
 
 
-def test_company_of_full_rows_is_told_by_labels_alone():
+def test_company_of_full_rows_is_stated_by_labels_alone():
     users, items = np.divmod(np.arange(300), 6)
     values = np.random.default_rng(5).integers(1, 6, 300).astype(float)
     full = ItemSide.of_ratings(Ratings.from_columns(users, items, values))

@@ -119,7 +119,7 @@ def test_it_finds_no_fewer_than_scoreboard_rh(adversary, threads):
 
 
 def test_bits_are_those_of_a_calibrated_posterior():
-    # Whoever believes p should be right in about p of the cases: bits of 1 mean even odds.
+    # an adversary who believes p should be right in about p of the cases: bits of 1 mean even odds.
     ratings = make_ratings(n_users=3000, n_items=200, n_ratings=60_000, seed=3)
     adversary = Adversary(known=5, rating_error=1)
     known = draw_knowledge(ratings, adversary, np.arange(3000), seed=2)
@@ -140,7 +140,7 @@ def test_lengths_count_the_items_of_the_pool_only():
     )
     table = Candidates.from_ratings(ratings)
     assert Likelihood().attack(table, known, np.arange(4)).best.tolist() == [0]
-    # With item 9 out of the pool both have two items, and nothing tells them apart.
+    # With item 9 out of the pool both have two items, and nothing distinguishes them.
     assert Likelihood(outside_top=1).attack(table, known, np.arange(4)).best.tolist() == [-1]
 
 

@@ -17,7 +17,7 @@ from recveil.attacks.statistics import area_under_curve
 
 
 def halves(n_people, n_pairs, seed=0):
-    """Who is in which release: half of the people, then the other half, again and again."""
+    """Who is in which release: half of the users, then the other half, again and again."""
     first = np.random.default_rng(seed).permuted(
         np.tile(np.arange(n_people)[:, None] % 2 == 0, n_pairs), axis=0
     )
@@ -26,10 +26,10 @@ def halves(n_people, n_pairs, seed=0):
 
 class TestRatios:
     def test_they_are_those_of_normal_scores_with_one_spread(self):
-        """Where everybody is moved alike and nothing is pulled, the ratio is the textbook's."""
+        """Where all users are moved alike and nothing is pulled, the ratio is the textbook's."""
         inside = halves(300, 100)
         rng = np.random.default_rng(1)
-        own = rng.normal(0, 3, 300)[:, None]  # what somebody's score is like says nothing
+        own = rng.normal(0, 3, 300)[:, None]  # what a user's score is like says nothing
         scores = own + 0.8 * inside + rng.normal(size=inside.shape)
         ratio = likelihood_ratios({"s": scores}, inside).values[..., 1]
         expected = 0.8 * (scores - own - 0.4)
@@ -59,14 +59,14 @@ class TestRatios:
         inside = halves(40, 6)
         scores = {"sure": np.zeros(inside.shape), "plain": 1.0 * inside}
         scores["sure"][0] = 5 * inside[0]
-        told = infer_members(likelihood_ratios(scores, inside), inside)
-        assert 0.9 < told.auc.rate <= 1
+        result = infer_members(likelihood_ratios(scores, inside), inside)
+        assert 0.9 < result.auc.rate <= 1
 
-    def test_nothing_that_differs_tells_nothing(self):
+    def test_nothing_that_differs_states_nothing(self):
         inside = halves(20, 4)
-        told = infer_members(likelihood_ratios({"same": np.ones((20, 8))}, inside), inside)
-        assert told.auc.rate == 0.5
-        assert told.tpr_at_5.rate == 0
+        result = infer_members(likelihood_ratios({"same": np.ones((20, 8))}, inside), inside)
+        assert result.auc.rate == 0.5
+        assert result.tpr_at_5.rate == 0
 
     @pytest.mark.parametrize("n", [0, 6, 9, -8])
     def test_too_few_are_refused(self, n):
@@ -76,34 +76,34 @@ class TestRatios:
 
 
 class TestMembers:
-    def test_planted_scores_tell(self):
+    def test_planted_scores_state(self):
         inside = halves(200, 16)
         rng = np.random.default_rng(1)
         scores = {f"{place}": inside + rng.normal(size=inside.shape) for place in range(3)}
-        told = infer_members(likelihood_ratios(scores, inside), inside)
+        result = infer_members(likelihood_ratios(scores, inside), inside)
         one = infer_members(likelihood_ratios({"0": scores["0"]}, inside), inside)
         assert 0.72 < one.auc.rate < 0.79  # of normal scores one spread apart: 0.76
-        assert told.auc.rate > 0.86  # three of them: 0.89
-        assert told.tpr_at_1.rate < told.tpr_at_5.rate < 1
-        assert told.tpr_at_5.low > 0.2
+        assert result.auc.rate > 0.86  # three of them: 0.89
+        assert result.tpr_at_1.rate < result.tpr_at_5.rate < 1
+        assert result.tpr_at_5.low > 0.2
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_scores_of_nothing_tell_nothing(self, seed):
+    def test_scores_of_nothing_state_nothing(self, seed):
         inside = halves(200, 16, seed)
         rng = np.random.default_rng(seed)
         scores = {f"{place}": rng.normal(size=inside.shape) for place in range(20)}
-        told = infer_members(likelihood_ratios(scores, inside), inside)
-        assert abs(told.auc.rate - 0.5) < 0.03
-        assert told.tpr_at_5.rate < 0.08
+        result = infer_members(likelihood_ratios(scores, inside), inside)
+        assert abs(result.auc.rate - 0.5) < 0.03
+        assert result.tpr_at_5.rate < 0.08
 
-    def test_the_lot_tells_nothing_of_scores_that_tell(self):
+    def test_the_lot_states_nothing_of_scores_that_state(self):
         inside = halves(200, 16)
         scores = {"s": 4 * inside + np.random.default_rng(1).normal(size=inside.shape)}
         lot = shuffle_membership(inside, 0)
-        told = infer_members(likelihood_ratios(scores, lot), lot)
-        assert told.auc.low < 0.5 < told.auc.high
+        result = infer_members(likelihood_ratios(scores, lot), lot)
+        assert result.auc.low < 0.5 < result.auc.high
 
-    def test_the_lot_puts_everybody_into_one_of_each_pair(self):
+    def test_the_lot_puts_all_users_into_one_of_each_pair(self):
         inside = halves(50, 4)
         lot = shuffle_membership(inside, 0)
         assert (lot[:, ::2] ^ lot[:, 1::2]).all()
@@ -123,7 +123,7 @@ class TestArea:
         assert area.low <= area.rate <= area.high
         assert area.trials == n_people
 
-    def test_the_same_again_and_again_tells_no_more(self):
+    def test_the_same_again_and_again_states_no_more(self):
         """Of a hundred pairs, ten times the same ten, the interval is about that of ten."""
         inside = halves(60, 10)
         scores = inside + np.random.default_rng(1).normal(size=inside.shape)
@@ -137,7 +137,7 @@ class TestArea:
         areas = [area_over_clusters(rng.normal(size=inside.shape), inside) for _ in range(200)]
         assert np.mean([area.low <= 0.5 <= area.high for area in areas]) > 0.9
 
-    def test_nobody_outside_is_nothing_to_measure(self):
+    def test_no_user_outside_is_nothing_to_measure(self):
         area = area_over_clusters(np.zeros((2, 2)), np.ones((2, 2), bool))
         assert np.isnan(area.rate)
         assert area.trials == 0

@@ -1,4 +1,4 @@
-"""Items that two rows of a person tell together."""
+"""Items that two rows of a user report together."""
 
 from dataclasses import replace
 
@@ -32,10 +32,10 @@ def ratings():
 
 
 class TestPlanted:
-    """Each of four people rated an item that nobody else did; pairs share groups crosswise."""
+    """Each of four users rated an item that no user else did; pairs share groups crosswise."""
 
     @pytest.fixture
-    def told(self):
+    def result(self):
         items = [["all", letter] for letter in "abcd"]
         ratings = Ratings.from_columns(
             np.repeat(range(4), 2), np.ravel(items), [5] * 8, scale=RatingScale(1, 5, 1)
@@ -47,10 +47,10 @@ class TestPlanted:
 
     @staticmethod
     def in_groups(ratings, groups):
-        """Rows hold the items of two people, each once."""
-        people = [np.flatnonzero(np.array(groups) == group) for group in (0, 1)]
+        """Rows hold the items of two users, each once."""
+        all_users = [np.flatnonzero(np.array(groups) == group) for group in (0, 1)]
         rows = [
-            np.unique(np.concatenate([ratings.row(user)[0] for user in pair])) for pair in people
+            np.unique(np.concatenate([ratings.row(user)[0] for user in pair])) for pair in all_users
         ]
         indptr = np.cumsum([0, *map(len, rows)])
         indices = np.concatenate(rows).astype(np.int32)
@@ -66,52 +66,54 @@ class TestPlanted:
             promised=np.array([2, 2]),
         )
 
-    def test_both_rows_tell_exactly_what_they_rated(self, told):
-        assert told.both.mean == 1.0
+    def test_both_rows_state_exactly_what_they_rated(self, result):
+        assert result.both.mean == 1.0
 
-    def test_one_row_tells_the_companions_item_too(self, told):
-        assert told.first.mean == told.second.mean == pytest.approx(2 / 3)
+    def test_one_row_states_the_companions_item_too(self, result):
+        assert result.first.mean == result.second.mean == pytest.approx(2 / 3)
 
-    def test_popularity_tells_the_item_of_all(self, told):
-        assert told.popularity.mean < told.both.mean
+    def test_popularity_states_the_item_of_all(self, result):
+        assert result.popularity.mean < result.both.mean
 
 
-class TestBothTellMore:
+class TestBothStateMore:
     @pytest.mark.parametrize("make", [simple, padded])
-    def test_than_one_and_than_a_strangers(self, ratings, make):
-        told = infer_links(
+    def test_than_one_and_than_a_outsiders(self, ratings, make):
+        result = infer_links(
             ratings, *released(ratings, make("mdav"), make("k-member")), np.arange(200)
         )
-        assert told.both.mean > told.one.mean
-        assert told.both.mean > told.control.mean
+        assert result.both.mean > result.one.mean
+        assert result.both.mean > result.control.mean
 
     def test_the_better_one_row_is_compared(self, ratings):
-        told = infer_links(
+        result = infer_links(
             ratings, *released(ratings, simple("mdav"), padded("mdav")), np.arange(200)
         )
-        assert told.one.mean == max(told.first.mean, told.second.mean)
+        assert result.one.mean == max(result.first.mean, result.second.mean)
 
 
 class TestNullRelease:
     @pytest.mark.parametrize("make", [simple, padded])
     def test_it_adds_nothing_to_another_release(self, ratings, make):
         tables = released(ratings, make("mdav"), make("mdav", k=200))
-        told = infer_links(ratings, *tables, np.arange(200))
-        assert told.both == told.control == told.first
+        result = infer_links(ratings, *tables, np.arange(200))
+        assert result.both == result.control == result.first
 
     @pytest.mark.parametrize("make", [simple, padded])
-    def test_two_tell_no_more_than_popularity(self, ratings, make):
-        told = infer_links(ratings, *released(ratings, *[make("mdav", k=200)] * 2), np.arange(200))
-        assert told.both == told.control == told.one == told.popularity
+    def test_two_state_no_more_than_popularity(self, ratings, make):
+        result = infer_links(
+            ratings, *released(ratings, *[make("mdav", k=200)] * 2), np.arange(200)
+        )
+        assert result.both == result.control == result.one == result.popularity
 
 
 def test_invented_labels_of_co_rated_releases_differ(ratings):
     makers = [KCoRater(5, "random", seed=seed) for seed in (1, 2)]
-    told = infer_links(ratings, *released(ratings, *makers), np.arange(200))
-    assert told.both.low > told.one.high
+    result = infer_links(ratings, *released(ratings, *makers), np.arange(200))
+    assert result.both.low > result.one.high
 
 
-def test_the_same_seed_tells_the_same(ratings):
+def test_the_same_seed_states_the_same(ratings):
     tables = released(ratings, padded("mdav"), padded("k-member"))
     assert infer_links(ratings, *tables, np.arange(50), 3) == infer_links(
         ratings, *tables, np.arange(50), 3
@@ -124,14 +126,14 @@ def test_no_fit_is_made_of_very_many_labels(ratings, monkeypatch):
     assert infer_links(ratings, *tables, np.arange(50)) is None
 
 
-def test_one_person_has_no_stranger(ratings):
+def test_one_user_has_no_outsider(ratings):
     tables = released(ratings, simple("mdav"), simple("mdav"))
     with raises("release.mismatch") as caught:
         infer_links(ratings, *tables, np.arange(1))
     assert "1 of the targets" in str(caught.value)
 
 
-def test_of_many_people_some_are_taken(ratings, monkeypatch):
+def test_of_many_users_some_are_taken(ratings, monkeypatch):
     monkeypatch.setattr(linkage, "MOST_USERS", 30)
     tables = released(ratings, simple("mdav"), simple("k-member"))
     assert infer_links(ratings, *tables, np.arange(200)).both.trials == 30
@@ -151,11 +153,11 @@ class TestWords:
     def rows(grouping, k=3):
         return NominalAnonymizer(k, grouping=grouping, seed=1)
 
-    def test_both_rows_tell_more_than_one_and_than_a_strangers(self, words):
+    def test_both_rows_state_more_than_one_and_than_a_outsiders(self, words):
         tables = released(words, self.rows("mdav"), self.rows("k-member"))
-        told = infer_links(words, *tables, np.arange(300))
-        assert told.both.low > told.control.mean
-        assert told.both.mean > max(told.one.mean, told.popularity.mean)
+        result = infer_links(words, *tables, np.arange(300))
+        assert result.both.low > result.control.mean
+        assert result.both.mean > max(result.one.mean, result.popularity.mean)
 
     def test_how_words_are_numbered_changes_nothing(self, words):
         first, second = released(words, self.rows("mdav"), self.rows("k-member"))
@@ -164,18 +166,18 @@ class TestWords:
             RatingScale.of_labels("none,meh,down,up", ordered=False),
         )
         other = [replace(table, values=5 - table.values) for table in (first, second)]
-        everybody = np.arange(300)
-        assert infer_links(turned, *other, everybody) == infer_links(
-            words, first, second, everybody
+        all_users = np.arange(300)
+        assert infer_links(turned, *other, all_users) == infer_links(
+            words, first, second, all_users
         )
 
-    def test_one_row_for_everybody_tells_no_more_than_popularity(self, words):
+    def test_one_row_for_all_users_states_no_more_than_popularity(self, words):
         tables = released(words, *[self.rows("mdav", k=300)] * 2)
-        told = infer_links(words, *tables, np.arange(300))
-        assert told.both == told.control == told.one == told.popularity
+        result = infer_links(words, *tables, np.arange(300))
+        assert result.both == result.control == result.one == result.popularity
 
     def test_by_hand(self):
-        """Ann and Ben said down to b, Cy and Dee up; a has one word, so that only b tells."""
+        """Ann and Ben said down to b, Cy and Dee up; a has one word, so that only b reports."""
         words = Ratings.from_columns(
             np.repeat(["ann", "ben", "cy", "dee"], 2),
             ["a", "b", "b", "c", "a", "b", "b", "c"],

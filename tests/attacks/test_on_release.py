@@ -19,7 +19,7 @@ from recveil.release.claim import Claim
 from recveil.release.records import Groups
 from recveil.release.sides import Private, Published
 
-# Who knows sixteen exact ratings knows more of most of these people than is left.
+# Who knows sixteen exact ratings knows more of most of these users than is left.
 STRONG = Adversary(known=16)
 
 
@@ -31,7 +31,7 @@ def table(*rows):
 
 
 class InGroups:
-    """Simple homogenizing with groups that are given; one of everybody's own if they are not."""
+    """Simple homogenizing with groups that are given; one of all users's own if they are not."""
 
     def __init__(self, labels=None, k=2):
         self.labels, self.k = labels, k
@@ -53,14 +53,14 @@ class InGroups:
 
 
 @pytest.fixture
-def four_people():
+def four_users():
     """In groups of two they are published as a5 b3 c1 d3 and a1.5 c4.5 d5."""
     return table(["a5", "b4", "c1"], ["a5", "b2", "d3"], ["a1", "c5"], ["a2", "c4", "d5"])
 
 
 @pytest.fixture
-def two_groups(four_people):
-    return AttackTarget.from_release(InGroups([0, 0, 1, 1]).anonymize(four_people), four_people)
+def two_groups(four_users):
+    return AttackTarget.from_release(InGroups([0, 0, 1, 1]).anonymize(four_users), four_users)
 
 
 # The three most rated items are a, c and b, so they know d, of users 1 and 3; the others have none.
@@ -69,14 +69,14 @@ KNOWS_D = Adversary(known=1, outside_top=3)
 
 class TestTwoGroupsByHand:
     @pytest.fixture
-    def result(self, four_people, two_groups):
-        return attack_release(four_people, two_groups, KNOWS_D, np.arange(4))
+    def result(self, four_users, two_groups):
+        return attack_release(four_users, two_groups, KNOWS_D, np.arange(4))
 
     def test_two_of_four_lead_to_their_group(self, result):
         assert result.class_reidentified.rate == 2 / 4
         assert result.class_reidentified.trials == 4
 
-    def test_in_a_group_of_two_every_other_person_is_found(self, result):
+    def test_in_a_group_of_two_every_other_user_is_found(self, result):
         assert result.reidentified.rate == (1 / 2 + 1 / 2) / 4
         assert (result.baseline, result.bound) == (1 / 4, 1 / 2)
 
@@ -84,7 +84,7 @@ class TestTwoGroupsByHand:
         # User 1 rated a and b of a, b, c; user 3 rated a and c of a, c.
         assert result.link_precision.mean == pytest.approx((2 / 3 + 1) / 2)
         assert result.link_precision.trials == 2
-        # Of four people, 4 rated a, 2 b, and 3 c.
+        # Of four users, 4 rated a, 2 b, and 3 c.
         assert result.link_baseline.mean == pytest.approx(((1 + 2 / 4 + 3 / 4) / 3 + 7 / 8) / 2)
 
     def test_errors(self, result):
@@ -103,13 +103,13 @@ class TestTwoGroupsByHand:
         assert result.exact.rate == (1 / 2 + 0) / 2
         assert result.exact.trials == 2
 
-    def test_targets_may_come_twice(self, four_people, two_groups, result):
-        twice = attack_release(four_people, two_groups, KNOWS_D, np.arange(8) % 4)
+    def test_targets_may_come_twice(self, four_users, two_groups, result):
+        twice = attack_release(four_users, two_groups, KNOWS_D, np.arange(8) % 4)
         assert twice.class_reidentified.rate == result.class_reidentified.rate
         assert twice.class_reidentified.trials == 8
 
 
-def test_ratings_without_a_label_are_counted(four_people, two_groups):
+def test_ratings_without_a_label_are_counted(four_users, two_groups):
     """The row of the second group loses its c."""
     kept = [0, 1, 2, 3, 4, 6]
     cut = replace(
@@ -118,7 +118,7 @@ def test_ratings_without_a_label_are_counted(four_people, two_groups):
         indices=two_groups.indices[kept],
         values=two_groups.values[kept],
     )
-    result = attack_release(four_people, cut, KNOWS_D, np.array([3]))
+    result = attack_release(four_users, cut, KNOWS_D, np.array([3]))
     assert (result.rating_errors.ratings, result.rating_errors.with_value) == (2, 1)
     assert result.link_precision.mean == 1.0
     assert result.rating_errors.mae == 0.5
@@ -135,8 +135,8 @@ def test_single_precision_does_not_hide_an_exact_label():
     assert attack_release(ratings, found, Adversary(known=1), np.arange(2)).exact.rate == 1.0
 
 
-def test_nobody_found_nothing_learned():
-    """Both groups tell the same of d, so that their scores tie."""
+def test_no_user_found_nothing_learned():
+    """Both groups report the same of d, so that their scores tie."""
     ratings = table(["a5", "d3"], ["b5"], ["a1", "d3"], ["b1"])
     found = AttackTarget.from_release(InGroups([0, 0, 1, 1]).anonymize(ratings), ratings)
     result = attack_release(ratings, found, Adversary(known=1, outside_top=2), np.arange(4))
@@ -147,23 +147,23 @@ def test_nobody_found_nothing_learned():
     assert math.isnan(result.rating_errors.gain.mean)
 
 
-def test_people_who_are_not_in_the_release_are_not_found(four_people):
-    two = only(four_people, np.array([0, 1]))
-    found = AttackTarget.from_release(InGroups([0, 0]).anonymize(two), four_people)
-    result = attack_release(four_people, found, Adversary(known=1), np.arange(4))
+def test_users_who_are_not_in_the_release_are_not_found(four_users):
+    two = only(four_users, np.array([0, 1]))
+    found = AttackTarget.from_release(InGroups([0, 0]).anonymize(two), four_users)
+    result = attack_release(four_users, found, Adversary(known=1), np.arange(4))
     assert result.class_reidentified.rate == 2 / 4
     assert result.reidentified.rate == 1 / 4
     assert result.baseline == 1 / 2
 
 
-def test_ratings_of_another_table(four_people, two_groups):
+def test_ratings_of_another_table(four_users, two_groups):
     with raises("release.mismatch") as caught:
-        attack_release(only(four_people, np.arange(3)), two_groups, KNOWS_D, np.arange(3))
+        attack_release(only(four_users, np.arange(3)), two_groups, KNOWS_D, np.arange(3))
     assert "4 users" in str(caught.value)
 
 
 class TestMembership:
-    def test_raw_rows_tell_who_is_inside(self, invented):
+    def test_raw_rows_state_who_is_inside(self, invented):
         result = infer_membership(invented, InGroups(), Adversary(known=8), seed=1)
         assert result.auc.rate == 1
         assert result.auc.low > 0.8  # there are 21 non-members
@@ -171,9 +171,9 @@ class TestMembership:
         assert 300 - result.skipped - 2 <= 2 * result.auc.trials <= 300 - result.skipped
         assert result.auc.trials == result.members + result.nonmembers
 
-    def test_one_row_for_all_tells_little(self, invented):
-        everybody = InGroups(np.zeros(240, np.int64), k=240)
-        result = infer_membership(invented, everybody, Adversary(known=4), seed=1)
+    def test_one_row_for_all_states_little(self, invented):
+        all_users = InGroups(np.zeros(240, np.int64), k=240)
+        result = infer_membership(invented, all_users, Adversary(known=4), seed=1)
         assert result.auc.low < 0.5 < result.auc.high
 
     def test_same_seed_same_result(self, invented):
@@ -190,7 +190,7 @@ class TestMembership:
         assert (result.members, result.nonmembers, result.skipped) == (500, 500, 0)
 
     @pytest.mark.parametrize("holdout", [0, 1, -0.5, 0.001, 0.999, math.nan])
-    def test_somebody_must_be_on_either_side(self, invented, holdout):
+    def test_a_user_must_be_on_either_side(self, invented, holdout):
         with raises("argument.value"):
             infer_membership(invented, InGroups(), STRONG, holdout=holdout)
 
@@ -230,11 +230,11 @@ def test_top_shares_against_every_record_by_hand(rating_error):
         expected.append(max(scores) / weight[named].sum())
     found = _all_scores(Candidates.from_ratings(of_others), adversary, [known, known], some.scale)
     assert np.allclose(found[0][0], expected)
-    assert np.array_equal(found[0][0], found[0][1])  # asked twice about the same people
+    assert np.array_equal(found[0][0], found[0][1])  # asked twice about the same users
 
 
-def test_the_score_is_chosen_on_other_people_than_it_is_measured_on():
-    # The first score tells the even places apart, the second one the odd ones.
+def test_the_score_is_chosen_on_other_users_than_it_is_measured_on():
+    # The first score distinguishes the even places, the second one the odd ones.
     first = np.array([9.0, 1, 9, 1]), np.array([2.0, 2, 2, 2])
     second = np.array([1.0, 9, 1, 9]), np.array([2.0, 2, 2, 2])
     inside, outside = _choose([second, first])

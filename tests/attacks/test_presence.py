@@ -1,4 +1,4 @@
-"""Presence: which of somebody's items stand anywhere in a release."""
+"""Presence: which of a user's items stand anywhere in a release."""
 
 from math import log
 
@@ -20,7 +20,7 @@ EXACT = Adversary(known=8)
 
 
 def in_ten_lines(ratings, release, known, certain=1.0):
-    """Score everybody as simply as can be: one item at a time, by isotonic means as max of min."""
+    """Score all users as simply as can be: one item at a time, by isotonic means as max of min."""
     world = [ratings.indices.tolist().count(item) for item in range(ratings.n_items)]
     items_with = [(0, False)] + [(n, item in release) for item, n in enumerate(world)]
     levels, edge = sorted({n for n, _ in items_with}), 1 / (2 * len(items_with))
@@ -30,18 +30,18 @@ def in_ten_lines(ratings, release, known, certain=1.0):
 
     curve = np.clip([max(least(x, a) for a in levels if a <= x) for x in levels], edge, 1 - edge)
 
-    def tell(item):
+    def describe(item):
         p, q = np.interp([world[item] - 1, world[item] - 1 + IN_FOUR_OF_FIVE], levels, curve)
         return log(certain * (q / p if item in release else (1 - q) / (1 - p)) + 1 - certain)
 
-    return [sum(tell(item) for item in items) for items in known]
+    return [sum(describe(item) for item in items) for items in known]
 
 
 IN_FOUR_OF_FIVE = 5 / 4
 
 
 def long_tail(n_users=100, lone=6, seed=1):
-    """Everybody rated what many rate, and some items that hardly anybody else did."""
+    """All users rated what many rate, and some items that hardly any user else did."""
     rng = np.random.default_rng(seed)
     users, items = [], []
     for user in range(n_users):
@@ -53,7 +53,7 @@ def long_tail(n_users=100, lone=6, seed=1):
 
 
 def rarest(ratings, users, n=8):
-    """Know the rarest items of somebody, as a lover of rare films would of a friend."""
+    """Know the rarest items of a user, as a lover of rare films would of a friend."""
     found = [ratings.row(user)[0] for user in users]
     found = [own[np.argsort(ratings.support[own], kind="stable")[:n]] for own in found]
     starts = np.concatenate([[0], np.cumsum([own.size for own in found])])
@@ -63,7 +63,7 @@ def rarest(ratings, users, n=8):
 
 @pytest.mark.parametrize("certain", [1.0, 0.75])
 @given(seed=st.integers(0, 10_000), n_items=st.integers(2, 25))
-def test_it_is_what_ten_lines_tell(certain, seed, n_items):
+def test_it_is_what_ten_lines_state(certain, seed, n_items):
     rng = np.random.default_rng(seed)
     rated = rng.random((10, n_items)) < rng.random(n_items)
     rated[:, 0] |= ~rated.any(axis=1)
@@ -72,13 +72,13 @@ def test_it_is_what_ten_lines_tell(certain, seed, n_items):
     known = know_everything(ratings, np.arange(10))
     adversary = Adversary(known=8, right=round(8 * certain), wrong_kind="item")
     candidates = Candidates.from_ratings(table)
-    share, _, told, each = score_by_presence(candidates, adversary, known, ratings.scale)
+    share, _, result, each = score_by_presence(candidates, adversary, known, ratings.scale)
     published = set(table.indices.tolist())
     own = [set(ratings.row(user)[0].tolist()) for user in known.targets]
     assert share == pytest.approx([len(items & published) / len(items) for items in own])
     expected = in_ten_lines(ratings, published, [sorted(items) for items in own], certain)
-    assert told == pytest.approx(expected, abs=1e-9)
-    assert each == pytest.approx(told / np.diff(known.indptr))
+    assert result == pytest.approx(expected, abs=1e-9)
+    assert each == pytest.approx(result / np.diff(known.indptr))
 
 
 def test_by_hand():
@@ -89,19 +89,19 @@ def test_by_hand():
     raters, chance = chance_in_row(candidates, known.world)
     assert raters.tolist() == [0, 1, 2]
     assert chance.tolist() == [0.125, 0.5, 0.875]  # none; one of two; all, both short of the ends
-    share, weighted, told, _ = score_by_presence(candidates, EXACT, known, world.scale)
+    share, weighted, result, _ = score_by_presence(candidates, EXACT, known, world.scale)
     assert share.tolist() == [1, 1, 0]
     assert weighted.tolist() == [1, 1, 0]
-    # Who rated a is one of two people of three: with them 1 + 3/2 others. b: 0 + 3/2, c the same.
+    # Who rated a is one of two users of three: with them 1 + 3/2 others. b: 0 + 3/2, c the same.
     a, b = log(0.875 / 0.5), log((0.5 + 0.875) / 2 / 0.125)
-    assert told == pytest.approx([a, a + b, log((1 - (0.5 + 0.875) / 2) / (1 - 0.125))])
+    assert result == pytest.approx([a, a + b, log((1 - (0.5 + 0.875) / 2) / (1 - 0.125))])
 
 
 def test_a_rare_item_that_is_missing_counts_more_than_a_common_one():
     ratings = long_tail()
     known = know_everything(ratings, np.array([0]))
     weighed = []
-    for missing in known.items[[-1, 0]]:  # one that nobody else rated, and one that many did
+    for missing in known.items[[-1, 0]]:  # one that no user else rated, and one that many did
         items = np.delete(np.arange(ratings.n_items), missing)
         row = Records(np.array([100]), np.array([0, items.size]), items, np.full(items.size, 3.0))
         candidates = Candidates.from_records([row], ratings.n_items, ratings.scale)
@@ -112,7 +112,7 @@ def test_a_rare_item_that_is_missing_counts_more_than_a_common_one():
 
 @pytest.mark.parametrize("make", [Pseudonymizer, lambda: KCoRater(5, seed=1)])
 @pytest.mark.parametrize("likes", [True, False])
-def test_members_of_a_long_tail_are_told(make, likes):
+def test_members_of_a_long_tail_are_stated(make, likes):
     ratings = long_tail().as_likes() if likes else long_tail()
     held_out = hold_out(ratings, make())
     candidates = held_out.table.candidates
@@ -124,24 +124,24 @@ def test_members_of_a_long_tail_are_told(make, likes):
         assert area_under_curve(inside, outside).rate == 1.0
 
 
-def test_sparse_rows_of_a_long_tail_are_told_from_by_which_items_they_hold(monkeypatch):
-    """Each item was rated by five or six: one person more or less decides whether it stands."""
+def test_sparse_rows_of_a_long_tail_are_stated_from_by_which_items_they_hold(monkeypatch):
+    """Each item was rated by five or six: one user more or less decides whether it stands."""
     rng = np.random.default_rng(3)
     users = np.repeat(np.arange(200), 20)
     items = np.concatenate([rng.choice(700, 20, replace=False) for _ in range(200)])
     ratings = Ratings.from_columns(users, items, 3 + rng.integers(3, size=users.size))
-    for other in ("counts", "values"):  # they tell more
+    for other in ("counts", "values"):  # they report more
         monkeypatch.delitem(SCORERS, other)
     monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
-    told = infer_memberships(ratings, hold_out(ratings, SparseRows(5, seed=1)))["all"]
-    assert told.scorer == "presence"
-    assert told.auc.low > 0.5
+    result = infer_memberships(ratings, hold_out(ratings, SparseRows(5, seed=1)))["all"]
+    assert result.scorer == "presence"
+    assert result.auc.low > 0.5
 
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
-def test_one_group_of_everybody_whose_items_many_rated_tells_nothing(homogenize):
+def test_one_group_of_all_users_whose_items_many_rated_states_nothing(homogenize):
     ratings = make_ratings(n_users=200, n_items=40, n_ratings=4_000, seed=1)
-    assert ratings.support.min() > 20  # who rated what nobody else did would be told by it
+    assert ratings.support.min() > 20  # who rated what no user else did would be reported by it
     held_out = hold_out(ratings, PredictiveAnonymizer(160, homogenize, seed=1))
     for knows in KNOWN.values():
         inside, outside = (
@@ -156,8 +156,8 @@ def test_one_group_of_everybody_whose_items_many_rated_tells_nothing(homogenize)
             for users in (held_out.members, held_out.nonmembers)
         )
         assert inside[0].min() == outside[0].min() == 1.0
-        for members, strangers in zip(inside, outside, strict=True):
-            assert area_under_curve(members, strangers).low <= 0.5
+        for members, outsiders in zip(inside, outside, strict=True):
+            assert area_under_curve(members, outsiders).low <= 0.5
 
 
 def test_it_is_the_same_each_time_and_does_not_depend_on_who_the_targets_are():
@@ -183,7 +183,7 @@ def test_without_outside_counts_there_is_the_share_alone():
     assert share[4] < 1
 
 
-def test_one_person_and_one_item():
+def test_one_user_and_one_item():
     ratings = Ratings.from_columns([1], ["a"], [3])
     known = know_everything(ratings, np.array([0]))
     for scores in score_by_presence(Candidates.from_ratings(ratings), EXACT, known, ratings.scale):

@@ -1,4 +1,4 @@
-"""What is told of who rated what: no simple fit tells more, on any scale."""
+"""What is reported of who rated what: no simple fit reports more, on any scale."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from recveil.report.audit.disclosure import of_fit
 
 
 def of_noise(low, high, seed):
-    """People whose ratings are noise on a continuous scale."""
+    """Users whose ratings are noise on a continuous scale."""
     rng = np.random.default_rng(seed)
     rated = rng.random((200, 76)) < 0.2
     users, items = np.nonzero(rated)
@@ -32,7 +32,7 @@ def of_noise(low, high, seed):
 
 
 def clipped_svd(labels, rank):
-    """The simplest version: ten lines that anybody writes."""
+    """The simplest version: ten lines that any user writes."""
     smooth = labels
     for _ in range(15):
         mean = smooth.mean(axis=0)
@@ -44,10 +44,10 @@ def clipped_svd(labels, rank):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_on_a_continuous_scale_no_simple_fit_tells_more(seed):
+def test_on_a_continuous_scale_no_simple_fit_states_more(seed):
     ratings = of_noise(-10, 10, seed)
     table = AttackTarget.from_release(PredictiveAnonymizer(3, seed=1).anonymize(ratings), ratings)
-    told = infer_cells(ratings, table)
+    stated = infer_cells(ratings, table)
     found = find_residuals(table.candidates, ratings.scale)
     raters, _ = _truth(ratings, table, found.rows, found.items)
     labels = found.cells.values
@@ -56,8 +56,8 @@ def test_on_a_continuous_scale_no_simple_fit_tells_more(seed):
     simple += [clipped_svd(labels, rank) for rank in (1, 2, 3)]
     theirs = [_share(_mark(score, raters > 0), raters > 0).rate for score in simple]
     assert max(theirs) > 0.2
-    assert told.recall_at_95.high > max(theirs)
-    assert told.recall_at_95.rate > max(theirs) - 0.02
+    assert stated.recall_at_95.high > max(theirs)
+    assert stated.recall_at_95.rate > max(theirs) - 0.02
 
 
 def test_the_unit_of_a_scale_changes_nothing():
@@ -92,15 +92,15 @@ def test_ways_are_chosen_on_other_rows_than_they_are_judged_on():
     assert (alone == 1).all()
 
 
-def test_a_rate_that_failed_does_not_reassure_where_the_area_tells():
-    """As of a continuous scale: no marks are 95 % right, and pairs are told all the same."""
+def test_a_rate_that_failed_does_not_reassure_where_the_area_states():
+    """As of a continuous scale: no marks are 95 % right, and pairs are reported all the same."""
     none, area = Interval(0.002, 0.0, 0.004, 900), Interval(0.777, 0.75, 0.8, 900)
-    nobody = Interval(float("nan"), 0.0, 1.0, 0)
-    said = of_fit(InferredCells(area, none, none, nobody, 0.56, 0.001, 0.01, 9, 9)).sentence
+    no_user = Interval(float("nan"), 0.0, 1.0, 0)
+    said = of_fit(InferredCells(area, none, none, no_user, 0.56, 0.001, 0.01, 9, 9)).sentence
     assert "nothing new" not in said
     assert "in 77.7% (75–80) of the cases, popularity alone in 56%" in said
     chance = area._replace(low=0.55)
-    said = of_fit(InferredCells(chance, none, none, nobody, 0.56, 0.001, 0.01, 9, 9)).sentence
+    said = of_fit(InferredCells(chance, none, none, no_user, 0.56, 0.001, 0.01, 9, 9)).sentence
     assert "reveals nothing new about the release" in said
 
 

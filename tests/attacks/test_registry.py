@@ -1,4 +1,4 @@
-"""The registry of attacks: who is in it is tried, and nobody else can be named."""
+"""The registry of attacks: who is in it is tried, and no user else can be named."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ SCALE = RatingScale(1, 5, 1)
 
 
 class Insider:
-    """Was told who is who: no attack finds more."""
+    """Was reported who is who: no attack finds more."""
 
     name = "insider"
 
@@ -117,6 +117,6 @@ def test_a_lineup_is_a_kind_of_guesses(invented):
     assert lineups.chance.tolist() == (1 / lineups.tied_users).tolist()
 
 
-def test_what_an_attack_does_not_tell_is_left_out():
+def test_what_an_attack_does_not_state_is_left_out():
     one = np.ones(1, np.int64)
     assert len(list(Guesses(best=one, tied_users=one, target_is_top=one == 1))) == 3

@@ -1,4 +1,4 @@
-"""What a smooth fit of full rows leaves over: cells, people and members are told by it."""
+"""What a smooth fit of full rows leaves over: cells, users and members are reported by it."""
 
 import math
 
@@ -64,7 +64,7 @@ def listed(rows, sizes):
 
 @pytest.fixture(scope="module")
 def planted():
-    """Smooth rows of five people each, in which one rating each in a tenth of the cells stands."""
+    """Smooth rows of five users each, in which one rating each in a tenth of the cells stands."""
     rng = np.random.default_rng(5)
     smooth = 3 + rng.normal(size=(80, 2)) @ rng.normal(size=(2, 120)) * 0.4
     smooth = np.clip(smooth, 1.4, 4.6)
@@ -85,7 +85,7 @@ def test_planted_ratings_are_found(planted):
     assert _area(score, rated).low > 0.8
 
 
-def test_residuals_tell_more_than_popularity_and_noise_tells_nothing_more(planted):
+def test_residuals_state_more_than_popularity_and_noise_states_nothing_more(planted):
     """The same rows with ratings of popular items, and with none in them: a null release."""
     rows, _, given_ = planted
     rng = np.random.default_rng(6)
@@ -94,8 +94,8 @@ def test_residuals_tell_more_than_popularity_and_noise_tells_nothing_more(plante
     shares = np.tile(popularity, (80, 1))
     smooth = find_residuals(listed(rows, np.full(80, 5)), SCALE).cells.fitted
     areas = []
-    for told in (smooth + raters * (given_ - smooth) / 5, smooth):
-        labels = np.round(told + rng.normal(scale=0.02, size=told.shape), 1)
+    for result in (smooth + raters * (given_ - smooth) / 5, smooth):
+        labels = np.round(result + rng.normal(scale=0.02, size=result.shape), 1)
         score, _ = find_residuals(listed(labels, np.full(80, 5)), SCALE).reported_with(popularity)
         areas.append(_area(score, raters))
     by_popularity = _area(shares, raters)
@@ -105,15 +105,15 @@ def test_residuals_tell_more_than_popularity_and_noise_tells_nothing_more(plante
 
 
 def test_large_groups_are_marked_as_well_as_by_popularity():
-    """Behind sixty people no residual stands out; that the item is popular still tells."""
+    """Behind sixty users no residual stands out; that the item is popular still reports."""
     ratings = make_ratings(n_users=900, n_items=200, n_ratings=6_000, seed=4)
     release = PredictiveAnonymizer(60, seed=1).anonymize(ratings)
-    told = infer_cells(ratings, AttackTarget.from_release(release, ratings))
-    assert told.auc.rate > told.popularity_auc - 0.02
-    assert told.recall_at_95.high >= told.popularity_recall_at_95 > 0.1
+    result = infer_cells(ratings, AttackTarget.from_release(release, ratings))
+    assert result.auc.rate > result.popularity_auc - 0.02
+    assert result.recall_at_95.high >= result.popularity_recall_at_95 > 0.1
 
 
-def test_planted_people_are_found_and_strangers_not(planted):
+def test_planted_users_are_found_and_outsiders_not(planted):
     rows, rated, given_ = planted
     release = listed(rows, np.full(80, 5))
     items = [np.flatnonzero(own)[:8] for own in rated]
@@ -130,10 +130,10 @@ def test_planted_people_are_found_and_strangers_not(planted):
     assert guesses.target_is_top.mean() > 0.8
     by_items = ResidualAttack(SCALE, rating_error=None).attack(release, known, np.arange(80))
     assert 0.2 < by_items.target_is_top.mean() < guesses.target_is_top.mean()
-    # Nobody's record: they cannot be found, and their scores stay the same.
-    nobody = ResidualAttack(SCALE).attack(release, known, np.full(80, -1))
-    assert not nobody.target_is_top.any()
-    assert np.array_equal(nobody.best, guesses.best)
+    # No user's record: they cannot be found, and their scores stay the same.
+    no_user = ResidualAttack(SCALE).attack(release, known, np.full(80, -1))
+    assert not no_user.target_is_top.any()
+    assert np.array_equal(no_user.best, guesses.best)
 
 
 def normal(off, sd):
@@ -141,7 +141,7 @@ def normal(off, sd):
 
 
 def test_the_model_of_one_cell_by_hand():
-    """Five people, fitted 3.0, label 3.4: a lone five moves it by (5 - 3) / 5."""
+    """Five users, fitted 3.0, label 3.4: a lone five moves it by (5 - 3) / 5."""
     one = np.ones(1)
     cells = FullCells(
         *(np.array([[3.4]]), np.array([[3.0]]), 5 * one, one, 0.02**2 * one, one, 0.2 * one)
@@ -175,14 +175,16 @@ def test_the_model_of_one_cell_by_hand():
 
 
 @settings(deadline=None, max_examples=30)
-@given(seed=st.integers(0, 1000), people=st.integers(2, 60), half=st.sampled_from([0.0, 0.05, 0.5]))
-def test_probabilities_are_probabilities(seed, people, half):
+@given(
+    seed=st.integers(0, 1000), all_users=st.integers(2, 60), half=st.sampled_from([0.0, 0.05, 0.5])
+)
+def test_probabilities_are_probabilities(seed, all_users, half):
     rng = np.random.default_rng(seed)
     shape = (4, 6)
     cells = FullCells(
         rng.uniform(1, 5, shape),
         rng.uniform(1, 5, shape),
-        np.full(4, float(people)),
+        np.full(4, float(all_users)),
         *(np.ones(4), np.full(6, 1e-3), np.ones(4), rng.uniform(0.01, 30, 6)),
     )
     model = RaterModel(rng.uniform(0, 0.8), 0.2, 0.0, 0.9, half)
@@ -199,9 +201,9 @@ def few():
 
 
 class TestNullRelease:
-    """Everybody one group: nothing is told, and every attack ends on its baseline."""
+    """All users one group: nothing is reported, and every attack ends on its baseline."""
 
-    def test_nobody_is_found(self, few):
+    def test_no_user_is_found(self, few):
         release = PredictiveAnonymizer(120, seed=1).anonymize(few)
         table = AttackTarget.from_release(release, few)
         assert find_residuals(table.candidates, few.scale) is None
@@ -209,29 +211,29 @@ class TestNullRelease:
         found = attack_release(few, table, Adversary(known=8), np.arange(120))
         assert found.by_attack["residual"].rate <= 1 / 120 + 1e-12
 
-    def test_no_member_is_told_without_the_means_of_all_others(self, few, monkeypatch):
+    def test_no_member_is_stated_without_the_means_of_all_others(self, few, monkeypatch):
         monkeypatch.delitem(SCORERS, "values")
         monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
-        for told in infer_memberships(
+        for result in infer_memberships(
             few, hold_out(few, PredictiveAnonymizer(96, seed=1))
         ).values():
-            assert told.auc.low <= 0.5 or not told.auc.trials
+            assert result.auc.low <= 0.5 or not result.auc.trials
 
-    def test_nothing_is_told_of_members_alone(self, few):
-        told = infer_attributes(
+    def test_nothing_is_stated_of_members_alone(self, few):
+        result = infer_attributes(
             few, hold_out(few, PredictiveAnonymizer(96, seed=1)), Adversary(known=4)
         )
-        assert told.excess.low <= 0 <= told.excess.high
+        assert result.excess.low <= 0 <= result.excess.high
 
 
-def test_records_of_three_tell_of_members_what_is_not_told_of_strangers():
+def test_records_of_three_state_of_members_what_is_not_stated_of_outsiders():
     ratings = make_ratings(n_users=600, n_items=60, n_ratings=18_000, seed=2)
     held_out = hold_out(ratings, PredictiveAnonymizer(2, "simple", seed=1))
-    told = infer_attributes(ratings, held_out, Adversary(known=12))
-    assert told.excess.low > 0
-    assert told.excess.mean == told.members.mean - told.nonmembers.mean
+    result = infer_attributes(ratings, held_out, Adversary(known=12))
+    assert result.excess.low > 0
+    assert result.excess.mean == result.members.mean - result.nonmembers.mean
     few_known = infer_attributes(ratings, held_out, Adversary(known=60))
-    assert few_known is None  # nobody has rated so much
+    assert few_known is None  # no user has rated so much
 
 
 @pytest.mark.parametrize(("seed", "known"), [(0, 4), (4, 8)])
@@ -239,20 +241,20 @@ def test_an_attack_that_does_not_apply_is_not_the_strongest(seed, known):
     """Of sparse rows there are no residuals; the other attacks guess, if not better than chance."""
     ratings = make_ratings(n_users=200, n_items=60, n_ratings=5_000, seed=seed)
     held_out = hold_out(ratings, SparseRows(5, seed=1))
-    told = infer_attributes(ratings, held_out, Adversary(known=known))
-    assert told.attack != "residual"
-    assert told.has_guessed
-    assert told.members.low < told.members.high
+    result = infer_attributes(ratings, held_out, Adversary(known=known))
+    assert result.attack != "residual"
+    assert result.has_guessed
+    assert result.members.low < result.members.high
 
 
-def test_a_lot_tells_nothing_and_members_are_told(monkeypatch):
+def test_a_lot_states_nothing_and_members_are_stated(monkeypatch):
     monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
     ratings = make_ratings(n_users=400, n_items=120, n_ratings=16_000, seed=2)
     found = infer_memberships(ratings, hold_out(ratings, PredictiveAnonymizer(5, seed=1)))
     assert list(found) == ["8", "16", "all"]
-    for told in found.values():
-        assert told.null_auc.low < 0.5 < told.null_auc.high
-        assert told.tpr_at_5.trials == told.members
+    for result in found.values():
+        assert result.null_auc.low < 0.5 < result.null_auc.high
+        assert result.tpr_at_5.trials == result.members
     assert found["all"].auc.low > 0.6
     assert found["all"].scorer == "residual"
     assert found["all"].tpr_at_5.low > 0.05
@@ -276,7 +278,7 @@ def test_sparse_rows_are_left_to_others(invented):
 )
 @pytest.mark.parametrize("grid", ["tenth", "none"])
 def test_any_scale(scale, grid):
-    """A fine scale is told apart by fewer levels; likes are two."""
+    """A fine scale is distinguished by fewer levels; likes are two."""
     stars = make_ratings(n_users=90, n_items=40, n_ratings=1800, seed=4)
     values = (stars.values - 1) / 4 * scale.range + scale.low
     values = np.rint(values / scale.range) if scale.step == 1 else values
@@ -289,8 +291,8 @@ def test_any_scale(scale, grid):
         grid = "none"
     release = PredictiveAnonymizer(5, round_values=grid, seed=1).anonymize(ratings)
     table = AttackTarget.from_release(release, ratings)
-    told = infer_cells(ratings, table)
-    assert told.auc.low > 0.5
+    result = infer_cells(ratings, table)
+    assert result.auc.low > 0.5
     assert levels_of(scale).size <= 11
     found = attack_release(ratings, table, Adversary(known=8, rating_error=0), np.arange(90))
     assert 0 < found.by_attack["residual"].rate <= 1 / 5
@@ -320,7 +322,7 @@ def test_every_kind_of_knowledge_is_scored(invented, adversary):
     assert guesses.target_is_top.mean() > 2 * table.candidates.sizes.max() / 300
 
 
-def test_who_has_rated_nothing_published_scores_like_anybody():
+def test_who_has_rated_nothing_published_scores_like_any_user():
     rows = np.round(np.random.default_rng(1).uniform(1, 5, (12, 5)), 1)
     release = listed(rows, np.full(12, 3))
     known = Knowledge(
@@ -336,10 +338,12 @@ def test_beyond_the_limit_rows_are_drawn_and_it_is_said(invented, monkeypatch):
     monkeypatch.setattr(
         "recveil.attacks.reidentification.residuals.MOST_CELLS", 30 * invented.n_items
     )
-    told = infer_cells(invented, table)
+    result = infer_cells(invented, table)
     assert 30 * invented.n_items < MOST_CELLS
-    assert (told.records, told.of_records) == (30, table.candidates.n_records)
-    assert f"It used a random sample of 30 of {told.of_records} records" in of_fit(told).sentence
+    assert (result.records, result.of_records) == (30, table.candidates.n_records)
+    assert (
+        f"It used a random sample of 30 of {result.of_records} records" in of_fit(result).sentence
+    )
     found = attack_release(invented, table, Adversary(known=8), np.arange(300))
     assert found.by_attack["residual"].rate <= 1 / 5
 

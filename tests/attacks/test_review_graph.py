@@ -89,7 +89,7 @@ def test_alice_is_found_by_one_rare_film(figure_1):
     assert structure_based(figure_1, about_alice, np.arange(4)).unique_share == 1
 
 
-def test_the_anonymized_graph_hides_them_in_two_but_tells_the_profile(figure_1b):
+def test_the_anonymized_graph_hides_them_in_two_but_states_the_profile(figure_1b):
     record_of = np.array([0, 0, 1, 1])
     for knowledge in (
         know(BEN, godfather=4, english_patient=5),
@@ -104,7 +104,7 @@ def test_the_anonymized_graph_hides_them_in_two_but_tells_the_profile(figure_1b)
 
 
 @pytest.fixture
-def six_people():
+def six_users():
     """Three with the same row, two who differ from them in b, one with a c more."""
     rows = ["a5 b3", "a5 b3", "a5 b4", "a5 b4", "a5 b3", "a5 b3 c1"]
     labels = [
@@ -123,7 +123,7 @@ def about(target, *entries):
 
 
 @pytest.mark.parametrize(
-    ("target", "entries", "profiles", "people", "found"),
+    ("target", "entries", "profiles", "users", "found"),
     [
         (0, [(0, 5)], 3, 6, False),
         (2, [(0, 5), (1, 4)], 1, 2, True),
@@ -133,12 +133,12 @@ def about(target, *entries):
         (0, [(2, 5)], 0, 0, False),
     ],
 )
-def test_homogeneity_by_hand(six_people, target, entries, profiles, people, found):
+def test_homogeneity_by_hand(six_users, target, entries, profiles, users, found):
     attacked = homogeneity(
-        Candidates.from_ratings(six_people), about(target, *entries), np.arange(6)
+        Candidates.from_ratings(six_users), about(target, *entries), np.arange(6)
     )
     assert attacked.profiles.tolist() == [profiles]
-    assert attacked.n_users.tolist() == [people]
+    assert attacked.n_users.tolist() == [users]
     assert attacked.found.tolist() == [found]
     assert attacked.found_share == found
 
@@ -163,14 +163,14 @@ def test_homogeneity_is_the_same_as_comparing_the_compatible_rows(known, seed):
         assert attacked.found[t] == (len(profiles) == 1 and record_of[target] in compatible)
 
 
-def test_digests_of_records_serve_as_classes(six_people):
+def test_digests_of_records_serve_as_classes(six_users):
     block = Records(
-        np.ones(6, np.int64), six_people.indptr, six_people.indices, six_people.values.astype(float)
+        np.ones(6, np.int64), six_users.indptr, six_users.indices, six_users.values.astype(float)
     )
-    digests = np.array(block.digests(item_keys(six_people.items)))
+    digests = np.array(block.digests(item_keys(six_users.items)))
     class_of = np.unique(digests, return_inverse=True)[1]
-    found = Candidates.from_ratings(six_people)
-    knowledge = draw_knowledge(six_people, Adversary(known=2), np.arange(6))
+    found = Candidates.from_ratings(six_users)
+    knowledge = draw_knowledge(six_users, Adversary(known=2), np.arange(6))
     given_classes = homogeneity(found, knowledge, np.arange(6), class_of)
     own_classes = homogeneity(found, knowledge, np.arange(6))
     assert all(map(np.array_equal, given_classes, own_classes))
@@ -179,24 +179,24 @@ def test_digests_of_records_serve_as_classes(six_people):
     assert "(5,)" in str(caught.value)
 
 
-def test_the_label_based_attack_needs_labels(six_people):
-    knowledge = draw_knowledge(six_people, Adversary(2, rating_error=None), np.arange(6))
-    found = Candidates.from_ratings(six_people)
+def test_the_label_based_attack_needs_labels(six_users):
+    knowledge = draw_knowledge(six_users, Adversary(2, rating_error=None), np.arange(6))
+    found = Candidates.from_ratings(six_users)
     with raises("argument.value"):
         label_based(found, knowledge, np.arange(6))
     assert structure_based(found, knowledge, np.arange(6)).n_users.max() == 6
 
 
-def test_skipped_targets_count_as_not_found(six_people):
-    found = Candidates.from_ratings(six_people)
-    knowledge = draw_knowledge(six_people, Adversary(known=3), np.arange(6))
+def test_skipped_targets_count_as_not_found(six_users):
+    found = Candidates.from_ratings(six_users)
+    knowledge = draw_knowledge(six_users, Adversary(known=3), np.arange(6))
     matches = label_based(found, knowledge, np.arange(6))
     assert (matches.requested, matches.skipped, matches.unique_share) == (6, 5, 1 / 6)
     attacked = homogeneity(found, knowledge, np.arange(6))
     assert (attacked.requested, attacked.skipped, attacked.found_share) == (6, 5, 1 / 6)
-    nobody = draw_knowledge(six_people, Adversary(known=3), np.arange(0))
-    assert label_based(found, nobody, np.arange(6)).unique_share == 0
-    assert homogeneity(found, nobody, np.arange(6)).found_share == 0
+    no_user = draw_knowledge(six_users, Adversary(known=3), np.arange(0))
+    assert label_based(found, no_user, np.arange(6)).unique_share == 0
+    assert homogeneity(found, no_user, np.arange(6)).found_share == 0
 
 
 def test_labels_never_help_less_than_the_structure(invented):
@@ -209,13 +209,13 @@ def test_labels_never_help_less_than_the_structure(invented):
     assert (homogeneity(found, knowledge, everyone).profiles <= by_value.records).all()
 
 
-def test_match_known_ratings_by_hand(six_people):
-    matches = match_known_ratings(six_people, known=2)
+def test_match_known_ratings_by_hand(six_users):
+    matches = match_known_ratings(six_users, known=2)
     # Of the last one, a5 b3, a5 c1 or b3 c1 may be known.
     assert matches.n_users[:5].tolist() == [4, 4, 2, 2, 4]
     assert matches.n_users[5] in (1, 4)
     with raises("option.value") as caught:
-        match_known_ratings(six_people, known=0)
+        match_known_ratings(six_users, known=0)
     assert "known" in str(caught.value)
 
 
@@ -225,6 +225,6 @@ def test_full_exact_knowledge_finds_everyone_who_is_unique():
     for length in np.unique(ratings.activity):
         matches = match_known_ratings(ratings, int(length))
         targets = np.flatnonzero(ratings.activity >= length)
-        for people, user in zip(matches.n_users, targets, strict=True):
+        for users, user in zip(matches.n_users, targets, strict=True):
             if ratings.activity[user] == length:
-                assert people == sum(rows[user] <= row for row in rows)
+                assert users == sum(rows[user] <= row for row in rows)

@@ -33,28 +33,28 @@ def table(*rows):
 
 
 @pytest.fixture
-def four_people():
+def four_users():
     return table(["a5", "b3"], ["a5", "b4"], ["a4", "b3", "c1"], ["c2"])
 
 
-def test_by_hand(four_people):
+def test_by_hand(four_users):
     knowledge = know([[(0, 5)], [(1, 3)], [(0, 4), (2, 1)], [(0, 5), (2, 2)]])
-    lineups = Scoreboard().attack(Candidates.from_ratings(four_people), knowledge, np.arange(4))
+    lineups = Scoreboard().attack(Candidates.from_ratings(four_users), knowledge, np.arange(4))
     assert lineups.tied_users.tolist() == [2, 2, 1, 0]
     assert lineups.target_is_top.tolist() == [True, False, True, False]
     assert lineups.chance.tolist() == [0.5, 0, 1, 0]
-    assert lineups.bits.tolist() == [1, 2, 0, 2]  # log2 of all four people where they are lost
+    assert lineups.bits.tolist() == [1, 2, 0, 2]  # log2 of all four users where they are lost
 
 
-def test_without_knowledge_everybody_matches(four_people):
+def test_without_knowledge_all_users_matches(four_users):
     lineups = Scoreboard().attack(
-        Candidates.from_ratings(four_people), know([[], [(0, 5)]]), np.arange(4)
+        Candidates.from_ratings(four_users), know([[], [(0, 5)]]), np.arange(4)
     )
     assert lineups.tied_users.tolist() == [4, 2]
     assert lineups.bits.tolist() == [2, 1]
 
 
-def test_an_item_that_nobody_has_leaves_nobody():
+def test_an_item_that_no_user_has_leaves_no_user():
     records = Records(
         sizes=np.array([3]),
         indptr=np.array([0, 1]),
@@ -81,8 +81,8 @@ def test_a_group_of_s_is_found_with_one_in_s():
     assert lineups.chance.tolist() == [1 / 5, 1 / 8]
 
 
-def test_dates_that_one_side_lacks_are_not_compared(four_people):
-    found, knowledge = Candidates.from_ratings(four_people), know([[(0, 5)]], days=[11_000])
+def test_dates_that_one_side_lacks_are_not_compared(four_users):
+    found, knowledge = Candidates.from_ratings(four_users), know([[(0, 5)]], days=[11_000])
     assert Scoreboard(0, 3).attack(found, knowledge, np.arange(4)).tied_users.tolist() == [2]
     dated = replace(found, days=np.full(found.records.size, 11_004, np.int32))
     assert Scoreboard(0, 3).attack(dated, knowledge, np.arange(4)).tied_users.tolist() == [0]
@@ -93,8 +93,8 @@ def test_dates_that_one_side_lacks_are_not_compared(four_people):
 def test_a_rating_error_reaches_exactly_so_far():
     ratings = Ratings.from_columns([1, 2, 3], [7, 7, 7], [3.1, 3.2, 3.3])
     found, knowledge = Candidates.from_ratings(ratings), know([[(0, 3.1)]])
-    for error, people in [(0, 1), (0.1, 2), (0.2, 3)]:
-        assert Scoreboard(error).attack(found, knowledge, np.arange(3)).tied_users[0] == people
+    for error, all_users in [(0, 1), (0.1, 2), (0.2, 3)]:
+        assert Scoreboard(error).attack(found, knowledge, np.arange(3)).tied_users[0] == all_users
 
 
 def test_the_number_of_threads_does_not_matter():
@@ -106,14 +106,14 @@ def test_the_number_of_threads_does_not_matter():
     assert all((a == b).all() for a, b in zip(one, four, strict=True))
 
 
-def test_bad_settings(four_people):
+def test_bad_settings(four_users):
     with raises("argument.value") as caught:
         Scoreboard(-1)
     assert "rating_error" in str(caught.value)
     with raises("argument.value") as caught:
         Scoreboard(0, float("nan"))
     assert "date_error" in str(caught.value)
-    found = Candidates.from_ratings(four_people)
+    found = Candidates.from_ratings(four_users)
     for item in (3, -1):
         with raises("argument.value") as caught:
             Scoreboard().attack(found, know([[(item, 4)]]), np.arange(4))

@@ -98,19 +98,19 @@ def test_by_hand():
     assert control(found, known)[0] == pytest.approx(1.640317, abs=2e-6)
 
 
-def test_equal_top_scores_name_nobody():
+def test_equal_top_scores_name_no_user():
     guess = attack(Candidates.from_ratings(table([[5, 1], [5, 1], [2, 0]])), knows({0: 5}))
     assert (guess.best[0], guess.tied_users[0], guess.eccentricity[0]) == (-1, 2, 0)
     assert guess.target_is_top[0]
 
 
-def test_no_deviation_leaves_everybody():
+def test_no_deviation_leaves_all_users():
     guess = attack(Candidates.from_ratings(table([[5, 1], [5, 2], [5, 3], [5, 4]])), knows({0: 5}))
     assert (guess.best[0], guess.tied_users[0], guess.eccentricity[0]) == (-1, 4, 0)
     assert guess.bits[0] == 2
 
 
-def test_an_item_that_nobody_carries_leaves_everybody():
+def test_an_item_that_no_user_carries_leaves_all_users():
     guess = attack(Candidates.from_ratings(table([[5, 0], [4, 0]])), knows({1: 5}))
     assert (guess.best[0], guess.tied_users[0], guess.eccentricity[0]) == (-1, 2, 0)
     assert guess.target_is_top[0]
@@ -186,7 +186,7 @@ def test_full_exact_knowledge_finds_everyone_who_is_unique():
 
 
 def test_random_ratings_are_found_no_better_than_by_a_blind_guess():
-    # Many tables, since whoever rated much wins again and again within one.
+    # Many tables, since an adversary who rated much wins again and again within one.
     successes, trials = 0, 0
     for seed in range(100):
         truth, other = (make_ratings(80, 40, 1_200, seed=s) for s in (seed, 1_000 + seed))

@@ -1,4 +1,4 @@
-"""How well somebody fits a release, in many ways."""
+"""How well a user fits a release, in many ways."""
 
 import numpy as np
 import pytest
@@ -31,27 +31,27 @@ def dense(ratings):
     return table
 
 
-def tastes(table, mean):
+def embeddings(table, mean):
     weights = np.where(table == 0, 0, np.where(table >= mean, 1, 0.4))
     return weights / np.sqrt((weights**2).sum(axis=1, keepdims=True))
 
 
 class TestPopulation:
-    def test_two_halves_tell_what_all_tell(self, ratings):
-        everybody = learn_population([released(ratings)])
+    def test_two_halves_state_what_all_state(self, ratings):
+        all_users = learn_population([released(ratings)])
         first = np.arange(0, 60, 2)
         pair = learn_population([released(ratings, first), released(ratings, first + 1)])
-        assert_allclose(pair.shares, everybody.shares)
-        assert_allclose(pair.means, everybody.means)
-        assert pair.mean == pytest.approx(everybody.mean)
-        for kind, products in everybody.products.items():
+        assert_allclose(pair.shares, all_users.shares)
+        assert_allclose(pair.means, all_users.means)
+        assert pair.mean == pytest.approx(all_users.mean)
+        for kind, products in all_users.products.items():
             assert_allclose(pair.products[kind], products, atol=1e-12)
 
-    def test_a_row_of_five_people_counts_five_times(self, ratings):
+    def test_a_row_of_five_users_counts_five_times(self, ratings):
         table = released(ratings, anonymizer=PredictiveAnonymizer(k=5, seed=1))
-        people = learn_population([table])
-        assert_allclose(people.shares, 1)  # padded: all rows hold all items
-        assert_allclose(people.means, table.item_means())
+        all_users = learn_population([table])
+        assert_allclose(all_users.shares, 1)  # padded: all rows hold all items
+        assert_allclose(all_users.means, table.item_means())
 
     def test_it_shows_nothing_of_itself(self, ratings):
         assert "array" not in repr(learn_population([released(ratings)]))
@@ -61,10 +61,10 @@ class TestScores:
     def test_products_are_those_of_the_matrix(self, ratings):
         """The quadratic form of all products, as it is written down."""
         users = np.arange(30)
-        people, table = learn_population([released(ratings)]), released(ratings, users)
+        all_users, table = learn_population([released(ratings)]), released(ratings, users)
         known = know_everything(ratings, np.arange(60))
-        scores = ShadowScorer(people, known, Adversary(), ratings.scale).score(table)
-        own = tastes(dense(ratings), people.mean)
+        scores = ShadowScorer(all_users, known, Adversary(), ratings.scale).score(table)
+        own = embeddings(dense(ratings), all_users.mean)
         matrix = own[users].T @ own[users] / 30
         usual = own.T @ own / 60
         damped = usual + 3.0 * np.trace(usual) / len(usual) * np.eye(len(usual))
@@ -83,9 +83,9 @@ class TestScores:
 
     def test_who_is_in_a_raw_table_is_nearest_to_their_own_row(self, ratings):
         users = np.arange(0, 60, 2)
-        people = learn_population([released(ratings)])
+        all_users = learn_population([released(ratings)])
         known = know_everything(ratings, np.arange(60))
-        scorer = ShadowScorer(people, known, Adversary(), ratings.scale)
+        scorer = ShadowScorer(all_users, known, Adversary(), ratings.scale)
         inside = scorer.score(released(ratings, users))["ratings, nearest"]
         outside = scorer.score(released(ratings, users + 1))["ratings, nearest"]
         assert (inside[users] > outside[users]).mean() > 0.95
@@ -94,8 +94,8 @@ class TestScores:
     def test_all_are_numbers_for_one_item_and_for_a_constant_table(self):
         one = Ratings.from_columns([1, 2, 3], ["a", "a", "a"], [3, 3, 3])
         known = know_everything(one, np.arange(3))
-        people = learn_population([released(one)])
-        scores = ShadowScorer(people, known, Adversary(), one.scale).score(released(one))
+        all_users = learn_population([released(one)])
+        scores = ShadowScorer(all_users, known, Adversary(), one.scale).score(released(one))
         assert all(np.isfinite(score).all() for score in scores.values())
 
 

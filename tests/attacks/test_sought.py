@@ -1,4 +1,4 @@
-"""Whoever is looked for, and with whomever: what is found of a target is the same."""
+"""an adversary who is looked for, and with whomever: what is found of a target is the same."""
 
 import numpy as np
 import pytest

@@ -76,20 +76,20 @@ def test_similarity_by_hand():
     assert nearest_similarity(ratings, rating_error=0, date_error=6).tolist() == [0, 0, 0]
 
 
-def test_identical_people_and_one_alone():
+def test_identical_users_and_one_alone():
     ratings = Ratings.from_columns([0, 0, 1, 1, 2], list("ababc"), [5, 3, 5, 3, 1])
     assert nearest_similarity(ratings, rating_error=0).tolist() == [1, 1, 0]
     assert nearest_similarity(Ratings.from_columns([0], ["a"], [5])).tolist() == [0]
 
 
-def test_people_without_ratings_are_similar_to_nobody():
+def test_users_without_ratings_are_similar_to_no_user():
     ratings = Ratings(
         list("uvw"), ["a"], [0, 0, 1, 1], [0], [5], days=None, scale=RatingScale(1, 5, 1)
     )
     assert nearest_similarity(ratings).tolist() == [0, 0, 0]
 
 
-def test_comparing_more_never_makes_people_more_similar(invented):
+def test_comparing_more_never_makes_users_more_similar(invented):
     errors = [(None, None), (1, None), (0, None), (0, 14), (0, 3)]
     nearest = [nearest_similarity(invented, None, *error) for error in errors]
     assert all((b <= a).all() for a, b in pairwise(nearest))
@@ -109,7 +109,7 @@ def test_share_at_least_counts_equal_ones_and_divides_by_all():
     assert np.isnan(share_at_least([], [0, 1])).all()
 
 
-def test_structure_alone_tells_the_share_of_raters(invented):
+def test_structure_alone_states_the_share_of_raters(invented):
     information = information_by_rank(invented)
     assert information.bits == pytest.approx(np.log2(invented.n_users / information.support))
 

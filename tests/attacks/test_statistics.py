@@ -87,7 +87,7 @@ def test_delong_covers_the_area():
     assert 0.93 < np.mean([i.low <= 0.76025 <= i.high for i in intervals]) < 0.97
 
 
-def test_area_without_people_knows_nothing():
+def test_area_without_users_knows_nothing():
     interval = area_under_curve([], [1.0, 2.0])
     assert np.isnan(interval.rate)
     assert interval[1:] == (0, 1, 2)
@@ -101,15 +101,15 @@ def test_statistics_of_scores(pairs, grouped):
     records = np.arange(3, 3 + scores.size, dtype=np.int32)[::-1].copy()
     counts = np.array([size for _, size in pairs], np.int64)
     sizes = np.concatenate([[9, 9, 9], counts[::-1]]).astype(np.int64) if grouped else ONE_EACH
-    people = np.repeat(scores.astype(float), counts if grouped else 1)
+    users = np.repeat(scores.astype(float), counts if grouped else 1)
     total, squares, n_people = _sum_up(scores, records, sizes)
-    assert (total, squares, n_people) == (people.sum(), (people**2).sum(), people.size)
-    assert _deviation(total, squares, n_people) == pytest.approx(people.std() if pairs else 0)
+    assert (total, squares, n_people) == (users.sum(), (users**2).sum(), users.size)
+    assert _deviation(total, squares, n_people) == pytest.approx(users.std() if pairs else 0)
     top, second, best, n_top = _find_top(scores, records, sizes)
     assert [second, top] == sorted([-1, -1, *scores])[-2:]
-    assert n_top == (people == top).sum()
+    assert n_top == (users == top).sum()
     assert best == -1 if not pairs else scores[records == best] == top
-    likelihoods = np.exp((people - 5.0) / 0.7)
+    likelihoods = np.exp((users - 5.0) / 0.7)
     mass = _sum_likelihoods(scores, records, sizes, 5.0, 0.7)
     assert mass == pytest.approx(likelihoods.sum(), rel=1e-7)
 

@@ -51,8 +51,8 @@ def test_it_is_the_least_number_that_leaves_k_in_expectation(n_records, delta, k
     assert m == 0 or n_records * (1 - delta) ** (m - 1) > (k - 1) * (1 - 1e-6)
 
 
-def test_the_lineup_of_a_table_without_similar_people_is_as_small_as_promised():
-    # Everybody has rated everything at random, so that the target's support is the union.
+def test_the_lineup_of_a_table_without_similar_users_is_as_small_as_promised():
+    # All users has rated everything at random, so that the target's support is the union.
     n_users, n_items, epsilon = 200, 300, 0.05
     values = np.random.default_rng(0).integers(1, 3, (n_users, n_items))
     users, items = np.divmod(np.arange(values.size), n_items)
@@ -73,8 +73,8 @@ def test_the_lineup_of_a_table_without_similar_people_is_as_small_as_promised():
 
 
 def test_a_record_that_holds_everything_matches_whatever_is_known():
-    # The gap in Lemma 1: by Definition 1 nobody is similar to anybody, so Theorem 2 promises that
-    # everybody is found by `m` items. But user 0 has rated all items, and is in every lineup.
+    # The gap in Lemma 1: by Definition 1 no user is similar to any user, so Theorem 2 promises that
+    # all users are found by `m` items. But user 0 has rated all items, and is in every lineup.
     items = np.arange(200)
     users = np.concatenate([np.zeros(200, int), 1 + items // 20])
     ratings = Ratings.from_columns(users, np.tile(items, 2), np.ones(400))

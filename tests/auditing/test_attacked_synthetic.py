@@ -1,4 +1,4 @@
-"""A release in which no record is anybody's: what does not apply is said, the rest is measured."""
+"""A release in which no record is any user's: what does not apply is said, the rest is measured."""
 
 import shutil
 
@@ -22,26 +22,26 @@ from shared.auditing_attacked_synthetic import audited, folder, found, model, ra
 pytestmark = pytest.mark.usefixtures("synthetic")
 
 
-def test_membership_is_measured_beside_control_and_promise(found):
+def test_membership_is_measured_next_to_control_and_promise(found):
     release = found["release"]
-    told = release["membership"]
+    result = release["membership"]
     for known in ("8", "16", "all"):
-        assert 0 <= told[known]["auc"]["low"] <= told[known]["auc"]["rate"] <= 1
-        assert told[known]["null_auc"]["trials"] == told[known]["auc"]["trials"]
+        assert 0 <= result[known]["auc"]["low"] <= result[known]["auc"]["rate"] <= 1
+        assert result[known]["null_auc"]["trials"] == result[known]["auc"]["trials"]
     bound = release["membership_bound"]
     assert 0.5 < bound["auc"] < 1
-    assert told["all"]["auc"]["low"] <= bound["auc"]
+    assert result["all"]["auc"]["low"] <= bound["auc"]
     assert 0.05 < bound["tpr_at_5"] < 1
     assert bound["auc"] < bound["accuracy_of_two"] < 1
 
 
-def test_what_is_guessed_of_members_stands_beside_strangers(found):
+def test_what_is_guessed_of_members_stands_next_to_outsiders(found):
     for key in ("nearest", "inference"):
-        told = found["release"]["synthetic"][key]
+        result = found["release"]["synthetic"][key]
         for name in ("members", "nonmembers", "excess"):
-            assert told[name]["low"] <= told[name]["rate"] <= told[name]["high"]
-        assert told["excess"]["rate"] == pytest.approx(
-            told["members"]["rate"] - told["nonmembers"]["rate"]
+            assert result[name]["low"] <= result[name]["rate"] <= result[name]["high"]
+        assert result["excess"]["rate"] == pytest.approx(
+            result["members"]["rate"] - result["nonmembers"]["rate"]
         )
 
 
@@ -62,7 +62,7 @@ def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path)
 
 
 class TestModel:
-    """From a model anybody draws people: it is attacked as five times as many of them."""
+    """From a model any user draws users: it is attacked as five times as many of them."""
 
     def test_a_model_that_was_changed_is_refused(self, model, ratings, tmp_path):
         changed = shutil.copytree(model, tmp_path / "changed")
@@ -82,7 +82,7 @@ class TestRefusedBeforeTheWork:
         for name in ("shadow_published", "attack_opened", "attack_table"):
             monkeypatch.setattr(_audit, name, begun)
 
-    def test_another_release_where_nobody_is_in_any(self, folder, ratings):
+    def test_another_release_where_no_user_is_in_any(self, folder, ratings):
         both = {"release": folder / "noisy", "second_release": folder / "exact"}
         with raises("option.unsupported"):
             audit(ratings, **both, shadows=8)
@@ -109,39 +109,39 @@ class TestRefusedBeforeTheWork:
             audit(ratings, release=folder / "noisy", shadows=8)
 
 
-def test_records_of_people_are_not_for_these_attacks(ratings):
+def test_records_of_users_are_not_for_these_attacks(ratings):
     release = Pseudonymizer(seed=1).anonymize(ratings)
     table = AttackTarget.from_release(release, ratings)
     with raises("release.unsupported"):
         attack_synthetic(ratings, table, Manifest.of(release.published))
 
 
-class TestWhatBeingInTheDataTells:
-    """Planted: records that are members' own. Null: everybody gets one and the same record."""
+class TestWhatBeingInTheDataStates:
+    """Planted: records that are members' own. Null: all users gets one and the same record."""
 
     who = Adversary(known=8)
 
-    def test_records_of_members_are_told(self, ratings):
+    def test_records_of_members_are_stated(self, ratings):
         held_out = hold_out(ratings, Pseudonymizer(seed=1), seed=1)
         nearest = score_nearest(ratings, held_out, self.who)
         assert nearest.excess.low > 0.3
         assert nearest.members.mean > 0.9
 
-    def test_one_record_for_everybody_tells_nothing(self, ratings):
+    def test_one_record_for_all_users_states_nothing(self, ratings):
         held_out = hold_out(ratings, Pseudonymizer(seed=1), seed=1)
-        nobody = self.null(held_out, ratings)
-        for tell in (score_nearest, infer_embeddings):
-            told = tell(ratings, nobody, self.who)
-            assert told.excess.low <= 0 <= told.excess.high
+        no_user = self.null(held_out, ratings)
+        for describe in (score_nearest, infer_embeddings):
+            result = describe(ratings, no_user, self.who)
+            assert result.excess.low <= 0 <= result.excess.high
 
     def test_where_nothing_is_guessed_no_rate_is_stated(self, ratings):
-        nobody = self.null(hold_out(ratings, Pseudonymizer(seed=1), seed=1), ratings)
-        told = infer_embeddings(ratings, nobody, self.who)
-        assert parts_of(told)["attack"] == "no attack applied"
-        assert plain(told)["members"]["rate"] is None
-        assert "no attack applied" in describe_resemblance(told, "An adversary", "")
-        assert "0.0 points" not in describe_resemblance(told, "An adversary", "")
-        attributes = infer_attributes(ratings, nobody, self.who)
+        no_user = self.null(hold_out(ratings, Pseudonymizer(seed=1), seed=1), ratings)
+        result = infer_embeddings(ratings, no_user, self.who)
+        assert parts_of(result)["attack"] == "no attack applied"
+        assert plain(result)["members"]["rate"] is None
+        assert "no attack applied" in describe_resemblance(result, "An adversary", "")
+        assert "0.0 points" not in describe_resemblance(result, "An adversary", "")
+        attributes = infer_attributes(ratings, no_user, self.who)
         assert parts_of(attributes)["attack"] == "no attack applied"
 
     def null(self, held_out, ratings):
@@ -151,8 +151,8 @@ class TestWhatBeingInTheDataTells:
 
         everything = np.arange(ratings.n_items, dtype=np.int32)
         labels = np.full(ratings.n_items, 3.0)
-        people = np.array([table.candidates.n_users])
-        one = Records(people, np.array([0, ratings.n_items]), everything, labels)
+        users = np.array([table.candidates.n_users])
+        one = Records(users, np.array([0, ratings.n_items]), everything, labels)
         same = AttackTarget(
             candidates=Candidates.from_records([one], ratings.n_items, ratings.scale),
             indptr=one.indptr,
@@ -165,7 +165,7 @@ class TestWhatBeingInTheDataTells:
         )
         return MembershipTargets(same, held_out.members, held_out.nonmembers)
 
-    def test_nobody_who_is_known_too_little_is_counted(self, ratings):
+    def test_no_user_who_is_known_too_little_is_counted(self, ratings):
         held_out = hold_out(ratings, Pseudonymizer(seed=1), seed=1)
         few = MembershipTargets(held_out.table, held_out.members[:3], held_out.nonmembers)
         assert score_nearest(ratings, few, self.who) is None

@@ -82,7 +82,7 @@ def test_the_checks_hold(ratings):
 
 
 class TestOutsideKnowledge:
-    def test_the_right_person_is_first(self, tmp_path):
+    def test_the_right_user_is_first(self, tmp_path):
         ratings = make_ratings(n_users=100, n_items=60, n_ratings=2_000, seed=5)
         items, values = ratings.row(17)
         rows = [

@@ -25,7 +25,7 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def rows(ratings):
-    """What somebody knows about alice, who is user 7."""
+    """What a user knows about alice, who is user 7."""
     items, values = ratings.row(7)
     labels = ratings.items[items[:5]].tolist()
     return [("alice", item, float(value)) for item, value in zip(labels, values[:5], strict=True)]
@@ -81,7 +81,7 @@ WRITERS = {
     "table.parquet": lambda rows, path: pq.write_table(as_table(rows), path),
     "file.arrow": arrow_file,
     "stream.arrow": arrow_stream,
-    # Other names are found as usual, and without a header the order tells.
+    # Other names are found as usual, and without a header the order reports.
     "usual.csv": lambda rows, path: path.write_text(as_text(rows, "user_id,item_id,rating")),
     "bare.csv": lambda rows, path: path.write_text(as_text(rows[1:], ",".join(map(str, rows[0])))),
 }
@@ -100,7 +100,7 @@ def test_every_way_to_write_it_finds_the_same(ratings, rows, tmp_path, name):
 
 @pytest.fixture
 def table(ratings, tmp_path):
-    """The same ratings under column names that nobody could guess."""
+    """The same ratings under column names that no user could guess."""
     write_ratings(ratings, tmp_path / "usual.csv")
     lines = (tmp_path / "usual.csv").read_text().splitlines()
     path = tmp_path / "table.csv"
@@ -178,7 +178,7 @@ def test_ids_are_compared_as_they_are_written(tmp_path):
     assert (found.known, found.matched) == (2, 1)
 
 
-def test_rows_of_outside_knowledge_that_are_left_out_are_told(tmp_path):
+def test_rows_of_outside_knowledge_that_are_left_out_are_stated(tmp_path):
     table = make_ratings(n_users=40, n_items=20, n_ratings=300, seed=1)
     aux = tmp_path / "aux.csv"
     item = table.items[table.indices[0]]
@@ -206,12 +206,12 @@ class TestLikes:
         assert found.users[0] == "1"
         assert found.scores[0] > found.scores[1]
 
-    def test_without_ratings_items_alone_tell(self, tmp_path):
+    def test_without_ratings_items_alone_state(self, tmp_path):
         found = self.suspects(tmp_path, "user,item\nann,a\nann,b\n")
         assert set(found.users[:2]) == {"1", "2"}
         assert found.scores[0] == found.scores[1] > found.scores[2]
 
-    def test_ratings_tell_nothing_of_likes(self, tmp_path):
+    def test_ratings_state_nothing_of_likes(self, tmp_path):
         text, likes = "target,item,rating\nann,a,5\nann,b,2\n", self.RATINGS.as_likes()
         found = self.suspects(tmp_path, text, likes)
         assert found.scores == self.suspects(tmp_path, "user,item\nann,a\nann,b\n", likes).scores
@@ -241,12 +241,12 @@ class TestItemsAlone:
         item = ratings.items[ratings.row(7)[0][0]]
         (tmp_path / "aux.csv").write_bytes(pack(text.format(item).encode()))
         table = ratings.as_likes() if likes else ratings
-        told = audit(table, auxiliary=tmp_path / "aux.csv", targets=5, curves=False)
-        (ann,) = told.suspects
+        result = audit(table, auxiliary=tmp_path / "aux.csv", targets=5, curves=False)
+        (ann,) = result.suspects
         assert (ann.target, ann.matched) == ("ann", 1)
         assert ann.scores[0] == ann.scores[1] > 0  # how they rated it is not known
-        assert told.knowledge is not None
-        assert told.knowledge.ratings.is_unary
+        assert result.knowledge is not None
+        assert result.knowledge.ratings.is_unary
 
     @pytest.mark.parametrize(
         ("text", "code", "name"),
@@ -278,8 +278,8 @@ class TestItemsAlone:
     def test_counts_are_levels_as_in_the_table(self, tmp_path, column):
         (tmp_path / "aux.csv").write_text(f"target,item,{column}\nann,7,30\nann,8,1000\n")
         reading = reading_of(tmp_path / "aux.csv", {"counts": "log"})
-        told = read_knowledge(tmp_path / "aux.csv", **reading)
-        assert told.ratings.values.tolist() == [4, 7]
+        result = read_knowledge(tmp_path / "aux.csv", **reading)
+        assert result.ratings.values.tolist() == [4, 7]
 
     def test_who_said_likes_needs_no_other_column(self, tmp_path):
         (tmp_path / "aux.csv").write_text("target,item,note\nann,7,x\n")

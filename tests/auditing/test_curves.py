@@ -11,7 +11,7 @@ from recveil.ratings import Ratings
 
 @pytest.fixture(scope="module")
 def ratings() -> Ratings:
-    """A hundred and fifty people, of whom 85 have fewer than eight ratings."""
+    """A hundred and fifty users, of whom 85 have fewer than eight ratings."""
     return make_ratings(n_users=150, n_items=60, n_ratings=1_500, seed=2)
 
 
@@ -45,8 +45,8 @@ def test_all_attacked_needs_no_other_denominator():
     assert figure.note == f"All {able.size} targets had enough ratings to be attacked."
 
 
-def test_nobody_attacked_is_no_point():
-    # Three people with two ratings each: nobody can be asked about three.
+def test_no_user_attacked_is_no_point():
+    # Three users with two ratings each: no user can be asked about three.
     ratings = Ratings.from_columns([1, 1, 2, 2, 3, 3], [1, 2, 2, 3, 3, 4], [1, 5, 3, 3, 4, 2])
     candidates = Candidates.from_ratings(ratings)
     assert draw_knowledge(ratings, Adversary(known=3), np.arange(3)).skipped == 3

@@ -78,7 +78,7 @@ def test_a_value_can_be_wrong_if_a_label_lies_beyond_the_error_of_each(scale, er
     ratings = Ratings.from_columns([1, 1, 1, 2, 2, 2], [1, 2, 3] * 2, truth, scale=scale)
     own = Adversary(known=2, right=right, rating_error=error)
     reason = why_never_wrong(ratings, own)
-    slack = 1e-3 * (scale.step or scale.range / 1_000 or 1.0)  # float32 lies beside the labels
+    slack = 1e-3 * (scale.step or scale.range / 1_000 or 1.0)  # float32 lies next to the labels
     beyond = [np.abs(grid - value).max() - error for value in truth.astype(float)]
     if min(np.abs(beyond)) > 2 * slack:  # at the very edge either answer is right
         assert (reason is not None) == (right < 2 and min(beyond) < 0)
@@ -89,7 +89,7 @@ def test_a_value_can_be_wrong_if_a_label_lies_beyond_the_error_of_each(scale, er
     assert with_wrong_items(ratings, fitted) is fitted
 
 
-def test_without_dates_tells_why():
+def test_without_dates_states_why():
     ratings = table(lambda values: values, dated=True)
     paper = without_dates(ratings, PRESETS["paper"], "homogenized records carry none")
     assert (paper.date_error, paper.wrong_kind) == (None, "value")

@@ -1,4 +1,4 @@
-"""A release beside another one of the same people, as an audit tells it."""
+"""A release next to another one of the same users, as an audit reports it."""
 
 import json
 
@@ -30,7 +30,7 @@ class TestTwoReleases:
     def test_everything_is_json(self, attacked):
         json.dumps(attacked.to_dict(), allow_nan=False)
 
-    def test_controls_stand_beside(self, attacked):
+    def test_controls_stand_next_to(self, attacked):
         plain = attacked.to_dict()["linkage"]
         assert set(plain["links"]) == {"one", "both", "control", "popularity"}
         assert {"control", "reidentified_by_one"} <= set(plain["attacks"][0])
@@ -42,7 +42,7 @@ class TestTwoReleases:
         assert "share both with fewer than k = 5" in warning
         assert warning in attacked.to_dict()["verdict"]
 
-    def test_the_headline_tells_who_is_found_by_both(self, attacked):
+    def test_the_headline_states_who_is_found_by_both(self, attacked):
         headline = attacked.to_dict()["headline"]
         assert headline.endswith("the guarantee holds for one release alone.")
 
@@ -53,7 +53,7 @@ class TestTwoReleases:
         assert "“insider” infers" in finding
         assert "with another user's row" in finding
 
-    def test_nobody_is_named(self, attacked, ratings):
+    def test_no_user_is_named(self, attacked, ratings):
         assert not any(str(user) in repr(attacked.linkage) for user in ratings.users if user > 200)
 
 
@@ -83,7 +83,7 @@ def test_of_likes_no_ratings_are_spoken_of(ratings, tmp_path):
     assert "rated" not in " ".join(attacked.linkage.to_dict()["verdict"])
 
 
-def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
+def test_users_of_one_release_only_are_left_out(ratings, folder, tmp_path):
     from recveil.attacks.membership.inference import only
 
     some = only(ratings, np.arange(100))
@@ -95,7 +95,7 @@ def test_people_of_one_release_only_are_left_out(ratings, folder, tmp_path):
     assert attacked.linkage.attacks[0][1].requested == 100
 
 
-def test_other_people_are_refused(ratings, folder, tmp_path):
+def test_other_users_are_refused(ratings, folder, tmp_path):
     from recveil.attacks.membership.inference import only
 
     for name, users in (("few", np.arange(50)), ("others", np.arange(50, 150))):
@@ -135,7 +135,7 @@ class TestAudit:
         assert "unique in both classes" in page
 
 
-def test_nobody_attacked_in_both_is_no_rate_of_zero(ratings, folder):
+def test_no_user_attacked_in_both_is_no_rate_of_zero(ratings, folder):
     """The table of the terminal, the page and the JSON object showed 0.0% 0.0–1.3."""
     too_much = Adversary(known=10_000, name="knows too much")
     released = attack_published(
@@ -148,7 +148,7 @@ def test_nobody_attacked_in_both_is_no_rate_of_zero(ratings, folder):
     assert headline_of_linkage(released.linkage) == ""
 
 
-def test_a_page_can_be_drawn_where_nobody_could_be_attacked(tmp_path):
+def test_a_page_can_be_drawn_where_no_user_could_be_attacked(tmp_path):
     """Its charts are left out: they have no rates."""
     ratings = make_ratings(n_users=60, n_items=30, n_ratings=120, seed=1)
     PredictiveAnonymizer(5, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")

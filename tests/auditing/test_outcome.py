@@ -18,8 +18,8 @@ from recveil.ratings import Ratings
 
 
 def test_by_hand():
-    # Four people; ann and ben share a row, cid and dan are unique. Knowing both ratings of each
-    # exactly: ann and ben tie (top score shared by two people: 1/2 each), cid and dan are found.
+    # Four users; ann and ben share a row, cid and dan are unique. Knowing both ratings of each
+    # exactly: ann and ben tie (top score shared by two users: 1/2 each), cid and dan are found.
     rows = {"ann": (5, 1), "ben": (5, 1), "cid": (1, 5), "dan": (3, 3)}
     users, items, values = zip(
         *((user, item, value) for user, row in rows.items() for item, value in enumerate(row)),
@@ -85,7 +85,7 @@ def test_the_json_contract(invented):
 
 
 def test_random_data_falls_to_the_blind_baseline():
-    # Knowledge about people of one table, looked for in another that knows nothing of them.
+    # Knowledge about users of one table, looked for in another that knows nothing of them.
     here, there = (make_ratings(400, 100, 8_000, seed=seed) for seed in (1, 2))
     knowledge = draw_knowledge(here, Adversary(known=8), np.arange(400), seed=3)
     guesses = ScoreboardRH().attack(Candidates.from_ratings(there), knowledge, np.arange(400))
@@ -105,8 +105,8 @@ def without_user(ratings, user):
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
-def test_the_control_is_the_attack_on_a_table_without_the_person(preset):
-    # Really without: each person in turn is deleted, and the rest listed and weighed anew.
+def test_the_control_is_the_attack_on_a_table_without_the_user(preset):
+    # Really without: each user in turn is deleted, and the rest listed and weighed anew.
     ratings = make_ratings(n_users=60, n_items=40, n_ratings=1_100, seed=5)
     adversary = replace(preset, outside_top=min(preset.outside_top, 10))
     known = draw_knowledge(ratings, adversary, np.arange(60), seed=7)

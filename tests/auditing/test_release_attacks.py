@@ -61,7 +61,7 @@ class TestLevels:
     def found(self, of_levels):
         return of_levels
 
-    def test_nobody_is_promised_an_average(self, found):
+    def test_no_user_is_promised_an_average(self, found):
         text = " ".join(found.to_dict()["verdict"])
         assert "the guarantee is at most" not in text
         alone = found.manifest.counts["singletons"]
@@ -76,7 +76,7 @@ class TestLevels:
         assert re.search("Membership inference was not measured, because .* levels", warning)
         assert warning in found.to_dict()["verdict"]
 
-    def test_where_everybody_has_level_one_nobody_is_promised_more(self, ratings):
+    def test_where_all_users_has_level_one_no_user_is_promised_more(self, ratings):
         alone = PredictiveAnonymizer(2, "simple", privacy_levels="activity>=0:1", seed=2)
         release = alone.anonymize(ratings)
         table = AttackTarget.from_release(release, ratings)
@@ -90,7 +90,7 @@ class TestLevels:
         )
 
 
-def test_json_tells_what_is_told_of_cells_and_members(ratings, tmp_path):
+def test_json_states_what_is_stated_of_cells_and_members(ratings, tmp_path):
     found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
     plain = json.loads(json.dumps(found.to_dict()))
     residual = plain["residual"]
@@ -125,7 +125,7 @@ def test_identical_rows_speak_of_groups(ratings, tmp_path):
     assert found.to_dict()["warnings"] == []
 
 
-def test_of_few_people_nothing_is_said_of_membership(tmp_path):
+def test_of_few_users_nothing_is_said_of_membership(tmp_path):
     """Half of six strangers are three: neither an area nor a rate among them says anything."""
     few = make_ratings(n_users=30, n_items=50, n_ratings=600, seed=2)
     found = audited(PredictiveAnonymizer(5, seed=1), few, tmp_path)
@@ -138,7 +138,7 @@ def test_of_few_people_nothing_is_said_of_membership(tmp_path):
     assert "false positive rate" not in text
 
 
-def test_short_rows_are_named_where_nobody_could_be_attacked(tmp_path):
+def test_short_rows_are_named_where_no_user_could_be_attacked(tmp_path):
     """Users are enough; their ratings are too few for the strongest adversary."""
     short = make_ratings(n_users=300, n_items=60, n_ratings=900, seed=2)
     found = audited(PredictiveAnonymizer(5, seed=1), short, tmp_path)
@@ -172,10 +172,10 @@ class TestLabels:
         assert plain["values_exact"] == given.label_share
         assert plain["lone_ratings"] == given.rating_share
 
-    def test_lone_ratings_of_a_continuous_scale_are_told_to_within_the_rounding(
+    def test_lone_ratings_of_a_continuous_scale_are_stated_to_within_the_rounding(
         self, ratings, tmp_path
     ):
-        """None is published exactly, and that reassures nobody."""
+        """None is published exactly, and that reassures no user."""
         noise = np.random.default_rng(3).uniform(-0.4, 0.4, ratings.n_ratings)
         users = np.repeat(ratings.users, ratings.activity)
         fine = Ratings.from_columns(
@@ -188,8 +188,8 @@ class TestLabels:
         release = anonymizer.anonymize(fine)
         given = release.private.lone_ratings
         assert given.exact_share < 0.05 < given.rating_share <= given.near_share
-        told = " ".join(describe_summary(summarize(release, fine)))
-        assert f"{given.near_share:.1%} of the ratings to within the rounding (0.02" in told
+        result = " ".join(describe_summary(summarize(release, fine)))
+        assert f"{given.near_share:.1%} of the ratings to within the rounding (0.02" in result
         found = audited(anonymizer, fine, tmp_path)
         plain, text = found.to_dict(), " ".join(found.to_dict()["verdict"])
         assert f"{given.near_share:.1%} are in the release to within the rounding (0.02)" in text
@@ -219,17 +219,17 @@ class TestLabels:
 
 def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     found = audited(PredictiveAnonymizer(5, "simple", seed=1), ratings, tmp_path)
-    person = found.attacks[0][1].reidentified
-    high = min(person.high, 0.2)
+    one_user = found.attacks[0][1].reidentified
+    high = min(one_user.high, 0.2)
     assert found.to_dict()["headline"] == (
-        f"In the release, {percent(person.rate)} of the users are re-identified "
-        f"({format_bounds(person.low, high)}) by “bystander”, "
+        f"In the release, {percent(one_user.rate)} of the users are re-identified "
+        f"({format_bounds(one_user.low, high)}) by “bystander”, "
         "who knows 2 rated items; the guarantee is at most 20%."
     )  # of so few users, membership is not measured
 
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
-def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homogenize):
+def test_of_one_group_of_all_users_nothing_new_is_stated(ratings, tmp_path, homogenize):
     """The null release: each rate is said to be no more than without an attack.
 
     But what is told to who knows all the others, and with them much that the release does not say.
@@ -245,18 +245,18 @@ def test_of_one_group_of_everybody_nothing_new_is_told(ratings, tmp_path, homoge
 
 
 @pytest.mark.parametrize(("low", "is_specified"), [(0.84, False), (0.3, True)])
-def test_where_groups_are_found_a_low_rate_of_people_does_not_reassure(co_rated, low, is_specified):
-    """Of sixty people in groups of twenty, 1/20 is hardly above 1/60, wherever groups are found."""
+def test_where_groups_are_found_a_low_rate_of_users_does_not_reassure(co_rated, low, is_specified):
+    """Of sixty users in groups of twenty, 1/20 is hardly above 1/60, wherever groups are found."""
     found = []
     for adversary, attack in co_rated.attacks:
-        of_people, of_groups = Interval(0.047, 0.01, 0.14, 60), Interval(0.933, low, 1.0, 60)
-        rates = {"reidentified": of_people, "baseline": 0.05}
+        of_users, of_groups = Interval(0.047, 0.01, 0.14, 60), Interval(0.933, low, 1.0, 60)
+        rates = {"reidentified": of_users, "baseline": 0.05}
         rates |= {"class_reidentified": of_groups, "class_baseline": 0.33}
         found.append((adversary, attack._replace(**rates)))
-    told = replace(co_rated, attacks=found)
-    first = told.to_dict()["verdict"][0]
+    result = replace(co_rated, attacks=found)
+    first = result.to_dict()["verdict"][0]
     assert "not clearly more than a random guess gives (5%)" in first
-    for text in (first, told.to_dict()["headline"]):
+    for text in (first, result.to_dict()["headline"]):
         assert (
             "class of 93.3% is inferred (33% by always naming the largest)" in text
         ) != is_specified
@@ -268,34 +268,34 @@ SOME, FEWER = Interval(0.1, 0.08, 0.12, 90), Interval(0.02, 0.01, 0.03, 90)
 
 @pytest.mark.parametrize(("baseline", "is_specified"), [(0.66, True), (0.1, True), (0.01, False)])
 def test_each_rate_says_when_it_is_not_above_its_baseline(baseline, is_specified):
-    beside = Interval(baseline, baseline, baseline, 90)
-    nobody = Interval(float("nan"), 0.0, 1.0, 0)
-    told = [
-        of_fit(InferredCells(SOME, SOME, nobody, nobody, 0.5, baseline, 0.0, 9, 9)).sentence,
+    next_to = Interval(baseline, baseline, baseline, 90)
+    no_user = Interval(float("nan"), 0.0, 1.0, 0)
+    result = [
+        of_fit(InferredCells(SOME, SOME, no_user, no_user, 0.5, baseline, 0.0, 9, 9)).sentence,
         of_fit(InferredCells(SOME, SOME, SOME, SOME, 0.5, 0.0, baseline, 9, 9)).sentence,
         *(
             each.sentence
             for content in (
-                Content((), Companions(SOME, SOME, FEWER, beside)),
-                Content((InferredFills(0.0, 0, 0.0, {0.5: SOME}, {}, SOME, beside),)),
+                Content((), Companions(SOME, SOME, FEWER, next_to)),
+                Content((InferredFills(0.0, 0, 0.0, {0.5: SOME}, {}, SOME, next_to),)),
             )
             for each in statements_of_content(content)
         ),
     ]
-    assert len(told) == 4
-    for sentence in told:
+    assert len(result) == 4
+    for sentence in result:
         assert ("reveals nothing new about the release" in sentence) == is_specified
 
 
 def test_the_headline_promises_no_more_than_the_claim(co_rated, of_levels):
-    told = co_rated.to_dict()["headline"]
-    assert told.endswith("there is no guarantee against adversaries who know ratings.")
+    result = co_rated.to_dict()["headline"]
+    assert result.endswith("there is no guarantee against adversaries who know ratings.")
     assert of_levels.to_dict()["headline"].endswith(
         "users are in classes of one and are not protected."
     )
 
 
-def test_a_headline_about_nobody_shows_nothing(ratings):
+def test_a_headline_about_no_user_shows_nothing(ratings):
     release = PredictiveAnonymizer(5, seed=1).anonymize(ratings)
     table = AttackTarget.from_release(release, ratings)
     manifest = Manifest.of(release.published)

@@ -1,4 +1,4 @@
-"""Everybody's risk as a file: for its owner alone, harmless in a spreadsheet, and read back."""
+"""All users's risk as a file: for its owner alone, harmless in a spreadsheet, and read back."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""Releases of halves of the people, and what they tell of who is in a release."""
+"""Releases of halves of the users, and what they report of who is in a release."""
 
 import numpy as np
 import pytest
@@ -23,31 +23,31 @@ def ratings():
 
 
 class TestAttack:
-    def test_raw_rows_tell_everything(self, ratings):
+    def test_raw_rows_state_everything(self, ratings):
         found = attack_by_shadows(ratings, lambda seed: Pseudonymizer(), 8)
         assert found.by_known["all"].inferred.auc.rate > 0.99
         assert found.by_known["8"].inferred.tpr_at_1.rate > 0.9
-        # Item counts tell some of it, and the lot nothing.
+        # Item counts report some of it, and the lot nothing.
         assert 0.55 < found.by_known["all"].counts_auc.rate < 0.99
         assert abs(found.by_known["all"].null_auc.rate - 0.5) < 0.1
 
     def test_who_has_fewer_ratings_is_skipped(self):
-        people = np.repeat(np.arange(30), 9)[:-8]  # the last one has a single rating
+        all_users = np.repeat(np.arange(30), 9)[:-8]  # the last one has a single rating
         items = np.tile(np.arange(9), 30)[:-8]
-        values = np.random.default_rng(1).integers(1, 6, people.size)
+        values = np.random.default_rng(1).integers(1, 6, all_users.size)
         found = attack_by_shadows(
-            Ratings.from_columns(people, items, values), lambda seed: Pseudonymizer(), 8
+            Ratings.from_columns(all_users, items, values), lambda seed: Pseudonymizer(), 8
         )
         assert (found.by_known["8"].n_users, found.by_known["8"].skipped) == (29, 1)
         assert (found.by_known["all"].n_users, found.by_known["all"].skipped) == (30, 0)
 
-    def test_nobody_with_eight_ratings(self):
-        people = np.repeat(np.arange(20), 3)
-        table = Ratings.from_columns(people, np.tile(np.arange(3), 20), people % 5 + 1)
+    def test_no_user_with_eight_ratings(self):
+        all_users = np.repeat(np.arange(20), 3)
+        table = Ratings.from_columns(all_users, np.tile(np.arange(3), 20), all_users % 5 + 1)
         found = attack_by_shadows(table, lambda seed: Pseudonymizer(), 8)
         assert list(found.by_known) == ["all"]
 
-    def test_too_few_people_are_refused(self):
+    def test_too_few_users_are_refused(self):
         few = Ratings.from_columns([1, 2], ["a", "b"], [3, 4])
         with raises("table.too-few-users") as caught:
             attack_by_shadows(few, lambda seed: Pseudonymizer(), 8)
@@ -60,7 +60,7 @@ class TestAttack:
 
 
 class TestMaker:
-    def test_it_draws_as_many_people_for_each(self, ratings):
+    def test_it_draws_as_many_users_for_each(self, ratings):
         release = Synthesizer(None, n_users=600, item_catalog="as-rated", seed=1).anonymize(ratings)
         manifest = Manifest.of(release.published)
         written = Manifest(
@@ -73,7 +73,7 @@ class TestMaker:
         assert shadow_maker(written, ratings.n_users)(1).n_users == 300
         assert shadow_maker(written, ratings.n_users)(2).seed == 2
 
-    def test_as_many_as_counted_if_nobody_asked(self, ratings):
+    def test_as_many_as_counted_if_no_user_asked(self, ratings):
         release = Synthesizer(20.0, item_catalog="as-rated", seed=1).anonymize(ratings)
         made = shadow_maker(Manifest.of(release.published), ratings.n_users)(1)
         assert (made.n_users, made.epsilon) == (None, 20.0)
@@ -98,7 +98,7 @@ def folder(ratings, tmp_path_factory):
 
 
 class TestAudit:
-    def test_nobody_asked(self, ratings, folder):
+    def test_no_user_asked(self, ratings, folder):
         found = audit(ratings, release=folder, targets=20, curves=False)
         assert found.to_dict()["release"]["shadows"] is None
 

@@ -39,14 +39,14 @@ def mean(value, width=0.021, trials=90):
     return Mean(value, value - width, value + width, trials)
 
 
-NOBODY = Interval(math.nan, 0.0, 1.0, 0)
+NO_USER = Interval(math.nan, 0.0, 1.0, 0)
 MEMBERS = Membership(rate(0.91), 344, 86, 0, tpr_at_5=rate(0.63), null_auc=rate(0.48))
 BEHIND = PossibleRatings(
     *(rate(0.31), rate(0.22), rate(0.73), mean(1.3), mean(4.1), None, mean(0.2), 90, 200)
 )
 # Where steps are coarse, shares are of all ratings, and nothing is within anything.
 GIVEN = ExactRatings(0.385, 0.9, 0.549, 0.918, 0.0, 0.549, 0.918)
-TOLD = {
+STATED = {
     "given": lambda: describe_exact_ratings(GIVEN, 0.385, BEHIND),
     "given, of all": lambda: describe_exact_ratings(GIVEN, None, None),
     "on a continuous scale": lambda: describe_exact_ratings(
@@ -56,7 +56,7 @@ TOLD = {
         Content((), Companions(rate(0.84), rate(0.99), rate(0.55), rate(0.056)))
     ),
     "companions who are told nothing": lambda: statements_of_content(
-        Content((), Companions(rate(0.04), NOBODY, rate(0.55), NOBODY))
+        Content((), Companions(rate(0.04), NO_USER, rate(0.55), NO_USER))
     ),
     "to within": lambda: statements_of_content(
         Content((), Companions(rate(0.84), rate(0.99), rate(0.55), rate(0.056), 0.2))
@@ -84,56 +84,56 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_every_figure_stands_in_rows_or_beside_them(name):
-    told = TOLD[name]()
-    shown = " ".join([*(" ".join(row) for row in rows_of(told)), *remarks_of(told)])
-    for each in told:
+@pytest.mark.parametrize("name", STATED)
+def test_every_figure_stands_in_rows_or_next_to_them(name):
+    result = STATED[name]()
+    shown = " ".join([*(" ".join(row) for row in rows_of(result)), *remarks_of(result)])
+    for each in result:
         for figure in FIGURE.findall(each.sentence):
             assert figure in FIGURE.findall(shown), each.sentence
 
 
-def test_who_was_judged_is_told():
-    areas = [row for row in rows_of(TOLD["members"]()) if row.value.startswith("AUC")]
+def test_who_was_judged_is_stated():
+    areas = [row for row in rows_of(STATED["members"]()) if row.value.startswith("AUC")]
     assert len(areas) == 3
     assert all(row.figure.endswith(", 344 + 86") for row in areas)
-    few = rows_of(TOLD["few members"]())
+    few = rows_of(STATED["few members"]())
     assert [(row.figure, row.value) for row in few] == [
         ("membership, 9 + 86", "not measured"),
         ("- by 8 ratings, 9 + 86", "not measured"),
     ]
-    assert "which is no evidence" in remarks_of(TOLD["few members"]())[0]
+    assert "which is no evidence" in remarks_of(STATED["few members"]())[0]
 
 
 def test_a_grade_and_what_measures_more_are_never_put_into_a_row():
-    grade, *_ = remarks_of(TOLD["members"]())
+    grade, *_ = remarks_of(STATED["members"]())
     assert "--shadows 32" in grade
 
 
 @pytest.mark.parametrize(("low", "is_specified"), [(0.29, False), (-0.01, True)])
 def test_where_members_are_hardly_ahead_that_is_no_evidence(low, is_specified):
     excess = Mean(0.313, low, 0.4, 90)
-    told = describe_members(MEMBERS, {}, Attributes(mean(0.84), mean(0.528), excess, "nearest"))
-    assert any("is no evidence" in remark for remark in remarks_of(told)) == is_specified
+    result = describe_members(MEMBERS, {}, Attributes(mean(0.84), mean(0.528), excess, "nearest"))
+    assert any("is no evidence" in remark for remark in remarks_of(result)) == is_specified
 
 
 def test_a_part_of_the_records_is_said_to_be_one():
-    assert remarks_of(TOLD["behind labels"]()) == [
+    assert remarks_of(STATED["behind labels"]()) == [
         "Ratings of values were measured on a random sample of 90 of 200 records."
     ]
-    (remark,) = remarks_of(TOLD["a fit"]())
+    (remark,) = remarks_of(STATED["a fit"]())
     assert "It used a random sample of 9 of 90 records" in remark
     assert remark.endswith("Better fits may reveal more.")
 
 
 def test_a_rate_that_is_not_above_its_baseline_stays_a_sentence_that_says_so():
-    told = TOLD["a fit that tells nothing"]()
-    assert not rows_of(told)
-    assert "less than popularity alone gives" in remarks_of(told)[0]
+    result = STATED["a fit that tells nothing"]()
+    assert not rows_of(result)
+    assert "less than popularity alone gives" in remarks_of(result)[0]
 
 
 def test_rows_have_room_on_a_narrow_terminal():
-    widths = [max(map(len, cells)) for cells in zip(*rows_of(TOLD["members"]()), strict=True)]
+    widths = [max(map(len, cells)) for cells in zip(*rows_of(STATED["members"]()), strict=True)]
     assert sum(widths) + 6 <= 80
     assert estimate(rate(0.5)) == "50% (48.7–51.3)"
 
@@ -141,10 +141,10 @@ def test_rows_have_room_on_a_narrow_terminal():
 def test_where_no_attack_guessed_no_rate_is_stated():
     half = Mean(0.5, 0.5, 0.5, 90)
     nothing = Attributes(half, half, Mean(0.0, 0.0, 0.0, 180), "nearest", has_guessed=False)
-    *_, told = describe_members(MEMBERS, {}, nothing)
-    (row,) = told.rows
+    *_, result = describe_members(MEMBERS, {}, nothing)
+    (row,) = result.rows
     assert row.value == "no attack applied"
-    for text in (told.sentence, told.remark):
+    for text in (result.sentence, result.remark):
         assert "no attack applied" in text
         assert "no evidence that the release reveals nothing" in text
         assert not FIGURE.search(text)

@@ -11,7 +11,7 @@ from recveil.report.audit.disclosure import describe_members, membership_attacks
 REASSURES = re.compile(r"no better than a coin|little better|(did|do|does) not tell|nothing new")
 
 
-def told_of(auc):
+def stated_of(auc):
     found = Membership(auc, members=90, nonmembers=90, skipped=0, tpr_at_5=auc, null_auc=auc)
     return " ".join(
         each.sentence for each in describe_members(found, {"8": found, "all": found}, None)
@@ -22,11 +22,11 @@ def told_of(auc):
     "auc", [Interval(0.5, 0.45, 0.55, 180), Interval(0.57, 0.51, 0.63, 180)], ids=str
 )
 def test_a_low_area_is_said_with_what_measured_it_and_with_what_measures_more(auc):
-    told = told_of(auc)
-    assert not REASSURES.search(told)
-    assert "use one release only" in told
-    assert "“recveil audit FILE --release OUT --shadows 32”" in told
-    assert "by scores of one release, too" in told
+    result = stated_of(auc)
+    assert not REASSURES.search(result)
+    assert "use one release only" in result
+    assert "“recveil audit FILE --release OUT --shadows 32”" in result
+    assert "by scores of one release, too" in result
 
 
 def test_what_is_measured_elsewhere_of_who_is_in_the_data_is_kept():

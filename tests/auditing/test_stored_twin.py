@@ -26,7 +26,7 @@ def test_an_audit_knows_who_is_who(here):
 
 
 @pytest.mark.usefixtures("few_recommenders")
-def test_an_evaluation_serves_everybody(here):
+def test_an_evaluation_serves_all_users(here):
     found = evaluate(
         here / "out", here / "ratings.csv", split=0.2, targets=9, with_membership=False
     ).to_dict()

@@ -1,4 +1,4 @@
-"""The headline says when too few people can be looked for, in place of a rate of nobody."""
+"""The headline says when too few users can be looked for, in place of a rate of no user."""
 
 import pytest
 
@@ -6,26 +6,26 @@ from recveil.auditing import audit
 from recveil.report.audit.text import Uncovered, describe_uncovered
 
 
-def verdict_of(folder, people, items):
-    rows = [f"u{user},i{item},{1 + item % 5}" for user in range(people) for item in range(items)]
+def verdict_of(folder, users, items):
+    rows = [f"u{user},i{item},{1 + item % 5}" for user in range(users) for item in range(items)]
     (folder / "ratings.csv").write_text("\n".join(["user,item,rating", *rows, ""]))
     return audit(folder / "ratings.csv", curves=False).to_dict()["verdict"]
 
 
-@pytest.mark.parametrize("people", [1, 60])
-def test_where_nobody_can_be_looked_for_no_rate_is_told(tmp_path, people):
-    (only,) = verdict_of(tmp_path, people, 2)
+@pytest.mark.parametrize("users", [1, 60])
+def test_where_no_user_can_be_looked_for_no_rate_is_stated(tmp_path, users):
+    (only,) = verdict_of(tmp_path, users, 2)
     assert only.startswith("No user could be attacked")
     assert "%" not in only
 
 
-def test_few_people_are_too_few(tmp_path):
+def test_few_users_are_too_few(tmp_path):
     headline, *_ = verdict_of(tmp_path, 5, 30)
     assert headline.startswith("Too few users could be attacked")
     assert "5 of 5" in headline
 
 
-def test_enough_people_get_a_rate(tmp_path):
+def test_enough_users_get_a_rate(tmp_path):
     headline, *_ = verdict_of(tmp_path, 60, 30)
     assert "Too few" not in headline
     assert "%" in headline

@@ -19,21 +19,21 @@ WORDS = ("hate", "dislike", "like", "love")
 SCALE = RatingScale.of_labels(WORDS)
 
 NUMBERS = RatingScale(1, 4, 1)
-# What an item with two people behind it weighs in a score.
+# What an item with two users behind it weighs in a score.
 BIT = 1 / math.log(2)
 
 
 class TestAudit:
-    def test_without_a_release_people_are_found_as_by_numbers(self, words, word_numbers):
+    def test_without_a_release_users_are_found_as_by_numbers(self, words, word_numbers):
         found = [audit(each, targets=120, curves=False, seed=1) for each in (words, word_numbers)]
         rates = [[one.reidentified.rate for one in each.attacks] for each in found]
         assert rates[0] == rates[1]
-        assert max(rates[0]) > 0.5  # planted people are found
+        assert max(rates[0]) > 0.5  # planted users are found
 
-    def test_nobody_is_found_where_everybody_has_one_row(self, words, tmp_path):
+    def test_no_user_is_found_where_all_users_has_one_row(self, words, tmp_path):
         anonymize(words, tmp_path / "out", k=words.n_users, method="predictive", seed=1)
-        told = audit(words, release=tmp_path / "out", targets=120, curves=False).to_dict()
-        for attack in told["release"]["attacks"]:
+        result = audit(words, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        for attack in result["release"]["attacks"]:
             assert (attack["reidentified"]["rate"] or 0) <= 1 / words.n_users + 1e-9
 
     @pytest.mark.parametrize("scale", [RatingScale.of_labels(WORDS[::-1]), NUMBERS], ids=str)
@@ -46,7 +46,7 @@ class TestAudit:
                 curves=False,
             )
 
-    def test_what_somebody_knows_has_the_same_words(self, words_file, words, tmp_path):
+    def test_what_a_user_knows_has_the_same_words(self, words_file, words, tmp_path):
         user = words.users[int(words.activity.argmax())]
         rows = [row for row in words.to_arrow().to_pylist() if row["user_id"] == user][:12]
         lines = [f"eve,{row['item_id']},{row['rating']}" for row in rows]
@@ -64,19 +64,19 @@ class TestAudit:
 
 
 class TestWithoutAnOrder:
-    """People are looked for by equality alone."""
+    """Users are looked for by equality alone."""
 
     UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
-    def test_planted_people_are_found_and_nobody_in_one_row(self, words, tmp_path):
+    def test_planted_users_are_found_and_no_user_in_one_row(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
         anonymize(unordered, tmp_path / "out", k=words.n_users, method="nominal", seed=1)
-        told = audit(unordered, release=tmp_path / "out", targets=120, curves=False).to_dict()
+        result = audit(unordered, release=tmp_path / "out", targets=120, curves=False).to_dict()
         written = (tmp_path / "out" / "release.json").read_bytes()
-        assert told["release"]["sha256"] == hashlib.sha256(written).hexdigest()
-        for attack in told["release"]["attacks"]:
+        assert result["release"]["sha256"] == hashlib.sha256(written).hexdigest()
+        for attack in result["release"]["attacks"]:
             assert (attack["reidentified"]["rate"] or 0) <= 1 / words.n_users + 1e-9
-        assert max(attack["reidentified"]["rate"] or 0 for attack in told["attacks"]) > 0.5
+        assert max(attack["reidentified"]["rate"] or 0 for attack in result["attacks"]) > 0.5
 
     def test_other_words_would_reassure_for_nothing(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
@@ -105,14 +105,14 @@ class TestWithoutAnOrder:
     @pytest.mark.parametrize(
         ("lines", "scores"),
         [
-            # Nobody but Dee said both; a stands with down twice, c with up once: 1 / ln 2 each.
+            # No user but Dee said both; a stands with down twice, c with up once: 1 / ln 2 each.
             (["target,item,rating", "eve,a,down", "eve,c,up"], {"dee": 2 * BIT, "ben": BIT}),
-            # By items alone: a has four people, c two.
+            # By items alone: a has four users, c two.
             (["target,item", "eve,a", "eve,c"], {"cy": 1.5 * BIT, "dee": 1.5 * BIT}),
         ],
         ids=["words", "items"],
     )
-    def test_what_somebody_knows_is_matched_by_equality(self, tmp_path, lines, scores):
+    def test_what_a_user_knows_is_matched_by_equality(self, tmp_path, lines, scores):
         rows = ["user,item,rating", *("ann,a,up", "ann,b,down", "ben,a,down", "ben,b,down")]
         rows += ["cy,a,up", "cy,c,meh", "dee,a,down", "dee,b,down", "dee,c,up", ""]
         (tmp_path / "words.csv").write_text("\n".join(rows))
@@ -125,7 +125,7 @@ class TestWithoutAnOrder:
             assert (eve.known, eve.matched) == (2, 2)
             assert {user: best[user] for user in list(best)[:2]} == pytest.approx(scores)
 
-    def test_other_words_and_items_of_what_somebody_knows_are_refused(self, words, tmp_path):
+    def test_other_words_and_items_of_what_a_user_knows_are_refused(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
         aux = tmp_path / "aux.csv"
         for line, code, named in (

@@ -20,8 +20,8 @@ def test_the_table_and_the_warnings(run):
         assert name in out
 
 
-def test_who_could_look_for_nobody_found_no_share_of_them(capsys, monkeypatch):
-    """Nobody has as many ratings as most adversaries know: 0 % would look like safety."""
+def test_who_could_look_for_no_user_found_no_share_of_them(capsys, monkeypatch):
+    """No user has as many ratings as most adversaries know: 0 % would look like safety."""
     monkeypatch.setenv("COLUMNS", "1000")
     ratings = make_ratings(n_users=30, n_items=20, n_ratings=90, seed=1)
     found = audit(ratings, targets=20, curves=False)
@@ -36,7 +36,7 @@ def test_who_could_look_for_nobody_found_no_share_of_them(capsys, monkeypatch):
     assert found.to_html().count("no user could be attacked") == unable
 
 
-def test_measures_of_the_papers_are_told_where_they_find_more(capsys, monkeypatch):
+def test_measures_of_the_papers_are_stated_where_they_find_more(capsys, monkeypatch):
     """The page has all of them; on the terminal none may be missing that alarms."""
     monkeypatch.setenv("COLUMNS", "1000")
     ratings = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
@@ -76,8 +76,8 @@ def test_a_preset_can_be_changed(run):
     (attack,) = json.loads(out)["attacks"]
     assert (attack["name"], attack["known"], attack["right"]) == ("paper", 4, 4)
     assert (attack["rating_error"], attack["date_error"]) == (None, 3)
-    told = "--known 4, --rating-error any, --date-error 3"
-    assert attack["description"] == f"Like “paper”, but for {told}."
+    stated = "--known 4, --rating-error any, --date-error 3"
+    assert attack["description"] == f"Like “paper”, but for {stated}."
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_dates_are_no_help_against_a_release(run):
     assert expected in attack["description"]
 
 
-def test_the_risk_that_nobody_asked_for_replaces_nothing_elsewhere(run, tmp_path):
+def test_the_risk_that_no_user_asked_for_replaces_nothing_elsewhere(run, tmp_path):
     """An archive may bring a release and a link in its private twin."""
     (tmp_path / "home.rc").write_text("my only one")
     for name in ("out", "out.private"):

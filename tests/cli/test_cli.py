@@ -237,24 +237,24 @@ def test_convert_does_not_call_the_labels_of_a_release_ratings(run, source):
     assert re.search(r"Read [\d,]+ ratings of \d+ items by \d+ users; scale .* \(inferred", out)
 
 
-def test_simple_tells_what_it_publishes_as_it_is(run, source):
+def test_simple_states_what_it_publishes_as_it_is(run, source):
     options = ("--k", 4, "--method=predictive", "--homogenize", "simple", "--force", "--seed", 1)
     code, out, _ = run("anonymize", source, "-o", "out", *options)
     assert code == 0
     _, as_json, _ = run("anonymize", source, "-o", "out", *options, "--json", "-")
-    told = json.loads(as_json)["lone_ratings"]
+    stated = json.loads(as_json)["lone_ratings"]
     kept = json.loads(Path("out.private/private.json").read_text())["lone_ratings"]
-    assert list(told.values()) == list(kept.values())
-    # Lone ratings are some of those that stand there exactly; both are told.
-    assert 0 < told["rating_share"] < told["exact_share"] <= 1
+    assert list(stated.values()) == list(kept.values())
+    # Lone ratings are some of those that stand there exactly; both are reported.
+    assert 0 < stated["rating_share"] < stated["exact_share"] <= 1
     exact, lone, sure = (
-        f"{told[name]:.1%}" for name in ("exact_share", "rating_share", "value_share")
+        f"{stated[name]:.1%}" for name in ("exact_share", "rating_share", "value_share")
     )
     assert f"{exact} of the ratings exactly. {lone} have no other" in out
     assert f"is right in {sure} of cases" in out
 
 
-def test_padded_tells_what_its_rows_do_not_hide(run, source):
+def test_padded_states_what_its_rows_do_not_hide(run, source):
     _, out, _ = run("anonymize", source, "-o", "out", "--k", 4, "--method=predictive")
     assert "Padded rows do not hide who rated what." in out
     assert "make the same claim and publish no rating" in out
@@ -310,7 +310,7 @@ def test_a_scale_that_is_refused_is_refused_before_anything_is_expected(tmp_path
     monkeypatch.chdir(tmp_path)
     rows = [f"u{user},i{item},{1 + (user + item) % 4}" for user in range(9) for item in range(9)]
     Path("r.csv").write_text("\n".join(["user,item,rating", *rows, "u9,i0,50"]))
-    told = []
+    stated = []
     with raises("scale.inferred"):
-        anonymize("r.csv", "out", k=3, method="predictive", seed=1, on_estimate=told.append)
-    assert not told
+        anonymize("r.csv", "out", k=3, method="predictive", seed=1, on_estimate=stated.append)
+    assert not stated

@@ -62,7 +62,7 @@ def ask(tmp_path):
         assert script.stderr == ""
         (tmp_path / "script").write_text(script.stdout)
         extra = [] if shell == "fish" else ["asking"]  # its own name, which fish does not take
-        told = subprocess.run(
+        result = subprocess.run(
             [shell, "-c", ASK[shell], *extra, *words],
             env=environment,
             cwd=tmp_path,
@@ -71,10 +71,10 @@ def ask(tmp_path):
             check=False,
             timeout=120,
         )
-        assert told.stderr == ""
+        assert result.stderr == ""
         if shell == "zsh":  # names in quotes, and perhaps their help
-            return re.findall(r'"([^"]+)"(?::"[^"]*")?', told.stdout)
-        return [line.split("\t")[0] for line in told.stdout.splitlines() if line]
+            return re.findall(r'"([^"]+)"(?::"[^"]*")?', result.stdout)
+        return [line.split("\t")[0] for line in result.stdout.splitlines() if line]
 
     return offered
 

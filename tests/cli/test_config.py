@@ -16,7 +16,7 @@ from shared.cli_config import (
 
 KNOWN = known_options()
 
-NOBODY = 65534
+NO_USER = 65534
 
 # Files are given to another user, which the administrator alone can do.
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
@@ -27,14 +27,14 @@ class TestTaken:
         put(tmp_path, '[anonymize]\nk = 4\noutput = "out"\nmethod = "predictive"\n')
         code, out, err = run("anonymize", "ratings.csv", "--config", "recveil.toml")
         assert code == 0
-        told = 'recveil.toml sets output = "out", k = 4, method = "predictive"; typed options '
-        told += "take precedence."
-        assert sorted(err.splitlines()[0].split()) == sorted(told.split())
+        result = 'recveil.toml sets output = "out", k = 4, method = "predictive"; typed options '
+        result += "take precedence."
+        assert sorted(err.splitlines()[0].split()) == sorted(result.split())
         assert "shared by at least 4 users" in out
         assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 4
 
     @pytest.mark.parametrize("said", [("--counts", "log"), ("--scale", "1:9:1")])
-    def test_what_is_typed_wins_over_what_cannot_stand_beside_it(self, run, tmp_path, said):
+    def test_what_is_typed_wins_over_what_cannot_stand_next_to_it(self, run, tmp_path, said):
         (tmp_path / "plays.csv").write_text("user,item,plays\nann,7,4\nben,7,9\n")
         put(tmp_path, '[inspect]\nlikes = true\nrating = "plays"\n')
         code, out, err = run("inspect", "plays.csv", *said, "--config", "recveil.toml")
@@ -196,18 +196,18 @@ class TestWritten:
         assert (code, err, out) == (0, "", settings_text(KNOWN))
         assert not (tmp_path / "recveil.toml").exists()
 
-    def test_every_option_of_every_verb_is_told_with_its_help(self):
+    def test_every_option_of_every_verb_is_stated_with_its_help(self):
         text = settings_text(KNOWN)
         for verb, options in KNOWN.items():
             for option in options:
-                told, alike = of_option(text, verb, option.name)
-                assert bool(told or alike) is not option.is_secret, (verb, option.name)
-                for each in filter(None, [told, alike]):
+                result, alike = of_option(text, verb, option.name)
+                assert bool(result or alike) is not option.is_secret, (verb, option.name)
+                for each in filter(None, [result, alike]):
                     assert option.help in each
                     assert (" With --config alone." in each) is not option.counts_unnamed
         assert all(len(line) <= 80 for line in text.splitlines())
 
-    def test_what_verbs_take_alike_is_told_once(self):
+    def test_what_verbs_take_alike_is_stated_once(self):
         lines = settings_text(KNOWN).splitlines()
         assert sum(line.startswith("# query = ") for line in lines) == 1
         assert len(lines) < 745
@@ -288,7 +288,7 @@ class TestWhoseItIs:
         put(tmp_path, '[inspect]\njson = "notes.txt"\n', "there.toml")
         settings = tmp_path / "recveil.toml"
         settings.symlink_to("there.toml") if kind == "link" else os.link("there.toml", settings)
-        os.lchown(settings, NOBODY, -1)
+        os.lchown(settings, NO_USER, -1)
         code, out, err = run("inspect", "ratings.csv")
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "belongs to the user nobody" in err
@@ -310,7 +310,7 @@ class TestWhoseItIs:
         (tmp_path / "recveil.toml").chmod(0o660)
         os.chown(tmp_path / "recveil.toml", -1, os.geteuid())
         assert run("inspect", "ratings.csv")[0] == 0
-        os.chown(tmp_path / "recveil.toml", -1, NOBODY)
+        os.chown(tmp_path / "recveil.toml", -1, NO_USER)
         assert "others can write to it" in run("inspect", "ratings.csv")[2]
 
 
@@ -403,7 +403,7 @@ NO_TABLE = {"demo", "sample", "verify", "describe", "generate", "workbench"}
 
 
 class TestFound:
-    """A file that stands in the folder, and that nobody named: an archive may have brought it."""
+    """A file that stands in the folder, and that no user named: an archive may have brought it."""
 
     @pytest.mark.parametrize("verb", KNOWN)
     def test_every_option_has_its_place(self, verb):
@@ -463,7 +463,7 @@ class TestFound:
             "likes = true",
         ],
     )
-    def test_it_publishes_nobody_in_place_of_items(self, run, tmp_path, lines):
+    def test_it_publishes_no_user_in_place_of_items(self, run, tmp_path, lines):
         put(tmp_path, f'[anonymize]\nscale = "1:5:1"\n{lines}\n')
         code, out, err = run("anonymize", "ratings.csv", "-o", "out", "--k", 3)
         assert (code, out, err.count("\n")) == (2, "", 1)
@@ -471,7 +471,7 @@ class TestFound:
         assert "--config recveil.toml" in err
         assert not (tmp_path / "out").exists()
 
-    def test_what_is_typed_beside_it_wins_over_nothing(self, run, tmp_path):
+    def test_what_is_typed_next_to_it_wins_over_nothing(self, run, tmp_path):
         """Typing the other column would leave the found one in force."""
         put(tmp_path, '[anonymize]\nitem = "user"\n')
         code, _, err = run("anonymize", "ratings.csv", "-o", "out", "--k", 3, "--user", "item")

@@ -94,7 +94,7 @@ class TestTerminated:
                 Thrown()
                 time.sleep(20)
 
-        # Whoever runs us in the background, or under nohup, hides them.
+        # an adversary who runs us in the background, or under nohup, hides them.
         usual = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
         before = {each: signal.signal(each, handler) for each, handler in usual.items()}
         hook = sys.unraisablehook

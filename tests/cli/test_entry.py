@@ -37,6 +37,6 @@ def test_a_current_folder_that_is_gone_is_said(tmp_path, monkeypatch, capsys, ar
     (tmp_path / "here").rmdir()
     with pytest.raises(SystemExit) as stop:
         entry.main([each.format(table=tmp_path / "t.csv") for each in arguments])
-    told = capsys.readouterr().err
+    result = capsys.readouterr().err
     assert stop.value.code == 2
-    assert told.startswith("error: the current folder was removed")
+    assert result.startswith("error: the current folder was removed")

@@ -19,8 +19,8 @@ def test_what_an_adversary_knows_is_a_definition(printed):
 
 
 def test_json_is_the_same(printed):
-    told = [json.loads(printed(f"verify out --json - {more}")) for more in ("", "--explain")]
-    assert told[0] == told[1]
+    result = [json.loads(printed(f"verify out --json - {more}")) for more in ("", "--explain")]
+    assert result[0] == result[1]
 
 
 def test_a_dry_run_has_nothing_to_explain(here, capsys):
@@ -30,7 +30,7 @@ def test_a_dry_run_has_nothing_to_explain(here, capsys):
     assert "--dry-run: not with --explain" in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_word_that_nobody_explained_is_refused():
+def test_a_word_that_no_user_explained_is_refused():
     with raises("internal.fault") as caught:
         explain(["control", "safety"])
     assert "'safety'" in str(caught.value)

@@ -26,7 +26,7 @@ from recveil.ratings import Ratings, RatingScale
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "inputs.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"`(recveil convert [^`]*)`", PAGE)
-BESIDE = re.findall(r"`(recveil (?:audit|anonymize) [^`]*)`", PAGE)
+NEXT_TO = re.findall(r"`(recveil (?:audit|anonymize) [^`]*)`", PAGE)
 # Ids are numbers and ratings whole or half, so that every kind can hold them.
 ROWS = [(n % 7 + 1, n % 20 + 1, (n % 9 + 1) / 2, f"2020-01-{n % 28 + 1:02}") for n in range(60)]
 NAMES = ("user", "item", "rating", "date")
@@ -133,11 +133,11 @@ def tables(tmp_path_factory):
     make_others(folder)
     make_matrices(folder)
     make_of_several(folder)
-    make_beside(folder)
+    make_next_to(folder)
     return folder
 
 
-def make_beside(folder):
+def make_next_to(folder):
     known = [("ann", item, f"{rating:g}", date) for user, item, rating, date in ROWS if user == 3]
     (folder / "known.csv").write_text(
         "target,item,rating,date\n" + "".join(",".join(map(str, row)) + "\n" for row in known)
@@ -270,8 +270,8 @@ def test_a_command_of_the_page_reads_the_same(
         assert read_ratings(tmp_path / "out.csv") == expected
 
 
-@pytest.mark.parametrize("command", BESIDE)
-def test_a_command_with_what_stands_beside_a_table(command, tables, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("command", NEXT_TO)
+def test_a_command_with_what_stands_next_to_a_table(command, tables, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tables)
     words = words_of(command, tables)
     if "out" in words:
@@ -295,8 +295,8 @@ def test_a_command_with_what_stands_beside_a_table(command, tables, tmp_path, mo
     assert made["settings"].get("fill") == ("trust" if "--trust" in words else None)
 
 
-def test_the_page_names_all_that_stands_beside_a_table():
-    assert {"--auxiliary", "--privacy-levels", "--trust"} <= set(" ".join(BESIDE).split())
+def test_the_page_names_all_that_stands_next_to_a_table():
+    assert {"--auxiliary", "--privacy-levels", "--trust"} <= set(" ".join(NEXT_TO).split())
 
 
 def test_the_page_has_a_command_for_each_format():

@@ -46,7 +46,7 @@ def test_all_lines_fit_and_nothing_reaches_the_terminal_raw(capsys, ugly, width,
 
 
 def test_who_named_the_columns_rightly_may_go_on(capsys, tmp_path, monkeypatch):
-    """Ratings gather on few people here, as they do on few items elsewhere: a sign, and no more."""
+    """Ratings gather on few users here, as they do on few items elsewhere: a sign, and no more."""
     lines = [
         f"u{u},i{i},{1 + i % 5}" for u in range(40) for i in range(40) if i < 1600 / (u + 1) ** 2
     ]
@@ -116,11 +116,11 @@ class TestBars:
         assert bars([], [], 40) == []
 
 
-def test_likes_are_no_ratings_beside_their_dates(tmp_path, capsys, monkeypatch):
+def test_likes_are_no_ratings_next_to_their_dates(tmp_path, capsys, monkeypatch):
     path = tmp_path / "likes.csv"
     path.write_text("user,item,date\nann,1,2020-01-01\nben,1,2020-01-01\nben,2,2020-01-03\n")
-    told = shown(capsys, path, 200, monkeypatch)
-    assert "the most frequent one has 2 likes; 33.3% of the likes have a unique time" in told
+    result = shown(capsys, path, 200, monkeypatch)
+    assert "the most frequent one has 2 likes; 33.3% of the likes have a unique time" in result
 
 
 def test_one_of_a_kind_is_counted_in_the_singular(capsys, tmp_path, monkeypatch):

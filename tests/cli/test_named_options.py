@@ -108,12 +108,12 @@ def options_of(verb: str) -> set[str]:
 def _messages(call, *given, **options):
     """Yield what a call raises or warns of."""
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as result:
             warnings.simplefilter("always")
             call(*given, **options)
     except RecveilError as error:
         yield str(error)
-    yield from (str(each.message) for each in told)
+    yield from (str(each.message) for each in result)
 
 
 @pytest.mark.parametrize("kind", KINDS)

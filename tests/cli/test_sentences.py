@@ -1,4 +1,4 @@
-"""What is told on a terminal is no wider than it; what goes elsewhere has a sentence a line."""
+"""What is reported on a terminal is no wider than it; what goes elsewhere has a sentence a line."""
 
 import io
 import sys
@@ -22,5 +22,5 @@ def test_names_and_commands_stay_whole(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     command = "  recveil anonymize ratings.csv --user who"
     echo(f"Wrote a-name-of-twenty-six-letters to it.\n{command}", err=True)
-    told = sys.stderr.getvalue().splitlines()
-    assert told == ["Wrote", "a-name-of-twenty-six-letters", "to it.", command]
+    result = sys.stderr.getvalue().splitlines()
+    assert result == ["Wrote", "a-name-of-twenty-six-letters", "to it.", command]

@@ -11,7 +11,7 @@ from shared.cli_sparse import (
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "result"),
     [
         (
             ("--method", "sparse", "--cluster-size", 5),
@@ -30,8 +30,8 @@ from shared.cli_sparse import (
         ),
     ],
 )
-def test_what_is_not_theirs_is_refused(run, options, told):
+def test_what_is_not_theirs_is_refused(run, options, result):
     code, _, err = run(*ANONYMIZE, *options)
     assert code == 2
-    assert told in err
+    assert result in err
     assert not Path("out").exists()

@@ -10,14 +10,14 @@ from shared.cli_starting import PLENTY, START, is_running, resource, run, until,
 
 
 @pytest.mark.parametrize("addresses", [150_000_000, 400_000_000, 690_000_000])
-def test_too_few_addresses_are_told_at_once(addresses):
+def test_too_few_addresses_are_stated_at_once(addresses):
     found = run(["-m", "recveil", "verify", "ratings.csv"], addresses)
     assert found.returncode == 2
     assert found.stderr.startswith("error: not enough memory: this process may use ")
     assert found.stderr.endswith("raise that limit\n")
 
 
-def test_an_error_for_lack_of_memory_is_told():
+def test_an_error_for_lack_of_memory_is_stated():
     raising = "entry._run_verb = lambda _: bytearray(10**14); "
     found = run(["-c", f"from recveil.cli import entry; {raising}entry.main()"], PLENTY)
     assert found.returncode == 2
@@ -26,9 +26,9 @@ def test_an_error_for_lack_of_memory_is_told():
 
 def test_what_hangs_without_working_space_has_it_before_a_verb_begins():
     """OpenBLAS of SciPy 1.17 asks for it forever, at its first call, where there is none."""
-    told = "from recveil.runtime import threads; "
-    told += "threads.take_working_space = lambda _: print('taken'); "
-    code = told + START.format("print('verb')")
+    result = "from recveil.runtime import threads; "
+    result += "threads.take_working_space = lambda _: print('taken'); "
+    code = result + START.format("print('verb')")
     assert run(["-c", code], 1_200_000_000).stdout == "taken\nverb\n"
 
 
@@ -77,23 +77,23 @@ def test_nothing_is_written_that_others_can_write_to(given, taken):
 
 def test_who_is_killed_takes_the_verb_along(tmp_path):
     """A SIGKILL reaches the process that waits, alone; the run is not to go on in the other."""
-    told = tmp_path / "pid"
-    verb = f"(open({str(told)!r}, 'w').write(str(os.getpid())), __import__('time').sleep(60))"
+    result = tmp_path / "pid"
+    verb = f"(open({str(result)!r}, 'w').write(str(os.getpid())), __import__('time').sleep(60))"
 
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (PLENTY, PLENTY))
 
     command = [sys.executable, "-c", f"import os; {START.format(verb)}"]
     with subprocess.Popen(command, preexec_fn=limit) as watcher:
-        until(lambda: told.exists() and told.read_text())
-        pid = int(told.read_text())
+        until(lambda: result.exists() and result.read_text())
+        pid = int(result.read_text())
         assert pid != watcher.pid
         watcher.kill()
     until(lambda: not is_running(pid))
 
 
 @pytest.mark.parametrize("data", [50_000_000, 90_000_000, 130_000_000, 205_000_000])
-def test_too_little_data_is_told_as_too_few_addresses_are(tmp_path, data):
+def test_too_little_data_is_stated_as_too_few_addresses_are(tmp_path, data):
     """Before, libraries hung or aborted."""
     (tmp_path / "r.csv").write_text("user,item,rating\n1,1,4\n2,1,4\n")
     found = with_limits(["verify", str(tmp_path / "r.csv"), "--k", "2"], DATA=data)

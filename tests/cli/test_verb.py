@@ -128,10 +128,10 @@ def test_an_old_name_of_an_option_is_the_new_one_and_is_reported(tmp_path, capsy
     for arguments in (["--against", "gone"], ["--against=gone"]):
         with pytest.raises(SystemExit) as stop:
             main([*run, *arguments])
-        told = capsys.readouterr().err
+        result = capsys.readouterr().err
         assert stop.value.code == 2
-        assert "--against is now --earlier-release" in told
-        assert "earlier_release (--earlier-release) is 'gone'" in told
+        assert "--against is now --earlier-release" in result
+        assert "earlier_release (--earlier-release) is 'gone'" in result
 
 
 def test_an_old_name_in_a_settings_file_is_the_new_one_and_is_reported(tmp_path, capsys):
@@ -168,6 +168,10 @@ def test_an_old_name_of_a_value_is_the_new_one_and_is_reported(tmp_path, capsys)
         "compare": {"risk": "class"},
         "anonymize": {"method": "nominal", "values": "predicted"},
     }
-    told = capsys.readouterr().err
-    assert [told.count(f"is now {new}\n") for new in ("class", "predicted", "nominal")] == [2, 2, 3]
-    assert "--methods words-shares is now nominal-shares" in told
+    result = capsys.readouterr().err
+    assert [result.count(f"is now {new}\n") for new in ("class", "predicted", "nominal")] == [
+        2,
+        2,
+        3,
+    ]
+    assert "--methods words-shares is now nominal-shares" in result

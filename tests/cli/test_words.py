@@ -26,9 +26,9 @@ class TestCommandLine:
 
     def test_without_it_both_remedies_are_named(self, words_file, capsys):
         assert run("inspect", words_file) == 2
-        told = capsys.readouterr().err
-        assert "order (--order hate,like,love)" in told
-        assert "words (--words all)" in told
+        result = capsys.readouterr().err
+        assert "order (--order hate,like,love)" in result
+        assert "words (--words all)" in result
 
 
 class TestWithoutAnOrder:
@@ -46,8 +46,8 @@ class TestWithoutAnOrder:
             ("evaluate", words_file, "--release", words_made / "simple", "--split", "0.2"),
         ):
             assert run(*arguments, "--words", ORDER) == 2, arguments
-            told = capsys.readouterr().err
-            assert "order (--order)" in told, arguments
+            result = capsys.readouterr().err
+            assert "order (--order)" in result, arguments
         assert not list(tmp_path.iterdir())
 
     def test_a_self_test_holds(self, words_file):

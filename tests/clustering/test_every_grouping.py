@@ -65,7 +65,7 @@ class TestEveryGrouping:
     def test_one_row_is_a_group_of_one(self, grouping):
         assert grouping(1).fit([[3.0, 4.0]]).labels_.tolist() == [0]
 
-    def test_k_of_one_leaves_everybody_alone(self, grouping):
+    def test_k_of_one_leaves_all_users_alone(self, grouping):
         X = np.random.default_rng(0).normal(size=(30, 2))
         assert grouping(1).fit(X).labels_.tolist() == list(range(30))
 

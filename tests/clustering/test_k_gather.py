@@ -17,7 +17,7 @@ from recveil.clustering.k_gather import (
     voronoi_leaves,
 )
 from recveil.clustering.microaggregation import mdav_of_rows
-from shared.clustering_k_gather import check_stock, crowds, leaf_of, look
+from shared.clustering_k_gather import check_stock, clusters, leaf_of, look
 
 
 def look_around(leaf, k):
@@ -27,7 +27,7 @@ def look_around(leaf, k):
 
 class TestExchange:
     def test_a_swap(self):
-        # Centroids: (0 + 1 + 11) / 3 = 4 and (2 + 10 + 12) / 3 = 8. Sizes are k, so nobody moves.
+        # Centroids: (0 + 1 + 11) / 3 = 4 and (2 + 10 + 12) / 3 = 8. Sizes are k, so no user moves.
         # Row 2 at 11 may swap for 2, 10 or 12, with d = 9, 1, -1 and p - q = -4: the gains
         # d (2/3 d + 8) are 9 * 14 = 126, 8.67 and -7.33. So for row 3, at 2.
         # SSE before: 16 + 9 + 49 + 36 + 4 + 16 = 130; after, around 1 and 11: 1 + 0 + 1 twice = 4.
@@ -52,7 +52,7 @@ class TestExchange:
         assert look_around(leaf, 2) == 0
         assert (leaf.regret < 0).all()
 
-    def test_a_group_of_k_gives_nobody_away(self):
+    def test_a_group_of_k_gives_no_user_away(self):
         # Row 1 at 9 would gain by moving to 10 and 11, but its group has two rows only. To swap for
         # 10, d = -1, p - q = 4.5 - 10.5 = -6 and 1/2 + 1/2 = 1, gains -1 (-1 + 12) < 0.
         leaf = leaf_of([0, 9, 10, 11], [0, 0, 1, 1], 2)
@@ -86,13 +86,13 @@ class TestExchange:
 
 class TestDissolve:
     def straddling(self, k):
-        # Two crowds of three, around 1 and 101, and a pair with one row near each: k = 2, n = 8.
+        # Two clusters of three, around 1 and 101, and a pair with one row near each: k = 2, n = 8.
         return leaf_of([0, 1, 2, 100, 101, 102, 3, 99], [0, 0, 0, 1, 1, 1, 2, 2], k)
 
     def test_a_straddling_group_is_given_up(self):
-        # k = 3, so that the crowds may take up to five; the pair stands for a group that small
+        # k = 3, so that the clusters may take up to five; the pair means a group that small
         # for the sake of the example. Its centroid is 51, its SSE 48² + 48² = 4608. Row 6 joins
-        # the first crowd for 3/4 * 2² = 3, row 7 the second likewise.
+        # the first cluster for 3/4 * 2² = 3, row 7 the second likewise.
         leaf = self.straddling(3)
         look_around_for_regrets(leaf)
         dissolve(leaf, 3)
@@ -100,7 +100,7 @@ class TestDissolve:
         assert leaf.sizes.tolist() == [4, 4, 0]
         check_stock(leaf)
 
-    def test_a_full_group_takes_nobody(self):
+    def test_a_full_group_takes_no_user(self):
         # k = 2: groups of three are full. There is no room for the pair.
         leaf = self.straddling(2)
         look_around_for_regrets(leaf)
@@ -149,18 +149,20 @@ class TestVoronoiLeaves:
         leaves = voronoi_leaves(np.ones((9, 2), dtype=np.float32), 3, np.random.default_rng(0))
         assert [leaf.tolist() for leaf in leaves] == [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
 
-    def test_crowds_stay_whole(self):
+    def test_clusters_stay_whole(self):
         rng = np.random.default_rng(0)
-        crowd = rng.integers(20, size=2000)
-        X = (rng.normal(size=(2000, 5)) + 100 * rng.normal(size=(20, 5))[crowd]).astype(np.float32)
-        mixed = sum(len(set(crowd[leaf])) - 1 for leaf in voronoi_leaves(X, 300, rng))
-        # Twenty crowds of about 100 in leaves of up to 300: to cut one is the exception.
+        cluster = rng.integers(20, size=2000)
+        X = (rng.normal(size=(2000, 5)) + 100 * rng.normal(size=(20, 5))[cluster]).astype(
+            np.float32
+        )
+        mixed = sum(len(set(cluster[leaf])) - 1 for leaf in voronoi_leaves(X, 300, rng))
+        # Twenty clusters of about 100 in leaves of up to 300: to cut one is the exception.
         assert mixed <= 20 - 7 + 3
 
 
 class TestGroups:
     def test_closeness_rises_by_what_the_sse_falls(self):
-        X = crowds(900).astype(np.float32)
+        X = clusters(900).astype(np.float32)
         groups = GroupState(X, 4, np.random.default_rng(0))
         for number in range(4):
             before, closeness = sse(X, groups.labels), groups.closeness
@@ -171,7 +173,7 @@ class TestGroups:
             assert 4 <= sizes.min() <= sizes.max() < 8
 
     def test_without_noise_no_round_makes_it_worse(self):
-        X = crowds(900).astype(np.float32)
+        X = clusters(900).astype(np.float32)
         groups = GroupState(X, 4, np.random.default_rng(0))
         found = [groups.closeness]
         while groups.exchange(temperature=0, dissolving=False):
@@ -183,21 +185,21 @@ class TestGroups:
 @pytest.mark.parametrize("k", [2, 3, 7, 50])
 @pytest.mark.parametrize("anneal", [0, 1, 50])
 def test_it_is_never_worse_than_its_start(k, anneal):
-    X = crowds(800, seed=k)
+    X = clusters(800, seed=k)
     start = KGather(k, n_rounds=0, random_state=0).fit(X).labels_
     assert sse(X, KGather(k, anneal=anneal, random_state=0).fit(X).labels_) <= sse(X, start)
 
 
 @pytest.mark.parametrize("k", [2, 5, 50])
 def test_without_rounds_it_is_mdav_if_one_leaf_holds_all(k):
-    X = crowds(800, seed=k)
+    X = clusters(800, seed=k)
     ours, theirs = KGather(k, n_rounds=0).fit(X).labels_, MDAV(k).fit(X).labels_
     assert (ours == theirs).all()
 
 
 @pytest.mark.parametrize("k", [3, 5, 10, 50])
 def test_it_is_clearly_better_than_mdav(k):
-    X = crowds(3000, seed=k)
+    X = clusters(3000, seed=k)
     assert sse(X, KGather(k, random_state=0).fit(X).labels_) < 0.95 * sse(X, MDAV(k).fit(X).labels_)
 
 

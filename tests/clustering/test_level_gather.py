@@ -45,7 +45,7 @@ class TestBothWays:
         assert gather(X, levels) == [0, 0, 0, 0, 1, 1, 1]
 
     def test_too_few_join_the_closest_group(self, gather):
-        # Nobody is below 9, whose level is 2: 9 joins the closest group, but not 8, who is alone.
+        # No user is below 9, whose level is 2: 9 joins the closest group, but not 8, who is alone.
         assert gather([0, 1, 20, 21, 9], [2, 2, 2, 2, 2]) == [0, 0, 1, 1, 0]
         assert gather([0, 1, 2, 9], [3, 3, 3, 2]) == [0, 0, 0, 0]
 
@@ -53,10 +53,10 @@ class TestBothWays:
         # The five of level 3 are one group (5 < 6). With 12 they are six: step 7B parts 0, 1, 2.
         assert gather([0, 1, 2, 10, 11, 12], [3, 3, 3, 3, 3, 2]) == [0, 0, 0, 1, 1, 1]
 
-    def test_the_highest_level_may_need_everybody(self, gather):
+    def test_the_highest_level_may_need_all_users(self, gather):
         assert gather([0, 1, 2, 90, 91], [1, 1, 5, 1, 2]) == [0] * 5
 
-    def test_nobody_minds(self, gather):
+    def test_no_user_minds(self, gather):
         assert gather([4, 4, 5, 6], [1] * 4) == [0, 1, 2, 3]
 
     def test_one_row(self, gather):
@@ -212,7 +212,7 @@ def test_the_number_of_threads_does_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("levels", "code", "told"),
+    ("levels", "code", "result"),
     [
         ([1, 2], "argument.shape", "(2,)"),
         ([1, 2.5, 1], "argument.type", "float64"),
@@ -220,10 +220,10 @@ def test_the_number_of_threads_does_not_matter():
         ([1, 1, 4], "level.value", "row 2 asks for a group of 4"),
     ],
 )
-def test_senseless_levels_are_refused(levels, code, told):
+def test_senseless_levels_are_refused(levels, code, result):
     with raises(code) as caught:
         LevelGather().fit(np.zeros((3, 1)), levels=levels)
-    assert told in str(caught.value)
+    assert result in str(caught.value)
 
 
 def test_senseless_parameters_are_refused():

@@ -37,10 +37,15 @@ def plain_evaluation(risk=0.1, rmse=0.93, kept=0.5, asked=200, attacked=200):
             "exact_share": 0.2,
         }
 
-    def known(auc, told):
+    def known(auc, result):
         return {
             "auc": {"rate": auc, "low": auc - 0.05, "high": auc + 0.05, "trials": 200},
-            "tpr_at_5": {"rate": told, "low": told - 0.04, "high": told + 0.04, "trials": 100},
+            "tpr_at_5": {
+                "rate": result,
+                "low": result - 0.04,
+                "high": result + 0.04,
+                "trials": 100,
+            },
             "is_measured": True,
         }
 
@@ -142,7 +147,7 @@ def evaluator(monkeypatch):
 
 @pytest.fixture
 def row():
-    """A finished row, everybody looked for, to be changed."""
+    """A finished row, all users looked for, to be changed."""
     counts = {"targets": 900, "targets_attacked": 900, "most_targets_attacked": 900}
     return Row(
         *("padded", 5, "k-anonymity", None),

@@ -61,7 +61,7 @@ TABLE = [
         (0.15, None, "padded, k = 5"),
         (0.11, None, "padded, k = 50"),
         (0.019, None, None),  # only item-means is as safe, and that promises nothing
-        (None, 2, "padded, k = 2"),  # k-coRating shares sets of items, which is no k of people
+        (None, 2, "padded, k = 2"),  # k-coRating shares sets of items, which is no k of users
         (None, 5, "simple, k = 5"),
         (None, 6, "padded, k = 50"),
         (0.15, 5, "padded, k = 5"),
@@ -83,22 +83,22 @@ def test_no_answer_names_the_safest():
 
 
 def test_a_measured_risk_is_not_called_proven():
-    told = " ".join(caveats_of(choose_setting(TABLE, 0.15)))
-    assert "9.6% of users re-identified by “paper” (7.2–12, 900 targets)" in told
-    assert "The proven bound is 20%" in told
-    assert "k = 7 or more" in told
+    result = " ".join(caveats_of(choose_setting(TABLE, 0.15)))
+    assert "9.6% of users re-identified by “paper” (7.2–12, 900 targets)" in result
+    assert "The proven bound is 20%" in result
+    assert "k = 7 or more" in result
     proven = " ".join(caveats_of(choose_setting(TABLE, 0.05)))
     assert "no attack on this release alone re-identifies more than 2%, which is proven." in proven
     assert any("not guaranteed" in caveat for caveat in caveats_of(choose_setting(TABLE, 1.0)))
 
 
-def test_caveats_tell_what_else_is_given_away():
+def test_caveats_state_what_else_is_given_away():
     row = made("simple", 5, "k-anonymity", 0.1, 0.92, lone_share=0.433, membership_auc=0.99)
     row = row._replace(published_share=0.63)
-    told = " ".join(caveats_of(choose_setting([row._replace(membership_auc_low=0.98)], 0.5)))
+    result = " ".join(caveats_of(choose_setting([row._replace(membership_auc_low=0.98)], 0.5)))
     published = "63% of all ratings are published exactly in the user's row; 43.3% because no other"
-    assert published in told
-    assert "An adversary nearly always infers who is in the data, with AUC 0.99" in told
+    assert published in result
+    assert "An adversary nearly always infers who is in the data, with AUC 0.99" in result
     row = row._replace(published_share=0.0, lone_share=0.0)
     row = row._replace(membership_auc=0.57, membership_auc_low=0.49, membership_auc_high=0.64)
     unsure = " ".join(caveats_of(choose_setting([row], 0.5)))
@@ -108,12 +108,12 @@ def test_caveats_tell_what_else_is_given_away():
     assert "“recveil compare FILE --shadows 32”" in unsure
     assert "lower bound" in unsure
     shadows = {"shadow_auc": 0.93, "shadow_auc_low": 0.9, "shadow_auc_high": 0.95}
-    beside = " ".join(caveats_of(choose_setting([row._replace(**shadows)], 0.5)))
-    assert "AUC 0.93 (0.90–0.95) was reached" in beside
+    next_to = " ".join(caveats_of(choose_setting([row._replace(**shadows)], 0.5)))
+    assert "AUC 0.93 (0.90–0.95) was reached" in next_to
     row = row._replace(membership_auc=None)
-    told = " ".join(caveats_of(choose_setting([row], 0.5)))
-    assert "AUC" not in told
-    assert "Membership inference was not measured; “recveil compare FILE --shadows 32”" in told
+    result = " ".join(caveats_of(choose_setting([row], 0.5)))
+    assert "AUC" not in result
+    assert "Membership inference was not measured; “recveil compare FILE --shadows 32”" in result
 
 
 class TestWorth:
@@ -177,7 +177,7 @@ class TestWorth:
         assert "(worse than popular items alone)" in describe_advice(alone)
         assert ("no collaborative gain" in describe_answer(alone)) == (worth == "lists")
 
-    def test_who_asks_for_ratings_is_told_of_the_lists_in_the_same_sentence(self):
+    def test_who_asks_for_ratings_is_stated_of_the_lists_in_the_same_sentence(self):
         choice = choose_setting(self.ROWS, 0.1, utility="ratings")
         assert describe_answer(choice) == (
             "With at most 10% of users re-identified, “padded, k = 10” retains most for ratings: "
@@ -188,11 +188,11 @@ class TestWorth:
     @pytest.mark.parametrize("worth", ["both", "ratings", "lists"])
     def test_nothing_is_better_than_raw(self, worth):
         choice = choose_setting([self.SMOOTH], 0.1, utility=worth)
-        told = " ".join([describe_answer(choice), *caveats_of(choice)])
-        assert "133" not in told
-        assert "170" not in told
+        result = " ".join([describe_answer(choice), *caveats_of(choice)])
+        assert "133" not in result
+        assert "170" not in result
         assert "ratings are as good as from raw data" in describe_answer(choice)
-        assert "ratings 90–100%" in told
+        assert "ratings 90–100%" in result
 
     def test_what_is_as_good_as_raw_goes_to_the_safer(self):
         one = self.SMOOTH._replace(
@@ -201,7 +201,7 @@ class TestWorth:
         safer = one._replace(gain_retained=1.01, risk_high=0.05, k=20)
         assert choose_setting([one, safer], 0.1).row == safer
 
-    def test_a_gain_that_is_too_small_to_tell_makes_no_headline(self):
+    def test_a_gain_that_is_too_small_to_state_makes_no_headline(self):
         gain = {"is_gain_reliable": False, "raw_gain": 0.001, "raw_gain_low": -0.002}
         gain |= {"raw_gain_high": 0.004, "raw_rmse": 0.943, "averages_rmse": 0.944}
         rows = [row._replace(**gain) for row in self.ROWS]
@@ -215,8 +215,8 @@ class TestWorth:
         assert "averages" in headline_of(ratings)
         assert frontier(rows, "ratings") == []
 
-    def test_shares_that_are_told_of_no_setting_decide_nothing(self):
-        """What 150 people gave: lists 98.6, 87 and 49 %, ratings 30, 19 and 18 %, all too wide."""
+    def test_shares_that_are_stated_of_no_setting_decide_nothing(self):
+        """What 150 users gave: lists 98.6, 87 and 49 %, ratings 30, 19 and 18 %, all too wide."""
         found = {
             2: (0.986, 0.95, 1.02, 0.301, -0.71, 0.9),
             5: (0.87, 0.8, 0.93, 0.19, -0.55, 0.73),
@@ -240,7 +240,7 @@ class TestWorth:
         assert not shares_of(choice.row).ratings.is_reliable
         assert "(-71 to 90% of the raw gain)" in describe_answer(choice)
         assert "So only lists decide here." in caveats_of(choice)
-        # One point narrower, the share of k = 10 is told: the answer is the same.
+        # One point narrower, the share of k = 10 is reported: the answer is the same.
         narrow = [*rows[:2], rows[2]._replace(gain_retained_high=0.53)]
         assert choose_setting(narrow, 0.5).row.k == 2
         assert [row.k for row in frontier(narrow)] == [10, 5, 2]
@@ -260,18 +260,18 @@ class TestWorth:
         assert "(2–100% of" in alone
         assert "ratings are as good" not in alone
 
-    def test_nothing_is_left_only_where_it_is_so_whoever_is_judged(self):
+    def test_nothing_is_left_only_where_it_is_so_any_user_is_judged(self):
         nothing = {"ndcg_retained": 0.0, "ndcg_retained_low": 0.0, "ndcg_retained_high": 0.0}
         row = self.EVEN._replace(
             gain_retained=-0.1, gain_retained_low=-0.3, gain_retained_high=0.1, **nothing
         )
-        told = describe_answer(choose_setting([row], 0.5, utility="ratings"))
-        assert "no collaborative gain" not in told
-        assert "not significantly better than averages (-30 to 10% of the raw gain)" in told
-        told = describe_answer(
+        result = describe_answer(choose_setting([row], 0.5, utility="ratings"))
+        assert "no collaborative gain" not in result
+        assert "not significantly better than averages (-30 to 10% of the raw gain)" in result
+        result = describe_answer(
             choose_setting([row._replace(gain_retained_high=-0.05)], 0.5, utility="ratings")
         )
-        assert "retains no collaborative gain: ratings are worse than averages" in told
+        assert "retains no collaborative gain: ratings are worse than averages" in result
 
     def test_worse_than_averages_is_said_where_the_raw_gain_is_too_small(self):
         row = self.EVEN._replace(
@@ -281,18 +281,18 @@ class TestWorth:
             describe_answer(choose_setting([row], 0.5))
         )
 
-    def test_why_a_share_is_not_told_is_said(self):
+    def test_why_a_share_is_not_stated_is_said(self):
         few = "too-few-users"
         row = self.EVEN._replace(is_gain_reliable=False, gain_unreliable_reason=few)
         row = row._replace(is_ndcg_reliable=False, ndcg_unreliable_reason=few)
-        told = describe_answer(choose_setting([row], 0.5))
-        assert told.count(explain_unreliable(few, 0)) == 2
+        result = describe_answer(choose_setting([row], 0.5))
+        assert result.count(explain_unreliable(few, 0)) == 2
 
-    def test_who_serves_and_the_best_of_all_are_told(self):
+    def test_who_serves_and_the_best_of_all_are_stated(self):
         row = self.EVEN._replace(best_ndcg_retained=0.95, best_gain_retained=1.02)
-        told = " ".join(caveats_of(choose_setting([row], 0.5)))
-        assert "lists by “kNN” (nDCG 0.100; best on raw data: “EASE”)" in told
-        assert "cannot know in advance: lists 95%, ratings 100%." in told
+        result = " ".join(caveats_of(choose_setting([row], 0.5)))
+        assert "lists by “kNN” (nDCG 0.100; best on raw data: “EASE”)" in result
+        assert "cannot know in advance: lists 95%, ratings 100%." in result
 
     def test_an_unknown_worth_is_refused(self):
         with raises("option.value") as caught:
@@ -304,7 +304,7 @@ class TestWorth:
         assert frontier(self.ROWS, "ratings") == [self.SMOOTH]
 
 
-def test_what_one_split_cannot_tell_apart():
+def test_what_one_split_cannot_state_apart():
     """Gains 0.9, 0.7 and 0.3; the best reaches down to 0.65, so that only 0.3 is worse for sure."""
     ends = {2: (0.65, 1.1), 5: (0.5, 0.8), 50: (0.2, 0.4)}
     rows = [
@@ -317,11 +317,11 @@ def test_what_one_split_cannot_tell_apart():
         for row in TABLE[:3]
     ]
     choice = choose_setting(rows, 0.5)
-    told = " ".join(caveats_of(choice))
+    result = " ".join(caveats_of(choice))
     assert choice.row.title == "padded, k = 2"
     assert [row.title for row in choice.tied] == ["padded, k = 5"]
-    assert "on one split: ratings 65–100%;" in told
-    assert "not distinguish it from “padded, k = 5”" in told
+    assert "on one split: ratings 65–100%;" in result
+    assert "not distinguish it from “padded, k = 5”" in result
     touching = rows[1]._replace(gain_retained_high=0.65)
     assert choose_setting([rows[0], touching], 0.5).tied == [touching]
     below = rows[1]._replace(gain_retained_high=0.649)
@@ -336,7 +336,7 @@ def test_nothing_left_is_said_plainly():
     assert "no collaborative gain" in describe_answer(choose_setting([row], 0.5))
 
 
-def test_where_nothing_can_be_told_the_safest_is_named():
+def test_where_nothing_can_be_stated_the_safest_is_named():
     rows = [row._replace(gain_retained=None, ndcg_retained=None) for row in TABLE]
     choice = choose_setting(rows, 0.3)
     assert choice.row.title == "padded, k = 50"
@@ -345,7 +345,7 @@ def test_where_nothing_can_be_told_the_safest_is_named():
 
 @pytest.mark.parametrize("looked", [0, 854])
 def test_who_was_not_looked_for_is_safe_by_proof_alone(looked):
-    """Of 900 people, 95 % are 855. Padded at 2 proves 50 %, at 50 it proves 2 %."""
+    """Of 900 users, 95 % are 855. Padded at 2 proves 50 %, at 50 it proves 2 %."""
     rows = [row._replace(most_targets_attacked=looked) for row in TABLE]
     assert choose_setting(rows, 0.51).row.title == "padded, k = 2"
     assert choose_setting(rows, 0.19).row.title == "padded, k = 50"
@@ -364,8 +364,8 @@ def test_a_proof_outweighs_the_interval():
     assert choose_setting([row._replace(bound=None)], 0.1).row is None
 
 
-def test_adversaries_who_attacked_nobody_are_named():
-    """The strongest adversary is the strongest of those who could attack somebody."""
+def test_adversaries_who_attacked_no_user_are_named():
+    """The strongest adversary is the strongest of those who could attack a user."""
     rows = [row._replace(adversaries_without_targets="close friend; reviewer") for row in TABLE]
     (warning,) = risk_warnings(rows)
     assert "close friend, reviewer" in warning
@@ -438,7 +438,7 @@ def test_no_safe_setting_beats_the_answer(rows, limit):
 
 
 @given(random_rows)
-def test_the_frontier_is_what_nobody_dominates(rows):
+def test_the_frontier_is_what_no_user_dominates(rows):
     able = [row for row in rows if row.promise != "nothing"]
 
     def is_beaten(row):
@@ -505,7 +505,7 @@ def test_no_answer_is_dominated_however_wide_the_intervals(rows, worth):
 
 
 class TestPassedOver:
-    """Settings that keep more than the answer, of which too few people could be looked for."""
+    """Settings that keep more than the answer, of which too few users could be looked for."""
 
     TABLE = (
         made("sparse", 5, "k-anonymity", 0.02, 0.91, most_targets_attacked=700),
@@ -517,9 +517,9 @@ class TestPassedOver:
     def test_what_keeps_more_is_named_and_why_it_is_not_the_answer(self):
         choice = choose_setting(self.TABLE, 0.1)
         assert choice.row.title == "simple, k = 10"
-        (told,) = [caveat for caveat in caveats_of(choice) if "is rejected" in caveat]
+        (result,) = [caveat for caveat in caveats_of(choice) if "is rejected" in caveat]
         assert [row.k for row in choice.rejected] == [5, 6]
-        assert "700 of 900 targets" in told
+        assert "700 of 900 targets" in result
 
     @pytest.mark.parametrize(
         "changes", [{"most_targets_attacked": 900}, {"risk_high": 0.2}, {"gain_retained": 0.1}]
@@ -538,12 +538,12 @@ def test_lists_of_popular_items_are_no_sign_of_anything_kept():
         choice
     )
     assert "(which popular items alone reach)" in describe_advice(choice)
-    told = " ".join(caveats_of(choice))
-    assert "no lists were better than those of popular items alone" in told
-    assert "count as retaining nothing" not in told
+    result = " ".join(caveats_of(choice))
+    assert "no lists were better than those of popular items alone" in result
+    assert "count as retaining nothing" not in result
 
 
-class TestNobodyAttacked:
+class TestNoUserAttacked:
     """No target has enough ratings for any adversary, so that nothing is measured."""
 
     ROW = made("padded", 5, "k-anonymity", None, 0.93, targets_attacked=0, most_targets_attacked=0)

@@ -82,8 +82,8 @@ class TestResuming:
     def test_a_cell_of_another_setting_is_computed_anew(self, run, tmp_path, method):
         run()
         file = tmp_path / "out" / "cells" / "padded-k3.json"
-        told = json.loads(file.read_text())
-        file.write_text(json.dumps(told | {"method": method}))
+        result = json.loads(file.read_text())
+        file.write_text(json.dumps(result | {"method": method}))
         assert run().computed == 1
 
     def test_a_killed_run_keeps_what_was_finished(self, run, evaluator, tmp_path):
@@ -127,7 +127,7 @@ class TestResuming:
 
 
 class TestFailures:
-    def test_a_k_above_the_number_of_people_stops_nothing(self, run):
+    def test_a_k_above_the_number_of_users_stops_nothing(self, run):
         found = run(methods=["simple"], k=[301, 3])
         assert "300 users cannot form a group of k = 301" in found.rows[0].problem
         assert found.rows[0].risk is None
@@ -187,7 +187,7 @@ class TestFolder:
         assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
 
     @pytest.mark.parametrize("name", ["index.html", "cells/raw.json", "cells"])
-    def test_no_link_in_it_is_followed_that_nobody_named(self, tmp_path, name):
+    def test_no_link_in_it_is_followed_that_no_user_named(self, tmp_path, name):
         """An archive may bring a folder of a comparison, in which a name leads out of it."""
         link = tmp_path / "out" / name
         (tmp_path / "elsewhere").mkdir()
@@ -205,8 +205,8 @@ class TestFolder:
         assert files(tmp_path / "out") == [name]
 
     @pytest.mark.parametrize("name", ["", "cells", "cells/raw.json"])
-    def test_nobody_else_can_have_put_results_there(self, run, tmp_path, name, monkeypatch):
-        """Whoever knows the ratings can write a cell that says that a setting is safe."""
+    def test_no_user_else_can_have_put_results_there(self, run, tmp_path, name, monkeypatch):
+        """an adversary who knows the ratings can write a cell that says that a setting is safe."""
         run(methods=["raw"])
         path = tmp_path / "out" / name
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -244,7 +244,7 @@ class TestFolder:
             compare(invented, tmp_path / "nowhere" / "out", methods=["raw"])
 
     @pytest.mark.usefixtures("evaluator")
-    def test_no_label_of_a_person_is_in_it(self, tmp_path):
+    def test_no_label_of_a_user_is_in_it(self, tmp_path):
 
         plain = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=1)
         named = Ratings.from_columns(
@@ -259,7 +259,7 @@ class TestFolder:
 
 
 class TestResult:
-    def test_cells_tell_what_was_verified(self, run, tmp_path):
+    def test_cells_state_what_was_verified(self, run, tmp_path):
         run()
         cell = json.loads((tmp_path / "out" / "cells" / "simple-k5.json").read_text())
         assert cell["verified"] == {"claim": "identical-rows", "k_required": 5, "k_achieved": 5}
@@ -280,7 +280,7 @@ class TestResult:
         row = run().rows[1]
         assert (row.risk_by, row.bound) == ("paper", 0.2)
         assert (row.risk, row.risk_low, row.risk_high) == pytest.approx((0.18, 0.09, 0.2))
-        # Who knows all ratings tells membership best.
+        # Who knows all ratings reports membership best.
         assert (row.membership_auc, row.order_tau, row.ndcg) == (0.71, 0.9, 0.3)
         assert (row.ranker, row.raw_ranker) == ("kNN", "popularity")
         assert row.ndcg_retained == pytest.approx(0.75)  # 0.3 / 0.4
@@ -350,11 +350,11 @@ class TestMethods:
         "name", [name for name, (_, variant) in all_variants().items() if variant.of != "nominal"]
     )
     def test_each_makes_what_it_promises(self, name, invented):
-        # Of few people, noise hides nearly everything: then no release is made at all.
+        # Of few users, noise hides nearly everything: then no release is made at all.
         drawn = not variant_of(name).about_claim.contains_users
-        people = make_ratings(4_000, 60, 120_000, seed=1) if drawn else invented
-        people = people.as_likes() if variant_of(name).of == "likes" else people
-        release = make_variant(name, 5, 1).anonymize(people)
+        users = make_ratings(4_000, 60, 120_000, seed=1) if drawn else invented
+        users = users.as_likes() if variant_of(name).of == "likes" else users
+        release = make_variant(name, 5, 1).anonymize(users)
         claims = {
             "k-anonymity": "identical-rows",
             "co-rated": "co-rated",
@@ -363,7 +363,7 @@ class TestMethods:
             "nothing": "nothing",
         }
         assert release.published.claim.kind == claims[variant_of(name).about_claim.promise]
-        k = people.n_users if name == "synthetic-exact" else 5 if has_k(name) else 1
+        k = users.n_users if name == "synthetic-exact" else 5 if has_k(name) else 1
         assert release.published.claim.k == k
 
     def test_all_of_likes_is_what_takes_them(self):
@@ -425,7 +425,7 @@ class TestMethods:
         assert list(second.seconds) == titles
         assert all(title in second.sentence() for title in titles)
 
-    def test_keys_tell_settings_apart(self):
+    def test_keys_state_settings_apart(self):
         grounds = [Ground("a", 0.2, 0, 9), Ground("b", 0.2, 0, 9), Ground("a", 0.2, 9, 0)]
         settings = [Setting("padded", 2), Setting("padded", 3), Setting("simple", 2)]
         keys = {ground.key(setting) for ground in grounds for setting in settings}

@@ -28,7 +28,7 @@ def run(folder):
 
 
 @pytest.mark.parametrize(
-    ("error", "told", "code"),
+    ("error", "result", "code"),
     [
         (failed(NO_SPACE), "No space left on device", "output.not-writable"),
         (NO_SPACE, "No space left on device", "machine.disk"),
@@ -50,7 +50,7 @@ def run(folder):
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_a_fault_of_the_machine_stops_the_run_and_is_computed_again(
-    tmp_path, monkeypatch, error, told, code
+    tmp_path, monkeypatch, error, result, code
 ):
     def fail(*_, **__):
         raise error
@@ -60,7 +60,7 @@ def test_a_fault_of_the_machine_stops_the_run_and_is_computed_again(
         with raises(code) as caught:
             run(tmp_path)
     assert isinstance(caught.value, MachineError)
-    assert told in str(caught.value)
+    assert result in str(caught.value)
     assert str(caught.value).startswith("simple, k = 3: ")
     assert list((tmp_path / "out" / "cells").iterdir()) == []
     found = run(tmp_path)

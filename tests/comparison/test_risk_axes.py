@@ -32,13 +32,18 @@ def measured(evaluation, method="padded"):
 
 
 def test_each_axis_takes_its_own_strongest(plain_evaluation):
-    """The paper finds most people, the bystander most groups, the colleague tells most links."""
-    told = plain_evaluation()
-    bystander = dict(told["disclosure"]["attacks"][0], name="bystander")
+    """The paper finds most users, the bystander most groups, the colleague reports most links."""
+    result = plain_evaluation()
+    bystander = dict(result["disclosure"]["attacks"][0], name="bystander")
     bystander["class_reidentified"] = {"rate": 0.7, "low": 0.6, "high": 0.8, "trials": 200}
-    told["disclosure"]["attacks"][0]["links"] = {"rate": 0.4, "low": 0.3, "high": 0.5, "trials": 9}
-    told["disclosure"]["attacks"].append(bystander)
-    row = measured(told)
+    result["disclosure"]["attacks"][0]["links"] = {
+        "rate": 0.4,
+        "low": 0.3,
+        "high": 0.5,
+        "trials": 9,
+    }
+    result["disclosure"]["attacks"].append(bystander)
+    row = measured(result)
     assert (row.risk_by, row.risk) == ("paper", 0.1)
     assert (row.class_risk_by, row.class_risk, row.class_risk_high) == ("bystander", 0.7, 0.8)
     assert (row.links_inferred_by, row.links_inferred, row.links_inferred_low) == (
@@ -49,9 +54,9 @@ def test_each_axis_takes_its_own_strongest(plain_evaluation):
     assert (row.membership_tpr_by, row.membership_tpr) == ("adversary with all exact ratings", 0.33)
 
 
-def test_where_rows_hold_all_items_a_fit_tells_the_links(plain_evaluation):
-    told = plain_evaluation()
-    told["disclosure"]["residual"] = {
+def test_where_rows_hold_all_items_a_fit_states_the_links(plain_evaluation):
+    result = plain_evaluation()
+    result["disclosure"]["residual"] = {
         "popularity_recall_at_95": 0.03,
         "popularity_auc": 0.8,
         "intervals": {
@@ -59,7 +64,7 @@ def test_where_rows_hold_all_items_a_fit_tells_the_links(plain_evaluation):
             "auc": {"rate": 0.9, "low": 0.88, "high": 0.92, "trials": 40},
         },
     }
-    row = measured(told)
+    row = measured(result)
     areas = (row.links_auc, row.links_auc_low, row.links_auc_high, row.links_auc_baseline)
     assert areas == (0.9, 0.88, 0.92, 0.8)
     assert (row.links_inferred_by, row.links_inferred, row.links_inferred_high) == (
@@ -83,28 +88,28 @@ def test_a_risk_below_its_baseline_is_no_evidence_if_the_second_figure_is_above_
     assert describe_baseline(weak._replace(**{axis.baseline: 0.01}), axis) == ""
 
 
-def test_a_figure_of_fewer_than_twenty_people_is_no_risk(plain_evaluation):
-    """Neither low nor high: who is too few to tell is told nothing of."""
-    told = plain_evaluation()
-    members = told["disclosure"]["membership"]
+def test_a_figure_of_fewer_than_twenty_users_is_no_risk(plain_evaluation):
+    """Neither low nor high: who is too few to report is reported nothing of."""
+    result = plain_evaluation()
+    members = result["disclosure"]["membership"]
     members["all"]["is_measured"] = False
-    row = measured(told)
+    row = measured(result)
     assert (row.membership_tpr_by, row.membership_tpr) == ("adversary with 16 exact ratings", 0.15)
     assert row.membership_auc == 0.62
     for known in (members, members["8"], members["16"]):
         known["is_measured"] = False
-    row = measured(told)
+    row = measured(result)
     assert (row.membership_tpr, row.membership_auc) == (None, None)
     assert choose_setting([row], 1.0, risk="membership").row is None
     (warning,) = risk_warnings([row], AXES["membership"])
     assert "it takes 20 members and 20 nonmembers" in warning
 
 
-def test_shadows_of_fewer_than_forty_people_are_no_risk(plain_evaluation):
+def test_shadows_of_fewer_than_forty_users_are_no_risk(plain_evaluation):
     area = {"rate": 0.9, "low": 0.8, "high": 1.0, "trials": 39}
     by_known = dict.fromkeys(("auc", "tpr_at_5", "counts_auc"), area)
-    for people, expected in ((39, None), (40, 0.9)):
-        shadows = {"n": 8, "all": by_known | {"users": people}}
+    for users, expected in ((39, None), (40, 0.9)):
+        shadows = {"n": 8, "all": by_known | {"users": users}}
         cell = Cell("key", Setting("padded", 5), evaluation=plain_evaluation(), shadows=shadows)
         row = to_row(cell)
         assert (row.shadow_tpr, row.shadow_auc) == (expected, expected)
@@ -135,16 +140,16 @@ def test_a_risk_that_is_not_above_its_baseline_is_stated_everywhere(axis, baseli
 def test_what_is_not_undone_or_measured_is_no_risk(plain_evaluation):
     row = measured(plain_evaluation(), "rotation")
     assert [axis.of(row) for axis in AXES.values()] == [None] * len(AXES)
-    told = plain_evaluation()
-    told["disclosure"]["membership"] = None
-    row = measured(told)
+    result = plain_evaluation()
+    result["disclosure"]["membership"] = None
+    row = measured(result)
     assert (row.membership_tpr, row.membership_auc) == (None, None)
     assert choose_setting([row], 1.0, risk="membership").row is None
 
 
 @pytest.fixture
 def two_rows(row):
-    """One is safer by people found, the other by everything else, which is far less proven."""
+    """One is safer by users found, the other by everything else, which is far less proven."""
     names = ("class_risk", "membership_tpr", "links_inferred")
 
     def risks(value):
@@ -168,12 +173,12 @@ def test_a_risk_decides_the_answer_the_frontier_and_the_words(name, two_rows):
     assert describe_answer(choice).startswith(answer)
     assert "“insider” (8–12" in describe_advice(choice)
     assert describe_advice(choice).endswith("; nothing is proven.")
-    told = " ".join(caveats_of(choice))
-    assert "no guarantee of a release bounds this risk" in told
-    assert "Re-identification: 15% of users re-identified by “paper”" in told
+    result = " ".join(caveats_of(choice))
+    assert "no guarantee of a release bounds this risk" in result
+    assert "Re-identification: 15% of users re-identified by “paper”" in result
     assert [row.method for row in frontier(two_rows, risk=name)] == ["simple", "padded"]
     assert [row.method for row in frontier(two_rows)] == ["padded"]
-    # 1 / k is proven of people found, and of nothing else.
+    # 1 / k is proven of users found, and of nothing else.
     assert choose_setting(two_rows[:1], 0.3).row is not None
     assert choose_setting(two_rows[:1], 0.3, risk=name).row is None
 

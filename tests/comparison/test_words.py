@@ -46,7 +46,7 @@ def found(unordered, out):
 
 
 class TestWithoutAnOrder:
-    """Words told rightly stand in the place of ratings; lists are of what is liked."""
+    """Words reported rightly stand in the place of ratings; lists are of what is liked."""
 
     def test_the_checker_counted_and_the_attacks_find_the_raw_ones(self, found):
         rows = {row.title: row for row in found.rows}
@@ -73,11 +73,11 @@ class TestWithoutAnOrder:
     def test_an_answer_speaks_of_words(self, found):
         choice = found.choice()
         assert (choice.reason, choice.is_nominal) == ("not-distinguishable", True)
-        told = headline_of(choice) + describe_setting(found.rows[0], "both", found.axis)
+        result = headline_of(choice) + describe_setting(found.rows[0], "both", found.axis)
         assert "labels" in headline_of(choice)
-        assert "averages" not in told
-        assert "ratings" not in told
-        assert "RMSE" not in told
+        assert "averages" not in result
+        assert "ratings" not in result
+        assert "RMSE" not in result
 
     def test_a_page_and_a_table(self, found, out):
         json.dumps(found.to_dict(), allow_nan=False)

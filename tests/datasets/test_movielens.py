@@ -23,7 +23,7 @@ def test_an_archive_that_is_there_is_checked_and_read(tmp_path, monkeypatch):
     assert (ratings.n_users, ratings.n_items) == (5, 3)
 
 
-def test_the_latest_archive_is_checked_against_the_sum_beside_it(tmp_path):
+def test_the_latest_archive_is_checked_against_the_sum_next_to_it(tmp_path):
     rows = "userId,movieId,rating,timestamp\n1,2,3.5,881250949\n2,2,4.0,881250949\n"
     md5 = _archive(tmp_path / "ml-latest-small.zip", "ml-latest-small/ratings.csv", rows)
     (tmp_path / "ml-latest-small.zip.md5").write_text(f"MD5 (ml-latest-small.zip) = {md5}\n")

@@ -6,7 +6,7 @@ from recveil.datasets import make_ratings
 from recveil.ratings import RatingScale
 
 
-def test_sizes_are_exact_and_everybody_rates():
+def test_sizes_are_exact_and_all_users_rates():
     ratings = make_ratings(n_users=500, n_items=200, n_ratings=12_345, seed=3)
     assert (ratings.n_users, ratings.n_items, ratings.n_ratings) == (500, 200, 12_345)
     assert ratings.activity.min() >= 1
@@ -32,7 +32,7 @@ def test_labels_and_days_look_real():
     assert 3.3 < ratings.values.mean() < 3.9
     assert ratings.days.min() >= 10_957
     assert ratings.days.max() < 10_957 + 2_190
-    # People rate in sittings: far fewer different days than ratings.
+    # Users rate in sittings: far fewer different days than ratings.
     user = int(np.argmax(ratings.activity))
     own = slice(ratings.indptr[user], ratings.indptr[user + 1])
     assert np.unique(ratings.days[own]).size < 0.5 * ratings.activity[user]

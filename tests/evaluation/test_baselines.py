@@ -26,7 +26,7 @@ from recveil.methods import BASELINES, PredictiveAnonymizer
 
 @pytest.fixture(scope="module")
 def split():
-    """Invented people of strong tastes, so that there is something to gain by filtering."""
+    """Invented users of strong embeddings, so that there is something to gain by filtering."""
     ratings = make_ratings(
         n_users=300, n_items=80, n_ratings=9_000, seed=5, preference=1.0, noise=0.4
     )
@@ -40,8 +40,8 @@ def opened(anonymizer, split):
 
 def served_by(table, split):
     recommenders = (ItemMeansAndBias(), ItemMeans(), ItemNeighbours(), RidgeFactors(rank=10))
-    people = UserRows.from_ratings(split.train)
-    return serve(fit_all(table, recommenders), people, split.test)
+    users = UserRows.from_ratings(split.train)
+    return serve(fit_all(table, recommenders), users, split.test)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_item_means_are_worth_averages(split, raw):
     assert gain_retained(raw, served) < 0.1
 
 
-def test_one_group_of_everybody_serves_as_item_means_do(split):
+def test_one_group_of_all_users_serves_as_item_means_do(split):
     _, means = opened(BASELINES["item-means"](1), split)
     _, group = opened(PredictiveAnonymizer(split.train.n_users, "simple", seed=3), split)
     assert served_by(group, split) == served_by(means, split)
@@ -99,6 +99,6 @@ def test_noise_lies_between_raw_and_averages(split, raw):
     _, table = opened(BASELINES["gaussian-noise"](1), split)
     served = served_by(table, split)
     assert raw.of_chosen.rmse < served.of_chosen.rmse
-    told = fidelity(TrainingTable.from_ratings(split.train), table)
-    assert told.popularity_divergence == 0  # who rated what is all there
-    assert told.rating_distance > 0.05
+    result = fidelity(TrainingTable.from_ratings(split.train), table)
+    assert result.popularity_divergence == 0  # who rated what is all there
+    assert result.rating_distance > 0.05

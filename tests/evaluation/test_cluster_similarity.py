@@ -52,7 +52,7 @@ class TestMeasures:
         plain, squared = weighted(first, second, stars), weighted_squared(first, second, stars)
         assert plain - 1e-12 <= squared <= 2 * plain + 1e-12
 
-    def test_a_scale_of_one_rating_tells_nobody_apart(self):
+    def test_a_scale_of_one_rating_states_no_user_apart(self):
         likes = RatingScale(1, 1)
         assert weighted([1, 1], [1, 1], likes) == weighted_squared([1, 1], [1, 1], likes) == 0
 
@@ -74,8 +74,8 @@ def constant_rows(values, n_items: int = 4) -> tuple[Ratings, Padding]:
 
 
 class TestDistributions:
-    def test_two_groups_of_opposite_people(self):
-        # Four people who give 1, four who give 5. Of any two, 4/7 are opposite: 1 apart, in the
+    def test_two_groups_of_opposite_users(self):
+        # Four users who give 1, four who give 5. Of any two, 4/7 are opposite: 1 apart, in the
         # last bin; 3/7 alike: 0. Within a group, all are alike.
         ratings, padding = constant_rows([1, 5] * 4)
         found = similarity_distributions(ratings, padding, [0, 1] * 4, n_pairs=7_000)
@@ -88,7 +88,7 @@ class TestDistributions:
         assert found.n_pairs == 7_000
 
     def test_which_bin(self):
-        # Two people, 1 and 2: more than 0.5 apart, not more than 1; d = 1/4, 1 - (3/4)² = 7/16.
+        # Two users, 1 and 2: more than 0.5 apart, not more than 1; d = 1/4, 1 - (3/4)² = 7/16.
         # Each item's difference is the same. Bins are 0.05 wide: 0.25 opens bin 5, 0.4375 is in 8.
         ratings, padding = constant_rows([1, 2])
         found = similarity_distributions(ratings, padding, [0, 0], n_pairs=3)
@@ -103,7 +103,7 @@ class TestDistributions:
         assert found.mean_before.tolist() == pytest.approx([0, 0, 1 / 8, 1 - 49 / 64])
 
     def test_own_ratings_stand_over_predictions_and_unrated_items_do_not_count(self):
-        # Predicted 3 everywhere; user 0 rated item 0 with 5, user 1 item 1 with 3; item 2 nobody.
+        # Predicted 3 everywhere; user 0 rated item 0 with 5, user 1 item 1 with 3; item 2 no user.
         # Rows 5 3 and 3 3: d = 1/2 and 0, mean 1/4.
         ratings = Ratings([0, 1], ["a", "b", "c"], [0, 1, 2], [0, 1], [5, 3], None, stars)
         offset = np.array([3, 3, 3], np.float32)
@@ -111,7 +111,7 @@ class TestDistributions:
         found = similarity_distributions(ratings, padding, [0, 0], n_pairs=2)
         assert found.mean_before[2] == 0.25
 
-    def test_pairs_are_of_two_people_and_of_one_group(self):
+    def test_pairs_are_of_two_users_and_of_one_group(self):
         rng = np.random.default_rng(0)
         labels = np.array([3, 7, 3, 9, 7, 3])
         any_two = fidelity_metrics._any_pairs(6, 2_000, rng)
@@ -121,10 +121,10 @@ class TestDistributions:
             assert (pairs[:, 0] != pairs[:, 1]).all()
         assert len({tuple(pair) for pair in any_two.tolist()}) == 30
         assert (labels[together[:, 0]] == labels[together[:, 1]]).all()
-        # Three people make 6 ordered pairs, two make 2.
+        # Three users make 6 ordered pairs, two make 2.
         assert len({tuple(pair) for pair in together.tolist()}) == 8
 
-    def test_people_alone_in_their_groups_have_no_pairs(self):
+    def test_users_alone_in_their_groups_have_no_pairs(self):
         ratings, padding = constant_rows([1, 2, 3])
         found = similarity_distributions(ratings, padding, [0, 1, 2], n_pairs=5)
         assert np.isnan(found.after).all()
@@ -153,7 +153,7 @@ class TestDistributions:
 
 class TestHistogram:
     def test_by_hand(self):
-        # Two users, three items, of which nobody rated the last; predictions 1.4, 4.5, 3.
+        # Two users, three items, of which no user rated the last; predictions 1.4, 4.5, 3.
         # Own ratings: 5 for item 0 and 2 for item 1. Rows 5, 4.5 and 1.4, 2; 4.5 counts as 5.
         ratings = Ratings([0, 1], ["a", "b", "c"], [0, 1, 2], [0, 1], [5, 2], None, stars)
         offset = np.array([1.4, 4.5, 3], np.float32)

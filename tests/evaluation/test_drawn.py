@@ -1,4 +1,4 @@
-"""Recipients learn from drawn people as from any table; what needs one's own row does not apply."""
+"""Recipients learn from drawn users as from any table; what needs one's own row does not apply."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def ratings():
     return Ratings.from_columns(*columns, scale=RatingScale(1, 5, 1))
 
 
-def test_items_that_nobody_rated_are_left_out(synthetic, ratings):
+def test_items_that_no_user_rated_are_left_out(synthetic, ratings):
     """A public catalogue may name them."""
     release = synthetic(20.0, seed=1).anonymize(ratings)
     kept = ratings.items[:40]

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 
 def raw_release(train, values=None) -> AttackTarget:
-    """The raw ratings, or other labels in their cells, as a release of one row a person."""
+    """The raw ratings, or other labels in their cells, as a release of one row a user."""
     order = np.random.default_rng(0).permutation(train.n_users)  # as a release has it
     rows = UserRows.from_ratings(train)
     rows = (rows if values is None else rows._replace(values=values)).take(order)
@@ -35,61 +35,61 @@ def raw_release(train, values=None) -> AttackTarget:
 class TestInvariants:
     def test_raw_ratings_have_the_raw_utility_exactly(self, split, judge):
         found = judge.evaluate(raw_release(split.train)).to_dict()
-        told = found["recipient"]
-        assert told["release"] == told["raw"]
-        assert all(sides["raw"] == sides["release"] for sides in told["recommenders"].values())
+        result = found["recipient"]
+        assert result["release"] == result["raw"]
+        assert all(sides["raw"] == sides["release"] for sides in result["recommenders"].values())
         for order in ("tau_rmse", "tau_ndcg"):
             assert found["carry_over"][order] == pytest.approx(1, abs=1e-12)
-        # Of few recommenders: those that predict ratings, and those whose lists are told apart.
+        # Of few recommenders: those that predict ratings, and those whose lists are distinguished.
         assert len(found["carry_over"]["by_rmse"]) == 4
         assert len(found["carry_over"]["by_ndcg"]) == 7
         for name in ("rated_share_error", "rating_distance", "activity_distance", "item_mean_rmse"):
             assert found["fidelity"][name] == 0
-        # Nobody's own row holds what was held out of it, and nobody's is nearer than their own.
+        # No user's own row holds what was held out of it, and no user's is nearer than their own.
         assert found["target_deviation"]["null_share"] == 1
         assert (found["filled_share"], found["self_rank_first"]) == (0, 1)
         assert found["target_deviation"]["rmse"] == pytest.approx(
             np.sqrt(np.mean(split.test.values**2)), abs=1e-9
         )
-        # Whoever is alone in a row rated what stands in it.
+        # an adversary who is alone in a row rated what stands in it.
         assert found["disclosure"]["links"]["mean"] == 1
 
     def test_the_chosen_and_the_best_stand_side_by_side(self, judge, padded):
-        told = judge.evaluate(padded).to_dict()["recipient"]
+        result = judge.evaluate(padded).to_dict()["recipient"]
         for side in ("raw", "release"):
-            run = {name: sides[side] for name, sides in told["recommenders"].items()}
+            run = {name: sides[side] for name, sides in result["recommenders"].items()}
             errors = [one["rmse"] for one in run.values() if one["rmse"] is not None]
             gains = [one["ndcg@10"] for one in run.values() if one["ndcg@10"] is not None]
-            best, chosen = told["best"][side], told["chosen"][side]
+            best, chosen = result["best"][side], result["chosen"][side]
             assert best["rmse"] == min(errors) == run[best["recommender"]]["rmse"]
             assert best["ndcg@10"] == max(gains) == run[best["ranker"]]["ndcg@10"]
-            assert chosen["rmse"] == told[side]["rmse"] >= best["rmse"]
-            assert chosen["ndcg@10"] == told["lists"][side]["ndcg@10"] <= best["ndcg@10"]
-        averages = told["averages"]["rmse"]
+            assert chosen["rmse"] == result[side]["rmse"] >= best["rmse"]
+            assert chosen["ndcg@10"] == result["lists"][side]["ndcg@10"] <= best["ndcg@10"]
+        averages = result["averages"]["rmse"]
         for who in ("chosen", "best"):
-            raw, release = (told[who][side] for side in ("raw", "release"))
+            raw, release = (result[who][side] for side in ("raw", "release"))
             share = (averages - release["rmse"]) / (averages - raw["rmse"])
-            kept = told["utility_retained"][who]
+            kept = result["utility_retained"][who]
             assert kept["ratings"]["value"] == pytest.approx(share, abs=1e-12)
             # Lists are compared with the best of the raw data, whoever is taken on the release.
-            whole, popular = told["best"]["raw"]["ndcg@10"], told["popularity"]["ndcg@10"]
+            whole, popular = result["best"]["raw"]["ndcg@10"], result["popularity"]["ndcg@10"]
             lists, gain = release["ndcg@10"] / whole, release["ndcg@10"] - popular
             assert kept["lists"]["value"] == pytest.approx(lists, abs=1e-12)
             of_gain = pytest.approx(gain / (whole - popular), abs=1e-12)
             assert kept["lists_gain"]["value"] == of_gain
-        gain = told["raw_gain"]
-        assert gain["value"] == pytest.approx(averages - told["raw"]["rmse"], abs=1e-12)
+        gain = result["raw_gain"]
+        assert gain["value"] == pytest.approx(averages - result["raw"]["rmse"], abs=1e-12)
         assert gain["low"] <= gain["value"] <= gain["high"]
 
     @pytest.mark.parametrize("seed", range(2))
     def test_random_labels_fall_to_the_item_mean_or_worse(self, split, judge, seed):
         rng = np.random.default_rng(seed)
         noise = rng.integers(1, 6, split.train.n_ratings).astype(float)
-        told = judge.evaluate(raw_release(split.train, noise)).to_dict()["recipient"]
-        assert told["release"]["rmse"] >= told["averages"]["rmse"]
-        assert told["utility_retained"]["chosen"]["ratings"]["value"] <= 0
+        result = judge.evaluate(raw_release(split.train, noise)).to_dict()["recipient"]
+        assert result["release"]["rmse"] >= result["averages"]["rmse"]
+        assert result["utility_retained"]["chosen"]["ratings"]["value"] <= 0
 
-    def test_one_group_of_everybody_is_the_release_of_item_means(self, split, judge):
+    def test_one_group_of_all_users_is_the_release_of_item_means(self, split, judge):
         train, test = split
         one = PredictiveAnonymizer(
             k=train.n_users, homogenize="simple", round_values="none", seed=1
@@ -110,7 +110,7 @@ class TestInvariants:
         assert found["target_deviation"]["rmse"] == pytest.approx(
             np.sqrt(np.mean(own_errors**2)), abs=1e-9
         )
-        # Everybody has the same row, so nobody is found but by a blind guess.
+        # All users has the same row, so no user is found but by a blind guess.
         assert found["disclosure"]["worst"]["reidentified"]["rate"] <= 1 / k + 1e-12
 
 
@@ -166,7 +166,7 @@ class TestMeasures:
             def _serve(self, *_):
                 return scores
 
-        people = UserRows(np.arange(4), np.array([0, 4, 5], np.int32), np.array([3.0, 3, 3]))
+        all_users = UserRows(np.arange(4), np.array([0, 4, 5], np.int32), np.array([3.0, 3, 3]))
         fitted = Fixed()
         fitted.scale_, fitted.n_items_, fitted._learnt, fitted._serving = stars, 6, None, ()
         fitted.setting_, fitted.inner_rmse_ = (), 1.0
@@ -175,14 +175,14 @@ class TestMeasures:
             np.array([1, 2, 3, 5, 0, 1, 2, 0, 2, 3, 4]),
             np.array([5.0, 4, 2, 4, 4, 3, 5, 2, 5, 4, 4]),
         )
-        found = serve([fitted], people, test, n=n).of_chosen
+        found = serve([fitted], all_users, test, n=n).of_chosen
         assert found.rmse == pytest.approx(1.6738632506325548, abs=1e-9)
         assert found.mae == pytest.approx(1.5454545454545454, abs=1e-9)
         assert found.ndcg == pytest.approx(ndcg, abs=1e-9)
         assert found.recall == pytest.approx(recall, abs=1e-9)
 
-    def test_what_tells_no_items_apart_is_not_ranked_by_their_ids(self):
-        # Ten people carry all of 200 items, and everybody likes the ten with the lowest ids.
+    def test_what_states_no_items_apart_is_not_ranked_by_their_ids(self):
+        # Ten users carry all of 200 items, and all users likes the ten with the lowest ids.
         everything = UserRows(np.array([0, 200]), np.arange(200, dtype=np.int32), np.full(200, 3.0))
         fitted = fit_all(TrainingTable.from_rows(everything, np.array([10]), 200, stars))
         nothing = UserRows(np.zeros(6, np.int64), np.empty(0, np.int32), np.empty(0))
@@ -192,7 +192,7 @@ class TestMeasures:
         assert served["popularity"].ndcg < 0.5
         assert served["item mean"].ndcg == served["popularity"].ndcg
 
-    def test_people_who_are_not_in_the_release_are_served_too(self, split, judge):
+    def test_users_who_are_not_in_the_release_are_served_too(self, split, judge):
         train, test = split
         inside = np.arange(train.n_users) < 150
         rows = UserRows.from_ratings(train).take(np.flatnonzero(inside))
@@ -208,12 +208,12 @@ class TestMeasures:
         assert found["disclosure"]["worst"]["targets_requested"] == 60
 
     @pytest.mark.parametrize("method", [KCoRater(k=8, seed=1), SparseRows(k=8, seed=1)])
-    def test_no_link_is_told_where_an_item_may_be_nobody_s(self, split, judge, method):
-        told = judge.evaluate(method.anonymize(split.train)).to_dict()
-        assert told["disclosure"]["links"] is None
-        assert any("is not computed" in note for note in told["notes"])
+    def test_no_link_is_stated_where_an_item_may_be_no_user_s(self, split, judge, method):
+        result = judge.evaluate(method.anonymize(split.train)).to_dict()
+        assert result["disclosure"]["links"] is None
+        assert any("is not computed" in note for note in result["notes"])
 
-    def test_padded_rows_tell_nothing_about_links(self, judge, padded):
+    def test_padded_rows_state_nothing_about_links(self, judge, padded):
         found = judge.evaluate(padded)
         assert found.links is None
         assert found.notes == (Note("no-links"),)
@@ -244,7 +244,7 @@ class TestEvaluator:
 def test_judging_without_a_terminal_says_how_far_it_is(split, padded, monkeypatch, capsys):
     monkeypatch.setattr("recveil.runtime.progress._SECONDS_BETWEEN_LINES", 0.05)
     Evaluator(split, n_targets=20, with_membership=False).evaluate(padded)
-    told = capsys.readouterr().err.splitlines()
-    assert told
-    assert all(line.startswith("Evaluating the release") for line in told)
-    assert re.search(r" \d+% in ", told[-1])
+    result = capsys.readouterr().err.splitlines()
+    assert result
+    assert all(line.startswith("Evaluating the release") for line in result)
+    assert re.search(r" \d+% in ", result[-1])

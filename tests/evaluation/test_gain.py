@@ -1,4 +1,4 @@
-"""What a release keeps, on people few enough to compute by hand."""
+"""What a release keeps, on users few enough to compute by hand."""
 
 import numpy as np
 import pytest
@@ -21,18 +21,18 @@ from recveil.evaluation.recipient import AVERAGES, PerUserUtility, Served, Utili
 
 class TestGainInterval:
     def plain(self, averages, best, cells):
-        """Make what is served of each person's squared errors."""
+        """Make what is served of each user's squared errors."""
         squares = {AVERAGES: np.asarray(averages, float), "kNN": np.asarray(best, float)}
-        people = PerUserUtility(np.asarray(cells), squares, {})
+        users = PerUserUtility(np.asarray(cells), squares, {})
         rest = (0.0, 0.0, 0.0, 0.0, 10, 1, 1, 0, (), 0.0)
 
         def utility(squares):
             return Utility(float(np.sqrt(np.sum(squares) / np.sum(cells))), *rest)
 
         utilities = {AVERAGES: utility(averages), "kNN": utility(best)}
-        return Served(utilities, "kNN", per_user=people)
+        return Served(utilities, "kNN", per_user=users)
 
-    def test_people_who_are_all_alike_leave_no_doubt(self):
+    def test_users_who_are_all_alike_leave_no_doubt(self):
         """Errors 1.0, 0.8 and 0.9 of everybody: half of the gain is kept, whoever is drawn."""
         raw = self.plain([1.0] * 9, [0.64] * 9, [1] * 9)
         release = self.plain([1.0] * 9, [0.81] * 9, [1] * 9)
@@ -47,10 +47,10 @@ class TestGainInterval:
         raw, release = self.plain(averages, best, cells), self.plain(averages, released, cells)
         draw, shares = np.random.default_rng(7), []
         for _ in range(1000):
-            people = draw.integers(40, size=40)
-            n = sum(cells[p] for p in people)
+            users = draw.integers(40, size=40)
+            n = sum(cells[p] for p in users)
             a, b, c = (
-                (sum(errors[p] for p in people) / n) ** 0.5 for errors in (averages, best, released)
+                (sum(errors[p] for p in users) / n) ** 0.5 for errors in (averages, best, released)
             )
             shares.append((a - c) / (a - b))
         shares.sort()
@@ -63,7 +63,7 @@ class TestGainInterval:
         assert gain_interval(raw, release, seed=8) != found
 
     def test_a_gain_that_may_be_none_has_no_interval(self):
-        """The raw data serve one of two people badly: a quarter of the draws is of them alone."""
+        """The raw data serve one of two users badly: a quarter of the draws is of them alone."""
         raw = self.plain([1.0, 1.0], [0.1, 1.2], [1, 1])
         assert gain_retained(raw, raw) == 1
         assert np.isnan(gain_interval(raw, raw)).all()
@@ -82,7 +82,7 @@ class TestGainInterval:
 class TestRawGain:
     plain = TestGainInterval.plain
 
-    def test_a_clear_gain_is_told(self):
+    def test_a_clear_gain_is_stated(self):
         errors = np.tile([0.63, 0.65], 10)
         raw = self.plain([1.0] * 20, errors, [1] * 20)
         assert raw_gain(raw).value == pytest.approx(0.2)
@@ -91,13 +91,13 @@ class TestRawGain:
         assert raw_gain(fewer).unreliable_reason == "too-few-users"
 
     def test_without_a_width_there_is_no_interval(self):
-        """Everybody alike, and one person alone: a bootstrap over them has no width."""
+        """All users alike, and one user alone: a bootstrap over them has no width."""
         for n in (1, 50):
             gain = raw_gain(self.plain([1.0] * n, [0.64] * n, [1] * n))
             assert gain.low == gain.high
             assert gain.unreliable_reason is not None
 
-    def test_worse_than_averages_is_told_without_a_gain_of_the_raw_data(self):
+    def test_worse_than_averages_is_stated_without_a_gain_of_the_raw_data(self):
         raw = self.plain([1.0] * 30, [1.0] * 30, [1] * 30)
         worse = self.plain([1.0] * 30, np.tile([1.1, 1.3], 15), [1] * 30)
         gain = release_gain(raw, worse)
@@ -105,7 +105,7 @@ class TestRawGain:
         assert gain.high < 0
 
     def test_a_gain_by_chance_is_not(self):
-        """Errors differ by far more between people than between recommenders."""
+        """Errors differ by far more between users than between recommenders."""
         rng = np.random.default_rng(0)
         averages = rng.uniform(0, 2, 50)
         raw = self.plain(averages, averages + rng.normal(-0.01, 0.3, 50), np.ones(50))
@@ -130,8 +130,8 @@ class TestLists:
         }
         cells = np.ones(ndcg.size)
         squares = {AVERAGES: 0.81 * cells, "kNN": 0.64 * cells}
-        people = PerUserUtility(cells.astype(int), squares, {AVERAGES: ndcg, "kNN": best})
-        return Served(utilities, AVERAGES, AVERAGES, people)
+        users = PerUserUtility(cells.astype(int), squares, {AVERAGES: ndcg, "kNN": best})
+        return Served(utilities, AVERAGES, AVERAGES, users)
 
     def test_shares_by_hand_of_the_chosen_and_of_the_best(self):
         raw = self.served([0.4, 0.2, np.nan], [0.6, 0.2, np.nan])
@@ -139,7 +139,7 @@ class TestLists:
         # Against the best lists of the raw data: 0.15 / 0.4.
         assert lists_retained(raw, release) == pytest.approx(0.375)
         assert lists_retained(raw, release, best=True) == pytest.approx(1)
-        # Whoever is drawn twice: 0.1 / 0.6 and 0.2 / 0.2.
+        # an adversary who is drawn twice: 0.1 / 0.6 and 0.2 / 0.2.
         assert lists_interval(raw, release) == pytest.approx((1 / 6, 1))
         of_both = utility_retained(raw, release)
         assert of_both.lists == pytest.approx((0.375, 1 / 6, 1, 2))
@@ -162,18 +162,18 @@ class TestLists:
             lists_gain_retained(raw, served[name]) for name in ("raw", "same", "half", "worse")
         ]
         assert shares == pytest.approx([1, 0, 0.5, -0.25])
-        # Whoever is drawn twice: 0.2 / 0.3 and 0.2 / 0.5.
+        # an adversary who is drawn twice: 0.2 / 0.3 and 0.2 / 0.5.
         assert utility_retained(raw, served["half"]).lists_gain == pytest.approx(
             (0.5, 0.4, 2 / 3, 2)
         )
 
     def of_two(self, ndcg):
         rest = (10, 1, 1, 0, (), 0.0)
-        told = {n: Utility(0.9, 0.7, float(np.mean(v)), 0.0, 0.0, *rest) for n, v in ndcg.items()}
-        told[AVERAGES] = Utility(0.9, 0.7, 0.0, 0.0, 0.0, *rest)
+        result = {n: Utility(0.9, 0.7, float(np.mean(v)), 0.0, 0.0, *rest) for n, v in ndcg.items()}
+        result[AVERAGES] = Utility(0.9, 0.7, 0.0, 0.0, 0.0, *rest)
         cells, lists = np.ones(2), {name: np.array(v) for name, v in ndcg.items()}
-        people = PerUserUtility(cells.astype(int), {AVERAGES: 0.81 * cells}, lists)
-        return Served(told, AVERAGES, "kNN", people)
+        users = PerUserUtility(cells.astype(int), {AVERAGES: 0.81 * cells}, lists)
+        return Served(result, AVERAGES, "kNN", users)
 
     def test_lists_that_are_always_wrong_have_no_share(self):
         nothing = self.served([0.0, 0.0], [0.0, 0.0])
@@ -181,11 +181,11 @@ class TestLists:
         assert np.isnan(lists_interval(nothing, nothing)).all()
         assert raw_lists(nothing).unreliable_reason is not None
 
-    def test_lists_that_are_all_perfect_tell_nothing(self):
+    def test_lists_that_are_all_perfect_state_nothing(self):
         perfect = raw_lists(self.served([1.0] * 40, [1.0] * 40))
         assert perfect[:3] == (1, 1, 1)
         assert perfect.unreliable_reason == "no-variation"
 
     def test_the_interval_of_the_raw_lists(self):
-        told = raw_lists(self.served([0.4, 0.2, np.nan], [0.0, 0.0, np.nan]))
-        assert told == pytest.approx((0.3, 0.2, 0.4, 2))
+        result = raw_lists(self.served([0.4, 0.2, np.nan], [0.0, 0.0, np.nan]))
+        assert result == pytest.approx((0.3, 0.2, 0.4, 2))

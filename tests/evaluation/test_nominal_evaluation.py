@@ -38,7 +38,7 @@ def judged():
     return {name: evaluator.evaluate(each.anonymize(parts.train)) for name, each in made.items()}
 
 
-def test_raw_words_keep_all_and_hide_nobody(judged):
+def test_raw_words_keep_all_and_hide_no_user(judged):
     found = judged["raw"]
     assert found.release_gain == found.raw_gain
     kept = found.to_dict()["recipient"]["utility_retained"]["best"]
@@ -47,24 +47,24 @@ def test_raw_words_keep_all_and_hide_nobody(judged):
     assert max(attack["reidentified"]["rate"] or 0 for attack in attacks) > 0.5
 
 
-def test_one_row_for_everybody_tells_no_lists_and_finds_nobody(judged):
-    told = judged["one row"].to_dict()
-    assert told["recipient"]["lists"]["release"]["ndcg@10"] is None or (
-        told["recipient"]["utility_retained"]["chosen"]["lists"]["value"] < 1
+def test_one_row_for_all_users_states_no_lists_and_finds_no_user(judged):
+    result = judged["one row"].to_dict()
+    assert result["recipient"]["lists"]["release"]["ndcg@10"] is None or (
+        result["recipient"]["utility_retained"]["chosen"]["lists"]["value"] < 1
     )
-    for attack in told["disclosure"]["attacks"]:
+    for attack in result["disclosure"]["attacks"]:
         assert (attack["reidentified"]["rate"] or 0) <= 1 / 80 + 1e-9
 
 
-def test_without_liked_words_no_list_is_told_and_it_says_so(made):
+def test_without_liked_words_no_list_is_stated_and_it_says_so(made):
     options = {"split": 0.2, "with_membership": False, "targets": 9}
-    told = evaluate(made / "out", made / "words.csv", **options).to_dict()
-    assert {each["targets_requested"] for each in told["disclosure"]["attacks"]} == {9}
-    assert told["disclosure"]["membership"] is None
-    assert told["liked"] is None
-    assert told["recipient"]["raw_lists"]["unreliable_reason"] == "no-liked-labels"
-    assert told["recipient"]["utility_retained"]["chosen"]["lists"]["is_reliable"] is False
-    assert any("Lists are not evaluated" in note for note in told["notes"])
+    result = evaluate(made / "out", made / "words.csv", **options).to_dict()
+    assert {each["targets_requested"] for each in result["disclosure"]["attacks"]} == {9}
+    assert result["disclosure"]["membership"] is None
+    assert result["liked"] is None
+    assert result["recipient"]["raw_lists"]["unreliable_reason"] == "no-liked-labels"
+    assert result["recipient"]["utility_retained"]["chosen"]["lists"]["is_reliable"] is False
+    assert any("Lists are not evaluated" in note for note in result["notes"])
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def null_table(ratings, n_rows, rng) -> TrainingTable:
 
 @pytest.fixture(scope="module")
 def planted():
-    """People of strong tastes, who rate what they like: groups of five tell whom they hold."""
+    """Users of strong embeddings, who rate what they like: groups of five report whom they hold."""
     rng = np.random.default_rng(4)
     ratings = make_ratings(
         n_users=400, n_items=120, n_ratings=9000, seed=4, preference=1.2, noise=0.3
@@ -51,7 +51,7 @@ def planted():
 def test_it_is_ease_by_a_plain_inverse(invented):
     table = padded(invented, 5)
     model = EaseOnLikely().fit(table)
-    people = UserRows.from_ratings(invented)
+    users = UserRows.from_ratings(invented)
     rows = table.rows
     listed = Records(table.sizes, rows.indptr, rows.indices, rows.values)
     candidates = Candidates.from_records([listed], table.n_items, table.scale)
@@ -67,8 +67,8 @@ def test_it_is_ease_by_a_plain_inverse(invented):
     inverse = np.linalg.inv(products + strength * np.eye(table.n_items))
     weights = -inverse / np.diag(inverse)
     np.fill_diagonal(weights, 0)
-    own = people.matrix(table.n_items).toarray() / 5
-    assert np.allclose(model.predict(people), own @ weights, rtol=0, atol=1e-7)
+    own = users.matrix(table.n_items).toarray() / 5
+    assert np.allclose(model.predict(users), own @ weights, rtol=0, atol=1e-7)
 
 
 def test_planted_ratings_make_better_lists_than_labels_alone(planted):
@@ -83,12 +83,10 @@ def test_planted_ratings_make_better_lists_than_labels_alone(planted):
 def test_nothing_comes_of_rows_that_hold_no_ratings(invented):
     """Lists from noise are no better than popular items, however sure the fit is of itself."""
     split = split_ratings(invented, 0.2, seed=1)
-    people = UserRows.from_ratings(split.train)
-    raw = serve(
-        fit_all(TrainingTable.from_ratings(split.train), [Popularity()]), people, split.test
-    )
+    users = UserRows.from_ratings(split.train)
+    raw = serve(fit_all(TrainingTable.from_ratings(split.train), [Popularity()]), users, split.test)
     table = null_table(split.train, 40, np.random.default_rng(1))
-    served = serve(fit_all(table, [EaseOnLikely()]), people, split.test)
+    served = serve(fit_all(table, [EaseOnLikely()]), users, split.test)
     assert served.per_user is not None
     apart = served.per_user.ndcg["EASE on likely ratings"] - raw.per_user.ndcg["popularity"]
     apart = apart[~np.isnan(apart)]
@@ -96,13 +94,13 @@ def test_nothing_comes_of_rows_that_hold_no_ratings(invented):
 
 
 class TestWhereItMakesNoLists:
-    def test_everybody_in_one_row(self, invented):
+    def test_all_users_in_one_row(self, invented):
         self.check(padded(invented, invented.n_users), invented, "EASE on values")
 
     def test_raw_ratings(self, invented):
         self.check(TrainingTable.from_ratings(invented), invented)
 
-    def test_full_rows_of_one_person_each(self, invented):
+    def test_full_rows_of_one_user_each(self, invented):
         table = null_table(invented, 30, np.random.default_rng(0))
         alone = TrainingTable.from_rows(
             table.rows, np.ones(30, np.int64), table.n_items, table.scale
@@ -117,12 +115,12 @@ class TestWhereItMakesNoLists:
 
     def check(self, table, ratings, expected=None):
         split = split_ratings(ratings, 0.2, seed=1)
-        people = UserRows.from_ratings(split.train)
-        served = serve(fit_all(table, [Ease("values"), EaseOnLikely()]), people, split.test)
-        told = served.utilities["EASE on likely ratings"]
-        assert np.isnan([told.ndcg, told.recall, told.coverage, told.inner_ndcg]).all()
+        users = UserRows.from_ratings(split.train)
+        served = serve(fit_all(table, [Ease("values"), EaseOnLikely()]), users, split.test)
+        result = served.utilities["EASE on likely ratings"]
+        assert np.isnan([result.ndcg, result.recall, result.coverage, result.inner_ndcg]).all()
         assert (served.ranker, served.best_ranker) == ("EASE on values",) * 2
-        assert told.setting == ()
+        assert result.setting == ()
         assert expected in (None, served.ranker)
 
 
@@ -135,6 +133,6 @@ def test_the_order_of_the_rows_changes_nothing(seed):
     other = TrainingTable.from_rows(
         table.rows.take(order), table.sizes[order], table.n_items, table.scale
     )
-    people = UserRows.from_ratings(ratings)
-    scores = [EaseOnLikely().fit(one).predict(people) for one in (table, other)]
+    users = UserRows.from_ratings(ratings)
+    scores = [EaseOnLikely().fit(one).predict(users) for one in (table, other)]
     assert np.array_equal(*scores)

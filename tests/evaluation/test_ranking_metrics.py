@@ -90,7 +90,7 @@ class TestMeasures:
         rng = np.random.default_rng(seed)
         scores = rng.random((5, 10))
         gains = rng.integers(0, 4, (5, 10)).astype(float)
-        gains[:, 0] = 1  # everybody has something relevant
+        gains[:, 0] = 1  # all users have something relevant
         found = ndcg(top_items(scores, rows_of(np.zeros((5, 10))), n), rows_of(gains))
         assert found.mean() == pytest.approx(ndcg_score(gains, scores, k=n), abs=1e-9)
 
@@ -99,7 +99,7 @@ class TestMeasures:
         assert ndcg(np.array([[2, 0]]), relevant)[0] == pytest.approx(1, abs=1e-12)
         assert recall(np.array([[2, 0]]), relevant)[0] == pytest.approx(2 / 3, abs=1e-12)
 
-    def test_whoever_has_nothing_relevant_is_left_out_and_counted(self):
+    def test_any_user_has_nothing_relevant_is_left_out_and_counted(self):
         relevant = rows_of([[0, 0, 0], [0, 0, 1]])
         top = np.array([[0, 1], [1, 2]])
         assert np.isnan(ndcg(top, relevant)).tolist() == [True, False]

@@ -25,7 +25,7 @@ stars = RatingScale(1, 5, 1)
 
 @pytest.fixture(scope="module")
 def split():
-    """Invented people of strong tastes, so that there is something to gain by filtering."""
+    """Invented users of strong embeddings, so that there is something to gain by filtering."""
     ratings = make_ratings(
         n_users=300, n_items=80, n_ratings=9_000, seed=5, preference=1.0, noise=0.4
     )
@@ -42,7 +42,7 @@ def served_by(table, split):
 
 
 class TestInvariants:
-    def test_one_group_of_everybody_is_the_release_of_item_means(self, split, served_raw):
+    def test_one_group_of_all_users_is_the_release_of_item_means(self, split, served_raw):
         train = split.train
         simple = PredictiveAnonymizer(
             k=train.n_users, homogenize="simple", round_values="none", seed=1
@@ -75,7 +75,7 @@ class TestInvariants:
 
 class TestServe:
     def test_by_hand(self):
-        # Item means 4, 2, 5; person 0 rated items 0 and 1 and is served item 2.
+        # Item means 4, 2, 5; user 0 rated items 0 and 1 and is served item 2.
         train = Ratings.from_columns([0, 0, 1, 2, 2], [0, 1, 0, 1, 2], [5, 1, 3, 3, 5], scale=stars)
         test = HeldOut(np.array([0, 1, 1]), np.array([2, 1, 2]), np.array([4.0, 4.0, 1.0]))
         fitted = fit_all(TrainingTable.from_ratings(train), [ItemMeans(), Popularity()])
@@ -84,39 +84,40 @@ class TestServe:
         # Differences 1, -2, 4.
         assert means.rmse == pytest.approx((21 / 3) ** 0.5, abs=1e-12)
         assert means.mae == pytest.approx(7 / 3, abs=1e-12)
-        # Both get item 2, relevant to person 0 alone; to person 1 it is item 1 that is.
+        # Both get item 2, relevant to user 0 alone; to user 1 it is item 1 that is.
         assert (means.ndcg, means.recall) == (0.5, 0.5)
         assert means.coverage == pytest.approx(1 / 3, abs=1e-12)
         assert (means.n_cells, means.n_ranked, means.n_unranked) == (3, 2, 0)
         popular = served.utilities["popularity"]
         assert np.isnan(popular.rmse)
-        # Supports 2, 2, 1: person 0 gets item 2, person 1 item 1.
+        # Supports 2, 2, 1: user 0 gets item 2, user 1 item 1.
         assert (popular.ndcg, popular.recall) == (1, 1)
         assert served.chosen == "item mean"
 
-    def test_a_higher_threshold_leaves_people_out(self, split):
+    def test_a_higher_threshold_leaves_users_out(self, split):
         fitted = fit_all(TrainingTable.from_ratings(split.train), [Popularity()])
-        people = UserRows.from_ratings(split.train)
-        found = serve(fitted, people, split.test, relevant_from=5).of_chosen
+        all_users = UserRows.from_ratings(split.train)
+        found = serve(fitted, all_users, split.test, relevant_from=5).of_chosen
         some = np.unique(split.test.users[split.test.values == 5]).size
         assert (found.n_ranked, found.n_unranked) == (some, np.unique(split.test.users).size - some)
 
     def test_tiles_change_nothing(self, split, monkeypatch):
         fitted = fit_all(TrainingTable.from_ratings(split.train), [ItemMeansAndBias()])
-        people = UserRows.from_ratings(split.train)
-        whole = serve(fitted, people, split.test)
+        all_users = UserRows.from_ratings(split.train)
+        whole = serve(fitted, all_users, split.test)
         monkeypatch.setattr(recipient, "_TILE_CELLS", 7 * split.train.n_items)
-        assert serve(fitted, people, split.test) == whole
+        assert serve(fitted, all_users, split.test) == whole
 
-    def test_some_of_the_people_are_served_as_among_all(self, split):
+    def test_some_of_the_users_are_served_as_among_all(self, split):
         fitted = fit_all(TrainingTable.from_ratings(split.train), [ItemMeansAndBias()])
-        people = UserRows.from_ratings(split.train)
+        all_users = UserRows.from_ratings(split.train)
         chosen = np.arange(300) < 100
         errors = [
-            serve(fitted, people, split.test.of_users(who)).of_chosen for who in (chosen, ~chosen)
+            serve(fitted, all_users, split.test.of_users(who)).of_chosen
+            for who in (chosen, ~chosen)
         ]
         squares = sum(error.rmse**2 * error.n_cells for error in errors) / split.test.users.size
-        whole = serve(fitted, people, split.test).of_chosen.rmse
+        whole = serve(fitted, all_users, split.test).of_chosen.rmse
         assert squares**0.5 == pytest.approx(whole, abs=1e-9)
 
     def test_nothing_held_out_is_refused(self, split):
@@ -129,20 +130,22 @@ class TestServe:
 
 class TestWhoMakesTheLists:
     def test_the_inner_ndcg_by_hand(self):
-        """Two people like all they rated; of each, the one item held out is left to be listed.
+        """Two users like all they rated; of each, the one item held out is left to be listed.
 
-        The second person's item is the more popular one, as the other person carries it.
+        The second user's item is the more popular one, as the other user carries it.
         """
         train = Ratings.from_columns([0] * 5 + [1] * 5, [0, 1, 2, 3, 4] * 2, [5] * 9 + [4])
         (popular,) = fit_all(TrainingTable.from_ratings(train), [Popularity()])
         assert popular.inner_ndcg_ == 1
 
-    def test_the_best_is_an_oracle_beside_the_chosen(self, served_raw):
-        told = served_raw.utilities
-        errors = {name: u.rmse for name, u in told.items() if not np.isnan(u.rmse)}
-        gains = {name: u.ndcg for name, u in told.items() if not np.isnan(u.ndcg)}
-        assert told[served_raw.best].rmse == min(errors.values()) <= served_raw.of_chosen.rmse
-        assert told[served_raw.best_ranker].ndcg == max(gains.values()) >= served_raw.of_ranker.ndcg
+    def test_the_best_is_an_oracle_next_to_the_chosen(self, served_raw):
+        result = served_raw.utilities
+        errors = {name: u.rmse for name, u in result.items() if not np.isnan(u.rmse)}
+        gains = {name: u.ndcg for name, u in result.items() if not np.isnan(u.ndcg)}
+        assert result[served_raw.best].rmse == min(errors.values()) <= served_raw.of_chosen.rmse
+        assert (
+            result[served_raw.best_ranker].ndcg == max(gains.values()) >= served_raw.of_ranker.ndcg
+        )
 
     def test_what_makes_clearly_the_best_lists_inside_is_taken(self, served_raw):
         inner = {name: found.inner_ndcg for name, found in served_raw.utilities.items()}
@@ -154,19 +157,19 @@ class TestWhoMakesTheLists:
         ("lists", "expected"),
         [
             ([0.1, 0.2, 0.1, 0.2], "popularity"),  # worse by 0.4, beyond doubt
-            ([0.9, 0.1, 0.9, 0.2], "item mean"),  # not told apart: the one with an RMSE
-            ([0.5, 0.5], "item mean"),  # too few rows to tell anything
+            ([0.9, 0.1, 0.9, 0.2], "item mean"),  # not distinguished: the one with an RMSE
+            ([0.5, 0.5], "item mean"),  # too few rows to report anything
         ],
     )
-    def test_lists_that_are_not_told_apart_are_decided_by_rmse(self, lists, expected):
+    def test_lists_that_are_not_stated_apart_are_decided_by_rmse(self, lists, expected):
         train = Ratings.from_columns([0, 0, 1, 2, 2], [0, 1, 0, 1, 2], [5, 1, 3, 3, 5], scale=stars)
         test = HeldOut(np.array([0]), np.array([2]), np.array([4.0]))
         means, popular = fit_all(TrainingTable.from_ratings(train), [ItemMeans(), Popularity()])
         means.inner_lists_ = np.array(lists)
         popular.inner_lists_ = np.array([0.5, 0.6, 0.5, 0.6])[: len(lists)]
         means.inner_rmse_ = 1.0
-        people = UserRows.from_ratings(train)
-        assert serve([means, popular], people, test).ranker == expected
+        all_users = UserRows.from_ratings(train)
+        assert serve([means, popular], all_users, test).ranker == expected
 
     def test_where_nothing_is_liked_the_chosen_one_makes_them(self):
         users, items = [0] * 5 + [1] * 5, [0, 1, 2, 3, 4] * 2
@@ -177,12 +180,12 @@ class TestWhoMakesTheLists:
         assert served.ranker == served.chosen == "item mean"
 
 
-def test_what_people_add_up_to(split, served_raw):
-    people = served_raw.per_user
-    assert people.cells.sum() == split.test.users.size
-    for name, squares in people.squares.items():
-        total = (squares.sum() / people.cells.sum()) ** 0.5
+def test_what_users_add_up_to(split, served_raw):
+    all_users = served_raw.per_user
+    assert all_users.cells.sum() == split.test.users.size
+    for name, squares in all_users.squares.items():
+        total = (squares.sum() / all_users.cells.sum()) ** 0.5
         assert total == pytest.approx(served_raw.utilities[name].rmse, rel=1e-12)
-    for name, gained in people.ndcg.items():
+    for name, gained in all_users.ndcg.items():
         assert np.nanmean(gained) == pytest.approx(served_raw.utilities[name].ndcg, rel=1e-12)
     assert gain_interval(served_raw, served_raw) == (1, 1)

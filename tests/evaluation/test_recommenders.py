@@ -38,19 +38,19 @@ def fresh(recommender):
 
 @pytest.mark.parametrize("recommender", EVERY, ids=lambda r: r.name)
 class TestEveryRecommender:
-    def test_people_whom_the_table_does_not_know_are_served(self, recommender, invented):
+    def test_users_whom_the_table_does_not_know_are_served(self, recommender, invented):
         half = UserRows.from_ratings(invented).take(np.arange(150))
         sizes = np.ones(150, np.int64)
         table = TrainingTable.from_rows(half, sizes, invented.n_items, invented.scale)
-        strangers = UserRows.from_ratings(invented).take(np.arange(150, 300))
-        assert np.isfinite(fresh(recommender).fit(table).predict(strangers)).all()
+        outsiders = UserRows.from_ratings(invented).take(np.arange(150, 300))
+        assert np.isfinite(fresh(recommender).fit(table).predict(outsiders)).all()
 
-    def test_whoever_has_rated_nothing_gets_the_averages(self, recommender, invented):
+    def test_any_user_has_rated_nothing_gets_the_averages(self, recommender, invented):
         fitted = fresh(recommender).fit(TrainingTable.from_ratings(invented))
-        nobody = UserRows(np.array([0, 0]), np.empty(0, np.int32), np.empty(0))
-        assert np.isfinite(fitted.predict(nobody)).all()
+        no_user = UserRows(np.array([0, 0]), np.empty(0, np.int32), np.empty(0))
+        assert np.isfinite(fitted.predict(no_user)).all()
 
-    def test_sizes_count_as_if_every_person_had_a_row(self, recommender, invented):
+    def test_sizes_count_as_if_every_user_had_a_row(self, recommender, invented):
         """Equal rows with a hair's difference stay apart, and teach what one row of two does."""
         rows = UserRows.from_ratings(invented).take(np.arange(60))
         sizes = np.where(np.arange(60) < 20, 2, 1)
@@ -72,7 +72,7 @@ class TestEveryRecommender:
         ]
         assert np.allclose(*learnt, rtol=0, atol=1e-6)
 
-    def test_two_blocks_are_told_apart(self, recommender, two_blocks, fans_of_two_blocks):
+    def test_two_blocks_are_stated_apart(self, recommender, two_blocks, fans_of_two_blocks):
         fitted = fresh(recommender).fit(TrainingTable.from_ratings(two_blocks))
         scores = fitted.predict(UserRows.from_ratings(two_blocks))
         loved = (np.arange(10) < 5)[None] == (fans_of_two_blocks == 0)[:, None]
@@ -86,20 +86,20 @@ class TestMeans:
     RAW = Ratings.from_columns([1, 1, 2, 3], [1, 2, 1, 2], [5, 1, 3, 3], scale=RatingScale(1, 5, 1))
 
     def test_by_hand(self):
-        table, people = TrainingTable.from_ratings(self.RAW), UserRows.from_ratings(self.RAW)
+        table, all_users = TrainingTable.from_ratings(self.RAW), UserRows.from_ratings(self.RAW)
         # Item means 4 and 2, overall 3. User 1 lies (1 - 1) / 2 above, user 2 by -1, user 3 by 1.
-        assert ItemMeans().fit(table).predict(people).tolist() == [[4, 2]] * 3
-        assert Popularity().fit(table).predict(people).tolist() == [[2, 2]] * 3
+        assert ItemMeans().fit(table).predict(all_users).tolist() == [[4, 2]] * 3
+        assert Popularity().fit(table).predict(all_users).tolist() == [[2, 2]] * 3
         model = ItemMeansAndBias()
-        undamped = model._serve(model._learn(table, (0.0,)), people, (0.0,))
+        undamped = model._serve(model._learn(table, (0.0,)), all_users, (0.0,))
         assert np.allclose(undamped, [[4, 2], [3, 1], [5, 3]], rtol=0, atol=1e-12)
-        damped = model._serve(model._learn(table, (2.0,)), people, (1.0,))
+        damped = model._serve(model._learn(table, (2.0,)), all_users, (1.0,))
         # Means (8 + 6) / 4 = 3.5, (4 + 6) / 4 = 2.5; above: (1.5 - 1.5) / 3, -0.5 / 2, 0.5 / 2.
         expected = [[3.5, 2.5], [3.25, 2.25], [3.75, 2.75]]
         assert np.allclose(damped, expected, rtol=0, atol=1e-12)
         overall = GlobalMean()
         assert np.allclose(
-            overall._serve(overall._learn(table, ()), people, (1.0,)),
+            overall._serve(overall._learn(table, ()), all_users, (1.0,)),
             [[3, 3]] * 3,
             rtol=0,
             atol=1e-12,
@@ -157,14 +157,14 @@ class TestItemNeighbours:
         sizes = np.random.default_rng(0).integers(1, 4, 40)
         table = TrainingTable.from_rows(rows, sizes, invented.n_items, invented.scale)
         values = table.rows.values - 3.1
-        cosines, people = item_cosines(table, values)
+        cosines, all_users = item_cosines(table, values)
         dense = np.full((table.rows.n_users, table.n_items), np.nan)
         dense[table.rows.row_of(), table.rows.indices] = values
         for one in range(0, 120, 7):
             for two in range(120):
                 both = ~np.isnan(dense[:, one]) & ~np.isnan(dense[:, two])
                 x, y, s = dense[both, one], dense[both, two], table.sizes[both]
-                assert people[one, two] == s.sum()
+                assert all_users[one, two] == s.sum()
                 if one == two or not both.any():
                     assert cosines[one, two] == 0
                 else:
@@ -180,12 +180,12 @@ class TestItemNeighbours:
         assert (whole[1] == tiled[1]).all()
 
     def test_sparse_and_dense_rows_are_served_alike(self, invented, monkeypatch):
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         fitted = ItemNeighbours().fit(table)
         served = []
         for bound in (0.0, 1.0):
             monkeypatch.setattr(rating_predictors, "_SPARSE", bound)
-            served.append(fitted.predict(people))
+            served.append(fitted.predict(all_users))
         assert np.allclose(*served, rtol=0, atol=1e-9)
 
     def test_too_many_items_are_refused(self, monkeypatch, invented):
@@ -196,14 +196,14 @@ class TestItemNeighbours:
         assert "120 items" in str(caught.value)
 
     def test_of_many_items_those_with_most_ratings_are_compared(self, monkeypatch, invented):
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         monkeypatch.setattr(rating_predictors, "MOST_COMPARED", 30)
         fitted = ItemNeighbours().fit(table)
         averages, compared, similar = fitted._learnt
         assert similar.shape == (30, 30)
         others = np.setdiff1d(np.arange(table.n_items), compared)
         assert table.support[compared].min() >= table.support[others].max()
-        scores, bias = fitted.predict(people), averages.rest(people)[0]
+        scores, bias = fitted.predict(all_users), averages.rest(all_users)[0]
         on_average = averages.item_means + bias[:, None]
         assert np.allclose(scores[:, others], on_average[:, others], rtol=0, atol=1e-12)
         assert not np.allclose(scores[:, compared], on_average[:, compared], atol=0.01)
@@ -213,15 +213,15 @@ class TestItemNeighbours:
         self.test_sparse_and_dense_rows_are_served_alike(invented, monkeypatch)
 
     def test_as_many_items_as_are_compared_change_nothing(self, monkeypatch, invented):
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         scores = []
         for most in (120, 5_000):
             monkeypatch.setattr(rating_predictors, "MOST_COMPARED", most)
-            scores.append(ItemNeighbours().fit(table).predict(people))
+            scores.append(ItemNeighbours().fit(table).predict(all_users))
         assert np.array_equal(*scores)
 
 
-def test_of_many_items_cosines_are_of_those_that_most_people_liked(monkeypatch, invented):
+def test_of_many_items_cosines_are_of_those_that_most_users_liked(monkeypatch, invented):
     monkeypatch.setattr(rankers, "MOST_COMPARED", 30)
     table = TrainingTable.from_ratings(invented)
     _, compared, similar = ItemCosine().fit(table)._learnt
@@ -254,41 +254,41 @@ class TestListMakers:
         assert np.allclose(got, x @ weights, rtol=0, atol=1e-8)
 
     def test_ease_on_both_is_the_mean_of_two_whose_scores_spread_alike(self, invented):
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         both = EaseOnBoth()
-        got = both._serve(both._learn(table, ()), people, (20.0, 80.0))
+        got = both._serve(both._learn(table, ()), all_users, (20.0, 80.0))
         expected = 0
         for form, strength in (("liked", 20.0), ("labels", 80.0)):
             one = Ease(form)
-            scores = one._serve(one._learn(table, ()), people, (strength,))
+            scores = one._serve(one._learn(table, ()), all_users, (strength,))
             spread = scores.std(axis=1)[:, None]
             assert ((spread > 0.001) | (spread < 1e-12)).all()  # whoever liked nothing has none
             expected = expected + scores / np.where(spread < 1e-12, np.inf, spread)
         assert np.allclose(got, expected, rtol=0, atol=1e-9)
 
     def test_nothing_liked_leaves_the_order_to_the_labels(self):
-        """What only rounding tells apart counts nothing, however it is spread."""
+        """What only rounding distinguishes  counts nothing, however it is spread."""
         ratings = Ratings.from_columns(
             [0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2], [1, 2, 3, 1, 2, 2], scale=RatingScale(1, 5, 1)
         )
-        table, people = TrainingTable.from_ratings(ratings), UserRows.from_ratings(ratings)
+        table, all_users = TrainingTable.from_ratings(ratings), UserRows.from_ratings(ratings)
         both, labels = EaseOnBoth(), Ease("values")
-        got = both._serve(both._learn(table, ()), people, (20.0,))
-        alone = labels._serve(labels._learn(table, ()), people, (20.0,))
+        got = both._serve(both._learn(table, ()), all_users, (20.0,))
+        alone = labels._serve(labels._learn(table, ()), all_users, (20.0,))
         assert (np.argsort(got, axis=1) == np.argsort(alone, axis=1)).all()
 
     def test_pure_svd_is_a_projection(self, invented):
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         model = PureSVD()
-        got = model._serve(model._learn(table, ()), people, (10.0,))
+        got = model._serve(model._learn(table, ()), all_users, (10.0,))
         x = dense(invented) / 5
         longest = np.linalg.svd(x, full_matrices=False)[2][:10]
         assert np.allclose(got, x @ longest.T @ longest, rtol=0, atol=1e-8)
 
     def test_item_cosine_adds_up_the_nearest(self, invented):
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         model = ItemCosine(kept=7)
-        got = model._serve(model._learn(table, ()), people, ())
+        got = model._serve(model._learn(table, ()), all_users, ())
         x = (dense(invented) >= 4) * 1.0
         lengths = np.sqrt(np.maximum((x**2).sum(axis=0), 1))
         similar = np.round(x.T @ x / np.outer(lengths, lengths), 9)
@@ -297,19 +297,19 @@ class TestListMakers:
             column[column < np.sort(column)[-7]] = 0
         assert np.allclose(got, x @ similar, rtol=0, atol=1e-6)
 
-    def test_of_many_items_those_with_most_are_told_apart(self, invented, monkeypatch):
+    def test_of_many_items_those_with_most_are_stated_apart(self, invented, monkeypatch):
         monkeypatch.setattr(rankers, "MOST_MODELLED", 30)
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         for maker in (Ease("liked"), PureSVD(), ItemCosine()):
-            scores = maker.fit(table).predict(people)
-            told = maker._learn(table, ()) if maker.name != ItemCosine().name else None
-            spectrum = told or maker._learn(table, ())[0]
+            scores = maker.fit(table).predict(all_users)
+            result = maker._learn(table, ()) if maker.name != ItemCosine().name else None
+            spectrum = result or maker._learn(table, ())[0]
             others = np.setdiff1d(np.arange(invented.n_items), spectrum.modelled)
             assert (spectrum.modelled.size, scores.shape[1]) == (30, invented.n_items)
             assert (scores[:, others].max(axis=1) < scores[:, spectrum.modelled].min(axis=1)).all()
 
-    def test_a_null_release_gives_nobody_a_list_of_their_own(self, invented):
-        """Everybody in one row: what is left is the order of the items, the same for everybody."""
+    def test_a_null_release_gives_no_user_a_list_of_their_own(self, invented):
+        """All users in one row: what is left is the order of the items, the same for all users."""
         table = TrainingTable.from_ratings(invented)
         rated = np.flatnonzero(table.support).astype(np.int32)
         one = UserRows(np.array([0, rated.size]), rated, table.item_means()[rated])

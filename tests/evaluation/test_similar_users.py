@@ -29,8 +29,8 @@ def released_of(lists, sizes, record_of, n_items=4) -> AttackTarget:
     values = np.array([value for row in lists for value in row.values()], np.float64)
     records = Records(np.array(sizes, np.int64), indptr, indices, values)
     candidates = Candidates.from_records([records], n_items, stars)
-    people = np.array(record_of, np.int64)
-    return AttackTarget(candidates, indptr, indices, values, people, 2, records.sizes)
+    all_users = np.array(record_of, np.int64)
+    return AttackTarget(candidates, indptr, indices, values, all_users, 2, records.sizes)
 
 
 # Users 0 and 1 in record 0, user 2 to 4 in record 1, user 5 is absent.
@@ -56,7 +56,7 @@ class TestTargetDeviation:
             ("zero", [2, 3, 1, 5]),
             ("lowest", [2, 2, 1, 4]),
             ("skip", [2, 1]),
-            # Item 2 has mean 3; nobody carries item 3: (2·2 + 2·4 + 3·5 + 3·3) / 10 = 3.6.
+            # Item 2 has mean 3; no user carries item 3: (2·2 + 2·4 + 3·5 + 3·3) / 10 = 3.6.
             ("item_mean", [2, 0, 1, 1.4]),
         ],
     )
@@ -119,7 +119,7 @@ class TestSimilarUsers:
         # Sums of (1 - d)² over own items, record 0 against 1:
         # 0: 1 + 1 | (3/4)²; 1: (3/4)² | 1; 2: 1 | (3/4)² + (1/2)²; 3: 0 | 0; 4: 1 | 0.
         assert found.nearest.tolist() == [0, 1, 0, 0, 0]
-        # 1's own record 0 comes after the 3 people of record 1; 2's own after 2; 3 ties; 4 after 2.
+        # 1's own record 0 comes after the 3 users of record 1; 2's own after 2; 3 ties; 4 after 2.
         assert found.self_rank.tolist() == [1, 4, 3, 1, 3]
         assert found.n_users == 5
         ranks = self_rank(found)
@@ -188,12 +188,12 @@ class TestSimilarUsers:
     def test_the_deviation_takes_the_row_of_the_nearest(self):
         similar = SimilarUsers(np.array([0, 1, 2]), np.array([1, 1, 1]), np.ones(3, int), 5)
         found = similar_user_deviation(RELEASED, similar, TEST, stars, "lowest")
-        # Record 1 lacks item 0 (counts 1) and has 3 for item 2; 3 and 5 are nobody's.
+        # Record 1 lacks item 0 (counts 1) and has 3 for item 2; 3 and 5 are no user's.
         assert found.mae == pytest.approx((3 + 0 + 1) / 3, abs=1e-12)
         assert found.null_share == pytest.approx(1 / 3, abs=1e-12)
         assert (found.n_cells, found.n_absent) == (3, 2)
 
-    def test_whoever_is_nearest_to_himself_deviates_alike(self, invented):
+    def test_any_user_is_nearest_to_himself_deviates_alike(self, invented):
         train, test = split_ratings(invented, 0.2, 1)
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(train)
         released = AttackTarget.from_release(release, train)

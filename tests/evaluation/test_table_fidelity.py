@@ -19,7 +19,7 @@ def table_of(lists, sizes, n_items=3) -> TrainingTable:
     return TrainingTable.from_rows(rows, np.array(sizes), n_items, stars)
 
 
-# Four people. Raw support 4, 2, 1; release (two records) 4, 4, 0.
+# Four users. Raw support 4, 2, 1; release (two records) 4, 4, 0.
 RAW = table_of([{0: 1.0}, {0: 2.0}, {0: 5.0, 1: 4.0}, {0: 4.0, 1: 2.0, 2: 3.0}], [1, 1, 1, 1])
 RELEASE = table_of([{0: 1.6, 1: 4.0}, {0: 4.4, 1: 3.0}], [2, 2])
 
@@ -42,7 +42,7 @@ class TestFidelity:
         raw, release = np.array([1, 2, 1, 2, 1]) / 7, np.array([0, 2, 2, 4, 0]) / 8
         distance = np.abs(raw - release).sum() / 2
         assert found.rating_distance == pytest.approx(distance, abs=1e-9)
-        # Labels a person: 1, 1, 2, 3 against 2, 2, 2, 2; up to 1: half against nobody.
+        # Labels a user: 1, 1, 2, 3 against 2, 2, 2, 2; up to 1: half against no user.
         assert found.activity_distance == pytest.approx(0.5, abs=1e-9)
         assert found.density_raw == pytest.approx(7 / 12, abs=1e-9)
         assert found.density_release == pytest.approx(8 / 12, abs=1e-9)
@@ -50,7 +50,7 @@ class TestFidelity:
         assert found.item_mean_rmse == pytest.approx((0.5**2 / 2) ** 0.5, abs=1e-9)
         assert np.isnan(found.item_mean_correlation)
         assert found.n_items_compared == 2
-        # No five people have rated any two items.
+        # No five users have rated any two items.
         assert np.isnan(found.similarity_correlation)
         assert found.n_pairs == 0
 
@@ -71,7 +71,7 @@ class TestFidelity:
         found = fidelity(raw, TrainingTable.from_released(released, invented.scale))
         share, published = invented.support / invented.n_users, invented.support > 0
         assert found.rated_share_error == pytest.approx(np.mean(published - share), abs=1e-9)
-        # Only the items that nobody rated can still be told from the others.
+        # Only the items that no user rated can still be reported from the others.
         expected = stats.spearmanr(share, published).statistic
         assert found.popularity_correlation == pytest.approx(expected, abs=1e-9)
         assert found.activity_distance == 1
@@ -105,9 +105,9 @@ def test_item_correlations_are_those_of_numpy(invented):
             assert value == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
 
 
-def test_a_row_counts_for_its_people():
+def test_a_row_counts_for_its_users():
     lists = [{0: 1.0, 1: 2.0}, {0: 3.0, 1: 5.0}, {0: 4.0, 1: 1.0}]
-    # As if three, one and two people had rated: 1, 1, 1, 3, 4, 4 and 2, 2, 2, 5, 1, 1.
+    # As if three, one and two users had rated: 1, 1, 1, 3, 4, 4 and 2, 2, 2, 5, 1, 1.
     expected = np.corrcoef([1, 1, 1, 3, 4, 4], [2, 2, 2, 5, 1, 1])[0, 1]
     found = item_correlations(table_of(lists, [3, 1, 2]), np.array([[0, 1]]))
     assert found[0] == pytest.approx(expected, abs=1e-9)

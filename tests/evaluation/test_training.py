@@ -38,7 +38,7 @@ class TestTrainingTable:
         assert_same(table_of([a, b], [2, 1]), table_of([b, a, a], [1, 1, 1]))
 
     def test_means_and_support_by_hand(self):
-        # Item 0: 2 people with 1 and 1 with 4; item 1: 1 with 5; item 2: nobody.
+        # Item 0: 2 users with 1 and 1 with 4; item 1: 1 with 5; item 2: no user.
         table = table_of([{0: 1.0}, {0: 4.0, 1: 5.0}], [2, 1], n_items=3)
         assert table.support.tolist() == [3, 1, 0]
         assert table.overall_mean == (1 + 1 + 4 + 5) / 4
@@ -46,13 +46,13 @@ class TestTrainingTable:
         # With damping 1: (6 + 2.75) / 4, (5 + 2.75) / 2.
         assert np.allclose(table.item_means(1), [8.75 / 4, 7.75 / 2, 2.75], rtol=0, atol=1e-12)
 
-    def test_people_without_labels_are_counted_but_teach_nothing(self):
+    def test_users_without_labels_are_counted_but_teach_nothing(self):
         table = table_of([{}, {0: 1.0}], [3, 2])
         assert (table.n_users, table.sizes.tolist()) == (5, [2])
         with raises("table.no-ratings"):
             table_of([{}], [1])
 
-    def test_a_release_counts_each_person(self, invented):
+    def test_a_release_counts_each_user(self, invented):
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(invented)
         released = AttackTarget.from_release(release, invented)
         table = TrainingTable.from_released(released, invented.scale)
@@ -74,7 +74,7 @@ class TestInnerSplits:
         splits = inner_splits(table, seed=1)
         everything = row_digests(table.rows)
         sizes = [inner.known.n_users for inner in splits]
-        assert sizes == [60, 60, 60, 60, 59]  # of 300 people, one told what another one told
+        assert sizes == [60, 60, 60, 60, 59]  # of 300 users, one reported what another one reported
         held_out = []
         for inner in splits:
             learnt = row_digests(inner.table.rows)
@@ -96,7 +96,7 @@ class TestInnerSplits:
         assert len(enough_for_errors(splits[:1])) == 1
         assert len(enough_for_errors(())) == 0
 
-    def test_full_rows_tell_nothing_of_lists_so_that_a_hundred_are_enough(self):
+    def test_full_rows_state_nothing_of_lists_so_that_a_hundred_are_enough(self):
         rng = np.random.default_rng(0)
         rows = [dict(enumerate(rng.integers(1, 6, 4).astype(float))) for _ in range(300)]
         table = table_of(rows, [1] * 300)
@@ -105,7 +105,7 @@ class TestInnerSplits:
         assert 100 <= held < table.rows.n_users
 
     def test_identical_rows_are_one_and_never_on_both_sides(self):
-        """Of 12 people behind 3 rows, no held-out row has a twin to be learnt from."""
+        """Of 12 users behind 3 rows, no held-out row has a twin to be learnt from."""
         rows = [{0: 1.0, 1: 5.0}, {1: 3.0, 2: 2.0}, {0: 4.0, 3: 4.0}]
         apart = table_of(rows * 4, [1] * 12)
         splits = inner_splits(apart)

@@ -154,7 +154,7 @@ def _flags_without_a_parameter(text: str) -> list[str]:
     return [flag for flag in flags if not re.search(rf"(?<![\w-]){names[flag]}", words)]
 
 
-def test_texts_of_the_library_name_the_parameter_beside_the_flag():
+def test_texts_of_the_library_name_the_parameter_next_to_the_flag():
     found = [
         f"{name_of(file)}: {flag} in {text!r}"
         for file in LIBRARY

@@ -70,7 +70,7 @@ def _number(value: object) -> object:
 
 
 def _fitted(value: object) -> object:
-    """Round what was fitted to people to two decimals: the sixth depends on the machine."""
+    """Round what was fitted to users to two decimals: the sixth depends on the machine."""
     return round(value, 2) + 0.0 if isinstance(value, float) else value
 
 
@@ -115,11 +115,11 @@ def texts_of_file(name: str, file: Path) -> dict[str, str | bytes]:
     if file.suffix == ".json":
         text = file.read_text("utf-8")
         if file.name == "release.json":
-            told = json.loads(text, parse_float=lambda number: _fitted(float(number)))
-            told["recveil"] = "VERSION"
-            for entry in told["files"].values():
+            result = json.loads(text, parse_float=lambda number: _fitted(float(number)))
+            result["recveil"] = "VERSION"
+            for entry in result["files"].values():
                 entry.update(sha256="SHA256", bytes=0)
-            return {name: json.dumps(told, indent=1, ensure_ascii=False)}
+            return {name: json.dumps(result, indent=1, ensure_ascii=False)}
         return {f"{name} {part}": said for part, said in parts_of_json(text).items()}
     if file.suffix in (".html", ".svg"):
         return {}  # prose and drawings have tests of their own

@@ -11,7 +11,7 @@ WORDS = ("hate", "dislike", "like", "love")
 
 
 def _rows(n_users: int, n_items: int, low: float, high: float, step: float, seed: int) -> list[Row]:
-    """Three tastes, popular and rare items, active users and others."""
+    """Three embeddings, popular and rare items, active users and others."""
     rng = np.random.default_rng(seed)
     popularity = 1 / (1 + np.arange(n_items))
     popularity /= popularity.sum()
@@ -19,8 +19,10 @@ def _rows(n_users: int, n_items: int, low: float, high: float, step: float, seed
     for user in range(n_users):
         n_rated = int(rng.integers(6, min(n_items, 18)))
         for item in rng.choice(n_items, n_rated, replace=False, p=popularity).tolist():
-            taste = 0.5 + 0.3 * (1 if item % 3 == user % 3 else -0.5) + 0.15 * rng.standard_normal()
-            level = round(float(np.clip(taste, 0, 1)) * (high - low) / step)
+            embedding = (
+                0.5 + 0.3 * (1 if item % 3 == user % 3 else -0.5) + 0.15 * rng.standard_normal()
+            )
+            level = round(float(np.clip(embedding, 0, 1)) * (high - low) / step)
             rows.append((f"u{user:03}", 101 + 7 * item, low + step * level))
     return rows
 
@@ -88,7 +90,7 @@ def _other(file: Path) -> None:
 
 
 def _known(file: Path) -> None:
-    """What somebody knows of three users of the stars."""
+    """What a user knows of three users of the stars."""
     rows = _rows(60, 24, 1, 5, 1, seed=11)
     known = [f"{u},{i},{value:g}" for u, i, value in rows if u in ("u003", "u017", "u042")]
     _write(file, "target,item,rating", known)

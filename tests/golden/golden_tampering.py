@@ -1,7 +1,7 @@
 """Ways to tamper with a release: each takes its folder, and changes files in it.
 
 A way that finds no place for its change in a release raises `NoPlaceError`. After a change of any
-file but release.json all digests are made anew, as somebody would who wants the release to verify.
+file but release.json all digests are made anew, as a user would who wants the release to verify.
 """
 
 import hashlib
@@ -23,27 +23,27 @@ class NoPlaceError(Exception):
     """The release has no place for such a change."""
 
 
-def _told(folder: Path) -> dict[str, Any]:
+def _stated(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "release.json").read_text("utf-8"))
 
 
-def _write(folder: Path, told: dict[str, Any]) -> None:
-    content = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+def _write(folder: Path, result: dict[str, Any]) -> None:
+    content = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     (folder / "release.json").write_bytes(content.encode())
 
 
 def sign(folder: Path) -> None:
     """Make the digests of all files anew."""
-    told = _told(folder)
-    for name, entry in told["files"].items():
+    result = _stated(folder)
+    for name, entry in result["files"].items():
         if (folder / name).is_file():
             content = (folder / name).read_bytes()
             entry |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-    _write(folder, told)
+    _write(folder, result)
 
 
 def _table_of(folder: Path) -> Path:
-    return folder / next(iter(_told(folder)["files"]))
+    return folder / next(iter(_stated(folder)["files"]))
 
 
 # --- what release.json says: each value, each object
@@ -73,12 +73,12 @@ def _other(value: Any) -> Any:
 
 def _at(path: tuple[Any, ...], change: Callable[[Any, Any], object]) -> Way:
     def way(folder: Path) -> None:
-        told = _told(folder)
-        holder = told
+        result = _stated(folder)
+        holder = result
         for name in path[:-1]:
             holder = holder[name]
         change(holder, path[-1])
-        _write(folder, told)
+        _write(folder, result)
 
     return way
 
@@ -94,7 +94,7 @@ def _drop(holder: Any, name: Any) -> None:
 def ways_of_release_json(folder: Path) -> dict[str, Way]:
     """Return a change of each value, one that leaves it out, and others of the whole text."""
     ways: dict[str, Way] = {}
-    for path in _places(_told(folder)):
+    for path in _places(_stated(folder)):
         name = ".".join(map(str, path))
         ways[f"release.json: change {name}"] = _at(path, _change)
         ways[f"release.json: drop {name}"] = _at(path, _drop)

@@ -113,7 +113,7 @@ def noisy(name: str, folder: Path) -> Texts:
         elif part.endswith(".md"):  # what it says depends on what was found below the noise
             text = "\n".join(line for line in str(text).splitlines() if line.startswith("#"))
         if part != "exit":
-            # How many directions of taste there are depends on the noise.
+            # How many directions of embedding there are depends on the noise.
             lines = re.sub(r"\d[\d.,]*(e-?\d+)?", "N", str(text)).splitlines()
             text = "\n".join(line for line in dict.fromkeys(lines) if not line.endswith(".[]"))
         kept[part] = text

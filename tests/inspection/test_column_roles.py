@@ -1,4 +1,4 @@
-"""What probably says who somebody is."""
+"""What probably says who a user is."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from recveil.inspection.column_roles import find_identifiers
 from recveil.inspection.first_rows import FirstRows
 from recveil.ratings import Ratings
 
-PEOPLE = [f"u{n}" for n in range(60)]
+USERS = [f"u{n}" for n in range(60)]
 
 
 def of_column(name, values, users=None):
     """Return what is said of a column that is not read."""
-    users = PEOPLE[: len(values)] if users is None else users
-    ratings = Ratings.from_columns(PEOPLE, [1] * 60, [4] * 60)
+    users = USERS[: len(values)] if users is None else users
+    ratings = Ratings.from_columns(USERS, [1] * 60, [4] * 60)
     rows = tuple((user, "1", "4", value) for user, value in zip(users, values, strict=True))
     seen = FirstRows(("user", "item", "rating", name), ("user", "item", "rating", ""), rows)
     found = [each for each in find_identifiers(ratings, seen) if not each.role]
@@ -37,7 +37,7 @@ def of_column(name, values, users=None):
         (["", ""], None),
     ],
 )
-def test_values_tell_the_kind(values, kind):
+def test_values_state_the_kind(values, kind):
     assert of_column("x", values) == kind
 
 
@@ -48,7 +48,7 @@ def test_values_tell_the_kind(values, kind):
         *("dob", "deviceId", "session_id", "userAgent", "gender"),
     ],
 )
-def test_names_tell_of_people(name):
+def test_names_state_of_users(name):
     assert of_column(name, ["x", "y"]) == "name"
 
 
@@ -60,10 +60,10 @@ def test_names_of_items_do_not(name):
 def test_one_value_a_row():
     assert of_column("x", [f"r{n}" for n in range(60)]) == "unique-values"
     assert of_column("x", [f"{n}.5" for n in range(60)]) is None  # a measurement
-    assert of_column("x", [f"r{n}" for n in range(10)]) is None  # of ten rows, nothing is told
+    assert of_column("x", [f"r{n}" for n in range(10)]) is None  # of ten rows, nothing is reported
 
 
-def test_one_value_a_person():
+def test_one_value_a_user():
     users = [f"u{n % 20}" for n in range(60)]
     towns = [f"town {n % 20 % 7}" for n in range(60)]
     assert of_column("x", towns, users) == "one-per-user"
@@ -94,7 +94,7 @@ def test_numbers_that_stand_on_both_sides_say_nothing():
     assert [each.role for each in find_identifiers(ratings, FirstRows((), (), ()))] == ["user"]
 
 
-def test_no_value_stands_in_what_is_told():
+def test_no_value_stands_in_what_is_stated():
     ratings = Ratings.from_columns(["hugo@example.org"], ["hugo's item"], [1])
     rows = FirstRows(("user", "x"), ("user", ""), (("hugo@example.org", "hugo@example.org"),))
     found = find_identifiers(ratings, rows)
@@ -102,7 +102,7 @@ def test_no_value_stands_in_what_is_told():
     assert "hugo" not in str([each._asdict() for each in found]) + repr(found) + repr(rows)
 
 
-def test_a_name_tells_even_where_no_value_is_seen():
+def test_a_name_states_even_where_no_value_is_seen():
     """As of columns that hold bytes or several values a row, which are not read."""
     assert of_column("email", ["", ""]) == "name"
     assert of_column("photo", ["", ""]) is None

@@ -1,4 +1,4 @@
-"""How ratings are spread over people and items."""
+"""How ratings are spread over users and items."""
 
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ COUNTS = st.lists(st.integers(0, 30_000), min_size=1, max_size=60).map(np.array)
 
 
 @given(COUNTS)
-def test_bins_hold_everybody_once_and_leave_no_gap(counts):
+def test_bins_hold_all_users_once_and_leave_no_gap(counts):
     bins = distribution_of(counts).bins
     assert sum(each.n for each in bins) == counts.size
     assert (bins[0].low, bins[-1].high) == (counts.min(), counts.max())
@@ -33,14 +33,14 @@ def test_gini_is_the_mean_difference_of_two(counts):
     assert np.isclose(found, mean_difference / (2 * counts.mean()))
 
 
-def test_one_person():
+def test_one_user():
     spread = distribution_of(np.array([7]))
     assert (spread.minimum, spread.median, spread.maximum, spread.gini) == (7, 7, 7, 0)
     assert [tuple(each) for each in spread.bins] == [(7, 7, 1)]
 
 
 def test_a_hand_worked_table():
-    """Ten people: the tenth with most is one of them, with 55 of 100 ratings."""
+    """Ten users: the tenth with most is one of them, with 55 of 100 ratings."""
     spread = distribution_of(np.array([5] * 9 + [55]))
     assert spread.top_tenth_share == 0.55
     assert [tuple(each) for each in spread.bins] == [

@@ -1,4 +1,4 @@
-"""What inspect tells of words."""
+"""What inspect reports of words."""
 
 import pytest
 

@@ -43,7 +43,7 @@ def test_empty_rows_and_columns_are_passed_over(tmp_path):
     assert read_ratings(path) == read_ratings(plain(tmp_path / "plain.csv"))
 
 
-def test_a_row_is_told_as_the_sheet_counts(tmp_path):
+def test_a_row_is_stated_as_the_sheet_counts(tmp_path):
     rows = [[], HEAD, ROWS[0], [], ["ben", 12, "four", date(2020, 1, 15)]]
     path = book(tmp_path / "shop.xlsx", ratings=rows)
     with raises("rating.not-a-number") as error:
@@ -100,7 +100,7 @@ def test_what_means_nothing_is_refused(tmp_path, given):
     assert "'x'" in str(error.value)
 
 
-def test_a_missing_value_is_told(tmp_path):
+def test_a_missing_value_is_stated(tmp_path):
     path = book(tmp_path / "shop.xlsx", ratings=[HEAD[:3], ["ann", 1, 3], ["ben", None, 4]])
     with raises("id.missing") as error:
         understand(path)
@@ -185,9 +185,9 @@ MANIFEST = """<?xml version="1.0" encoding="UTF-8"?>
 def test_open_document(tmp_path):
     def cell(value):
         kind = "float" if isinstance(value, int | float) else "string"
-        told = f' office:value="{value}"' if kind == "float" else ""
+        result = f' office:value="{value}"' if kind == "float" else ""
         return (
-            f'<table:table-cell office:value-type="{kind}"{told}><text:p>{value}</text:p>'
+            f'<table:table-cell office:value-type="{kind}"{result}><text:p>{value}</text:p>'
             "</table:table-cell>"
         )
 

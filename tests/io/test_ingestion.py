@@ -1,4 +1,4 @@
-"""A keyword that nobody knows is refused in the name of the verb that was called."""
+"""A keyword that no user knows is refused in the name of the verb that was called."""
 
 import pyarrow as pa
 import pytest
@@ -26,8 +26,8 @@ CALLS = {
 @pytest.mark.parametrize("verb", CALLS)
 @pytest.mark.parametrize("keyword", ["colour", "user_files"])
 def test_the_error_names_the_verb_and_the_keyword(verb, keyword, tmp_path):
-    told = rf"^{verb}\(\) got an unexpected keyword argument '{keyword}'$"
-    with pytest.raises(TypeError, match=told):
+    result = rf"^{verb}\(\) got an unexpected keyword argument '{keyword}'$"
+    with pytest.raises(TypeError, match=result):
         CALLS[verb](tmp_path, **{keyword: 7})
     assert list(tmp_path.iterdir()) == []
 

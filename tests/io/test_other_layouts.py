@@ -56,9 +56,9 @@ class TestRecBole:
     def test_any_name_stays_one_text(self, tmp_path, name):
         yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
         write_ratings(PLAIN, tmp_path / name, format="recbole")
-        told = yaml.safe_load((tmp_path / name / f"{name}.yaml").read_text("utf-8"))
-        assert (told["dataset"], told["data_path"]) == (name, ".")
-        assert told["field_separator"] == "\t"
+        result = yaml.safe_load((tmp_path / name / f"{name}.yaml").read_text("utf-8"))
+        assert (result["dataset"], result["data_path"]) == (name, ".")
+        assert result["field_separator"] == "\t"
 
     def test_its_own_table_is_not_taken_for_ours(self, tmp_path):
         with raises("option.value"):

@@ -114,11 +114,11 @@ class TestNestedColumns:
         for read in (read_ratings, read_table):
             with raises("column.type") as caught:
                 read(path)
-            told = rf"^r\.bin: column '{name}'( \({role}\))? holds {nested}<"
-            assert re.match(told, str(caught.value))
+            result = rf"^r\.bin: column '{name}'( \({role}\))? holds {nested}<"
+            assert re.match(result, str(caught.value))
             assert len(str(caught.value)) < 300
 
-    def test_one_that_nobody_needs_does_no_harm(self, tmp_path, kind, nested):
+    def test_one_that_no_user_needs_does_no_harm(self, tmp_path, kind, nested):
         path = write(TABLE.append_column("tags", NESTED[nested]), tmp_path / "r.bin", kind)
         assert read_ratings(path) == EXPECTED
 

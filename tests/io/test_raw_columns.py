@@ -1,4 +1,4 @@
-"""Who asks sees the columns of a table as they stand; nobody else does."""
+"""Who asks sees the columns of a table as they stand; no user else does."""
 
 import pyarrow as pa
 import pytest

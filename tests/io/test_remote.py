@@ -78,7 +78,7 @@ class TestWithAFileSystemOfOurOwn:
     def test_parts(self, place, expected):
         assert read_ratings(f"s3://bucket/{place}") == expected
 
-    def test_what_stands_beside_a_table(self, bucket, expected):
+    def test_what_stands_next_to_a_table(self, bucket, expected):
         (bucket / "levels.csv").write_text("user_id,k\nann,3\n")
         (bucket / "trust.txt").write_text("ann ben 1\n")
         (bucket / "known.jsonl").write_text('{"target": "x", "item": 7, "rating": 4}\n')
@@ -97,7 +97,7 @@ class TestWithAFileSystemOfOurOwn:
         assert [each.target for each in found.suspects] == ["x"]
 
     @pytest.mark.parametrize("address", ["sqlite:///shop.db", "postgresql://ann@host/shop"])
-    def test_no_database_stands_beside_a_table(self, address, expected):
+    def test_no_database_stands_next_to_a_table(self, address, expected):
         for name, read in {
             "privacy_levels": lambda: read_levels(address, expected.users, 1),
             "trust": lambda: read_trust(address, expected.users),
@@ -155,7 +155,7 @@ def test_names_that_lead_out_of_the_folder_are_refused(tmp_path, temporary, monk
         pa.ArrowInvalid("Cannot parse URI: 's3://geheim:geheim@b'"),
     ],
 )
-def test_what_goes_wrong_is_told_without_secrets(raised, monkeypatch, temporary):
+def test_what_goes_wrong_is_stated_without_secrets(raised, monkeypatch, temporary):
     def from_uri(uri):
         raise raised
 
@@ -271,7 +271,7 @@ class TestAgainstAServerThatSpeaksS3:
             with raises("input.not-found"):
                 understand(f"s3://bucket/nope.csv?{options}")
 
-    def test_whoever_may_not_read(self, bucket, monkeypatch):
+    def test_any_user_may_not_read(self, bucket, monkeypatch):
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "stranger")
         with serving(bucket) as options, raises("input.remote"):
             understand(f"s3://bucket/my%20ratings.csv?{options}")

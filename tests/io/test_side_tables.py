@@ -49,7 +49,7 @@ def test_unknown_users_are_passed_over_and_counted(write):
     assert (stated.n_ignored, stated.n_unknown) == (4, 3)
 
 
-def test_a_file_about_strangers_only_is_read(write):
+def test_a_file_about_outsiders_only_is_read(write):
     stated = read_trust(write(b"9 8 1\n\xe9 2 1\n"), NUMBERS)
     assert (stated.links.nnz, stated.n_ignored, stated.n_unknown) == (0, 2, 3)
     assert stated.links.shape == (4, 4)

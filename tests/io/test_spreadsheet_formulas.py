@@ -1,4 +1,4 @@
-"""Text that a spreadsheet would run is harmless in files for people, and comes back as it was."""
+"""Text that a spreadsheet would run is harmless in files for users, and comes back as it was."""
 
 import re
 

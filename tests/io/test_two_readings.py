@@ -50,7 +50,7 @@ def write(tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "txt"])
 @pytest.mark.parametrize("which", [*LIKES, *RATED])
 def test_two_readings_are_asked_about(write, which, suffix):
-    """One person became several users, each with a part of the rows."""
+    """One user became several users, each with a part of the rows."""
     mark, lines = LIKES.get(which) or RATED[which]
     path = write(lines, f"r.{suffix}")
     for places in ({}, {"user": 1, "item": 2}):

@@ -1,4 +1,4 @@
-"""Which column holds the people: said, fixed by the format, or refused."""
+"""Which column holds the users: said, fixed by the format, or refused."""
 
 from pathlib import Path
 
@@ -19,12 +19,12 @@ STARS = RatingScale(1, 5, 1)
 
 
 def rows(delimiter: str = ",", *, item_first: bool = True, times: bool = False) -> str:
-    """Invent 12 films that 40 people rated, in the order of the films as Netflix extracts have."""
+    """Invent 12 films that 40 users rated, in the order of the films as Netflix extracts have."""
     rng = np.random.default_rng(1)
     lines = []
     for film in range(1, 13):
-        for person in sorted(rng.choice(np.arange(7000, 7040), 25, replace=False).tolist()):
-            ids = (film, person) if item_first else (person, film)
+        for one_user in sorted(rng.choice(np.arange(7000, 7040), 25, replace=False).tolist()):
+            ids = (film, one_user) if item_first else (one_user, film)
             fields = [*ids, rng.integers(1, 6), *([978300000 + film] if times else [])]
             lines.append(delimiter.join(map(str, fields)))
     return "\n".join(lines) + "\n"
@@ -39,7 +39,7 @@ def extract(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("delimiter", [",", "\t", " "])
 @pytest.mark.parametrize("times", [False, True])
-def test_films_are_never_anonymized_in_the_place_of_people(tmp_path, delimiter, times):
+def test_films_are_never_anonymized_in_the_place_of_users(tmp_path, delimiter, times):
     path = tmp_path / "extract.txt"
     path.write_text(rows(delimiter, times=times))
     with pytest.raises(UnknownOrderError) as error:
@@ -77,11 +77,11 @@ def test_the_error_shows_what_there_is_to_see(extract):
 
 
 @pytest.mark.parametrize("kind", ["levels", "trust"])
-def test_a_file_that_names_people_tells_which_column_is_likelier(tmp_path, extract, kind):
+def test_a_file_that_names_users_states_which_column_is_likelier(tmp_path, extract, kind):
     other = tmp_path / "people"
-    people = range(7000, 7040)
+    all_users = range(7000, 7040)
     header, line = ("user_id,k\n", "{},3\n") if kind == "levels" else ("", "{} 7001 1\n")
-    other.write_text(header + "".join(line.format(person) for person in people))
+    other.write_text(header + "".join(line.format(one_user) for one_user in all_users))
     with pytest.raises(UnknownOrderError) as refused:
         understand(extract, k=3, user_files=[(kind, other)])
     assert refused.value.choices[0] == {"user": "2", "item": "1"}
@@ -99,7 +99,7 @@ def test_anonymize_looks_into_the_levels_it_is_given(tmp_path, extract):
     assert "levels.csv lists 2 users" in refused.value.facts[2]
 
 
-def test_product_numbers_are_no_people(tmp_path):
+def test_product_numbers_are_no_users(tmp_path):
     path = tmp_path / "amazon.csv"
     path.write_text("B00004Z5M1,A2XX,4.0,978300000\nB0000AZJY6,A3YY,5.0,978300001\n")
     with pytest.raises(UnknownOrderError) as refused:

@@ -1,4 +1,4 @@
-"""Sparse rows: what is drawn, what is promised, and what nobody finds in them."""
+"""Sparse rows: what is drawn, what is promised, and what no user finds in them."""
 
 import itertools
 
@@ -29,17 +29,17 @@ def rows_of(release):
     ]
 
 
-def people_of(release, n_items):
-    people = np.zeros(n_items)
+def users_of(release, n_items):
+    all_users = np.zeros(n_items)
     for block in release.published.blocks():
         behind = np.repeat(block.sizes, np.diff(block.indptr))
-        people += np.bincount(block.indices, weights=behind, minlength=n_items)
-    return people
+        all_users += np.bincount(block.indices, weights=behind, minlength=n_items)
+    return all_users
 
 
 @pytest.fixture(scope="module")
 def fans():
-    """Eighty people: half of them rate items 0 to 29 with 5, the others 30 to 59 with 1."""
+    """Eighty users: half of them rate items 0 to 29 with 5, the others 30 to 59 with 1."""
     rng = np.random.default_rng(3)
     users, items, values = [], [], []
     for user in range(80):
@@ -54,11 +54,11 @@ def fans():
 class TestRows:
     def test_items_are_counted_nearly_as_often_as_rated(self, invented):
         release = SparseRows(5, seed=1).anonymize(invented)
-        off = np.abs(people_of(release, invented.n_items) - invented.support)
+        off = np.abs(users_of(release, invented.n_items) - invented.support)
         assert off.mean() < 2.5
         assert off.max() <= 2 * release.private.groups.sizes.max()
 
-    def test_rows_are_as_long_as_people_are_active(self, invented):
+    def test_rows_are_as_long_as_users_are_active(self, invented):
         release = SparseRows(5, seed=1).anonymize(invented)
         lengths = np.array([items.size for items, _ in rows_of(release)])
         quantiles = np.linspace(0.1, 0.9, 9)
@@ -67,7 +67,7 @@ class TestRows:
 
     @pytest.mark.parametrize("seed", range(4))
     def test_what_is_left_out_makes_no_row_longer(self, seed):
-        """Everybody rated fifteen items that many know; twenty rated a thousand of their own."""
+        """All users rated fifteen items that many know; twenty rated a thousand of their own."""
         rng = np.random.default_rng(0)
         items = [rng.choice(60, 15, replace=False).tolist() for _ in range(400)]
         for heavy in range(20):
@@ -83,11 +83,11 @@ class TestRows:
         assert lengths.min() >= 5
         assert lengths.max() <= 27  # four standard deviations of what is drawn
 
-    def test_who_rated_nothing_that_is_kept_counts_as_nobody_of_any_length(self):
-        """Half of the people rated but items of their own: rows hold what the others rated."""
+    def test_who_rated_nothing_that_is_kept_counts_as_no_user_of_any_length(self):
+        """Half of the users rated but items of their own: rows hold what the others rated."""
         rng = np.random.default_rng(0)
         items = [rng.choice(40, 10, replace=False) for _ in range(60)]
-        items += [np.arange(5) + 100 * person for person in range(1, 61)]
+        items += [np.arange(5) + 100 * one_user for one_user in range(1, 61)]
         users = np.repeat(np.arange(120), [own.size for own in items])
         values = rng.integers(1, 6, users.size)
         scale = RatingScale(1, 5, 1)
@@ -97,7 +97,7 @@ class TestRows:
         assert lengths.min() == 1
         assert abs(release.private.groups.sizes @ lengths - 600) < 60
 
-    def test_no_row_is_empty_where_everybody_rated_one_item_of_many(self):
+    def test_no_row_is_empty_where_all_users_rated_one_item_of_many(self):
         ratings = Ratings.from_columns(
             range(100), np.arange(100) % 50, np.arange(100) % 5 + 1, scale=RatingScale(1, 5, 1)
         )
@@ -105,7 +105,7 @@ class TestRows:
         assert len(rows) == 50
         assert min(items.size for items, _ in rows) == 1
 
-    def test_planted_tastes_are_kept_apart(self, fans):
+    def test_planted_embeddings_are_kept_apart(self, fans):
         """Where two crowds share no item, neither do their rows, and labels are their crowd's."""
         release = SparseRows(5, seed=1).anonymize(fans)
         groups = release.private.groups
@@ -176,8 +176,8 @@ class TestPromise:
             assert "no differential privacy" in " ".join(card.split())
             assert "method" in {limit.code for limit in verdict.not_covered}
 
-    def test_a_null_release_tells_nothing(self):
-        """Where all are one crowd, no class is found more often than by a blind guess."""
+    def test_a_null_release_states_nothing(self):
+        """Where all are one cluster, no class is found more often than by a blind guess."""
         ratings = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=5)
         release = SparseRows(5, cluster_size=256, seed=1).anonymize(ratings)
         table = AttackTarget.from_release(release, ratings)
@@ -185,21 +185,21 @@ class TestPromise:
         assert release.private.groups.sizes.size == 60
         assert found.class_reidentified.low < 1 / 60
 
-    def test_planted_crowds_are_found(self, fans):
-        """Eight ratings lead to the right crowd of two, whose four classes share the hits."""
+    def test_planted_clusters_are_found(self, fans):
+        """Eight ratings lead to the right cluster of two, whose four classes share the hits."""
         release = SparseRows(10, seed=1).anonymize(fans)
         table = AttackTarget.from_release(release, fans)
         found = attack_release(fans, table, Adversary(known=8), np.arange(80))
         assert found.class_reidentified.high > 1 / 4
 
     def test_no_rating_stands_in_it_by_more_than_chance(self, invented):
-        """Labels do not change when ratings of a class's items do, but through the crowd."""
-        told = describe_summary(summarize(SparseRows(5, seed=1).anonymize(invented), invented))
-        assert told[1].startswith("No rating is published")
-        assert "do not hide who is in the data" in " ".join(told)
+        """Labels do not change when ratings of a class's items do, but through the cluster."""
+        result = describe_summary(summarize(SparseRows(5, seed=1).anonymize(invented), invented))
+        assert result[1].startswith("No rating is published")
+        assert "do not hide who is in the data" in " ".join(result)
 
     def test_what_fewer_than_k_rated_is_left_out(self):
-        """That it stood there would say that somebody rated it."""
+        """That it stood there would say that a user rated it."""
         ratings = make_ratings(n_users=200, n_items=300, n_ratings=2_500, seed=3)
         release = SparseRows(6, seed=1).anonymize(ratings)
         items = np.concatenate([block.indices for block in release.published.blocks()])
@@ -221,19 +221,19 @@ class TestPromise:
         for first, second in zip(rows_of(release), rows_of(again.anonymize(invented)), strict=True):
             assert np.array_equal(first[1], second[1])
 
-    @pytest.mark.parametrize("crowd", [19, 257, 20.0, True, None])
-    def test_a_crowd_that_is_too_small_is_refused(self, crowd, invented):
+    @pytest.mark.parametrize("cluster", [19, 257, 20.0, True, None])
+    def test_a_cluster_that_is_too_small_is_refused(self, cluster, invented):
         with raises("option.value") as caught:
-            SparseRows(5, cluster_size=crowd).anonymize(invented)
+            SparseRows(5, cluster_size=cluster).anonymize(invented)
         assert "cluster_size" in str(caught.value)
 
-    def test_too_few_people_for_a_crowd(self):
+    def test_too_few_users_for_a_cluster(self):
         ratings = make_ratings(n_users=19, n_items=20, n_ratings=150, seed=1)
         with raises("table.too-few-users") as caught:
             SparseRows(5).anonymize(ratings)
         assert "19 users" in str(caught.value)
 
-    def test_crowds_have_at_least_k(self, invented):
+    def test_clusters_have_at_least_k(self, invented):
         release = SparseRows(70, seed=1).anonymize(invented)
         assert release.private.groups.sizes.min() >= 70
 
@@ -252,10 +252,10 @@ class TestPaddedOfPredictions:
         assert np.ptp(columns[:, 0]) > 0  # groups still differ
 
     @pytest.mark.parametrize(("predictor", "most"), [("item-mean", 4 / 6), ("funk-svd", 4 / 6)])
-    def test_nobody_is_more_than_one_of_the_pool(self, predictor, most):
-        """Somebody alone rated a hundred items; five others rated the one that is pooled with them.
+    def test_no_user_is_more_than_one_of_the_pool(self, predictor, most):
+        """A user alone rated a hundred items; five others rated the one that is pooled with them.
 
-        Whether that person gave 1 or 5 to all of them moves what is told by a sixth, or less.
+        Whether that user gave 1 or 5 to all of them moves what is reported by a sixth, or less.
         """
         rng = np.random.default_rng(0)
         users = [*np.repeat(np.arange(60), 10), *range(5), *[60] * 100]
@@ -275,7 +275,7 @@ class TestPaddedOfPredictions:
         assert abs(labels[1] - labels[0]) <= most + 1e-6
         assert labels[1] != labels[0]
 
-    def test_it_is_told_in_settings_and_made_again(self, invented, tmp_path):
+    def test_it_is_stated_in_settings_and_made_again(self, invented, tmp_path):
         release = PredictiveAnonymizer(5, values="predicted", seed=1).anonymize(invented)
         assert release.published.settings["values"] == "predicted"
         release.write(tmp_path / "out")

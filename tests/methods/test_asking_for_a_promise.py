@@ -23,55 +23,55 @@ def run(tmp_path, monkeypatch, capsys):
     def run(*arguments):
         with pytest.raises(SystemExit) as stop:
             main(["anonymize", "ratings.csv", "-o", "out", *arguments])
-        told = capsys.readouterr()
-        return stop.value.code, " ".join((told.out + told.err).split())
+        result = capsys.readouterr()
+        return stop.value.code, " ".join((result.out + result.err).split())
 
     return run
 
 
 def test_neither_promise(run):
-    code, told = run()
+    code, result = run()
     assert code == 2
-    assert "k (--k K): at least k users share each published row" in told
-    assert "epsilon (--epsilon E): no user's row is published" in told
+    assert "k (--k K): at least k users share each published row" in result
+    assert "epsilon (--epsilon E): no user's row is published" in result
 
 
 def test_both_promises(run):
-    code, told = run("--k", "5", "--epsilon", "3")
+    code, result = run("--k", "5", "--epsilon", "3")
     assert code == 2
-    assert "k (--k) and" in told
-    assert "k (--k K): at least" in told
+    assert "k (--k) and" in result
+    assert "k (--k K): at least" in result
 
 
 def test_epsilon_is_enough(run, tmp_path):
-    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--people", "70")
-    assert code == 0, told
-    assert "epsilon 20 and delta 1e-06, as computed from its ledger" in told
+    code, result = run("--epsilon", "20", "--scale", "1:5:1", "--people", "70")
+    assert code == 0, result
+    assert "epsilon 20 and delta 1e-06, as computed from its ledger" in result
     manifest = json.loads((tmp_path / "out" / "release.json").read_text())
     assert manifest["claim"]["epsilon"] == 20.0
     assert manifest["counts"]["users"] == 70
     assert json.loads((tmp_path / "out.private" / "private.json").read_text())["seed"] is None
-    code, told = run("--k", "5", "--force")  # the other promise, at the same place
-    assert code == 0, told
+    code, result = run("--k", "5", "--force")  # the other promise, at the same place
+    assert code == 0, result
 
 
-def test_nobody_knows_the_noise(run):
-    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--seed", "1")
+def test_no_user_knows_the_noise(run):
+    code, result = run("--epsilon", "20", "--scale", "1:5:1", "--seed", "1")
     assert code == 2
-    assert "seed (--seed): with epsilon (--epsilon)" in told
-    code, told = run("--epsilon", "none", "--seed", "1")  # nothing is promised of it
-    assert code == 0, told
+    assert "seed (--seed): with epsilon (--epsilon)" in result
+    code, result = run("--epsilon", "none", "--seed", "1")  # nothing is promised of it
+    assert code == 0, result
 
 
 def test_a_scale_read_off_the_ratings_is_not_paid_for(run):
-    code, told = run("--epsilon", "20")
+    code, result = run("--epsilon", "20")
     assert code == 2
-    assert "name the scale, such as --scale 1:5:1" in told
+    assert "name the scale, such as --scale 1:5:1" in result
 
 
 def test_a_model_to_draw_from(run, tmp_path):
-    code, told = run("--epsilon", "20", "--scale", "1:5:1", "--layout", "model")
-    assert code == 0, told
+    code, result = run("--epsilon", "20", "--scale", "1:5:1", "--layout", "model")
+    assert code == 0, result
     assert (tmp_path / "out" / "model.parquet").is_file()
 
 
@@ -101,9 +101,9 @@ def test_a_model_to_draw_from(run, tmp_path):
 )
 def test_what_makes_no_sense_is_refused(run, tmp_path, options, words):
     scale = () if "--k" in options else ("--scale", "1:5:1")
-    code, told = run(*options, *scale)
+    code, result = run(*options, *scale)
     assert code == 2
-    assert words in told
+    assert words in result
     assert not (tmp_path / "out").exists()
 
 

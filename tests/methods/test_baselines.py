@@ -53,7 +53,7 @@ class TestEveryBaseline:
                 release.write(tmp_path / "out", force=force)
         assert list(tmp_path.iterdir()) == []
 
-    def test_everybody_has_exactly_one_record(self, name, small):
+    def test_all_users_has_exactly_one_record(self, name, small):
         release = BASELINES[name](1).anonymize(small)
         assert np.array_equal(np.sort(release.private.groups.members), np.arange(small.n_users))
         sizes = np.concatenate([block.sizes for block in release.published.blocks()])
@@ -65,18 +65,18 @@ class TestEveryBaseline:
                 assert (np.diff(block.indices[start:end]) > 0).all()
             assert not (np.signbit(block.values) & (block.values == 0)).any()
 
-    def test_what_is_published_does_not_tell_the_seed(self, name, small):
+    def test_what_is_published_does_not_state_the_seed(self, name, small):
         settings = BASELINES[name](123456789).anonymize(small).published.settings
         assert "123456789" not in json.dumps(settings)
 
-    def test_a_bad_seed_or_nobody_is_refused(self, name, small):
+    def test_a_bad_seed_or_no_user_is_refused(self, name, small):
         for seed in (-1, 0.5):
             with raises("option.value") as caught:
                 BASELINES[name](seed).anonymize(small)
             assert "seed" in str(caught.value)
-        nobody = Ratings([], [1], [0], [], [], None, RatingScale(1, 5, 1))
+        no_user = Ratings([], [1], [0], [], [], None, RatingScale(1, 5, 1))
         with raises("table.too-few-users"):
-            BASELINES[name](1).anonymize(nobody)
+            BASELINES[name](1).anonymize(no_user)
 
     def test_scales_of_one_rating_and_without_steps(self, name):
         users, items = np.divmod(np.arange(12), 4)
@@ -98,14 +98,14 @@ def test_no_folder_with_such_a_claim_verifies(small, tmp_path):
 
 
 class TestRawRelease:
-    def test_publishes_everybody_as_he_is(self, small):
+    def test_publishes_all_users_as_he_is(self, small):
         rows = rows_of(Pseudonymizer(seed=1).anonymize(small))
         for user in range(small.n_users):
             items, values = small.row(user)
             assert np.array_equal(rows[user][0], items)
             assert np.array_equal(rows[user][1], values)
 
-    def test_the_order_of_the_people_is_gone(self, small):
+    def test_the_order_of_the_users_is_gone(self, small):
         members = Pseudonymizer(seed=1).anonymize(small).private.groups.members
         assert not np.array_equal(members, np.arange(small.n_users))
 
@@ -149,7 +149,7 @@ class TestGlobalItemMeans:
         assert block.values.tolist() == [3.5, 5 / 3]
 
     @pytest.mark.parametrize("rounding", ["tenth", "scale", "none", 0.25])
-    def test_one_group_of_everybody_equals_it(self, invented, rounding):
+    def test_one_group_of_all_users_equals_it(self, invented, rounding):
         k = invented.n_users
         one_group = PredictiveAnonymizer(k, "simple", seed=4, round_values=rounding)
         (expected,) = one_group.anonymize(invented).published.blocks()

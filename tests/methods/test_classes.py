@@ -1,4 +1,4 @@
-"""Clusters are dealt into classes by chance, and rows are as long as their people are
+"""Clusters are dealt into classes by chance, and rows are as long as their users are
 active."""
 
 import numpy as np
@@ -9,8 +9,8 @@ from recveil.methods.sparse.classes import deal_classes
 
 class TestClasses:
     def test_by_hand(self):
-        # Crowd 0: people 0, 2, 3, 5 and 6, two classes, of three and two; sorted activities
-        # 1, 2, 3 | 8, 9 make the lengths 2 and 8.5. Crowd 1: people 1 and 4, one class.
+        # Crowd 0: users 0, 2, 3, 5 and 6, two classes, of three and two; sorted activities
+        # 1, 2, 3 | 8, 9 make the lengths 2 and 8.5. Crowd 1: users 1 and 4, one class.
         classes = deal_classes(
             np.array([0, 1, 0, 0, 1, 0, 0]),
             np.array([[9], [4], [1], [8], [6], [2], [3]]),
@@ -41,7 +41,7 @@ class TestClasses:
         assert np.array_equal(classes.cluster_of[classes.class_of], cluster_of)
 
     def test_who_is_in_which_class_has_nothing_to_do_with_activity(self):
-        """Over many draws, the most active person is in each class as often."""
+        """Over many draws, the most active user is in each class as often."""
         cluster_of, activity = np.zeros(40, np.int64), np.arange(1, 41)[:, None]
         counts = np.zeros(8)
         for seed in range(800):

@@ -1,4 +1,4 @@
-"""Earlier releases of the same people are seen, and the owner is warned."""
+"""Earlier releases of the same users are seen, and the owner is warned."""
 
 import json
 import os
@@ -41,17 +41,17 @@ def all_keep(n, epsilon):
 
 
 def warned(ratings, output, claim):
-    """The one warning that somebody reads who writes a release with that claim."""
+    """The one warning that a user reads who writes a release with that claim."""
     found = find_earlier(ratings.users, output)
     (warning,) = set(linkage_warnings(found, output, claim, digest_of(ratings)))
     return warning
 
 
-def test_beside_nothing_there_is_none(ratings, tmp_path):
+def test_next_to_nothing_there_is_none(ratings, tmp_path):
     assert anonymize(ratings, tmp_path / "out", k=5, seed=1).earlier == ()
 
 
-def test_one_beside_the_output_is_seen(ratings, tmp_path):
+def test_one_next_to_the_output_is_seen(ratings, tmp_path):
     write(ratings, tmp_path / "march")
     made = anonymize(ratings, tmp_path / "april", k=5, seed=2)
     (earlier,) = made.earlier
@@ -70,7 +70,7 @@ def test_its_published_folder_may_be_gone(ratings, tmp_path):
     assert find_earlier(ratings.users, tmp_path / "april")[0].n_users == 60
 
 
-def test_the_very_same_release_tells_nothing_more(ratings, tmp_path):
+def test_the_very_same_release_states_nothing_more(ratings, tmp_path):
     for name in ("march", "april"):
         made = anonymize(ratings, tmp_path / name, k=5, seed=2)
     assert made.earlier == ()
@@ -84,14 +84,14 @@ def test_an_older_one_at_the_same_place_counts(ratings, tmp_path):
     assert "--second-release" not in warning
 
 
-def test_other_people_are_no_matter(ratings, tmp_path):
+def test_other_users_are_no_matter(ratings, tmp_path):
     write(only(ratings, np.arange(30)), tmp_path / "march")
     others = only(ratings, np.arange(30, 60))
     assert find_earlier(others.users, tmp_path / "april") == []
     assert find_earlier(ratings.users, tmp_path / "april")[0].n_users == 30
 
 
-def test_ids_as_text_are_the_same_people(ratings, tmp_path):
+def test_ids_as_text_are_the_same_users(ratings, tmp_path):
     write(ratings, tmp_path / "march")
     assert find_earlier(ratings.users.astype(str), tmp_path / "april")[0].n_users == 60
 
@@ -114,14 +114,14 @@ def test_one_that_is_named_must_have_its_twin(ratings, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_that_cannot_be_read_is_told(ratings, tmp_path):
+def test_one_that_cannot_be_read_is_stated(ratings, tmp_path):
     write(ratings, tmp_path / "march")
     (tmp_path / "march.private" / "assignment.parquet").write_bytes(b"broken")
     assert "cannot be read" in warned(ratings, tmp_path / "april", ROWS)
 
 
 @pytest.fixture(scope="module")
-def crowd():
+def cluster():
     return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
 
 
@@ -134,59 +134,59 @@ def sum_of(*releases):
     return epsilon_of(np.hypot.reduce([each.published.claim.ledger.mu for each in releases]), 1e-6)
 
 
-def test_epsilons_of_two_drawn_releases_add_up(crowd, tmp_path):
-    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+def test_epsilons_of_two_drawn_releases_add_up(cluster, tmp_path):
+    march, april = drawn(cluster, 30.0), drawn(cluster, 30.0)
     march.write(tmp_path / "march")
-    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    warning = warned(cluster, tmp_path / "april", april.published.claim)
     assert all_keep(2, sum_of(march, april)).search(warning)
     assert 30 < sum_of(march, april) < 60
     assert "promises nothing that deserves the word: 1 is strong" in warning
     assert "intersect" not in warning
 
 
-def test_all_drawn_releases_in_sight_are_added_up_in_one_line(crowd, tmp_path):
-    made = [drawn(crowd, 30.0) for _ in range(5)]
+def test_all_drawn_releases_in_sight_are_added_up_in_one_line(cluster, tmp_path):
+    made = [drawn(cluster, 30.0) for _ in range(5)]
     for place, release in enumerate(made[:4]):
         release.write(tmp_path / f"r{place}")
-    warning = warned(crowd, tmp_path / "r9", made[4].published.claim)
+    warning = warned(cluster, tmp_path / "r9", made[4].published.claim)
     assert all_keep(5, sum_of(*made)).search(warning)
 
 
-def test_what_force_replaced_counts_as_it_was_perhaps_published(crowd, tmp_path):
-    made = [drawn(crowd, 30.0) for _ in range(4)]
+def test_what_force_replaced_counts_as_it_was_perhaps_published(cluster, tmp_path):
+    made = [drawn(cluster, 30.0) for _ in range(4)]
     for release in made[:3]:
         release.write(tmp_path / "r", force=True)
-    beside = warned(crowd, tmp_path / "beside", made[3].published.claim)
-    assert all_keep(4, sum_of(*made)).search(beside)
+    next_to = warned(cluster, tmp_path / "beside", made[3].published.claim)
+    assert all_keep(4, sum_of(*made)).search(next_to)
     made[3].write(tmp_path / "r", force=True)
-    left = others(find_earlier(crowd.users, tmp_path / "r"), tmp_path / "r")
-    (there,) = linkage_warnings(left, tmp_path / "r", made[3].published.claim, digest_of(crowd))
+    left = others(find_earlier(cluster.users, tmp_path / "r"), tmp_path / "r")
+    (there,) = linkage_warnings(left, tmp_path / "r", made[3].published.claim, digest_of(cluster))
     assert all_keep(4, sum_of(*made)).search(there)
     assert "history" not in (tmp_path / "r" / "release.json").read_text()
 
 
-def test_ids_of_other_ratings_may_be_other_people(crowd, tmp_path):
-    """Unrelated tables number people from 0, and so do those of the next month."""
+def test_ids_of_other_ratings_may_be_other_users(cluster, tmp_path):
+    """Unrelated tables number users from 0, and so do those of the next month."""
     unrelated = make_ratings(300, 40, 5_000, seed=4, scale=RatingScale(1, 5, 1))
-    march, april = drawn(unrelated, 30.0), drawn(crowd, 30.0)
+    march, april = drawn(unrelated, 30.0), drawn(cluster, 30.0)
     march.write(tmp_path / "march")
     (warning,) = anonymize(
-        crowd, tmp_path / "may", epsilon=30.0, item_catalog="as-rated"
+        cluster, tmp_path / "may", epsilon=30.0, item_catalog="as-rated"
     ).warnings()
     assert all_keep(3, sum_of(march, april, april)).search(warning)
     assert "where other users have the same ids, name another ledger" in warning
 
 
-def test_rows_that_were_replaced_leave_no_epsilon(crowd, tmp_path):
-    write(crowd, tmp_path / "r")
-    drawn(crowd, 30.0).write(tmp_path / "r", force=True)
-    warning = warned(crowd, tmp_path / "april", drawn(crowd, 30.0).published.claim)
+def test_rows_that_were_replaced_leave_no_epsilon(cluster, tmp_path):
+    write(cluster, tmp_path / "r")
+    drawn(cluster, 30.0).write(tmp_path / "r", force=True)
+    warning = warned(cluster, tmp_path / "april", drawn(cluster, 30.0).published.claim)
     assert "no epsilon holds" in warning
     assert "with this run" not in warning
 
 
-def test_who_was_in_what_was_replaced_nobody_knows(crowd, tmp_path):
-    some, rest = only(crowd, np.arange(150)), only(crowd, np.arange(150, 300))
+def test_who_was_in_what_was_replaced_no_user_knows(cluster, tmp_path):
+    some, rest = only(cluster, np.arange(150)), only(cluster, np.arange(150, 300))
     write(some, tmp_path / "r")
     write(rest, tmp_path / "r", force=True)
     warning = warned(some, tmp_path / "april", ROWS)
@@ -195,47 +195,47 @@ def test_who_was_in_what_was_replaced_nobody_knows(crowd, tmp_path):
     )
 
 
-def test_no_epsilon_holds_beside_shared_rows(crowd, tmp_path):
-    write(crowd, tmp_path / "march")
-    warning = warned(crowd, tmp_path / "april", drawn(crowd, 30.0).published.claim)
+def test_no_epsilon_holds_next_to_shared_rows(cluster, tmp_path):
+    write(cluster, tmp_path / "march")
+    warning = warned(cluster, tmp_path / "april", drawn(cluster, 30.0).published.claim)
     assert "no epsilon holds" in warning
     assert "--second-release" not in warning
 
 
-def test_sums_without_noise_promise_nothing_for_two(crowd, tmp_path):
-    drawn(crowd, None).write(tmp_path / "march")
-    assert "No claim covers what the others reveal" in warned(crowd, tmp_path / "april", ROWS)
+def test_sums_without_noise_promise_nothing_for_two(cluster, tmp_path):
+    drawn(cluster, None).write(tmp_path / "march")
+    assert "No claim covers what the others reveal" in warned(cluster, tmp_path / "april", ROWS)
 
 
-def test_what_a_release_promised_that_is_gone_its_twin_knows(crowd, tmp_path):
-    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+def test_what_a_release_promised_that_is_gone_its_twin_knows(cluster, tmp_path):
+    march, april = drawn(cluster, 30.0), drawn(cluster, 30.0)
     march.write(tmp_path / "march")
     (tmp_path / "march").rename(tmp_path / "sent")
-    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    warning = warned(cluster, tmp_path / "april", april.published.claim)
     assert all_keep(2, sum_of(march, april)).search(warning)
 
 
-def test_a_twin_that_remembers_nothing_has_its_release_asked(crowd, tmp_path):
+def test_a_twin_that_remembers_nothing_has_its_release_asked(cluster, tmp_path):
     """As all were written before."""
-    march, april = drawn(crowd, 30.0), drawn(crowd, 30.0)
+    march, april = drawn(cluster, 30.0), drawn(cluster, 30.0)
     march.write(tmp_path / "march")
     twin = tmp_path / "march.private" / "private.json"
-    told = json.loads(twin.read_text())
-    del told["history"]
-    twin.write_text(json.dumps(told))
-    warning = warned(crowd, tmp_path / "april", april.published.claim)
+    result = json.loads(twin.read_text())
+    del result["history"]
+    twin.write_text(json.dumps(result))
+    warning = warned(cluster, tmp_path / "april", april.published.claim)
     assert all_keep(2, sum_of(march, april)).search(warning)
     (tmp_path / "march").rename(tmp_path / "sent")
-    assert "no epsilon holds" in warned(crowd, tmp_path / "april", april.published.claim)
+    assert "no epsilon holds" in warned(cluster, tmp_path / "april", april.published.claim)
 
 
 @pytest.mark.parametrize("name", ["private.json", "assignment.parquet"])
 def test_a_pipe_in_its_place_is_not_waited_for(ratings, tmp_path, name):
-    """Anybody could put one beside an output in a shared folder."""
+    """Anybody could put one next to an output in a shared folder."""
     twin = tmp_path / "sib"
     twin.mkdir()
     (twin / "private.json").write_text("{}")
     (twin / name).unlink(missing_ok=True)
     os.mkfifo(twin / name)
-    (told,) = find_earlier(ratings.users, tmp_path / "out")
-    assert "pipe or a device" in told.problem
+    (result,) = find_earlier(ratings.users, tmp_path / "out")
+    assert "pipe or a device" in result.problem

@@ -65,7 +65,7 @@ PREDICTIVE["simple close"] = lambda k, **more: PredictiveAnonymizer(
 )
 PREDICTIVE["padded 0.3"] = lambda k, **more: PredictiveAnonymizer(k, padding=0.3, **more)
 PREDICTIVE["padded model"] = lambda k, **more: PredictiveAnonymizer(k, values="predicted", **more)
-# Their labels are predictions, which are near to what all people gave, and not just that.
+# Their labels are predictions, which are near to what all users gave, and not just that.
 OF_PREDICTIONS = {"sparse": SparseRows, "padded model": PREDICTIVE["padded model"]}
 ANONYMIZERS = PREDICTIVE | K_CORATERS | OF_PREDICTIONS
 
@@ -82,19 +82,19 @@ def _digests(release, ratings):
     return [digest for block in release.published.blocks() for digest in block.digests(keys)]
 
 
-def _people(release, ratings) -> Counter:
-    """How many people stand behind what the claim says that they share."""
-    keys, people = item_keys(ratings.items), Counter()
+def _users(release, ratings) -> Counter:
+    """How many users stand behind what the claim says that they share."""
+    keys, all_users = item_keys(ratings.items), Counter()
     for block in release.published.blocks():
         digests = block.digests(keys, items_only=release.published.claim.kind == "co-rated")
         for digest, size in zip(digests, block.sizes.tolist(), strict=True):
-            people[digest] += size
-    return people
+            all_users[digest] += size
+    return all_users
 
 
 @pytest.mark.parametrize("name", WITH_BASELINES)
 class TestEveryAnonymizerAndBaseline:
-    def test_everybody_is_in_exactly_one_group(self, name, invented):
+    def test_all_users_is_in_exactly_one_group(self, name, invented):
         groups = WITH_BASELINES[name](5, seed=1).anonymize(invented).private.groups
         assert np.array_equal(np.sort(groups.members), np.arange(invented.n_users))
 
@@ -138,9 +138,9 @@ class TestEveryAnonymizer:
                     ANONYMIZERS[name](k, seed=1).anonymize(invented)
                 assert f"{k} raters" in str(caught.value)
                 continue
-            people = _people(ANONYMIZERS[name](k, seed=1).anonymize(invented), invented)
-            assert min(people.values()) >= k
-            assert people.total() == invented.n_users
+            all_users = _users(ANONYMIZERS[name](k, seed=1).anonymize(invented), invented)
+            assert min(all_users.values()) >= k
+            assert all_users.total() == invented.n_users
 
     def test_labels_lie_on_the_grid_within_the_scale(self, name, invented):
         given = {"round_values": 0.25} if name in PREDICTIVE else {}
@@ -182,7 +182,7 @@ class TestEveryAnonymizer:
                 ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
             return
         release = ANONYMIZERS[name](k, seed=seed).anonymize(ratings)
-        assert min(_people(release, ratings).values()) >= k
+        assert min(_users(release, ratings).values()) >= k
         for block in release.published.blocks():
             for start, end in itertools.pairwise(block.indptr):
                 assert (np.diff(block.indices[start:end]) > 0).all()
@@ -194,7 +194,7 @@ class TestEveryAnonymizer:
         with raises("table.kind", 40, 5):
             ANONYMIZERS[name](3, seed=0).anonymize(ratings)
 
-    def test_all_people_alike(self, name):
+    def test_all_users_alike(self, name):
         users, items = np.divmod(np.arange(160), 4)
         ratings = Ratings.from_columns(users, items, np.tile([1, 2, 3, 5], 40))
         release = ANONYMIZERS[name](3, seed=0).anonymize(ratings)
@@ -207,7 +207,7 @@ class TestEveryAnonymizer:
 
 
 class FitsAndReturnsNothing:
-    """Somebody's own predictor, which does not know the custom of returning itself."""
+    """A user's own predictor, which does not know the custom of returning itself."""
 
     def fit(self, ratings):
         self.mean = float(ratings.values.mean())
@@ -226,7 +226,7 @@ def test_a_predictor_whose_fit_returns_nothing_is_used_all_the_same():
 @pytest.mark.parametrize(
     "scale", [RatingScale(0, 1e-11, 1e-12), RatingScale(0, 1e-9), RatingScale(0, 1e13, 1e12)]
 )
-def test_a_scale_that_no_release_can_tell_is_refused(name, scale):
+def test_a_scale_that_no_release_can_state_is_refused(name, scale):
     """Labels have ten digits after the point: all of them were 0."""
     rng = np.random.default_rng(1)
     cells = [(user, item) for user in range(40) for item in rng.permutation(20)[:10]]

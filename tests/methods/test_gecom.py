@@ -110,10 +110,10 @@ class TestEdges:
         assert grouped(["ab"] * 5, 2) == [[0, 1, 2, 3, 4]]
 
     def test_few_who_are_left_join_the_nearest_class_of_m1(self):
-        # abe: joining ab (two people) costs them e each and abe nothing, 2; joining cdf (two
-        # people) costs them a, b, e each and abe c, d, f: 9.
+        # abe: joining ab (two users) costs them e each and abe nothing, 2; joining cdf (two
+        # users) costs them a, b, e each and abe c, d, f: 9.
         assert grouped(["ab", "ab", "cdf", "cdf", "abe"], 2) == [[0, 1, 4], [2, 3]]
-        # With three people each: cf costs ab's 3 * 2 + 2 = 8, and cdf's nothing but cf's d: 1.
+        # With three users each: cf costs ab's 3 * 2 + 2 = 8, and cdf's nothing but cf's d: 1.
         words = ["ab", "ab", "ab", "cdf", "cdf", "cdf", "abe", "cf"]
         assert grouped(words, 3) == [[0, 1, 2, 6], [3, 4, 5, 7]]
 
@@ -133,7 +133,7 @@ class TestEdges:
             grouped(["a", "b"], 0)
         assert "k is 0" in str(caught.value)
 
-    def test_k_of_1_leaves_everybody_with_his_likes(self):
+    def test_k_of_1_leaves_all_users_with_his_likes(self):
         assert grouped(["ab", "a", "ab", "b"], 1) == [[1], [3], [0, 2]]
 
 
@@ -145,6 +145,6 @@ def test_groups_go_on_wherever_the_classes_are_cut(k, sizes, cut):
     second, n_second, left = form_groups(classes[cut:], k, held)
     assert groups.tolist() == [*first.tolist(), *(n_first + second).tolist()]
     assert (n_whole, waiting) == (n_first + n_second, left)
-    people = np.bincount(groups, classes, minlength=n_whole)
-    assert (people[:n_whole] >= k).all()
-    assert people[n_whole:].sum() == waiting < k
+    users = np.bincount(groups, classes, minlength=n_whole)
+    assert (users[:n_whole] >= k).all()
+    assert users[n_whole:].sum() == waiting < k

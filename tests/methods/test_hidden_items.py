@@ -40,7 +40,7 @@ def folder(tmp_path):
 
 
 def sign(folder, **changes):
-    """Write release.json and the card anew, as somebody would who changed the ratings."""
+    """Write release.json and the card anew, as a user would who changed the ratings."""
     content = json.loads((folder / "release.json").read_text()) | changes
     for name in content["files"]:
         entry = FileEntry.of(folder / name)
@@ -58,7 +58,7 @@ def test_a_hidden_release_holds(release, tmp_path):
 
 
 def rarely_rated():
-    """Six items for 24 people, and 30 more that one of them rated each."""
+    """Six items for 24 users, and 30 more that one of them rated each."""
     rng = np.random.default_rng(1)
     users, items = np.nonzero(rng.random((24, 6)) < 0.6)
     users, items = [*users, *range(24), *range(6)], [*items, *[0] * 24, *range(6, 12)]
@@ -67,15 +67,15 @@ def rarely_rated():
     return Ratings.from_columns(*pairs.T, values, scale=RatingScale(1, 5, 1))
 
 
-def test_what_the_owner_of_sparse_rows_is_told_does_not_depend_on_hiding():
+def test_what_the_owner_of_sparse_rows_is_stated_does_not_depend_on_hiding():
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=2)
     release = anonymize_hidden(ratings, SparseRows(4, seed=2), seed=2)
-    people = dict.fromkeys(ratings.items.tolist(), 0)
+    all_users = dict.fromkeys(ratings.items.tolist(), 0)
     for block in release.published.blocks():
         for size, row in zip(block.sizes, np.split(block.indices, block.indptr[1:-1]), strict=True):
             for item in row:
-                people[release.original_items[item]] += size
-    off = np.abs(np.array([*people.values()]) - ratings.support)
+                all_users[release.original_items[item]] += size
+    off = np.abs(np.array([*all_users.values()]) - ratings.support)
     figures = summarize(release, ratings).figures
     assert (figures.mean_error, figures.max_error) == (off.mean(), off.max())
 
@@ -106,7 +106,7 @@ def test_the_order_of_items_is_drawn_anew(release):
     assert release.private.items.tolist() != RATINGS.items.tolist()
 
 
-def test_the_seed_alone_does_not_tell_the_order():
+def test_the_seed_alone_does_not_state_the_order():
     others = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=3)
     orders = [
         anonymize_hidden(ratings, METHODS["simple"], seed=1).private.items.tolist()
@@ -134,7 +134,7 @@ def test_real_ratings_stand_under_the_pseudonyms_of_their_items():
         assert [labels[item] for item in items.tolist()] == values.tolist()
 
 
-def test_items_that_nobody_rated_are_left_out():
+def test_items_that_no_user_rated_are_left_out():
     ratings = Ratings(
         *(RATINGS.users, [*RATINGS.items, 10_000], RATINGS.indptr, RATINGS.indices),
         *(RATINGS.values, None, RATINGS.scale),

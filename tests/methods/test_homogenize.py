@@ -27,7 +27,7 @@ def test_figure_1_of_chang_et_al():
 def test_padded_by_hand():
     # Predictions before clipping: user 1: 2, 6, 3; user 2: 1, 4, 0 on a scale of 1 to 5.
     # Clipped: 2, 5, 3 and 1, 4, 1. User 1 rated item a with 5, user 2 item c with 4:
-    # rows 5, 5, 3 and 1, 4, 4; means 3, 4.5, 3.5. Item d was rated by nobody: no label.
+    # rows 5, 5, 3 and 1, 4, 4; means 3, 4.5, 3.5. Item d was rated by no user: no label.
     padding = Padding(
         user_factors=np.array([[1, 0], [0, 1]], np.float32),
         item_factors=np.array([[2, 1], [6, 4], [3, 0], [9, 9]], np.float32),
@@ -64,7 +64,7 @@ def _whole(blocks, n_items: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def small() -> tuple[Ratings, Padding, Groups]:
     some = make_ratings(n_users=60, n_items=40, n_ratings=600, seed=11)
-    # Items that nobody rated, at the start, in between and at the end, get no label.
+    # Items that no user rated, at the start, in between and at the end, get no label.
     ratings = Ratings(
         *(some.users, np.arange(124), some.indptr, 3 * some.indices + 1, some.values, None),
         some.scale,
@@ -123,7 +123,7 @@ def test_the_tile_and_the_threads_change_no_bit(small, monkeypatch):
 
 
 @given(labels=st.lists(st.integers(0, 6), min_size=1, max_size=40), seed=st.integers(0, 99))
-def test_groups_hold_everybody_once_in_the_given_order(labels, seed):
+def test_groups_hold_all_users_once_in_the_given_order(labels, seed):
     labels = np.unique(labels, return_inverse=True)[1]
     order = np.random.default_rng(seed).permutation(labels.max() + 1)
     groups = Groups.from_labels(labels, order)

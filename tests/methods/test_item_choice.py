@@ -1,4 +1,4 @@
-"""Support tastes: places of people, and log odds of items, against plain versions."""
+"""Support embeddings: places of users, and log odds of items, against plain versions."""
 
 import numpy as np
 from scipy import optimize, sparse
@@ -20,8 +20,8 @@ def test_log_odds_are_those_of_a_plain_optimizer():
 
         def loss(weights, item=item, start=start, pull=pull):
             odds = regressors @ weights
-            told = sizes * np.logaddexp(0, odds) - counts[:, item] * odds
-            return told.sum() + (pull * (weights - start) ** 2).sum() / 2
+            result = sizes * np.logaddexp(0, odds) - counts[:, item] * odds
+            return result.sum() + (pull * (weights - start) ** 2).sum() / 2
 
         assert np.allclose(found[item], optimize.minimize(loss, start).x, atol=1e-3)
 
@@ -58,18 +58,18 @@ def test_an_item_is_fitted_the_same_whatever_others_are():
     assert np.allclose(some.slopes, whole.slopes[::3], atol=1e-8)
 
 
-def test_drawn_tastes_vary_as_people_do_within_groups():
+def test_drawn_embeddings_vary_as_users_do_within_groups():
     rng = np.random.default_rng(1)
     ratings = make_ratings(n_users=400, n_items=40, n_ratings=6_000, seed=1)
     labels = np.arange(400) % 4
-    people = rng.standard_normal((400, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
-    people = (people + 5 * rng.standard_normal((4, 2))[labels]).astype(np.float32)
-    tastes = learn_embeddings(
-        ratings, people, labels, np.flatnonzero(ratings.support), ratings.activity
+    all_users = rng.standard_normal((400, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
+    all_users = (all_users + 5 * rng.standard_normal((4, 2))[labels]).astype(np.float32)
+    embeddings = learn_embeddings(
+        ratings, all_users, labels, np.flatnonzero(ratings.support), ratings.activity
     )
     groups = np.repeat(np.arange(4), 5_000)
-    drawn = tastes.drawn(groups, np.full(groups.size, 9.0), rng)[:, 1:-1]
-    apart = drawn - tastes.places[groups]
-    exact = people / people.std(axis=0)
+    drawn = embeddings.drawn(groups, np.full(groups.size, 9.0), rng)[:, 1:-1]
+    apart = drawn - embeddings.places[groups]
+    exact = all_users / all_users.std(axis=0)
     exact -= np.array([exact[labels == group].mean(axis=0) for group in range(4)])[labels]
     assert np.allclose(np.cov(apart.T), np.cov(exact.T), atol=0.02)

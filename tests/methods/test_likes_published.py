@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 
 def rows_of(release):
-    """Each record's people, items and labels, in any order."""
+    """Each record's users, items and labels, in any order."""
     found = []
     for block in release.published.blocks():
         for row in range(block.sizes.size):
@@ -79,20 +79,20 @@ def test_whatever_is_liked_at_least_k_share_each_row(data):
             assert f"{k} raters" in str(caught.value)
             continue
         release = make(k, seed=1).anonymize(likes)
-        people: dict[tuple[int, ...], int] = {}
+        all_users: dict[tuple[int, ...], int] = {}
         for size, row, labels in rows_of(release):
-            people[tuple(row)] = people.get(tuple(row), 0) + size
+            all_users[tuple(row)] = all_users.get(tuple(row), 0) + size
             assert set(labels) == {1.0}
-        assert min(people.values()) >= k
-        assert sum(people.values()) == n_users
+        assert min(all_users.values()) >= k
+        assert sum(all_users.values()) == n_users
 
 
-def test_everybody_in_one_group_get_one_row():
+def test_all_users_in_one_group_get_one_row():
     some = make_ratings(n_users=40, n_items=20, n_ratings=300, seed=1)
     users = np.repeat(np.arange(40), some.activity)
-    everybody = np.arange(40)  # sparse rows leave out what fewer liked
+    all_users = np.arange(40)  # sparse rows leave out what fewer liked
     likes = Ratings.from_columns(
-        np.concatenate([users, everybody]), np.concatenate([some.indices, np.full(40, 20)])
+        np.concatenate([users, all_users]), np.concatenate([some.indices, np.full(40, 20)])
     )
     for make in (KCoRater, SparseRows):
         assert (
@@ -102,11 +102,11 @@ def test_everybody_in_one_group_get_one_row():
 
 def test_sparse_rows_count_items_nearly_as_often_as_they_were_liked():
     likes = make_ratings(n_users=200, n_items=40, n_ratings=3_000, seed=1).as_likes()
-    people = dict.fromkeys(likes.items.tolist(), 0)
+    all_users = dict.fromkeys(likes.items.tolist(), 0)
     for size, items, _ in rows_of(SparseRows(5, seed=1).anonymize(likes)):
         for item in items:
-            people[item] += size
-    assert np.abs(np.array(list(people.values())) - likes.support).max() <= 2 * 5
+            all_users[item] += size
+    assert np.abs(np.array(list(all_users.values())) - likes.support).max() <= 2 * 5
 
 
 def test_the_same_seed_gives_the_same_release():
@@ -141,7 +141,7 @@ def test_what_publishes_ratings_refuses_likes(homogenize):
 
 
 class TestDrawn:
-    """People drawn from likes: the promise is about likes, and nothing of ratings is asked."""
+    """Users drawn from likes: the promise is about likes, and nothing of ratings is asked."""
 
     LIKES = make_ratings(n_users=300, n_items=40, n_ratings=5_000, seed=1).as_likes()
 
@@ -163,7 +163,7 @@ class TestDrawn:
         claim = self.made(None).published.claim
         assert (claim.kind, claim.k, claim.ledger) == ("aggregates", 300, None)
 
-    def test_people_who_like_something(self):
+    def test_users_who_like_something(self):
         release = self.made(n_users=70)
         rows = rows_of(release)
         assert len(rows) == release.published.n_users == 70
@@ -180,7 +180,7 @@ class TestDrawn:
         )
         assert rows_of(self.made(likes=dated)) == rows_of(self.made())
 
-    def test_the_same_seed_the_same_people_and_no_seed_others(self):
+    def test_the_same_seed_the_same_users_and_no_seed_others(self):
         assert rows_of(self.made()) == rows_of(self.made())
         assert rows_of(self.made(seed=None)) != rows_of(self.made(seed=None))
 
@@ -189,14 +189,14 @@ class TestDrawn:
             self.made().write(tmp_path / "out")
 
     @pytest.mark.parametrize("epsilon", [None, 60.0], ids=["exact", "noisy"])
-    def test_everybody_likes_the_same(self, epsilon):
+    def test_all_users_likes_the_same(self, epsilon):
         same = Ratings.from_columns(np.repeat(np.arange(300), 5), np.tile(np.arange(5), 300))
         release = self.made(epsilon, same)
         rows = rows_of(release)
         assert set(release.published.items.tolist()) == set(range(5))
         assert np.mean([len(items) for _, items, _ in rows]) > 3
 
-    def test_an_item_that_everybody_likes(self):
+    def test_an_item_that_all_users_likes(self):
         users, items = self.LIKES.user_positions(), self.LIKES.items[self.LIKES.indices]
         liked = Ratings.from_columns(
             np.concatenate([users, np.arange(300)]), np.concatenate([items, np.full(300, 999)])
@@ -204,7 +204,7 @@ class TestDrawn:
         rows = rows_of(self.made(None, liked))
         assert np.mean([999 in items for _, items, _ in rows]) > 0.8
 
-    def test_one_person_and_few_people_are_refused_in_a_line(self):
+    def test_one_user_and_few_users_are_refused_in_a_line(self):
         alone = Ratings.from_columns(["ann"] * 3, [5, 6, 7])
         few = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1).as_likes()
         small = "budget.too-small"
@@ -221,7 +221,7 @@ class TestDrawn:
             self.made(rating_grid=grid)
 
     def test_what_is_published_follows_from_the_answers_alone(self, monkeypatch):
-        """Other people with the same noisy answers have the same release."""
+        """Other users with the same noisy answers have the same release."""
         answers = []
 
         def measure(*of, real=synthesizer.measure_likes):
@@ -306,13 +306,13 @@ class TestFromFiles:
     def test_drawn(self, many, name, more):
         found = anonymize(many / f"{name}.csv", many / "out", epsilon=30, n_users=40, **more)
         assert found.verification.holds
-        told = json.loads((many / "out" / "release.json").read_text())
-        assert told["settings"]["feedback"] == "implicit"
-        # Rows that stood twice are nobody's business: nobody paid for their number.
-        assert "duplicates_dropped" not in told["counts"]
+        result = json.loads((many / "out" / "release.json").read_text())
+        assert result["settings"]["feedback"] == "implicit"
+        # Rows that stood twice are no user's business: no user paid for their number.
+        assert "duplicates_dropped" not in result["counts"]
 
     def test_ratings_that_happen_to_be_equal_are_not_drawn_as_likes(self, many):
-        """One rating more of one person, and they would be none: nothing may depend on that."""
+        """One rating more of one user, and they would be none: nothing may depend on that."""
         with raises("scale.inferred"):
             anonymize(many / "ones.csv", many / "out", epsilon=30)
         assert not (many / "out").exists()

@@ -345,7 +345,7 @@ def test_hidden_items_may_follow_each_other(tmp_path):
 
 def test_classes_are_clustered_whole_by_users_who_are_there():
     rng = np.random.default_rng(1)
-    class_of = np.repeat([0, 1, 2, 3], [5, 1, 5, 6])  # nobody is left of class 4
+    class_of = np.repeat([0, 1, 2, 3], [5, 1, 5, 6])  # no user is left of class 4
     places = np.array([0.0, 0.0, 9.0, 9.0])[class_of][:, None].astype(np.float32)
     found = cluster_classes(places, class_of, 5, 6, 1, rng)
     assert found[0] == found[1] != found[2] == found[3]
@@ -379,13 +379,13 @@ def test_classes_with_equal_rows_are_one_class_from_then_on(tmp_path):
     assert verify(outputs[2], against=outputs[1]).holds
 
 
-def test_the_publisher_is_told_what_became_of_the_users(alone, tmp_path):
+def test_the_publisher_is_stated_what_became_of_the_users(alone, tmp_path):
     options = {"k": 5, "seed": 1, "previous": f"{alone(1)}.private"}
     ratings = only(RATINGS, MONTHS[2])
     estimate = dry_run(ratings, tmp_path / "out", **options)
     made = anonymize(ratings, tmp_path / "out", **options)
-    told = " ".join(made.sentences())
-    assert all(str(number) in told for number in (44, 10, 3))
+    stated = " ".join(made.sentences())
+    assert all(str(number) in stated for number in (44, 10, 3))
     assert made.to_dict()["previous"]["waiting"] == 3
     assert estimate.foreseen.n_users == made.verification.users == 54
     assert estimate.foreseen.groups == made.verification.classes

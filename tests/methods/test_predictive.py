@@ -27,7 +27,7 @@ def test_two_blocks_are_never_mixed(two_blocks, fans_of_two_blocks):
                 assert np.unique(fans_of_two_blocks[labels == group]).size == 1
 
 
-def test_one_group_of_everybody_is_the_item_means(invented):
+def test_one_group_of_all_users_is_the_item_means(invented):
     anonymizer = PredictiveAnonymizer(300, "simple", round_values="none", seed=1)
     (block,) = anonymizer.anonymize(invented).published.blocks()
     means = ItemMean().fit(invented).padding().item_offset
@@ -44,7 +44,7 @@ def test_parts_can_be_objects_and_stay_as_they_were(invented):
 
 
 @pytest.mark.parametrize(
-    ("predictor", "told"),
+    ("predictor", "result"),
     [
         ("funk-svd", "FunkSVD"),
         (FunkSVD(seed=7), "FunkSVD"),
@@ -59,22 +59,24 @@ def test_parts_can_be_objects_and_stay_as_they_were(invented):
         (type("FunkSVD", (ItemMean,), {})(), "FunkSVD, with parameters of its own"),
     ],
 )
-def test_the_release_tells_a_predictor_from_the_usual_one_of_its_class(invented, predictor, told):
+def test_the_release_states_a_predictor_from_the_usual_one_of_its_class(
+    invented, predictor, result
+):
     anonymizer = PredictiveAnonymizer(5, predictor=predictor, seed=1)
-    assert anonymizer.anonymize(invented).published.settings["predictor"] == told
+    assert anonymizer.anonymize(invented).published.settings["predictor"] == result
 
 
 @pytest.mark.parametrize(
-    ("grouping", "told"),
+    ("grouping", "result"),
     [
         ("bisecting", "BisectingKGather"),
         (BisectingKGather(min_size=9, random_state=7), "BisectingKGather"),
         (BisectingKGather(9, n_bisections=1), "BisectingKGather, with parameters of its own"),
     ],
 )
-def test_the_release_tells_a_grouping_from_the_usual_one_of_its_class(invented, grouping, told):
+def test_the_release_states_a_grouping_from_the_usual_one_of_its_class(invented, grouping, result):
     release = PredictiveAnonymizer(5, grouping=grouping, seed=1).anonymize(invented)
-    assert release.published.settings["grouping"] == told
+    assert release.published.settings["grouping"] == result
 
 
 def test_a_predictor_can_have_the_nearest_of_all_users(invented):
@@ -121,7 +123,7 @@ def test_a_predictor_that_predicts_no_numbers_is_refused_by_name(invented):
 
 
 def test_a_predictor_without_factors_pads_as_its_rows_say(invented):
-    """With everybody in one group, a label is the mean of own ratings and predictions."""
+    """With all users in one group, a label is the mean of own ratings and predictions."""
     anonymizer = PredictiveAnonymizer(300, predictor=UserKNN(), round_values="none", seed=1)
     (block,) = anonymizer.anonymize(invented).published.blocks()
     users, items = np.divmod(np.arange(300 * 120), 120)
@@ -173,7 +175,7 @@ def test_ratings_that_simple_publishes_as_they_are_are_counted(invented):
     )
 
 
-def test_another_release_of_the_same_people_has_other_pseudonyms(invented):
+def test_another_release_of_the_same_users_has_other_pseudonyms(invented):
     first, second = (
         set(PredictiveAnonymizer(5, seed=seed).anonymize(invented).published.pseudonyms(0, 300))
         for seed in (1, 2)

@@ -23,7 +23,7 @@ def invented():
     return make_ratings(n_users=120, n_items=60, n_ratings=2000, seed=4)
 
 
-def people_of(release, ratings):
+def users_of(release, ratings):
     """The size of each user's group."""
     groups = release.private.groups
     sizes = np.empty(ratings.n_users, np.int64)
@@ -38,13 +38,13 @@ class TestLevels:
         highest=st.integers(2, 30),
         homogenize=st.sampled_from(["simple", "padded"]),
     )
-    def test_everybody_sits_in_a_group_as_large_as_his_own_level(self, seed, highest, homogenize):
+    def test_all_users_sits_in_a_group_as_large_as_his_own_level(self, seed, highest, homogenize):
         ratings = make_ratings(n_users=60, n_items=20, n_ratings=400, seed=seed)
         levels = np.random.default_rng(seed).integers(1, highest + 1, 60)
         release = PredictiveAnonymizer(
             5, homogenize, "item-mean", privacy_levels=levels, seed=seed
         ).anonymize(ratings)
-        assert (people_of(release, ratings) >= levels).all()
+        assert (users_of(release, ratings) >= levels).all()
         assert release.published.claim.k == levels.min()
         groups = release.private.groups
         promised = np.concatenate([block.promised for block in release.published.blocks()])
@@ -63,7 +63,7 @@ class TestLevels:
         assert result.holds
         assert result.has_levels
         assert result.k_achieved == 1
-        sizes = people_of(release, invented)
+        sizes = users_of(release, invented)
         assert result.singletons == (sizes == 1).sum() > 0
         card = (tmp_path / "out" / "README.md").read_text()
         assert f"**{result.singletons} users have a record of their own**" in card
@@ -83,7 +83,7 @@ class TestLevels:
         for line in lines:
             name, *label = line.split(",")
             rows.setdefault(name, []).append(label)
-        # Take people out of a group that promises 6 until five are left.
+        # Take users out of a group that promises 6 until five are left.
         careful = next(row for row in rows.values() if row[0][2] == "6")
         group = [name for name in rows if rows[name] == careful]
         gone = group[5:]
@@ -112,7 +112,7 @@ class TestLevels:
         release = PredictiveAnonymizer(
             6, "simple", grouping=name, privacy_levels=levels, seed=2
         ).anonymize(invented)
-        assert (people_of(release, invented) >= levels).all()
+        assert (users_of(release, invented) >= levels).all()
 
     @pytest.mark.parametrize(
         ("setting", "code", "name"),
@@ -156,7 +156,7 @@ class TestLevels:
             anonymize(source, tmp_path / "other", k=2, method="predictive", privacy_levels=levels)
         assert not (tmp_path / "other").exists()
 
-    def test_nobody_is_found_beyond_his_own_bound(self, invented):
+    def test_no_user_is_found_beyond_his_own_bound(self, invented):
         levels = np.where(invented.activity < 15, 6, 1)
         release = PredictiveAnonymizer(6, "simple", privacy_levels=levels, seed=2).anonymize(
             invented
@@ -165,8 +165,8 @@ class TestLevels:
         careful = np.flatnonzero(levels == 6)
         found = attack_release(invented, table, Adversary(known=4), careful)
         assert found.reidentified.rate <= found.bound <= 1 / 6
-        everybody = attack_release(invented, table, Adversary(known=4), np.arange(120))
-        assert everybody.bound > 1 / 6
+        all_users = attack_release(invented, table, Adversary(known=4), np.arange(120))
+        assert all_users.bound > 1 / 6
 
 
 class TestDiversity:
@@ -187,7 +187,7 @@ class TestDiversity:
             for items in itertools.combinations(rated, b):
                 assert sum(set(items) <= set(row) for row in rows) >= 3
 
-    def test_what_it_cost_is_told(self, invented):
+    def test_what_it_cost_is_stated(self, invented):
         release = PredictiveAnonymizer(5, "simple", b=2, l=3, seed=1).anonymize(invented)
         plain = PredictiveAnonymizer(5, "simple", seed=1).anonymize(invented)
         cost = release.private.diversity_cost

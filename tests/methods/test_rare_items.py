@@ -27,8 +27,8 @@ class TestPool:
         )
         assert pooled_items(ratings, 20).tolist() == [1, 2, 3]
 
-    def test_what_one_person_alone_rated_is_told_with_others(self):
-        """However many these are: their mean would be that person's."""
+    def test_what_one_user_alone_rated_is_stated_with_others(self):
+        """However many these are: their mean would be that user's."""
         users = [*range(30), *range(22), *[3] * 50]
         items = [0] * 30 + [1] * 22 + list(range(2, 52))
         ratings = Ratings.from_columns(users, items, [1, 2] * 51)
@@ -39,14 +39,14 @@ class TestPool:
         assert pooled_items(ratings, 20).size == 0
 
     @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, unique=True))
-    def test_at_least_so_many_people_or_everybody(self, pairs):
+    def test_at_least_so_many_users_or_all_users(self, pairs):
         users, items = zip(*pairs, strict=True)
         ratings = Ratings.from_columns(users, items, np.arange(len(pairs)) % 5)
         pool = pooled_items(ratings, 4)
         rare = np.flatnonzero(ratings.support < 4)
         assert set(rare.tolist()) <= set(pool.tolist())
-        people = np.repeat(np.arange(ratings.n_users), ratings.activity)
-        behind = np.unique(people[np.isin(ratings.indices, pool)]).size
+        all_users = np.repeat(np.arange(ratings.n_users), ratings.activity)
+        behind = np.unique(all_users[np.isin(ratings.indices, pool)]).size
         assert not pool.size or behind >= min(4, ratings.n_users) or pool.size == ratings.n_items
 
 
@@ -60,7 +60,7 @@ class TestSplit:
     def test_by_hand(self, monkeypatch):
         monkeypatch.setattr("recveil.methods.rare_items.MOST_COMMON", 2)
         common, rare = split_items(np.array([1, 0, 2, 7, 2]))
-        assert common.tolist() == [2, 3]  # items 2 and 4 have two people each: the earlier one
+        assert common.tolist() == [2, 3]  # items 2 and 4 have two users each: the earlier one
         assert rare.tolist() == [0, 4]
 
     def test_counts_without_a_sign_are_not_turned_around(self, monkeypatch):
@@ -85,8 +85,8 @@ def plainly_dealt(support, lengths, sizes, start):
 
 
 class TestMerging:
-    def test_each_person_gives_their_mean_by_hand(self):
-        # Cy gave 1, 4, 5 and 5 to items of the pool, Ann and Ben one rating each; d is nobody's.
+    def test_each_user_gives_their_mean_by_hand(self):
+        # Cy gave 1, 4, 5 and 5 to items of the pool, Ann and Ben one rating each; d is no user's.
         ratings = Ratings.from_columns(
             ["Ann", "Ben", "Ben", "Cy", "Cy", "Cy", "Cy"], list("acaadef"), [4, 3, 2, 1, 4, 5, 5]
         )
@@ -101,7 +101,7 @@ class TestMerging:
         assert merged.values.tolist() == [5, 4, 3, 2]
 
     @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, unique=True))
-    def test_nobody_is_more_than_their_share(self, pairs):
+    def test_no_user_is_more_than_their_share(self, pairs):
         users, items = zip(*pairs, strict=True)
         ratings = Ratings.from_columns(users, items, np.arange(len(pairs)) % 5)
         stands_for = labelled_as(ratings, 4)
@@ -164,17 +164,17 @@ class TestSparseRowsWithRareItems:
         monkeypatch.setattr("recveil.methods.rare_items.MOST_COMMON", 60)
         ratings = make_ratings(n_users=300, n_items=200, n_ratings=4_000, seed=2)
         release = SparseRows(5, seed=1).anonymize(ratings)
-        people = np.zeros(ratings.n_items)
+        all_users = np.zeros(ratings.n_items)
         lengths = []
         for block in release.published.blocks():
             behind = np.repeat(block.sizes, np.diff(block.indptr))
-            people += np.bincount(block.indices, weights=behind, minlength=ratings.n_items)
+            all_users += np.bincount(block.indices, weights=behind, minlength=ratings.n_items)
             lengths += np.diff(block.indptr).tolist()
             for row in np.split(block.indices, block.indptr[1:-1]):
                 assert (np.diff(row) > 0).all()  # ascending, and no item twice
         kept = ratings.support >= 5
         assert kept.sum() > 120
-        off = np.abs(people - ratings.support)[kept]
+        off = np.abs(all_users - ratings.support)[kept]
         assert off.mean() < 4
         assert off.max() <= 2 * release.private.groups.sizes.max()
         assert min(lengths) > 0
@@ -184,7 +184,7 @@ class TestSparseRowsWithRareItems:
         assert verify(tmp_path / "out").holds
 
     def test_who_rates_rare_items_makes_rows_no_longer_by_common_ones(self):
-        """Twenty of 200 people rated sixty items more, which nobody else knows."""
+        """Twenty of 200 users rated sixty items more, which no user else knows."""
         rng = np.random.default_rng(1)
         items = [rng.choice(12, 5, replace=False).tolist() for _ in range(200)]
         for heavy in range(20):
@@ -200,7 +200,7 @@ class TestSparseRowsWithRareItems:
         assert sorted((row >= 12).sum() for row in rows)[-4:] == [60] * 4
 
     def test_rows_of_rare_items_alone_get_no_common_one(self):
-        """Where everybody rated two items of many, common ones are not counted too often."""
+        """Where all users rated two items of many, common ones are not counted too often."""
         rng = np.random.default_rng(1)
         items = np.concatenate([rng.choice(100, 2, replace=False) for _ in range(500)])
         values = rng.integers(1, 6, items.size)
@@ -208,8 +208,8 @@ class TestSparseRowsWithRareItems:
             np.repeat(np.arange(500), 2), items, values, scale=RatingScale(1, 5, 1)
         )
         common, _ = split_items(ratings.support)
-        people = np.zeros(ratings.n_items)
+        all_users = np.zeros(ratings.n_items)
         for block in SparseRows(4, seed=3).anonymize(ratings).published.blocks():
             behind = np.repeat(block.sizes, np.diff(block.indptr))
-            people += np.bincount(block.indices, weights=behind, minlength=ratings.n_items)
-        assert people[common].sum() < 2 * ratings.support[common].sum()
+            all_users += np.bincount(block.indices, weights=behind, minlength=ratings.n_items)
+        assert all_users[common].sum() < 2 * ratings.support[common].sum()

@@ -23,13 +23,13 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 
 @pytest.fixture(scope="module")
-def crowd():
+def cluster():
     return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
 
 
 @pytest.fixture(scope="module")
-def drawn(crowd):
-    return Synthesizer(20.0, item_catalog="as-rated").anonymize(crowd)
+def drawn(cluster):
+    return Synthesizer(20.0, item_catalog="as-rated").anonymize(cluster)
 
 
 def with_epsilon(release, epsilon):
@@ -38,7 +38,7 @@ def with_epsilon(release, epsilon):
     return Sides(replace(published, claim=claim), release.private)
 
 
-def test_padded_rows_are_told_beside_sparse_ones(invented):
+def test_padded_rows_are_stated_next_to_sparse_ones(invented):
     release = PredictiveAnonymizer(5, seed=1).anonymize(invented)
     assert SPARSE_KEEPS_MORE in describe_summary(summarize(release, invented))
     assert SparseRows(5, seed=1).anonymize(invented).published.claim.k == 5
@@ -53,11 +53,11 @@ def test_padded_rows_are_told_beside_sparse_ones(invented):
         {"privacy_levels": "activity<40:9,else:5"},
     ],
 )
-def test_it_is_told_of_nothing_else(options, invented):
-    told = describe_summary(
+def test_it_is_stated_of_nothing_else(options, invented):
+    result = describe_summary(
         summarize(PredictiveAnonymizer(5, seed=1, **options).anonymize(invented), invented)
     )
-    assert SPARSE_KEEPS_MORE not in told
+    assert SPARSE_KEEPS_MORE not in result
 
 
 def test_rows_that_reveal_most_ratings_are_a_warning(invented):
@@ -65,31 +65,33 @@ def test_rows_that_reveal_most_ratings_are_a_warning(invented):
         release = PredictiveAnonymizer(2, seed=1, **options).anonymize(invented)
         summary = summarize(release, invented)
         share = summary.figures.exact and summary.figures.exact.exact_share
-        told = describe_summary(summary)
-        return share, any(each.startswith("Warning: The rows reveal") for each in told)
+        result = describe_summary(summary)
+        return share, any(each.startswith("Warning: The rows reveal") for each in result)
 
     share, is_warned = warned(homogenize="simple")
     assert (share >= HIGH) == is_warned
     assert is_warned
 
 
-def test_nor_of_people_whom_sparse_rows_refuse():
+def test_nor_of_users_whom_sparse_rows_refuse():
     ratings = make_ratings(n_users=19, n_items=20, n_ratings=150, seed=1)
     with raises("table.too-few-users"):
         SparseRows(5).anonymize(ratings)
-    told = describe_summary(summarize(PredictiveAnonymizer(5, seed=1).anonymize(ratings), ratings))
-    assert SPARSE_KEEPS_MORE not in told
+    result = describe_summary(
+        summarize(PredictiveAnonymizer(5, seed=1).anonymize(ratings), ratings)
+    )
+    assert SPARSE_KEEPS_MORE not in result
 
 
 @pytest.mark.parametrize(
     ("epsilon", "judged"),
     [(9.9, None), (10.0, "is a weak"), (19.9, "is a weak"), (20.0, "nothing that deserves the")],
 )
-def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, crowd, epsilon, judged):
-    told = " ".join(describe_summary(summarize(with_epsilon(drawn, epsilon), crowd)))
-    assert ("1 is strong" in told) is bool(judged)
-    assert (judged or "") in told
-    assert "weak promise" not in told or judged == "is a weak"
+def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, cluster, epsilon, judged):
+    result = " ".join(describe_summary(summarize(with_epsilon(drawn, epsilon), cluster)))
+    assert ("1 is strong" in result) is bool(judged)
+    assert (judged or "") in result
+    assert "weak promise" not in result or judged == "is a weak"
 
 
 def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):

@@ -1,4 +1,4 @@
-"""People are drawn from a published model, by anybody, as often as they like."""
+"""Users are drawn from a published model, by any user, as often as they like."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ def model(tmp_path_factory, synthetic):
     folder = tmp_path_factory.mktemp("model")
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=4)
     synthetic(20.0).anonymize(ratings).write(folder / "model", layout="model")
-    shutil.rmtree(folder / "model.private")  # nobody else has it
+    shutil.rmtree(folder / "model.private")  # no user else has it
     return folder / "model"
 
 
@@ -36,7 +36,7 @@ def test_what_is_drawn_keeps_the_promise_and_repeats_it(model, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn"]  # no private twin
 
 
-def test_a_seed_draws_the_same_people(model, tmp_path):
+def test_a_seed_draws_the_same_users(model, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         sample(model, tmp_path / name, n_users=20, seed=seed)
     a, b, c = (pq.read_table(tmp_path / name / "ratings.parquet") for name in "abc")
@@ -52,7 +52,7 @@ def test_it_is_drawn_again_only_by_force(model, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drawn"]
 
 
-def test_a_private_twin_is_not_left_beside_what_is_drawn(model, tmp_path):
+def test_a_private_twin_is_not_left_next_to_what_is_drawn(model, tmp_path):
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=4)
     anonymize(ratings, tmp_path / "out", k=5, method="predictive", seed=1)
     with raises("output.exists", "out.private"):
@@ -60,10 +60,10 @@ def test_a_private_twin_is_not_left_beside_what_is_drawn(model, tmp_path):
     assert verify(tmp_path / "out").holds
 
 
-@pytest.mark.parametrize("people", [0, -1, True, 2.0, "9"])
-def test_people_are_a_number(model, tmp_path, people):
+@pytest.mark.parametrize("all_users", [0, -1, True, 2.0, "9"])
+def test_users_are_a_number(model, tmp_path, all_users):
     with raises("option.value") as caught:
-        sample(model, tmp_path / "drawn", n_users=people)
+        sample(model, tmp_path / "drawn", n_users=all_users)
     assert "--n-users" in str(caught.value)
 
 
@@ -84,9 +84,9 @@ def test_a_model_that_was_changed_is_not_drawn_from(model, tmp_path):
 def test_the_command_line_draws(model, tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["sample", str(model), "--n-users", "12", "-o", str(tmp_path / "drawn")])
-    told = " ".join(capsys.readouterr().out.split())
+    result = " ".join(capsys.readouterr().out.split())
     assert stop.value.code in (0, None)
-    assert "epsilon 20" in told
+    assert "epsilon 20" in result
 
 
 def test_a_folder_that_is_not_there_is_called_that(tmp_path):

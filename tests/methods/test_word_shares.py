@@ -1,4 +1,4 @@
-"""Shares of words: what each person is likely to give, and what a group gives."""
+"""Shares of words: what each user is likely to give, and what a group gives."""
 
 import itertools
 
@@ -37,7 +37,7 @@ class TestByHand:
     )
     BOTH = Groups.from_labels([0, 0])
 
-    def test_shares_of_items_and_people(self):
+    def test_shares_of_items_and_users(self):
         shares = learn_shares(self.RATINGS)
         # Each word counts once more than it was given.
         assert shares.of_items.tolist() == [[1 / 2, 1 / 2], [2 / 3, 1 / 3]]
@@ -70,14 +70,14 @@ class TestByHand:
 
 
 class TestRareWords:
-    """Six people said up to a, three said down, and Cy alone said sideways."""
+    """Six users said up to a, three said down, and Cy alone said sideways."""
 
     RATINGS = Ratings.from_columns(
         [*range(9), 9], ["a"] * 10, ["up"] * 6 + ["down"] * 3 + ["sideways"], scale=FOUR
     )
     CY_AND_ANOTHER = Groups.from_labels([0] * 4 + [1] * 4 + [2] * 2)
 
-    def test_what_one_person_gave_counts_as_nothing_by_hand(self):
+    def test_what_one_user_gave_counts_as_nothing_by_hand(self):
         shares = learn_shares(self.RATINGS, 2)
         assert shares.many_gave.tolist() == [[True, True, False, False]]
         (of_cy,) = group_shares(self.RATINGS, shares, self.CY_AND_ANOTHER, 2, 3)
@@ -91,16 +91,16 @@ class TestRareWords:
         assert of_cy[0].tolist() == [0, 0.5, 0.5, 0]
 
     @pytest.mark.parametrize("seed", range(5))
-    def test_no_group_shows_what_one_person_alone_gave(self, seed):
-        """Sixty people say up or down to thirty items; ten of them said sideways, once each.
+    def test_no_group_shows_what_one_user_alone_gave(self, seed):
+        """Sixty users say up or down to thirty items; ten of them said sideways, once each.
 
         It is the first word of the scale, which stands where shares are equal.
         """
         scale = RatingScale.of_labels("sideways,up,down", ordered=False)
         rng = np.random.default_rng(seed)
         said = rng.choice(["up", "down"], (60, 30)).astype(object)
-        for person in range(10):
-            said[person, person] = "sideways"
+        for one_user in range(10):
+            said[one_user, one_user] = "sideways"
         cells = np.indices(said.shape).reshape(2, -1)
         ratings = Ratings.from_columns(*cells, said.ravel(), scale=scale)
         (shown,) = NominalAnonymizer(2, seed=seed).anonymize(ratings).published.blocks()
@@ -108,7 +108,7 @@ class TestRareWords:
 
 
 class TestHabits:
-    """Sixty people say five words; another one says "weird" to all, which nobody else says."""
+    """Sixty users say five words; another one says "weird" to all, which no user else says."""
 
     SCALE = RatingScale.of_labels("a,b,c,d,e,weird", ordered=False)
 
@@ -128,12 +128,12 @@ class TestHabits:
     @pytest.mark.parametrize("homogenize", ["commonest", "shares"])
     @pytest.mark.parametrize("k", [2, 3, 5])
     @pytest.mark.parametrize("with_her", [True, False])
-    def test_a_word_of_one_person_stands_in_no_row(self, k, homogenize, with_her):
+    def test_a_word_of_one_user_stands_in_no_row(self, k, homogenize, with_her):
         ratings = self.table(k, with_her=with_her)
         (shown,) = NominalAnonymizer(k, homogenize, seed=k).anonymize(ratings).published.blocks()
         assert 6.0 not in shown.values
 
-    def test_it_is_likely_for_nobody_and_places_nobody(self):
+    def test_it_is_likely_for_no_user_and_places_no_user(self):
         ratings = self.table(1)
         shares = learn_shares(ratings, 2)
         assert shares.of_items[:, 5].max() == 0
@@ -152,7 +152,7 @@ class TestHabits:
 
 
 class TestPool:
-    def test_each_person_counts_once_by_hand(self):
+    def test_each_user_counts_once_by_hand(self):
         """Cy alone gave words to c, d and e; Ann and Ben said up to b, where Cy said down.
 
         Three others said down to z, so that it is no word of Cy's alone.
@@ -167,12 +167,12 @@ class TestPool:
         # Up: Ann 1, Ben 1, Cy 1/4; down: Cy 3/4. Each word counts once more: 3.25 and 1.75 of 5.
         assert shares.of_items[:-1] == pytest.approx(np.array([[0.65, 0.35]] * 4))
 
-    def test_who_gave_nearly_all_of_its_words_is_one_of_its_people(self):
+    def test_who_gave_nearly_all_of_its_words_is_one_of_its_users(self):
         users = [*range(6), *range(5), *[6] * 200, *range(7, 12)]
         items = [0] * 6 + [1] * 5 + [*range(2, 202)] + [300] * 5  # which others say down to
         ratings = Ratings.from_columns(users, items, ["up"] * 11 + ["down"] * 205, scale=UP_DOWN)
         down = learn_shares(ratings, 5).of_items[1:-1, 1]
-        assert down == pytest.approx([2 / 8] * 201)  # one of six people, and one more of each word
+        assert down == pytest.approx([2 / 8] * 201)  # one of six users, and one more of each word
 
 
 def simple_shares(ratings, groups):
@@ -213,7 +213,7 @@ def test_drawn_words_keep_the_shares():
     assert counts[3] == 0
 
 
-def test_people_of_like_words_lie_near_each_other():
+def test_users_of_like_words_lie_near_each_other():
     rng = np.random.default_rng(3)
     kind = np.repeat([0, 1], 20)
     users, items = np.divmod(np.arange(40 * 10), 10)
@@ -248,7 +248,7 @@ class TestAnonymizer:
 
     @pytest.mark.parametrize("n_users", [2, 3])
     @pytest.mark.parametrize("n_items", [1, 2])
-    def test_few_people_and_items(self, n_users, n_items):
+    def test_few_users_and_items(self, n_users, n_items):
         columns = np.divmod(np.arange(n_users * n_items), n_items)
         said = np.array(["up", "down"], object)[np.arange(n_users * n_items) % 2]
         ratings = Ratings.from_columns(*columns, said, scale=UP_DOWN)
@@ -284,7 +284,7 @@ class TestAnonymizer:
 
 
 def test_the_word_of_who_alone_gave_one_is_not_the_items():
-    """Planted: of ten items that one person each gave a word, all count as one."""
+    """Planted: of ten items that one user each gave a word, all count as one."""
     users = [*range(20), *range(10)]
     items = [0] * 20 + list(range(1, 11))
     words = ["up", "down"] * 10 + ["up"] * 9 + ["down"]

@@ -110,7 +110,7 @@ def test_nothing_lies_between_two_words(words_file, tmp_path, options, code):
 
 
 class TestDrawn:
-    def test_people_are_drawn_with_words(self, words_file, tmp_path):
+    def test_users_are_drawn_with_words(self, words_file, tmp_path):
         anonymize(
             words_file, tmp_path / "out", method="synthetic", epsilon=50, scale=SCALE, n_users=200
         )
@@ -161,19 +161,19 @@ class TestWithoutAnOrder:
         found = verify(folder, private=f"{folder}.private")
         assert found.holds
         assert found.k_achieved >= 5
-        told = json.loads((folder / "release.json").read_text())
-        assert told["format"] == "recveil-release-9"
-        assert told["scale"]["ordered"] is False
+        result = json.loads((folder / "release.json").read_text())
+        assert result["format"] == "recveil-release-9"
+        assert result["scale"]["ordered"] is False
         assert "without an order" in (folder / "README.md").read_text()
-        told = audit(words_file, release=folder, targets=60, curves=False, words=ORDER).to_dict()
-        for attack in told["release"]["attacks"]:
+        result = audit(words_file, release=folder, targets=60, curves=False, words=ORDER).to_dict()
+        for attack in result["release"]["attacks"]:
             assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
-        assert any("labels without an order" in warning for warning in told["warnings"])
-        names = [attack["name"] for attack in told["attacks"]]
+        assert any("labels without an order" in warning for warning in result["warnings"])
+        names = [attack["name"] for attack in result["attacks"]]
         assert "public-profile" in names
         assert not {"bystander", "likes", "likes-16"} & {*names}
 
-    def test_words_that_few_people_gave_are_not_published_unnamed(self, tmp_path):
+    def test_words_that_few_users_gave_are_not_published_unnamed(self, tmp_path):
         frame = pa.table(
             {"user": range(12), "item": [7] * 12, "rating": ["up"] * 6 + ["down"] * 5 + ["odd"]}
         )

@@ -46,7 +46,7 @@ class TestByHand:
 
     def test_equation_2(self):
         # Item 3: 3 + (0.70711 * 2 + 0.89443 * -1) / (0.70711 + 0.89443) = 3 + 0.51978 / 1.60154.
-        # Item 4: both are 2 below their means, so 3 - 2. Item 2: nobody but user 0 rated it.
+        # Item 4: both are 2 below their means, so 3 - 2. Item 2: no user but user 0 rated it.
         predicted = UserKNN(**PAPER).fit(BY_HAND).predict([0, 0, 0], [3, 4, 2])
         assert np.allclose(predicted, [3.32456, 1, 3], atol=1e-4)
 
@@ -126,7 +126,7 @@ class TestByHand:
         )
         predictor = TrustKNN(links=stated).fit(BY_HAND)
         assert np.allclose(predictor.weights(0), [0, 0.5, 0, 0.75], atol=1e-5)
-        # Item 3: 3 + (0.5 * 2 + 0.75 * -1) / 1.25 = 3.2. User 2 trusts nobody: their mean.
+        # Item 3: 3 + (0.5 * 2 + 0.75 * -1) / 1.25 = 3.2. User 2 trusts no user: their mean.
         assert np.allclose(predictor.predict([0, 2], [3, 2]), [3.2, 3], atol=1e-4)
         direct = TrustKNN(links=stated, steps=0).fit(BY_HAND)
         assert np.allclose(direct.weights(0), [0, 0.5, 0, 0], atol=1e-5)
@@ -147,7 +147,7 @@ class TestByHand:
         assert both.tolist() == [*alike[:3].tolist(), 0.5]
 
     def test_trust_propagated_twice(self):
-        # A chain of people who share no item: 0 trusts 2 by (1 + 0.5) / 2, and 3 by way of 2, by
+        # A chain of users who share no item: 0 trusts 2 by (1 + 0.5) / 2, and 3 by way of 2, by
         # (0.75 + 1) / 2; 4 is three steps away.
         ratings = Ratings.from_columns(range(5), range(5), [1, 2, 3, 4, 5], scale=STARS)
         chain = sparse.csr_array(([1.0, 0.5, 1.0, 1.0], ([0, 1, 2, 3], [1, 2, 3, 4])), (5, 5))
@@ -156,7 +156,7 @@ class TestByHand:
         assert twice.tolist() == [0, 1, 0.75, 0.875, 0]
 
     def test_biases(self):
-        # Everybody's rating is their own level plus the item's: nothing is left for neighbours, and
+        # All users's rating is their own level plus the item's: nothing is left for neighbours, and
         # the missing cell (1 + 2 above the middle) is found but for the pull towards the mean.
         users, items = np.divmod(np.arange(60 * 40), 40)
         values = (users % 3) + (items % 3) + 1
@@ -217,7 +217,7 @@ class TestEdges:
         assert predictor().fit(BY_HAND).predict([0], [2]).tolist() == [3]
 
     @pytest.mark.parametrize("values", [[3, 3, 3], [3.7, 3.7, 3.7]])
-    def test_constant_users_are_like_nobody(self, values):
+    def test_constant_users_are_like_no_user(self, values):
         scale = RatingScale(1, 5)
         ratings = table([[*values, None], [1, 2, 3, 5], values[:2] + [None] * 2], scale)
         predictor = UserKNN(**PAPER).fit(ratings)
@@ -242,7 +242,7 @@ class TestEdges:
     def test_users_and_items_without_ratings(self, predictor):
         ratings = table([[5, 3, None], [None] * 3, [4, 2, None], [1, 2, None]])
         fitted = predictor(min_overlap=1).fit(ratings)
-        # The mean of all is 17 / 6; nobody rated item 2, so user 0 gets their own mean.
+        # The mean of all is 17 / 6; no user rated item 2, so user 0 gets their own mean.
         predicted = fitted.predict([1, 1, 0], [0, 2, 2])
         assert np.allclose(predicted, [17 / 6, 17 / 6, 4])
 

@@ -35,8 +35,8 @@ def plays(tmp_path_factory):
 def test_its_card_and_settings_name_the_levels(plays, tmp_path, options, hide_items):
     anonymize(plays, tmp_path / "out", k=3, seed=1, counts="log", hide_items=hide_items, **options)
     assert verify(tmp_path / "out").holds
-    told = json.loads((tmp_path / "out" / "release.json").read_text())
-    assert list(told["settings"].items())[-1] == ("counts", "log")
+    result = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert list(result["settings"].items())[-1] == ("counts", "log")
     assert f"a level of a count ({LEVELS})" in (tmp_path / "out" / "README.md").read_text()
     describe(tmp_path / "out", tmp_path / "card.md")
     assert LEVELS in (tmp_path / "card.md").read_text()
@@ -54,10 +54,10 @@ def test_ratings_name_none_and_what_is_on_another_scale_is_refused(plays, tmp_pa
         allow_large=True,
     )
     file = tmp_path / "out" / "release.json"
-    told = json.loads(file.read_text())
-    assert "counts" not in told["settings"]
+    result = json.loads(file.read_text())
+    assert "counts" not in result["settings"]
     assert "level of a count" not in (tmp_path / "out" / "README.md").read_text()
-    told["settings"]["counts"] = "log"
-    file.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    result["settings"]["counts"] = "log"
+    file.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     found = verify(tmp_path / "out")
     assert any("levels of counts" in each.problem for each in found.violations)

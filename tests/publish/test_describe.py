@@ -37,8 +37,8 @@ keywords = ["ratings", "anonymized"]
 
 class TestEveryRelease:
     def test_names_each_file_as_it_is(self, folder):
-        told = described(folder)
-        listed = {entry["@id"]: entry for entry in told["distribution"]}
+        result = described(folder)
+        listed = {entry["@id"]: entry for entry in result["distribution"]}
         assert set(listed) == {file.name for file in folder.iterdir()}
         for name, entry in listed.items():
             content = (folder / name).read_bytes()
@@ -47,26 +47,26 @@ class TestEveryRelease:
             assert entry["contentUrl"] == f"out/{name}"
 
     def test_names_each_column(self, folder):
-        told = described(folder)
+        result = described(folder)
         columns = json.loads((folder / "release.json").read_text())["layout"]
         if columns == "model":
-            assert "recordSet" not in told
+            assert "recordSet" not in result
             return
         file = next(folder.glob("ratings.*"))
         import pandas as pd
 
         frame = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
-        fields = told["recordSet"][0]["field"]
+        fields = result["recordSet"][0]["field"]
         assert [field["name"] for field in fields] == list(frame.columns)
         assert {field["source"]["fileObject"]["@id"] for field in fields} == {file.name}
 
     def test_says_what_is_not_promised_wherever_it_says_what_is(self, folder):
-        told = described(folder)
-        limits = told["rai:dataLimitations"]
+        result = described(folder)
+        limits = result["rai:dataLimitations"]
         assert len(limits) >= 2
         assert all(limit.startswith("Not guaranteed. ") for limit in limits)
-        assert told["rai:personalSensitiveInformation"][1:] == limits
-        assert "what is not guaranteed" in told["description"]
+        assert result["rai:personalSensitiveInformation"][1:] == limits
+        assert "what is not guaranteed" in result["description"]
         readme = " ".join((folder / "README.md").read_text().split())
         for limit in limits:
             words = limit.removeprefix("Not guaranteed. ")
@@ -109,33 +109,35 @@ class TestEveryRelease:
 
 class TestCard:
     def test_its_words_stand_there(self, padded):
-        told = described(padded, CARD)
-        assert told["name"] == "Ratings of a library </script><b>"
-        assert told["publisher"] == {"@type": "sc:Organization", "name": "Public Library"}
-        assert told["license"] == "https://creativecommons.org/licenses/by/4.0/"
-        assert told["datePublished"] == "2026-01-31"
-        assert told["keywords"] == ["ratings", "anonymized"]
-        assert told["sc:contactPoint"]["description"] == "data@example.org"
+        result = described(padded, CARD)
+        assert result["name"] == "Ratings of a library </script><b>"
+        assert result["publisher"] == {"@type": "sc:Organization", "name": "Public Library"}
+        assert result["license"] == "https://creativecommons.org/licenses/by/4.0/"
+        assert result["datePublished"] == "2026-01-31"
+        assert result["keywords"] == ["ratings", "anonymized"]
+        assert result["sc:contactPoint"]["description"] == "data@example.org"
 
     def test_nothing_ends_a_script_that_it_stands_in(self, padded):
         described(padded, CARD)
         assert not re.search("[<>&]", (padded.parent / "croissant.json").read_text())
 
-    def test_what_nobody_said_is_not_made_up(self, padded, monkeypatch):
+    def test_what_no_user_said_is_not_made_up(self, padded, monkeypatch):
         for name in ("USER", "LOGNAME", "EMAIL", "HOSTNAME"):
             monkeypatch.setenv(name, "j.doe")
-        told = described(padded)
+        result = described(padded)
         names = {"license", "datePublished", "creator", "publisher", "url", "version", "citeAs"}
-        assert not names & set(told)
-        assert told["name"] == "out"
-        assert "j.doe" not in json.dumps(told)
+        assert not names & set(result)
+        assert result["name"] == "out"
+        assert "j.doe" not in json.dumps(result)
 
     def test_an_address_stands_before_the_files(self, padded, tmp_path):
         card = tmp_path / "card.toml"
         card.write_text('url = "https://example.org/data/out/"\n')
         describe(padded, tmp_path / "croissant.json", card=card)
-        told = json.loads((tmp_path / "croissant.json").read_text())
-        assert told["distribution"][0]["contentUrl"].startswith("https://example.org/data/out/rat")
+        result = json.loads((tmp_path / "croissant.json").read_text())
+        assert result["distribution"][0]["contentUrl"].startswith(
+            "https://example.org/data/out/rat"
+        )
 
     @pytest.mark.parametrize(
         ("card", "name", "code"),
@@ -175,12 +177,12 @@ class TestCard:
 
 
 class TestAudit:
-    def test_what_was_measured_is_told(self, padded, found):
-        file, told = found
+    def test_what_was_measured_is_stated(self, padded, found):
+        file, result = found
         describe(padded, padded.parent / "measured.json", audit=file, force=True)
         text = (padded.parent / "measured.json").read_text()
         said = json.loads(text)["rai:personalSensitiveInformation"]
-        sentences = [told["release"]["headline"], *told["release"]["verdict"]]
+        sentences = [result["release"]["headline"], *result["release"]["verdict"]]
         assert {f"Measured by the publisher: {each}" for each in sentences} <= set(said)
         assert "secret" not in text
 
@@ -190,12 +192,12 @@ class TestAudit:
             describe(tmp_path / "other", tmp_path / "x.json", audit=found[0])
         assert "other" in str(error.value)
 
-    def test_a_second_release_is_not_told_of(self, padded, found, tmp_path):
+    def test_a_second_release_is_not_stated_of(self, padded, found, tmp_path):
         """Its name alone says that there is one."""
-        told = json.loads(found[0].read_text())
-        told["release"]["linkage"] = {"name": "out_old_ann"}
+        result = json.loads(found[0].read_text())
+        result["release"]["linkage"] = {"name": "out_old_ann"}
         both = tmp_path / "both.json"
-        both.write_text(json.dumps(told))
+        both.write_text(json.dumps(result))
         with raises("release.refused"):
             describe(padded, padded.parent / "x.json", audit=both)
 
@@ -207,9 +209,9 @@ class TestAudit:
 
 
 class TestUnpaid:
-    """Figures of an audit are worked out from real people, which no epsilon covers."""
+    """Figures of an audit are worked out from real users, which no epsilon covers."""
 
-    def told(self, folder, off_scale, name):
+    def result(self, folder, off_scale, name):
         release = {
             "sha256": known_manifest(folder).sha256,
             "headline": "AUC 0.59.",
@@ -225,7 +227,7 @@ class TestUnpaid:
 
     @pytest.mark.parametrize("name", ["c.json", "page.md"])
     def test_of_others_nothing_is_said_of_epsilon(self, padded, name):
-        text = self.told(padded, 3, name)
+        text = self.result(padded, 3, name)
         assert "because the rating was off the scale: 3." in text
         assert "epsilon was paid" not in text
 
@@ -239,7 +241,7 @@ class TestEvaluation:
         assert not read.ctx.issues.errors
         assert judged[1]["headline"] in str(read.data_use_cases)
 
-    def test_what_nobody_measured_is_not_made_up(self, padded):
+    def test_what_no_user_measured_is_not_made_up(self, padded):
         assert "rai:dataUseCases" not in described(padded)
 
     def test_words_without_an_order(self, tmp_path):
@@ -250,8 +252,8 @@ class TestEvaluation:
         found = evaluate(tmp_path / "out", words, split=0.2)
         (tmp_path / "e.json").write_text(json.dumps(found.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
-        told = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
-        assert "each item's most frequent label, which needs no release" in told[1]
+        result = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
+        assert "each item's most frequent label, which needs no release" in result[1]
 
     @pytest.mark.parametrize("content", ["", "[]", "{}", '{"release_sha256": "x"}', "7"])
     def test_what_is_none_is_refused(self, padded, tmp_path, content):
@@ -280,8 +282,8 @@ class TestEvaluation:
             assert name in str(error.value)
 
     def test_a_text_that_hides_something_is_refused(self, padded, judged, tmp_path):
-        told = judged[1] | {"headline": "It keeps\u202e all."}
-        (tmp_path / "e.json").write_text(json.dumps(told))
+        result = judged[1] | {"headline": "It keeps\u202e all."}
+        (tmp_path / "e.json").write_text(json.dumps(result))
         with raises("input.not-a-result") as error:
             describe(padded, padded.parent / "x.json", evaluation=tmp_path / "e.json")
         assert "U+202E" in str(error.value)
@@ -299,20 +301,20 @@ def test_figures_of_a_release_with_the_same_settings_are_refused(what, found, ju
 
 
 class TestOrigin:
-    """What is told of the owner's table: for what it had columns, and what was left out."""
+    """What is reported of the owner's table: for what it had columns, and what was left out."""
 
-    def told(self, folder, **options):
+    def result(self, folder, **options):
         audited = {"audit": folder / "audit.json"}
         describe(folder / "out", folder / "c.json", **audited, **options, force=True)
         text = (folder / "c.json").read_text()
         return text, json.loads(text)["rai:dataPreprocessingProtocol"]
 
     def test_names_of_columns_where_they_are_asked_for(self, made):
-        text, said = self.told(made[0], column_names=True)
+        text, said = self.result(made[0], column_names=True)
         assert "user: 'acme_member'; item: 'acme_film'; rating: 'acme_stars'" in said[1]
         assert "salaries" not in text
 
-    def test_names_are_told_by_an_audit_alone(self, padded):
+    def test_names_are_stated_by_an_audit_alone(self, padded):
         with raises("option.required"):
             describe(padded, padded.parent / "x.json", column_names=True)
 
@@ -364,7 +366,7 @@ class TestWhatIsRefused:
         with raises("output.place"):
             describe(padded, padded / "croissant.json")
 
-    def test_another_folder_than_beside_it(self, padded, tmp_path):
+    def test_another_folder_than_next_to_it(self, padded, tmp_path):
         with raises("output.place"):
             describe(padded, tmp_path / "croissant.json")
 
@@ -397,10 +399,10 @@ class TestADescriptionThatVerifyChecks:
     @pytest.fixture
     def verified(self, padded, capsys):
         def run(change):
-            told = described(padded, CARD)
+            result = described(padded, CARD)
             file = padded.parent / "croissant.json"
-            change(told)
-            file.write_text(json.dumps(told), "utf-8")
+            change(result)
+            file.write_text(json.dumps(result), "utf-8")
             with pytest.raises(SystemExit) as stop:
                 main(["verify", str(padded), "--croissant", str(file), "--json", "-"])
             found = json.loads(capsys.readouterr().out)
@@ -409,12 +411,15 @@ class TestADescriptionThatVerifyChecks:
         return run
 
     def test_the_publisher_s_own_words_are_theirs(self, verified):
-        assert verified(lambda told: told.update(description="Ours.", license="none")) == (0, [])
+        assert verified(lambda result: result.update(description="Ours.", license="none")) == (
+            0,
+            [],
+        )
 
     def test_texts_that_nothing_checks_are_named(self, padded, capsys):
         file = padded.parent / "texts.json"
         describe(padded, file)
-        told = json.loads(file.read_text())
+        result = json.loads(file.read_text())
 
         def describe_uncovered():
             with pytest.raises(SystemExit) as stop:
@@ -423,11 +428,11 @@ class TestADescriptionThatVerifyChecks:
             return json.loads(capsys.readouterr().out)["not_covered"][-1]
 
         assert "description" not in describe_uncovered()
-        file.write_text(json.dumps(told | {"description": "Nobody is found.", "license": "none"}))
+        file.write_text(json.dumps(result | {"description": "Nobody is found.", "license": "none"}))
         assert "texts (name, description, license) and" in describe_uncovered()
 
     def test_its_remedy_is_a_command_that_works(self, padded, verified):
-        code, problems = verified(lambda told: told["distribution"].pop())
+        code, problems = verified(lambda result: result["distribution"].pop())
         assert (code, problems[0].rpartition("; ")[2]) == (1, "run recveil describe again")
         file = padded.parent / "croissant.json"
         with pytest.raises(SystemExit) as stop:
@@ -438,24 +443,28 @@ class TestADescriptionThatVerifyChecks:
     @pytest.mark.parametrize(
         ("change", "named"),
         [
-            (lambda told: told["distribution"][0].update(sha256="0" * 64), "distribution"),
-            (lambda told: told["distribution"].pop(), "distribution"),
-            (lambda told: told["distribution"][0].pop("contentUrl"), "distribution"),
-            (lambda told: told["recordSet"][0]["field"][2].update(name="stars"), "recordSet"),
-            (lambda told: told.pop("rai:dataLimitations"), "rai:dataLimitations"),
+            (lambda result: result["distribution"][0].update(sha256="0" * 64), "distribution"),
+            (lambda result: result["distribution"].pop(), "distribution"),
+            (lambda result: result["distribution"][0].pop("contentUrl"), "distribution"),
+            (lambda result: result["recordSet"][0]["field"][2].update(name="stars"), "recordSet"),
+            (lambda result: result.pop("rai:dataLimitations"), "rai:dataLimitations"),
             (
-                lambda told: told.update({"rai:dataManipulationProtocol": "k = 500"}),
+                lambda result: result.update({"rai:dataManipulationProtocol": "k = 500"}),
                 "rai:dataManipulationProtocol",
             ),
             (
-                lambda told: told["rai:personalSensitiveInformation"].insert(0, "Nobody is found."),
+                lambda result: result["rai:personalSensitiveInformation"].insert(
+                    0, "Nobody is found."
+                ),
                 "rai:personalSensitiveInformation",
             ),
             (
-                lambda told: told["rai:personalSensitiveInformation"].append("Nobody is found."),
+                lambda result: result["rai:personalSensitiveInformation"].append(
+                    "Nobody is found."
+                ),
                 "a sentence on privacy",
             ),
-            (lambda told: told.update({"rai:dataBiases": "none"}), "'rai:dataBiases'"),
+            (lambda result: result.update({"rai:dataBiases": "none"}), "'rai:dataBiases'"),
         ],
     )
     def test_what_contradicts_the_release_is_named(self, verified, change, named):

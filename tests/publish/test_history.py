@@ -60,7 +60,7 @@ def test_a_release_whose_twin_is_gone_counts(ratings, tmp_path):
 def test_no_sense_is_refused(changed, tmp_path):
     entry = {"sha256": "9c", "kind": "differentially-private", "mu": 1.0, "delta": 1e-6}
     entry |= {"threshold_delta": 0.0}
-    told = {"release": {"sha256": "9c"}, "history": [entry]}
-    assert describe_history(told, tmp_path) == (Promised(**entry),)
+    result = {"release": {"sha256": "9c"}, "history": [entry]}
+    assert describe_history(result, tmp_path) == (Promised(**entry),)
     with pytest.raises((TypeError, ValueError)):
-        describe_history({**told, "history": [entry | changed]}, tmp_path)
+        describe_history({**result, "history": [entry | changed]}, tmp_path)

@@ -79,11 +79,11 @@ def test_the_card_reads_all_parts_with_pandas(out, monkeypatch):
 
 def test_it_is_described_as_a_set_of_files(out, tmp_path):
     describe(out, tmp_path / "croissant.json")
-    told = json.loads((tmp_path / "croissant.json").read_text())
-    (files,) = [each for each in told["distribution"] if each["@type"] == "cr:FileSet"]
+    result = json.loads((tmp_path / "croissant.json").read_text())
+    (files,) = [each for each in result["distribution"] if each["@type"] == "cr:FileSet"]
     assert files["includes"] == "ratings-*.parquet"
     assert len(files["containedIn"]) == 3
-    sources = {field["source"]["fileSet"]["@id"] for field in told["recordSet"][0]["field"]}
+    sources = {field["source"]["fileSet"]["@id"] for field in result["recordSet"][0]["field"]}
     assert sources == {files["@id"]}
 
 
@@ -114,13 +114,13 @@ class TestWhatVerifyFinds:
             verify(out)
 
     def test_parts_that_are_not_numbered_from_0_on(self, out):
-        told = json.loads((out / "release.json").read_text())
+        result = json.loads((out / "release.json").read_text())
         (out / part_name(2)).rename(out / part_name(5))
-        told["files"] = {
+        result["files"] = {
             part_name(5) if name == part_name(2) else name: entry
-            for name, entry in told["files"].items()
+            for name, entry in result["files"].items()
         }
-        text = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
         (out / "release.json").write_text(text)
         assert "files carries 'ratings-00005.parquet', which no release has" in self.found(out)
 

@@ -130,7 +130,7 @@ def test_the_smallest_delta_is_common(ledger):
     assert (total.delta, total.epsilon) == (1e-8, pytest.approx(kept_by(0.5, delta=1e-8)))
 
 
-def test_the_file_is_private_and_names_nobody(ledger, path):
+def test_the_file_is_private_and_names_no_user(ledger, path):
     spend(ledger, ["ann@example.org", "ben@example.org"], 0.3, "a" * 64)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700

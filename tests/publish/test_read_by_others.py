@@ -1,4 +1,4 @@
-"""A release of drawn people is an ordinary table of ratings: others read it as it is.
+"""A release of drawn users is an ordinary table of ratings: others read it as it is.
 
 What is not installed is skipped; the extra `bench` brings surprise, cornac and implicit. LensKit
 0.14, the last without torch, needs an older numba and so an environment of its own:
@@ -81,5 +81,5 @@ def test_lenskit(drawn):
     als = pytest.importorskip("lenskit.algorithms.als", reason="LensKit is not installed")
     table = drawn[1].rename(columns={"user_id": "user", "item_id": "item"})
     model = als.BiasedMF(4, iterations=2, rng_spec=1).fit(table)
-    told = model.predict_for_user(table["user"][0], table["item"].unique()[:5])
-    assert np.isfinite(told).all()
+    result = model.predict_for_user(table["user"][0], table["item"].unique()[:5])
+    assert np.isfinite(result).all()

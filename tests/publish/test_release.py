@@ -62,7 +62,7 @@ class TestRows:
         table = Release.read(folder).to_arrow().to_pandas()
         pd.testing.assert_frame_equal(table, as_published(folder), check_dtype=False)
 
-    def test_one_for_each_person_as_the_other_layout_has_them(self, written, maker, file_format):
+    def test_one_for_each_user_as_the_other_layout_has_them(self, written, maker, file_format):
         """To the byte: the ids, too, are those that the layout `users` would have."""
         in_groups = Release.read(written[maker, "groups", file_format])
         of_users = Release.read(written[maker, "users", file_format])
@@ -166,7 +166,7 @@ class TestWhatIsRefused:
             release.to_arrow()
 
     @pytest.mark.parametrize("users", [1, 39, 41, 10**15])
-    def test_another_number_of_people(self, written, tmp_path, users):
+    def test_another_number_of_users(self, written, tmp_path, users):
         shutil.copytree(written["padded", "groups", "csv"], tmp_path / "out")
         manifest = json.loads((tmp_path / "out" / "release.json").read_text())
         manifest["counts"]["users"] = users
@@ -191,14 +191,14 @@ class TestWhatIsRefused:
         assert package in str(error.value)
 
     def test_rows_of_groups_are_no_ratings(self, written):
-        """Each stands for several people, which plain ratings cannot say."""
+        """Each means several users, which plain ratings cannot say."""
         release = Release.read(written["padded", "groups", "parquet"])
         with raises("table.kind"):
             Ratings.from_frame(release)
 
 
 class TestConvert:
-    def test_one_row_a_person_on_the_scale_of_the_release(self, written, tmp_path):
+    def test_one_row_a_user_on_the_scale_of_the_release(self, written, tmp_path):
         for layout in ("users", "groups"):
             found = convert(written["padded", layout, "csv"], tmp_path / f"{layout}.csv")
             assert found.ratings.n_users == 40

@@ -32,7 +32,7 @@ from recveil.verification import verify
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory):
-    """Three releases of the same people, which differ in k."""
+    """Three releases of the same users, which differ in k."""
     folder = tmp_path_factory.mktemp("releases")
     ratings = make_ratings(n_users=40, n_items=20, n_ratings=400, seed=2)
     for k in (2, 3, 4):
@@ -125,7 +125,7 @@ class TestSomethingElseStandsThere:
             check_target(tmp_path / "out", force=True)
         assert not (tmp_path / "out").exists()
 
-    def test_drawn_people_that_were_moved_away_stay_as_well(self, put, tmp_path):
+    def test_drawn_users_that_were_moved_away_stay_as_well(self, put, tmp_path):
         left = killed(tmp_path, put, old=2, new=3)
         (left / NEW).rename(left / DRAWN)
         for name in (NEW_PRIVATE, OLD_PRIVATE):
@@ -136,7 +136,7 @@ class TestSomethingElseStandsThere:
 
 
 class TestWhatIsNobodysLeftover:
-    """A folder of somebody's own may be called as what a killed run leaves."""
+    """A folder of a user's own may be called as what a killed run leaves."""
 
     NAME = ".out.partial-deadbeef"
 
@@ -170,7 +170,7 @@ class TestWhatIsNobodysLeftover:
         with raises("output.place"):
             check_target(tmp_path / name, force=False)
         with raises("output.place"):
-            write_atomically(tmp_path / name, lambda beside: beside.write_text("all of it"))
+            write_atomically(tmp_path / name, lambda next_to: next_to.write_text("all of it"))
         assert names(tmp_path) == []
 
     def test_a_dry_run_settles_and_removes_nothing(self, put, tmp_path):
@@ -350,7 +350,7 @@ class TestWhatComesAtTheLastMoment:
         assert (names(tmp_path), (tmp_path / at).read_text()) == ([at], "mine")
 
     def test_what_comes_into_it_after_that_stays_and_is_named(self, put, tmp_path, monkeypatch):
-        """Somebody has the old folder open, and saves into it when it has been moved away."""
+        """A user has the old folder open, and saves into it when it has been moved away."""
         place = staging._put_into_place
 
         def late(where, *renames):
@@ -416,12 +416,12 @@ class TestTheLock:
         file.touch(mode=0o000)
         opened = os.open
 
-        def as_anybody(path, flags, *more, **named):  # the administrator could open it
+        def as_any_user(path, flags, *more, **named):  # the administrator could open it
             if path == file and file.exists() and not file.stat().st_mode & 0o600:
                 raise PermissionError(13, "Permission denied")
             return opened(path, flags, *more, **named)
 
-        monkeypatch.setattr(os, "open", as_anybody)
+        monkeypatch.setattr(os, "open", as_any_user)
         check_target(tmp_path / "out", force=False)
         assert names(tmp_path) == []
 

@@ -19,7 +19,7 @@ from shared.publish_size_estimate import METHODS, PARTS, STARS, long_tail, ratin
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
 
-def test_padded_rows_are_expected_before_anybody_is_grouped(ratings):
+def test_padded_rows_are_expected_before_any_user_is_grouped(ratings):
     for layout in ("auto", "users"):
         before = expect_padded(ratings, 5, None, layout, "parquet")
         after = METHODS["padded"]().anonymize(ratings).published.expect(layout, "parquet")
@@ -60,7 +60,7 @@ class TestTooLarge:
         assert "would be written, but 500 MB are free" in message
         assert "--homogenize simple" in message
 
-    def test_layout_users_is_told_of_layout_groups(self, tmp_path):
+    def test_layout_users_is_stated_of_layout_groups(self, tmp_path):
         rng = np.random.default_rng(2)
         items = np.concatenate([np.arange(2_000), rng.integers(2_000, size=200)])
         users = np.concatenate([np.arange(2_000) % 600, rng.integers(600, size=200)])
@@ -72,7 +72,7 @@ class TestTooLarge:
 
 
 def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, tmp_path):
-    """Their labels are known once people are grouped."""
+    """Their labels are known once users are grouped."""
     thin = Ratings.from_columns(
         range(300), range(1_000, 1_300), [1, 5] * 150, scale=RatingScale(1, 5, 1)
     )
@@ -90,8 +90,8 @@ def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, t
         shutil.rmtree(tmp_path / "out.private")
 
 
-class TestDrawnPeople:
-    """How many there are is anybody's choice, and is looked at before they are drawn."""
+class TestDrawnUsers:
+    """How many there are is any user's choice, and is looked at before they are drawn."""
 
     @pytest.mark.parametrize("epsilon", ["none", 50.0])
     def test_far_more_than_were_counted_are_refused(self, ratings, epsilon, tmp_path):
@@ -123,12 +123,12 @@ class TestSaying:
         assert expected["seconds"] > 0
         assert streams.err.startswith("Expected: about ")
 
-    def test_the_library_tells_whoever_asks(self, ratings, tmp_path):
-        told = []
+    def test_the_library_states_any_user_asks(self, ratings, tmp_path):
+        result = []
         anonymize(
-            ratings, tmp_path / "out", k=5, method="predictive", seed=1, on_estimate=told.append
+            ratings, tmp_path / "out", k=5, method="predictive", seed=1, on_estimate=result.append
         )
-        (expected,) = told
+        (expected,) = result
         assert (expected.kind, expected.ratings) == ("padded", 30_000)
         assert expected.sentence().startswith("about 60,000 values (2.0 per rating), ")
 

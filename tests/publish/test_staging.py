@@ -20,8 +20,8 @@ def names(folder):
 
 
 def belongs_together(folder):
-    told = json.loads((folder / "out.private" / "private.json").read_text())["release"]["sha256"]
-    return told == hashlib.sha256((folder / "out" / "release.json").read_bytes()).hexdigest()
+    result = json.loads((folder / "out.private" / "private.json").read_text())["release"]["sha256"]
+    return result == hashlib.sha256((folder / "out" / "release.json").read_bytes()).hexdigest()
 
 
 class TestModes:
@@ -34,7 +34,7 @@ class TestModes:
             (0o777, "0o600", "0o700"),
         ],
     )
-    def test_nobody_else_may_write_whatever_the_umask(
+    def test_no_user_else_may_write_whatever_the_umask(
         self, release, tmp_path, umask, mask, file, folder
     ):
         umask(mask)
@@ -45,7 +45,7 @@ class TestModes:
         for name, mode in found.items():
             assert mode == ("0o600" if name.startswith("out.private") else file), name
 
-    def test_nobody_may_look_into_what_is_being_written(
+    def test_no_user_may_look_into_what_is_being_written(
         self, release, tmp_path, umask, monkeypatch
     ):
         umask(0)
@@ -78,7 +78,7 @@ def test_a_link_to_a_release_is_named_as_what_it_is(release, tmp_path, name):
 
 
 class TestDrawn:
-    """Drawn people have no private twin; what is replaced comes back all the same."""
+    """Drawn users have no private twin; what is replaced comes back all the same."""
 
     @pytest.fixture
     def before(self, model, tmp_path):
@@ -218,7 +218,7 @@ class TestInterruptedTwice:
         assert belongs_together(tmp_path)
 
     @pytest.mark.parametrize("calls", [{1, 2}, {2, 3}, {-1, -2}, {2, -3}, {-1, 2, 3, -4}])
-    def test_so_it_is_with_drawn_people(self, model, tmp_path, monkeypatch, calls):
+    def test_so_it_is_with_drawn_users(self, model, tmp_path, monkeypatch, calls):
         sample(model, tmp_path / "out", n_users=10, seed=1)
         undo = self.interrupt(monkeypatch, calls)
         with pytest.raises(KeyboardInterrupt):

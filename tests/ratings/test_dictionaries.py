@@ -37,7 +37,7 @@ def little():
 
 
 def long_table(**columns):
-    """Two people with three long items each, again and again."""
+    """Two users with three long items each, again and again."""
     codes = np.arange(ROWS) % 6
     texts = [str(number) * LONG for number in range(3)]
     usual = {
@@ -171,7 +171,7 @@ def test_a_tidied_column_says_the_same(parts):
     ],
     ids=["no dictionary", "gap", "value of gaps", "nothing but gaps", "no values"],
 )
-def test_what_is_missing_is_told_wherever_the_gap_stands(column):
+def test_what_is_missing_is_stated_wherever_the_gap_stands(column):
     column = pa.chunked_array([column])
     assert missing_rows(column).to_pylist() == [value is None for value in column.to_pylist()]
     table = pa.table({"user": column, "item": [7, 8], "rating": [3, 4]})

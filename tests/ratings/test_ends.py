@@ -1,4 +1,4 @@
-"""The ends of a scale that nobody named are somebody's ratings."""
+"""The ends of a scale that no user named are a user's ratings."""
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from recveil.ratings.ratings import count_users, doubts_of, reject_doubts
 
 
 def invented(*extra: float) -> Ratings:
-    """Return 40 people's whole stars, the scale not named; the first few gave the extra ratings."""
+    """Return 40 users's whole stars, the scale not named; the first few gave the extra ratings."""
     made = make_ratings(n_users=40, n_items=30, n_ratings=600, seed=1)
     values = made.values.copy()
     values[made.indptr[: len(extra)]] = extra
@@ -25,7 +25,7 @@ def invented(*extra: float) -> Ratings:
     "anonymizer",
     [PredictiveAnonymizer(5, seed=1), PredictiveAnonymizer(5, "simple", seed=1), KCoRater(5)],
 )
-def test_one_persons_rating_is_never_the_end_of_a_published_scale(anonymizer, value):
+def test_one_users_rating_is_never_the_end_of_a_published_scale(anonymizer, value):
     with raises("scale.inferred") as refused:
         anonymizer.anonymize(invented(value))
     assert "--scale 1:5:1" in str(refused.value)
@@ -48,7 +48,7 @@ def test_the_verb_refuses_it_and_takes_the_remedy(tmp_path):
     assert str(made.release.published.scale) == "1:5:1"
 
 
-def test_two_people_at_two_ends_of_the_crowd():
+def test_two_users_at_two_ends_of_the_cluster():
     found = doubts_of(invented(11.5, 55, 11.5), 3)
     assert [(end.side, end.value, end.n_users) for end in found] == [("high", 55.0, 1)]
     with raises("scale.inferred") as error:
@@ -60,7 +60,7 @@ def test_two_people_at_two_ends_of_the_crowd():
     ("values", "k", "is_doubtful"),
     [
         ([1, 2, 3, 4, 5] * 4, 4, False),
-        ([1, 2, 3, 4, 5] * 4, 5, True),  # each used by four people
+        ([1, 2, 3, 4, 5] * 4, 5, True),  # each used by four users
         ([0] * 9 + [1] * 5 + [2] * 6, 2, True),  # more zeros than ones
         ([0] * 4 + [1] * 5 + [2] * 6, 2, False),  # a scale from 0 on
         ([99] * 9 + [1] * 5 + [2] * 6, 2, True),
@@ -73,22 +73,22 @@ def test_ends_and_marks_for_no_rating(values, k, is_doubtful):
     assert bool(doubts_of(ratings, k)) == is_doubtful
 
 
-def test_people_are_counted_once():
+def test_users_are_counted_once():
     ratings = Ratings.from_columns([1, 1, 2, 3], [7, 8, 7, 7], [5, 5, 5, 1])
     assert (count_users(ratings, "high"), count_users(ratings, "low")) == (2, 1)
 
 
 def test_a_continuous_scale_has_ends_that_are_a_tenth_wide():
     values = np.random.default_rng(1).uniform(0, 1, 400)
-    crowd = Ratings.from_columns(np.arange(400) % 100, np.arange(400) // 100, values)
-    assert doubts_of(crowd, 10) == []
+    cluster = Ratings.from_columns(np.arange(400) % 100, np.arange(400) // 100, values)
+    assert doubts_of(cluster, 10) == []
     lonely = Ratings.from_columns(
         np.arange(400) % 100, np.arange(400) // 100, np.append(values[:-1], 3.456789)
     )
     assert [end.side for end in doubts_of(lonely, 10)] == ["high"]
 
 
-def test_a_scale_that_somebody_named_is_theirs():
+def test_a_scale_that_a_user_named_is_theirs():
     ratings = invented(11.5)
     assert doubts_of(ratings.with_scale(RatingScale(1, 11.5, 0.5)), 5) == []
     # Even if they found it by looking.
@@ -98,14 +98,14 @@ def test_a_scale_that_somebody_named_is_theirs():
     assert not named.scale.inferred
 
 
-def test_reading_keeps_in_mind_that_nobody_named_it(tmp_path):
+def test_reading_keeps_in_mind_that_no_user_named_it(tmp_path):
     (tmp_path / "r.csv").write_text("user,item,rating\n1,7,4\n2,7,2\n")
     assert read_ratings(tmp_path / "r.csv").scale.inferred
     assert understand(tmp_path / "r.csv", k=2).ratings.scale.inferred
-    told = understand(tmp_path / "r.csv")
-    assert told.ratings.scale.inferred  # whoever publishes it next must hear of it
-    assert not told.settled().ratings.scale.inferred
-    assert [note[:23] for note in told.notes] == ["The scale is inferred: "] * 2
+    result = understand(tmp_path / "r.csv")
+    assert result.ratings.scale.inferred  # an adversary who publishes it next must hear of it
+    assert not result.settled().ratings.scale.inferred
+    assert [note[:23] for note in result.notes] == ["The scale is inferred: "] * 2
 
 
 def test_dropping_needs_a_scale_and_leaves_something():
@@ -162,7 +162,7 @@ def test_places_in_errors_count_dropped_rows(tmp_path):
 
 
 @pytest.mark.parametrize(("odd", "scale"), [(3.5, "1:5:0.5"), (3.7, "1:5:0.1"), (3.14159, "1:5")])
-def test_one_persons_rating_is_never_the_step_of_a_published_scale(odd, scale):
+def test_one_users_rating_is_never_the_step_of_a_published_scale(odd, scale):
     ratings = invented(odd)
     assert str(ratings.scale) == scale
     (doubt,) = doubts_of(ratings, 5)
@@ -173,11 +173,11 @@ def test_one_persons_rating_is_never_the_step_of_a_published_scale(odd, scale):
     assert "--scale 1:5:1" in str(refused.value)
 
 
-def test_half_stars_that_a_crowd_gave_are_steps():
+def test_half_stars_that_a_cluster_gave_are_steps():
     made = make_ratings(40, 30, 600, seed=1, scale=RatingScale(0.5, 5, 0.5))
     half = Ratings.from_columns(made.user_positions(), made.indices, made.values)
     assert doubts_of(half, 2) == []
-    # Each of 1.5, 2.5, 3.5 and 4.5 by two people only, but together by eight.
+    # Each of 1.5, 2.5, 3.5 and 4.5 by two users only, but together by eight.
     whole = invented()
     values = whole.values.copy()
     values[whole.indptr[:8]] = [1.5, 2.5, 3.5, 4.5] * 2

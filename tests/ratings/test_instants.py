@@ -12,7 +12,7 @@ from recveil.io import understand
 from recveil.methods import anonymize
 from recveil.ratings import Ratings, RatingScale
 
-# Rows that are left out are told; most tests here are about which ones.
+# Rows that are left out are reported; most tests here are about which ones.
 pytestmark = pytest.mark.filterwarnings("ignore:.*rated an item more than once")
 
 STARS = RatingScale(1, 5, 1)

@@ -10,7 +10,7 @@ import pytest
 from error_assertions import raises
 from recveil.ratings import Ratings, RatingScale
 
-# Rows that are left out are told; most tests here are about which ones.
+# Rows that are left out are reported; most tests here are about which ones.
 pytestmark = pytest.mark.filterwarnings("ignore:.*rated an item more than once")
 
 FIRST = 12_000 * 86_400  # in 2002

@@ -121,7 +121,7 @@ def make(table, folder):
     return folder
 
 
-def test_it_is_made_checked_and_told(another_claim, table, tmp_path):
+def test_it_is_made_checked_and_stated(another_claim, table, tmp_path):
     out = make(table, tmp_path / "out")
     verdict = verify(out)
     assert verdict.holds
@@ -145,15 +145,15 @@ def test_one_line_less_breaks_it(another_claim, table, tmp_path):
     (out / "release.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     verdict = verify(out)
     assert not verdict.holds
-    told = " ".join(violation.problem for violation in verdict.violations)
-    assert "its numbers of items are shared by" in told
+    result = " ".join(violation.problem for violation in verdict.violations)
+    assert "its numbers of items are shared by" in result
 
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 
 @pytest.mark.usefixtures("another_claim")
-def test_a_plain_file_cannot_claim_what_is_told_by_no_column(table):
+def test_a_plain_file_cannot_claim_what_is_stated_by_no_column(table):
     with raises("option.unsupported"):
         verify(table, k=2, claim="as-many-items")
 

@@ -26,7 +26,7 @@ def of(rows, scale=STARS):
 def test_by_hand():
     # Two groups of three. In the first, a is lone (5), of b all agree (4, 4), c has 3, 4, 5: the
     # mean is the second one's rating by chance, and d has 1 and 2. In the second, a is lone (2),
-    # and of b two disagree (1, 5): the mean 3 is a value of the scale, and nobody's rating.
+    # and of b two disagree (1, 5): the mean 3 is a value of the scale, and no user's rating.
     ratings = of(
         [
             {"a": 5, "b": 4, "c": 3, "d": 1},
@@ -51,16 +51,16 @@ def test_rounding_decides():
     # The mean of 4, 4, 5 is 4.33: rounded to the scale, it is the rating of two of three.
     ratings = of([{"a": 4}, {"a": 4}, {"a": 5}])
     groups = Groups.from_labels([0, 0, 0])
-    as_told = [
+    as_stated = [
         Records(np.array([3]), np.array([0, 1]), np.array([0], np.int32), np.array([label]))
         for label in (13 / 3, 4.0)
     ]
-    exact, rounded = (count_exact_ratings(ratings, groups, [block]) for block in as_told)
+    exact, rounded = (count_exact_ratings(ratings, groups, [block]) for block in as_stated)
     assert (exact.exact_share, exact.label_share) == (0, None)
     assert (rounded.exact_share, rounded.label_share) == (2 / 3, 0)
 
 
-def test_labels_that_nobody_rated_are_no_ratings():
+def test_labels_that_no_user_rated_are_no_ratings():
     # As padding, fills and diversity add them.
     ratings = of([{"a": 4}, {"b": 2}])
     row = Records(np.array([2]), np.array([0, 2]), np.array([0, 1], np.int32), np.array([4.0, 3.0]))
@@ -75,7 +75,7 @@ def test_a_continuous_scale_has_no_labels_on_it():
     assert (found.exact_share, found.label_share) == (1, None)
 
 
-def test_a_lone_rating_is_told_to_within_the_rounding():
+def test_a_lone_rating_is_stated_to_within_the_rounding():
     """On a continuous scale nearly no label is a rating, and all are near one."""
     fine = RatingScale(-10, 10)
     ratings = of([{"a": 4.27, "b": -3.14}, {"c": 0.55}], fine)
@@ -121,8 +121,8 @@ def plainly(ratings, groups, rows, within):
                 certain += bool(given) and all(abs(value - label) < 1e-6 for value in given)
     share = certain / on_scale if on_scale else None
     n = ratings.n_ratings
-    told = lone.sum() / n, np.mean(lone > 0), exact / n, share
-    return *told, within, near / n, near_labels / labels
+    result = lone.sum() / n, np.mean(lone > 0), exact / n, share
+    return *result, within, near / n, near_labels / labels
 
 
 @pytest.mark.parametrize("homogenize", ["simple", "padded"])

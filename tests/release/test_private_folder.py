@@ -1,4 +1,4 @@
-"""Whether a release was made from some ratings: told by a digest that the owner alone keeps."""
+"""Whether a release was made from some ratings: reported by a digest that the owner alone keeps."""
 
 import json
 
@@ -33,7 +33,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_twin_tells_and_the_published_side_does_not(way, tmp_path):
+def test_the_twin_states_and_the_published_side_does_not(way, tmp_path):
     ratings = WORDS if way == "words" else MADE
     WAYS[way].anonymize(ratings).write(tmp_path / "out")
     assert is_made_of(tmp_path / "out", ratings) is True
@@ -84,8 +84,8 @@ def test_an_older_release_with_hidden_items_is_not_accused(tmp_path):
 def test_types_of_ids_and_order_do_not_matter(order):
     users, items = MADE.user_positions(), MADE.indices
     texts = [f"{user}" for user in users[::order]], [f"{item}" for item in items[::order]]
-    told = Ratings.from_columns(*texts, MADE.values[::order], scale=SCALE)
-    assert digest_of(told) == digest_of(
+    result = Ratings.from_columns(*texts, MADE.values[::order], scale=SCALE)
+    assert digest_of(result) == digest_of(
         Ratings.from_columns(users, items, MADE.values, days=np.arange(users.size), scale=SCALE)
     )
 
@@ -93,17 +93,17 @@ def test_types_of_ids_and_order_do_not_matter(order):
 def test_one_rating_matters():
     values = MADE.values.copy()
     values[7] = 6 - values[7] if values[7] != 3 else 1
-    told = Ratings.from_columns(MADE.user_positions(), MADE.indices, values, scale=SCALE)
+    result = Ratings.from_columns(MADE.user_positions(), MADE.indices, values, scale=SCALE)
     same = Ratings.from_columns(MADE.user_positions(), MADE.indices, MADE.values, scale=SCALE)
-    assert digest_of(told) != digest_of(same)
+    assert digest_of(result) != digest_of(same)
 
 
-def test_without_a_twin_or_a_digest_nothing_is_told(tmp_path):
+def test_without_a_twin_or_a_digest_nothing_is_stated(tmp_path):
     WAYS["padded"].anonymize(MADE).write(tmp_path / "out")
     file = tmp_path / "out.private" / "private.json"
-    told = json.loads(file.read_text())
-    del told["ratings_sha256"]
-    file.write_text(json.dumps(told))
+    result = json.loads(file.read_text())
+    del result["ratings_sha256"]
+    file.write_text(json.dumps(result))
     assert is_made_of(tmp_path / "out", MADE) is None
     file.unlink()
     assert is_made_of(tmp_path / "out", MADE) is None

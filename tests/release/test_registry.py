@@ -58,13 +58,13 @@ def rewrite(folder, change):
     }
     (folder / "release.json").write_bytes(to_bytes(content))
     private = folder.with_name(f"{folder.name}.private") / "private.json"
-    told = json.loads(private.read_text())
-    told["release"]["sha256"] = hashlib.sha256(to_bytes(content)).hexdigest()
-    private.write_text(json.dumps(told))
+    result = json.loads(private.read_text())
+    result["release"]["sha256"] = hashlib.sha256(to_bytes(content)).hexdigest()
+    private.write_text(json.dumps(result))
 
 
 @pytest.mark.parametrize(
-    ("anonymizer", "change", "told", "code"),
+    ("anonymizer", "change", "result", "code"),
     [
         ("simple", {"settings": {"homogenize": "foo"}}, "'foo'", "release.damaged"),
         ("simple", {"settings": {"extra": "zzz"}}, "'extra'", "release.damaged"),
@@ -77,7 +77,7 @@ def rewrite(folder, change):
     ],
 )
 def test_what_contradicts_the_settings_is_neither_attacked_nor_judged(
-    anonymizer, change, told, code, tmp_path
+    anonymizer, change, result, code, tmp_path
 ):
     makers = {
         "simple": PredictiveAnonymizer(4, "simple", seed=1),
@@ -95,7 +95,7 @@ def test_what_contradicts_the_settings_is_neither_attacked_nor_judged(
     ):
         with raises(code) as error:
             ask()
-        assert told in str(error.value)
+        assert result in str(error.value)
 
 
 def test_an_old_format_knows_no_newer_method(tmp_path):

@@ -18,7 +18,7 @@ SCHEMA = json.loads(PAGE.read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 EPSILON = {"epsilon": 20.0, "item_catalog": "as-rated"}
-# Each way to a release, by what tells it from the others: what is rated, and the options.
+# Each way to a release, by what reports it from the others: what is rated, and the options.
 RELEASES = {
     "padded": ("ratings", {"k": 3, "method": "predictive"}),
     "predictions alone": ("ratings", {"k": 3, "method": "predictive", "values": "predicted"}),
@@ -93,7 +93,7 @@ def tables() -> dict[str, Ratings]:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def result(tmp_path_factory):
     """What release.json says, of each kind of release."""
     folder, rated = tmp_path_factory.mktemp("schema"), tables()
     for number, (table, options) in enumerate(RELEASES.values()):
@@ -126,42 +126,42 @@ def test_the_schema_is_one():
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_every_release_has_this_shape(told, name):
-    VALIDATOR.validate(told[name])
+def test_every_release_has_this_shape(result, name):
+    VALIDATOR.validate(result[name])
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_nothing_can_be_added_anywhere(told, name):
-    """What a key of somebody's own says could tell who somebody is."""
-    for path in objects(told[name]):
-        changed = copy.deepcopy(told[name])
+def test_nothing_can_be_added_anywhere(result, name):
+    """What a key of a user's own says could report who a user is."""
+    for path in objects(result[name]):
+        changed = copy.deepcopy(result[name])
         at(changed, path)["added"] = 1
         assert not VALIDATOR.is_valid(changed), path
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_nothing_can_be_left_out(told, name):
+def test_nothing_can_be_left_out(result, name):
     optional = {"formulas", "items_below_k", "values_below_k", "values", "items", "trust"}
     optional |= {"workloads", "direct_weights", "trust_steps", "closeness", "padding"}
     optional |= {"neighbours", "distance", "centers", "assignment"}
-    for path in objects(told[name]):
-        for key in set(at(told[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
-            changed = copy.deepcopy(told[name])
+    for path in objects(result[name]):
+        for key in set(at(result[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
+            changed = copy.deepcopy(result[name])
             del at(changed, path)[key]
             is_optional = path == ("settings",) and key in ("value_step", "diversity")
             assert is_optional or not VALIDATOR.is_valid(changed), (path, key)
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_no_value_can_be_of_another_kind(told, name):
-    for path in objects(told[name]):
-        for key in at(told[name], path):
-            changed = copy.deepcopy(told[name])
+def test_no_value_can_be_of_another_kind(result, name):
+    for path in objects(result[name]):
+        for key in at(result[name], path):
+            changed = copy.deepcopy(result[name])
             at(changed, path)[key] = [["other"]]
             assert not VALIDATOR.is_valid(changed), (path, key)
 
 
-def test_every_method_and_every_format_that_is_written_is_described(told):
+def test_every_method_and_every_format_that_is_written_is_described(result):
     titles = {
         part["properties"]["method"]["const"]
         for part in SCHEMA["$defs"].values()
@@ -169,8 +169,8 @@ def test_every_method_and_every_format_that_is_written_is_described(told):
     }
     # Without a card there is nothing to publish: baselines are compared with, and never written.
     assert titles == {method.title for method in all_methods() if method.card}
-    assert {one["settings"]["method"] for one in told.values()} == titles
-    written = {one["format"] for one in told.values()}
+    assert {one["settings"]["method"] for one in result.values()} == titles
+    written = {one["format"] for one in result.values()}
     assert written == {SCHEMA["properties"]["format"]["const"]} == {FORMATS[-1]}
 
 

@@ -1,4 +1,4 @@
-"""What cannot be of synthetic people as recveil draws them is refused, whatever card it has."""
+"""What cannot be of synthetic users as recveil draws them is refused, whatever card it has."""
 
 import json
 import shutil
@@ -148,11 +148,11 @@ RULES = {
     "directions too many": settings(slopes=[0.1] * 65, slope_spreads=[0.1] * 65),
 }
 LEDGERS = {
-    "a query of nothing": ledger(lambda told: told.update(queries=[NOTHING])),
-    "no moments": ledger(lambda told: told["queries"].pop(5)),
-    "no item sums": ledger(lambda told: told["queries"].pop(3)),
-    "another order": ledger(lambda told: told["queries"].reverse()),
-    "one more query": ledger(lambda told: told["queries"].append(NOTHING)),
+    "a query of nothing": ledger(lambda result: result.update(queries=[NOTHING])),
+    "no moments": ledger(lambda result: result["queries"].pop(5)),
+    "no item sums": ledger(lambda result: result["queries"].pop(3)),
+    "another order": ledger(lambda result: result["queries"].reverse()),
+    "one more query": ledger(lambda result: result["queries"].append(NOTHING)),
     "people who hardly count": query("", sensitivity=0.001),
     "a person who counts more": query("moments", sensitivity=2.0),
     "other words": query("rating levels", what="p1 is alice"),
@@ -166,9 +166,9 @@ LEDGERS = {
     "all of the noise a hundred times larger": query("", sigma=1e6),
     "one query with more noise": query("moments", sigma=1e6),
     "less promised than is spent": lambda content: content["claim"].update(epsilon=300.0),
-    "no query about tastes": ledger(lambda told: told["queries"].pop()),
+    "no query about tastes": ledger(lambda result: result["queries"].pop()),
     "other numbers of tastes": query("ratings by factor", values=12),
-    "a part of delta for nothing": ledger(lambda told: told.update(threshold_delta=1e-9)),
+    "a part of delta for nothing": ledger(lambda result: result.update(threshold_delta=1e-9)),
 }
 
 
@@ -183,8 +183,8 @@ def test_as_it_is_written_it_holds(made, name):
 def test_a_rule_that_is_none_is_refused(copy_of, name, way, card):
     folder = copy_of(name)
     change(folder, RULES[way], card=card)
-    told = [violation.problem for violation in verify(folder).violations]
-    assert any(problem.startswith("settings: ") for problem in told)
+    result = [violation.problem for violation in verify(folder).violations]
+    assert any(problem.startswith("settings: ") for problem in result)
     with raises("release.damaged"):
         sample(folder, folder.with_name("drawn"), n_users=5)
 
@@ -206,17 +206,17 @@ def test_a_delta_that_promises_nothing_is_refused(copy_of):
 
 def test_what_choosing_items_takes_of_delta_is_known(copy_of):
     folder = copy_of("chosen")
-    change(folder, ledger(lambda told: told.update(threshold_delta=9e-7)), card=True)
-    told = [violation.problem for violation in verify(folder).violations]
-    assert any("item selection takes 9e-07, expected 1e-07" in problem for problem in told)
+    change(folder, ledger(lambda result: result.update(threshold_delta=9e-7)), card=True)
+    result = [violation.problem for violation in verify(folder).violations]
+    assert any("item selection takes 9e-07, expected 1e-07" in problem for problem in result)
 
 
 @pytest.mark.parametrize(("share", "holds"), [(0.6, True), (0.3, True), (0.45, False)])
 def test_only_the_splits_for_few_and_many_users_are_known(copy_of, share, holds):
     folder = copy_of("users")
 
-    def split(told):
-        by_name = {each["name"]: each for each in told["queries"]}
+    def split(result):
+        by_name = {each["name"]: each for each in result["queries"]}
         both = [by_name[name] for name in ("item sums", "moments")]
         whole = sum(each["sigma"] ** -2 for each in both) / 0.968
         for each, part in zip(both, (share, 0.968 - share), strict=True):
@@ -240,32 +240,32 @@ def test_an_older_format_is_no_way_around(tmp_path):
         shutil.rmtree(folder)
 
 
-def test_exact_sums_of_hardly_anybody_are_refused(copy_of):
+def test_exact_sums_of_hardly_any_user_are_refused(copy_of):
     folder = copy_of("exact")
     change(folder, lambda content: content.update(k=1), card=True)
     assert any("k is 1; sums" in violation.problem for violation in verify(folder).violations)
 
 
-def test_tastes_go_in_fewer_directions_than_items_have_moments(copy_of):
-    """Of the smallest moments, two items, there is one direction beside popularity."""
+def test_embeddings_go_in_fewer_directions_than_items_have_moments(copy_of):
+    """Of the smallest moments, two items, there is one direction next to popularity."""
     folder = copy_of("users")
     edits = settings(slopes=[0.1] * 40, slope_spreads=[0.1] * 40)
     change(folder, edits, card=True)
-    told = [violation.problem for violation in verify(folder).violations]
-    assert any("slopes have 40 factors" in problem for problem in told)
+    result = [violation.problem for violation in verify(folder).violations]
+    assert any("slopes have 40 factors" in problem for problem in result)
 
 
 def test_items_are_not_chosen_for_nothing(copy_of):
     folder = copy_of("chosen")
-    change(folder, ledger(lambda told: told.update(threshold_delta=0.0)), card=True)
-    told = [violation.problem for violation in verify(folder).violations]
+    change(folder, ledger(lambda result: result.update(threshold_delta=0.0)), card=True)
+    result = [violation.problem for violation in verify(folder).violations]
     assert any(
         "threshold_delta of its ledger is 0, but the item_catalog is 'selected'" in problem
-        for problem in told
+        for problem in result
     )
 
 
-# Numbers that a rule could have, or that the card does not show: the card's digest tells.
+# Numbers that a rule could have, or that the card does not show: the card's digest reports.
 QUIET = {
     "activity": lambda content: content["settings"].update(
         user_counts=sorted(content["settings"]["user_counts"][64:] * 2)
@@ -287,8 +287,8 @@ def test_what_the_card_does_not_show_it_binds(copy_of, name, way):
     assert places & {"README.md", "release.json"}
 
 
-def with_many_tastes(table):
-    """More columns than people have item_embeddings: anything could be written there."""
+def with_many_embeddings(table):
+    """More columns than users have item_embeddings: anything could be written there."""
     for place in range(len(table.column_names), 200):
         numbers = np.random.default_rng(place).normal(size=table.num_rows).astype(np.float32)
         table = table.append_column(f"factor_{place - 3}", pa.array(numbers))
@@ -302,7 +302,7 @@ def test_a_model_of_nothing_is_no_model(copy_of):
         lambda table: table.set_column(
             1, "offset", pa.array(np.full(table.num_rows, 3e38, np.float32))
         ),
-        with_many_tastes,
+        with_many_embeddings,
     ):
         folder = copy_of("model")
         table = edit(pq.read_table(folder / "model.parquet"))

@@ -210,7 +210,7 @@ def test_spots_stand_upon_the_points_of_the_drawing(comparison, utility):
     assert np.allclose(sorted(found), sorted(expected), atol=0.6)
 
 
-def test_methods_are_named_beside_the_drawing(page, result):
+def test_methods_are_named_next_to_the_drawing(page, result):
     drawing = page[page.index('id="frontier"') : page.index('id="ladder"')]
     for name in result["methods"]:
         assert (f">{name}" in drawing) == (name != "rotation")

@@ -1,4 +1,4 @@
-"""What is being written: nothing is left of it, however a run ends, and nobody else's is taken."""
+"""What is being written: nothing is left of it, however a run ends, and no user else's is taken."""
 
 import os
 import stat
@@ -84,13 +84,13 @@ class TestSweeping:
     def test_the_next_file_for_a_target_removes_the_last_one(self, writer, tmp_path):
         writer.kill()
         writer.wait()
-        with temporary_file_near(tmp_path / "page.html") as beside:
-            beside.write_text("whole")
+        with temporary_file_near(tmp_path / "page.html") as next_to:
+            next_to.write_text("whole")
         with temporary_folder_near(tmp_path, ".work-"):
             pass  # which does not sweep: who makes it does
         assert [name for name in names(tmp_path) if not name.startswith(".work-")] == ["page.html"]
 
-    def test_what_belongs_to_somebody_else_stays(self, tmp_path, monkeypatch):
+    def test_what_belongs_to_a_user_else_stays(self, tmp_path, monkeypatch):
         """In a folder for all, it may be a trap: a link may stand there the next moment."""
         folder = tmp_path / ".work-0"
         folder.mkdir()
@@ -156,7 +156,7 @@ class TestSweeping:
         seen = []
 
         def settle(folder):
-            sweep(tmp_path, WORK)  # of somebody else
+            sweep(tmp_path, WORK)  # of a user else
             seen.append((folder / "half").exists())
             return True
 
@@ -171,8 +171,8 @@ class TestWriting:
         (tmp_path / "page.html").write_text("old")
 
         def fail_with_a_file():
-            with temporary_file_near(tmp_path / "page.html") as beside:
-                beside.write_text("half")
+            with temporary_file_near(tmp_path / "page.html") as next_to:
+                next_to.write_text("half")
                 raise problem
 
         def fail_with_a_folder():
@@ -192,9 +192,9 @@ class TestWriting:
         def write():
             with (
                 temporary_folder_near(tmp_path / "sub", ".work-") as folder,
-                temporary_file_near(tmp_path / "sub" / "page.html") as beside,
+                temporary_file_near(tmp_path / "sub" / "page.html") as next_to,
             ):
-                beside.write_text("half")
+                next_to.write_text("half")
                 (folder / "half").write_text("half")
                 (tmp_path / "sub").rename(tmp_path / "moved")
 
@@ -219,12 +219,12 @@ class TestWriting:
         assert names(tmp_path) == []
 
     @pytest.mark.parametrize("mask", [0o000, 0o002, 0o027, 0o777])
-    def test_nobody_else_may_read_or_write_it_whatever_the_umask(self, tmp_path, umask, mask):
+    def test_no_user_else_may_read_or_write_it_whatever_the_umask(self, tmp_path, umask, mask):
         umask(mask)
-        with temporary_file_near(tmp_path / "page.html") as beside:
-            assert mode(beside) == 0o600
-            beside.unlink(missing_ok=True)  # as some libraries do, who make it anew
-            beside.touch(0o666)
+        with temporary_file_near(tmp_path / "page.html") as next_to:
+            assert mode(next_to) == 0o600
+            next_to.unlink(missing_ok=True)  # as some libraries do, who make it anew
+            next_to.touch(0o666)
         assert mode(tmp_path / "page.html") == 0o600
 
     @pytest.mark.parametrize("mask", [0, 0o777])
@@ -238,7 +238,7 @@ class TestWriting:
         umask(0)
         (tmp_path / "raw.csv").touch()
         (tmp_path / "raw.csv").chmod(older)
-        write_atomically(tmp_path / "raw.csv", lambda beside: beside.write_text("1,2,3"))
+        write_atomically(tmp_path / "raw.csv", lambda next_to: next_to.write_text("1,2,3"))
         assert mode(tmp_path / "raw.csv") == 0o600
 
     @pytest.mark.parametrize("made", ["file", "lock"])
@@ -278,13 +278,13 @@ class TestWriting:
         assert left == ["lock"]
 
 
-class TestWritingBeside:
+class TestWritingNextTo:
     def test_what_stood_there_stays_until_all_is_written(self, tmp_path):
         target = tmp_path / "page.html"
         target.write_text("old")
 
-        def write(beside):
-            beside.write_text("whole")
+        def write(next_to):
+            next_to.write_text("whole")
             assert target.read_text() == "old"
 
         write_atomically(target, write)
@@ -293,15 +293,15 @@ class TestWritingBeside:
     def test_a_link_stays_a_link(self, tmp_path):
         (tmp_path / "there").mkdir()
         (tmp_path / "page.html").symlink_to(tmp_path / "there" / "page.html")
-        write_atomically(tmp_path / "page.html", lambda beside: beside.write_text("whole"))
+        write_atomically(tmp_path / "page.html", lambda next_to: next_to.write_text("whole"))
         assert (tmp_path / "page.html").is_symlink()
         assert (tmp_path / "there" / "page.html").read_text() == "whole"
 
     def test_what_cannot_be_written_is_named_and_the_old_file_stays(self, tmp_path):
         (tmp_path / "page.html").write_text("old")
 
-        def fill_the_disk(beside):
-            beside.write_text("half")
+        def fill_the_disk(next_to):
+            next_to.write_text("half")
             raise OSError(28, "No space left on device")
 
         with raises("machine.disk") as error:
@@ -312,7 +312,7 @@ class TestWritingBeside:
     def test_a_name_that_is_no_text_is_refused(self, tmp_path):
         target = tmp_path / os.fsdecode(b"h\xff.html")
         with raises("output.place"):
-            write_atomically(target, lambda beside: beside.write_text("new"))
+            write_atomically(target, lambda next_to: next_to.write_text("new"))
         assert names(tmp_path) == []
 
     def test_nothing_is_put_into_a_release(self, tmp_path):
@@ -320,11 +320,11 @@ class TestWritingBeside:
         (tmp_path / "out" / "release.json").write_text('{\n  "format": "recveil-release-3"\n}\n')
         for place in ("out/raw.csv", "out/notes/raw.csv"):
             with raises("output.place"):
-                write_atomically(tmp_path / place, lambda beside: beside.write_text("1,2,3"))
+                write_atomically(tmp_path / place, lambda next_to: next_to.write_text("1,2,3"))
         assert sorted(names(tmp_path / "out")) == ["notes", "release.json"]
 
     def test_a_file_of_that_name_far_above_is_no_release(self, tmp_path):
         (tmp_path / "app" / "data").mkdir(parents=True)
         (tmp_path / "release.json").write_text('{"version": "2.0"}')
-        write_atomically(tmp_path / "app" / "raw.csv", lambda beside: beside.write_text("1,2,3"))
+        write_atomically(tmp_path / "app" / "raw.csv", lambda next_to: next_to.write_text("1,2,3"))
         assert names(tmp_path / "app") == ["data", "raw.csv"]

@@ -43,20 +43,20 @@ def test_a_device_is_not_read(tmp_path):
 
 
 def test_files_that_are_held_in_memory_are_files():
-    class Told(type(Path())):
+    class Stated(type(Path())):
         def exists(self):
             return True
 
         def stat(self):
             return Path(__file__).stat()
 
-    assert not is_device(Told("/dev/shm/out/release.json"))
-    assert is_device(Told("/dev/stdout"))
+    assert not is_device(Stated("/dev/shm/out/release.json"))
+    assert is_device(Stated("/dev/stdout"))
 
 
 class TestTraps:
     @pytest.fixture
-    def somebody_else(self, monkeypatch):
+    def a_user_else(self, monkeypatch):
         """Give paths to another user, or be another one."""
         if os.geteuid() != 0:
             real = os.geteuid()
@@ -74,7 +74,7 @@ class TestTraps:
         return folder
 
     WRITERS = (
-        lambda path: write_atomically(path, lambda beside: beside.write_text("new")),
+        lambda path: write_atomically(path, lambda next_to: next_to.write_text("new")),
         lambda path: write_json({}, path),
         lambda path: write_ratings(Ratings.from_columns(["a"], ["b"], [3]), path, format="csv"),
         lambda path: check_target(path, force=True),
@@ -82,10 +82,10 @@ class TestTraps:
     )
 
     @pytest.mark.parametrize("write", WRITERS)
-    def test_a_link_of_somebody_else_is_not_followed(self, shared, somebody_else, write):
+    def test_a_link_of_a_user_else_is_not_followed(self, shared, a_user_else, write):
         for name, target, inner in (("page", "../precious", ""), ("to", "../home", "page")):
             (shared / name).symlink_to(target)
-            somebody_else(shared / name)
+            a_user_else(shared / name)
             with raises("output.not-writable") as caught:
                 write(shared / name / inner)
             assert name in str(caught.value)
@@ -93,24 +93,24 @@ class TestTraps:
         assert (shared.parent / "precious").read_text() == "mine"
         assert not list((shared.parent / "home").iterdir())
 
-    def test_nor_is_one_behind_a_link_of_ones_own(self, shared, somebody_else):
+    def test_nor_is_one_behind_a_link_of_ones_own(self, shared, a_user_else):
         (shared / "page").symlink_to("../precious")
         (shared.parent / "own").symlink_to("home/../shared/page")
-        somebody_else(shared / "page")
+        a_user_else(shared / "page")
         with raises("output.not-writable") as error:
             reject_traps(shared.parent / "own")
         assert "link" in str(error.value)
 
-    def test_a_pipe_of_somebody_else_is_not_written_to(self, shared, somebody_else):
+    def test_a_pipe_of_a_user_else_is_not_written_to(self, shared, a_user_else):
         os.mkfifo(shared / "found.json")
-        somebody_else(shared / "found.json")
+        a_user_else(shared / "found.json")
         with raises("output.not-writable") as error:
             write_json({}, shared / "found.json")
         assert "pipe" in str(error.value)
 
     def test_what_is_ones_own_is_followed(self, shared):
         (shared / "page").symlink_to("../precious")
-        write_atomically(shared / "page", lambda beside: beside.write_text("new"))
+        write_atomically(shared / "page", lambda next_to: next_to.write_text("new"))
         assert (shared.parent / "precious").read_text() == "new"
         for each in ("/dev/stdout", "/proc/self/fd/1", "/dev/null", "nowhere/x", ".", "/"):
             reject_traps(each)

@@ -184,17 +184,17 @@ class TestOnATerminal:
         titles = dict.fromkeys(re.findall(r"Working: (\w+)", text))
         assert list(titles) == ["Reading", "Searching", "Drawing"]
 
-    def test_what_is_left_is_told_within_a_factor_of_two(self, said):
+    def test_what_is_left_is_stated_within_a_factor_of_two(self, said):
         frames, _ = said
         whole = frames[-1][0]
-        told = [
+        result = [
             (whole - at, int(left))
             for at, some in frames
             for left in re.findall(r"0:00:(\d\d) left", some)
         ]
-        assert told
+        assert result
         # They are cut to whole seconds.
-        assert all(left / 2 - 1 <= real <= 2 * (left + 1) + 0.5 for real, left in told)
+        assert all(left / 2 - 1 <= real <= 2 * (left + 1) + 0.5 for real, left in result)
 
 
 class TestWithoutTerminal:
@@ -223,8 +223,8 @@ class TestWithoutTerminal:
                 pass
             begin("Drawing")
             time.sleep(0.15)
-        told = capsys.readouterr().err
-        assert told.startswith("Auditing (Drawing): 50% in 1 s, ")
+        result = capsys.readouterr().err
+        assert result.startswith("Auditing (Drawing): 50% in 1 s, ")
 
     def test_the_rest_of_unequal_parts_is_not_estimated_from_the_first(self, capsys):
         with parts("Auditing", {"Reading": 1, "Attacking": 29}) as begin:
@@ -237,9 +237,9 @@ class TestWithoutTerminal:
         for _ in track(range(2), "Outer"):
             for _ in track(range(2), "Inner"):
                 time.sleep(0.1)
-        told = capsys.readouterr().err.splitlines()
-        assert told
-        assert all(line.startswith("Outer") for line in told)
+        result = capsys.readouterr().err.splitlines()
+        assert result
+        assert all(line.startswith("Outer") for line in result)
 
     def test_it_falls_silent_when_the_work_fails(self, capsys):
         with pytest.raises(ZeroDivisionError), busy("Dividing"):
@@ -263,9 +263,9 @@ class TestWithoutTerminal:
             other = threading.Thread(target=work)
             other.start()
             other.join()
-        told = capsys.readouterr().err
-        assert "Here" in told
-        assert "Elsewhere" not in told
+        result = capsys.readouterr().err
+        assert "Here" in result
+        assert "Elsewhere" not in result
 
 
 class TestListening:
@@ -275,18 +275,18 @@ class TestListening:
             begin("One")
             begin("Two")
             assert list(track([1, 2], "Steps")) == [1, 2]
-        fractions = [told.fraction for told in heard]
+        fractions = [result.fraction for result in heard]
         assert fractions == sorted(fractions)
-        assert [told.part for told in heard] == ["One", "Two", "Two"]
+        assert [result.part for result in heard] == ["One", "Two", "Two"]
         assert heard[-1] == HowFar(1.0, "Two", 0.0)
         assert capsys.readouterr() == ("", "")
 
     def test_it_cancels_like_ctrl_c(self):
         heard, tidied = [], []
 
-        def hear(told):
-            heard.append(told)
-            if told.part == "Two":
+        def hear(result):
+            heard.append(result)
+            if result.part == "Two":
                 raise Cancelled("the page was closed")
 
         def work():
@@ -316,7 +316,7 @@ class TestListening:
             thread.start()
         for thread in threads:
             thread.join()
-        assert [[told.part for told in heard[name]] for name in heard] == [["a"] * 2, ["b"] * 2]
+        assert [[result.part for result in heard[name]] for name in heard] == [["a"] * 2, ["b"] * 2]
 
 
 def test_an_expected_time_counts_until_enough_is_done():
@@ -338,7 +338,7 @@ def test_an_expected_time_that_has_passed_is_forgotten():
     assert whole.seconds_left() is None
 
 
-def test_the_task_is_told_what_to_expect():
+def test_the_task_is_stated_what_to_expect():
     heard = []
     expect(9.0)  # outside of a task
     with listening(heard.append), parts("Comparing", {"one": 1, "two": 99}) as begin:

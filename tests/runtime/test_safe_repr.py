@@ -1,4 +1,4 @@
-"""Nobody publishes a private thing by looking at it: what objects show of themselves."""
+"""No user publishes a private thing by looking at it: what objects show of themselves."""
 
 import dataclasses
 import re
@@ -45,7 +45,7 @@ class TestShort:
             ("rows", "Row("),
         ],
     )
-    def test_a_line_tells_counts_and_verdict(self, shown, name, words):
+    def test_a_line_states_counts_and_verdict(self, shown, name, words):
         first = each(shown[name])[0]
         assert repr(first).startswith(words)
         assert "\n" not in repr(first)

@@ -11,15 +11,15 @@ from recveil.runtime.threads import prefetch
 
 @pytest.fixture
 def heard(monkeypatch) -> Iterator[list]:
-    """What is told, each time."""
+    """What is reported, each time."""
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
-    told = []
-    with listening(told.append):
-        yield told
+    result = []
+    with listening(result.append):
+        yield result
 
 
 def fractions(heard):
-    return [round(told.fraction, 3) for told in heard]
+    return [round(result.fraction, 3) for result in heard]
 
 
 def test_a_small_loop_moves_nothing(heard):
@@ -38,19 +38,19 @@ def test_the_parts_of_the_rest_are_named_in_its_stead(heard):
         with parts("Working", {"Looking": 1, "Drawing": 2}) as begin:
             begin("Looking")
             begin("Drawing")
-    named = dict.fromkeys(told.part for told in heard if told.part)
+    named = dict.fromkeys(result.part for result in heard if result.part)
     assert list(named) == ["Reading", "Looking", "Drawing"]
     assert set(fractions(heard)) == {0, 0.25, 0.5, 1}
 
 
-def test_of_parts_in_parts_two_levels_are_told(heard):
+def test_of_parts_in_parts_two_levels_are_stated(heard):
     with parts("Working", {"One": 1}) as begin:
         begin("One")
         with parts("", {"Two": 1}) as begin:
             begin("Two")
             with parts("", {"Three": 1}) as begin:
                 begin("Three")
-    named = dict.fromkeys(told.part for told in heard if told.part)
+    named = dict.fromkeys(result.part for result in heard if result.part)
     assert list(named) == ["One", "One: Two"]
 
 
@@ -78,7 +78,7 @@ def test_steps_weigh_as_they_say(heard):
     assert set(fractions(heard)) == {0, 0.25, 1}
 
 
-def test_a_loop_whose_length_nobody_knows_is_done_at_the_end(heard):
+def test_a_loop_whose_length_no_user_knows_is_done_at_the_end(heard):
     assert sum(track((number for number in (1, 2)), "Adding")) == 3
     assert set(fractions(heard)) == {0, 1}
 
@@ -142,7 +142,7 @@ def test_whatever_is_in_whatever_it_never_goes_back_and_ends_once(work):
     heard = []
     with listening(heard.append):
         do(work)
-    told = [one.fraction for one in heard]
-    assert told == sorted(told)
-    assert told.count(1.0) == 1
+    result = [one.fraction for one in heard]
+    assert result == sorted(result)
+    assert result.count(1.0) == 1
     assert progress._HERE.get() is None

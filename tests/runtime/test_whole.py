@@ -17,12 +17,12 @@ def clock():
 
 def test_lines_of_a_night_in_which_all_costs_are_right(clock):
     whole = Whole("Comparing settings", clock=clock)
-    told = []
+    result = []
     for done in range(4):
         whole.reach(done / 4, (done + 1) / 4, (f"padded, k = {done}",))
         clock.now += 600
-        told.append(whole.line())
-    assert told == [
+        result.append(whole.line())
+    assert result == [
         "Comparing settings (padded, k = 0): 0% in 10 min",
         "Comparing settings (padded, k = 1): 25% in 20 min, about 20 min left",
         "Comparing settings (padded, k = 2): 50% in 30 min, about 10 min left",
@@ -56,7 +56,7 @@ def test_a_step_that_takes_longer_does_not_end_what_comes_after(clock):
     assert whole.seconds_left() == pytest.approx(5)
 
 
-def test_a_listener_is_not_told_the_same_a_thousand_times(clock):
+def test_a_listener_is_not_stated_the_same_a_thousand_times(clock):
     heard = []
     whole = Whole("Working", heard.append, clock)
     for step in range(1_000):

@@ -20,7 +20,7 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def folder(ratings, tmp_path_factory):
-    """Three releases: two groupings of the same people, and everybody in one group."""
+    """Three releases: two groupings of the same users, and all users in one group."""
     folder = tmp_path_factory.mktemp("releases")
     for name, grouping, k in (("a", "mdav", 5), ("b", "k-member", 6), ("null", "mdav", 150)):
         maker = PredictiveAnonymizer(k, "simple", grouping=grouping, seed=1)
@@ -29,10 +29,10 @@ def folder(ratings, tmp_path_factory):
 
 
 def held(ratings, folder, first, second):
-    everybody = np.arange(ratings.n_users)
+    all_users = np.arange(ratings.n_users)
     adversaries = [WEAK, STRONG]
     return attack_published(
-        ratings, folder / first, adversaries, everybody, second_release=folder / second
+        ratings, folder / first, adversaries, all_users, second_release=folder / second
     )
 
 

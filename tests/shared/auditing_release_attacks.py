@@ -13,7 +13,7 @@ BYSTANDER = Adversary(known=2, rating_error=None, name="bystander")
 
 @pytest.fixture(scope="module")
 def ratings():
-    """All but one have rated as much as the bystander knows, so that nobody needs to be warned."""
+    """All but one have rated as much as the bystander knows, so that no user needs to be warned."""
     return make_ratings(n_users=150, n_items=60, n_ratings=3000, seed=4)
 
 

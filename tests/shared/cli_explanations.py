@@ -48,8 +48,8 @@ def printed(here, capsys):
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main(line.split())
-        told = capsys.readouterr()
-        assert ended.value.code == 0, told.err
-        return told.out
+        result = capsys.readouterr()
+        assert ended.value.code == 0, result.err
+        return result.out
 
     return run

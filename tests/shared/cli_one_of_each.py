@@ -27,7 +27,7 @@ def said(capsys, monkeypatch):
     def run(*words):
         with pytest.raises(SystemExit):
             main([*map(str, words)])
-        told = capsys.readouterr()
-        return " ".join(re.sub(r"[│┃]", ";", told.out + told.err).split())
+        result = capsys.readouterr()
+        return " ".join(re.sub(r"[│┃]", ";", result.out + result.err).split())
 
     return run

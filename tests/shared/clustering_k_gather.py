@@ -37,7 +37,7 @@ def check_stock(leaf):
             np.testing.assert_allclose(leaf.centroids[g], mean, rtol=1e-5, atol=1e-5)
 
 
-def crowds(n, d=5, seed=0):
-    """Rows in crowds that overlap, none of which counts a multiple of anything."""
+def clusters(n, d=5, seed=0):
+    """Rows in clusters that overlap, none of which counts a multiple of anything."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, d)) + 3 * rng.normal(size=(30, d))[rng.integers(30, size=n)]

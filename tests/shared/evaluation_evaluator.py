@@ -18,7 +18,7 @@ stars = RatingScale(1, 5, 1)
 
 @pytest.fixture(scope="module")
 def split():
-    """Invented people of strong tastes, so that there is something to gain by filtering."""
+    """Invented users of strong embeddings, so that there is something to gain by filtering."""
     ratings = make_ratings(
         n_users=200, n_items=60, n_ratings=5_000, seed=5, preference=1.0, noise=0.4
     )
@@ -38,5 +38,5 @@ def padded(split):
 def released_of(rows, sizes, record_of, train, k=1) -> AttackTarget:
     records = Records(np.asarray(sizes, np.int64), *rows)
     candidates = Candidates.from_records([records], train.n_items, train.scale)
-    people = np.asarray(record_of, np.int64)
-    return AttackTarget(candidates, *rows, people, k, np.full(len(sizes), k))
+    users = np.asarray(record_of, np.int64)
+    return AttackTarget(candidates, *rows, users, k, np.full(len(sizes), k))

@@ -45,7 +45,7 @@ ITEMS = {
     "numbers as text": lambda n: f"{n}" if n % 2 else f"0{n}",
 }
 
-PEOPLE = {
+USERS = {
     "addresses": lambda n: f"{MARK}{7919 * n % 1009:04d}@example.org",
     "numbers": lambda n: 480_310_000_000_000 + 7919 * n % 1009,
     "odd text": lambda n: f'{MARK}"{7919 * n % 1009},\t=é',
@@ -53,10 +53,10 @@ PEOPLE = {
 
 
 @st.composite
-def tables(draw, least_people=2):
+def tables(draw, least_users=2):
     low, high, step = draw(st.sampled_from(SCALES))
     scale = RatingScale(low, high, step)
-    n_people, n_items = draw(st.integers(least_people, 24)), draw(st.integers(2, 7))
+    n_people, n_items = draw(st.integers(least_users, 24)), draw(st.integers(2, 7))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     rated = rng.random((n_people, n_items)) < draw(st.sampled_from([0.2, 0.6, 1.0]))
     rated[np.arange(n_people), rng.integers(n_items, size=n_people)] = True
@@ -65,9 +65,9 @@ def tables(draw, least_people=2):
     n_levels = draw(st.integers(2, int((high - low) / grid) + 1))
     values = low + grid * rng.integers(n_levels, size=users.size)
     values[:2] = low, low + grid  # or they are likes
-    person, item = (draw(st.sampled_from(sorted(of))) for of in (PEOPLE, ITEMS))
+    one_user, item = (draw(st.sampled_from(sorted(of))) for of in (USERS, ITEMS))
     return Ratings.from_columns(
-        [PEOPLE[person](user) for user in users.tolist()],
+        [USERS[one_user](user) for user in users.tolist()],
         [ITEMS[item](item_) for item_ in items.tolist()],
         np.round(values, 2),
         scale=scale,
@@ -79,7 +79,7 @@ forms = st.tuples(st.sampled_from(["users", "groups"]), st.sampled_from(["csv", 
 
 @contextmanager
 def written(make, seed, form, threads=1):
-    """A release, written by somebody, on some machine, at some place, with some threads."""
+    """A release, written by a user, on some machine, at some place, with some threads."""
     before = numba.get_num_threads()
     with (
         tempfile.TemporaryDirectory(prefix=f"{MARK}place") as place,
@@ -101,7 +101,7 @@ def written(make, seed, form, threads=1):
 
 
 def texts_of(out):
-    """All that anybody can read in a release, whatever the way."""
+    """All that any user can read in a release, whatever the way."""
     for file in out.iterdir():
         yield file.name
         yield file.read_bytes().decode(errors="replace")

@@ -23,20 +23,20 @@ N_ITEMS = 7
 
 GRID = embedding_grid(0.3)
 
-# Any centre and spread that noisy sums may tell.
+# Any centre and spread that noisy sums may report.
 CENTRE, SPREAD = 0.21, 0.4
 
-# Any popularity that noisy sums may tell.
+# Any popularity that noisy sums may report.
 POPULARITY = np.array([5.0, -1.0, 3.0, 0.5, 0.0, 2.0, 4.0])
 
 
-def table(people, scale=STARS, n_items=N_ITEMS) -> Ratings:
-    """People as dictionaries from an item's position to its rating, on a fixed catalogue."""
-    items = [sorted(person) for person in people]
-    values = [person[item] for person, of in zip(people, items, strict=True) for item in of]
+def table(users, scale=STARS, n_items=N_ITEMS) -> Ratings:
+    """Users as dictionaries from an item's position to its rating, on a fixed catalogue."""
+    items = [sorted(one_user) for one_user in users]
+    values = [one_user[item] for one_user, of in zip(users, items, strict=True) for item in of]
     indptr = np.concatenate([[0], np.cumsum([len(of) for of in items])])
     return Ratings(
-        np.arange(len(people)),
+        np.arange(len(users)),
         np.arange(n_items),
         indptr,
         [item for of in items for item in of],
@@ -52,27 +52,27 @@ def ratings_on(scale):
     return st.sampled_from(list(scale.levels))
 
 
-def person(scale, fewest=1):
+def one_user(scale, fewest=1):
     return st.dictionaries(
         st.integers(0, N_ITEMS - 1), ratings_on(scale), min_size=fewest, max_size=N_ITEMS
     )
 
 
 @st.composite
-def crowds(draw):
-    """A scale, one to five people, and the place of one of them."""
+def clusters(draw):
+    """A scale, one to five users, and the place of one of them."""
     scale = draw(st.sampled_from(SCALES))
-    people = draw(st.lists(person(scale), min_size=1, max_size=5))
-    return scale, people, draw(st.integers(0, len(people) - 1))
+    users = draw(st.lists(one_user(scale), min_size=1, max_size=5))
+    return scale, users, draw(st.integers(0, len(users) - 1))
 
 
-def sums_of(people, scale, centre=CENTRE, spread=SPREAD, n_items=N_ITEMS):
+def sums_of(users, scale, centre=CENTRE, spread=SPREAD, n_items=N_ITEMS):
     """Every exact sum of a table, in whole steps, and how many steps make 1."""
     chosen = np.arange(n_items)[::-1][: max(1, n_items - 1)]
-    if not people:
-        nobody = table([{0: scale.low}], scale, n_items)
-        return {name: (0 * sums, one) for name, (sums, one) in _sums(nobody, chosen).items()}
-    return _sums(table(people, scale, n_items), chosen, centre, spread)
+    if not users:
+        no_user = table([{0: scale.low}], scale, n_items)
+        return {name: (0 * sums, one) for name, (sums, one) in _sums(no_user, chosen).items()}
+    return _sums(table(users, scale, n_items), chosen, centre, spread)
 
 
 def _sums(ratings, chosen, centre=CENTRE, spread=SPREAD):

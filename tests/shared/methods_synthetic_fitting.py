@@ -9,13 +9,15 @@ from recveil.methods.synthetic.fitting import (
 )
 
 
-def chances_of(items, crowd, activity):
-    """Everybody's chances in floats, with offsets so that they rate as much as they do."""
-    odds = crowd @ np.asarray(items.item_embeddings, float).T + np.asarray(items.offsets, float)
+def chances_of(items, cluster, activity):
+    """All users's chances in floats, with offsets so that they rate as much as they do."""
+    odds = cluster @ np.asarray(items.item_embeddings, float).T + np.asarray(items.offsets, float)
     chances = np.empty_like(odds)
-    for person, wanted in enumerate(activity):
-        offset = brentq(lambda at, p=person, w=wanted: _sum(odds[p] + at) - w, -60, 60, xtol=1e-13)
-        chances[person] = 1 / (1 + np.exp(-odds[person] - offset))
+    for one_user, wanted in enumerate(activity):
+        offset = brentq(
+            lambda at, p=one_user, w=wanted: _sum(odds[p] + at) - w, -60, 60, xtol=1e-13
+        )
+        chances[one_user] = 1 / (1 + np.exp(-odds[one_user] - offset))
     return chances
 
 
@@ -23,25 +25,25 @@ def _sum(odds):
     return (1 / (1 + np.exp(-odds))).sum()
 
 
-def expected(items, crowd, activity, told):
-    """A crowd's expected item_embeddings, as many as there are people, and its popularity."""
-    chances = chances_of(items, crowd, activity)
-    lengths = np.sqrt(chances @ told.weights[:, 1])
-    stands_for = told.n_users / len(crowd)
-    item_embeddings = chances * told.weights[:, 0] / lengths[:, None]
-    popular = np.maximum(told.popularity, 0) / np.linalg.norm(np.maximum(told.popularity, 0))
+def expected(items, cluster, activity, result):
+    """A cluster's expected item_embeddings, as many as there are users, and its popularity."""
+    chances = chances_of(items, cluster, activity)
+    lengths = np.sqrt(chances @ result.weights[:, 1])
+    stands_for = result.n_users / len(cluster)
+    item_embeddings = chances * result.weights[:, 0] / lengths[:, None]
+    popular = np.maximum(result.popularity, 0) / np.linalg.norm(np.maximum(result.popularity, 0))
     along = item_embeddings @ popular
     across = np.maximum(np.sqrt(1 - along**2), along / 4)
     item_embeddings = (item_embeddings - np.outer(along, popular)) / across[:, None]
     return np.sqrt(stands_for) * item_embeddings, stands_for * np.sqrt(
-        told.share / activity
+        result.share / activity
     ) @ chances
 
 
-def told_of(n_items, seed=0, n_users=2_000.0, **changed) -> FitTargets:
+def stated_of(n_items, seed=0, n_users=2_000.0, **changed) -> FitTargets:
     rng = np.random.default_rng(seed)
     half = rng.random((n_items, n_items))
-    told = FitTargets(
+    result = FitTargets(
         moments=5 * (half + half.T),
         moments_noise=0.7,
         popularity=20 + 100 * rng.random(n_items),
@@ -51,11 +53,11 @@ def told_of(n_items, seed=0, n_users=2_000.0, **changed) -> FitTargets:
         share=0.8,
         n_users=n_users,
     )
-    return told._replace(**changed)
+    return result._replace(**changed)
 
 
 def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5):
-    """Items' offsets and item_embeddings, and the exact moments of people who are drawn by them."""
+    """Items' offsets and item_embeddings, and the exact moments of users who are drawn by them."""
     rng = np.random.default_rng(seed)
     offsets = rng.normal(size=n_items) - 1
     item_embeddings = np.column_stack(
@@ -64,11 +66,11 @@ def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5):
     item_embeddings[:, 1:] = 0.9 * rng.normal(size=(n_items, n_directions))
     activity = np.repeat([5.0, 8.0, 12.0], 500)
     logs = (np.log(activity) - np.log(activity).mean()) / np.log(activity).std()
-    crowd = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
+    cluster = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
     items = FittedItems(offsets, item_embeddings)
-    told = told_of(n_items, n_users=n_users, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
-    told = told._replace(popularity=expected(items, crowd, activity, told)[1])
-    rows, _ = expected(items, crowd, activity, told)
+    result = stated_of(n_items, n_users=n_users, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
+    result = result._replace(popularity=expected(items, cluster, activity, result)[1])
+    rows, _ = expected(items, cluster, activity, result)
     hidden = np.triu(rng.normal(size=(n_items, n_items)), 1) * noise
     moments = rows.T @ rows + hidden + hidden.T
-    return items, told._replace(moments=moments, moments_noise=noise)
+    return items, result._replace(moments=moments, moments_noise=noise)

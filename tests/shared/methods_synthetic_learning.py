@@ -16,13 +16,13 @@ from recveil.ratings import Ratings, RatingScale
 
 STARS = RatingScale(1, 5, 1)
 
-N_ITEMS, N_PEOPLE = 80, 2_500
+N_ITEMS, N_USERS = 80, 2_500
 
 PUBLIC = Public(True, N_ITEMS)
 
 
 def planted(tilt, liking, seed=1) -> Ratings:
-    """People who choose by two clear item_embeddings, and rate by them as far as is said."""
+    """Users who choose by two clear item_embeddings, and rate by them as far as is said."""
     rng = np.random.default_rng(seed)
     item_embeddings = np.zeros((N_ITEMS, 3), np.float32)
     item_embeddings[:, 1] = np.where(np.arange(N_ITEMS) % 2, 1, -1)
@@ -39,12 +39,12 @@ def planted(tilt, liking, seed=1) -> Ratings:
         slope_spreads=np.asarray(liking, float),
         scale=STARS,
     )
-    blocks = list(model.draw(N_PEOPLE, rng, whole=True))
+    blocks = list(model.draw(N_USERS, rng, whole=True))
     sizes = np.concatenate([np.diff(block.indptr) for block in blocks])
     items = np.concatenate([block.indices for block in blocks])
     values = np.concatenate([block.values for block in blocks])
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Ratings(np.arange(N_PEOPLE), np.arange(N_ITEMS), indptr, items, values, None, STARS)
+    return Ratings(np.arange(N_USERS), np.arange(N_ITEMS), indptr, items, values, None, STARS)
 
 
 def found(ratings, sigma=0.0, mechanism=None, seed=3):

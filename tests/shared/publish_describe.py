@@ -67,18 +67,18 @@ def described(folder, card=None, force=True):
 def found(padded):
     """The file of an audit, and what stands in it."""
     file = padded.parent / "audit.json"
-    told = audit(RATINGS, release=padded, targets=20, curves=False).to_dict()
-    file.write_text(json.dumps(told, default=str))
-    return file, told
+    result = audit(RATINGS, release=padded, targets=20, curves=False).to_dict()
+    file.write_text(json.dumps(result, default=str))
+    return file, result
 
 
 @pytest.fixture(scope="module")
 def judged(padded):
     """The file of an evaluation, and what stands in it."""
     file = padded.parent / "evaluation.json"
-    told = evaluate(padded, RATINGS, split=0.2, targets=10, with_membership=False).to_dict()
-    file.write_text(json.dumps(told))
-    return file, told
+    result = evaluate(padded, RATINGS, split=0.2, targets=10, with_membership=False).to_dict()
+    file.write_text(json.dumps(result))
+    return file, result
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +96,6 @@ def made(tmp_path_factory):
     reading |= {"duplicates": "last"}
     table = folder / "salaries of acme.csv"
     anonymize(table, folder / "out", k=3, method="predictive", seed=1, **reading)
-    told = audit(table, release=folder / "out", targets=5, curves=False, **reading).to_dict()
-    (folder / "audit.json").write_text(json.dumps(told, default=str))
-    return folder, told
+    result = audit(table, release=folder / "out", targets=5, curves=False, **reading).to_dict()
+    (folder / "audit.json").write_text(json.dumps(result, default=str))
+    return folder, result

@@ -19,7 +19,7 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def long_tail():
-    """As large as Epinions: most items were rated by one or two of 22,164 people."""
+    """As large as Epinions: most items were rated by one or two of 22,164 users."""
     rng = np.random.default_rng(1)
     n_users, n_items, n_ratings = 22_164, 296_277, 922_267
     popular = (n_items * rng.random(n_ratings - n_items) ** 4).astype(int)

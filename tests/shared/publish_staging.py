@@ -22,7 +22,7 @@ def release(ratings):
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A release from which people are drawn."""
+    """A release from which users are drawn."""
     folder = tmp_path_factory.mktemp("model") / "model"
     invented = make_ratings(
         n_users=60, n_items=20, n_ratings=600, seed=2, scale=RatingScale(1, 5, 1)

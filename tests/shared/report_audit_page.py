@@ -38,7 +38,7 @@ ATTACK = ReleaseAttack(
 
 @pytest.fixture(scope="module")
 def audited(invented: Ratings) -> Audit:
-    """An audit of three hundred invented people, with a release."""
+    """An audit of three hundred invented users, with a release."""
     candidates, targets = Candidates.from_ratings(invented), np.arange(60)
     release = PredictiveAnonymizer(10, seed=1).anonymize(invented)
     attacks = [run_attack(invented, candidates, preset, targets) for preset in PRESETS.values()]

@@ -72,7 +72,7 @@ def shown(ratings, folder):
         folder / "ratings.csv", folder / "out", k=3, method="predictive", seed=SEED
     )
     table, adversary = AttackTarget.from_release(padded, ratings), Adversary(known=4)
-    told = infer_membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED)
+    result = infer_membership(ratings, PredictiveAnonymizer(3, seed=SEED), adversary, seed=SEED)
     knowledge = draw_knowledge(ratings, adversary, np.arange(20), seed=SEED)
     candidates = Candidates.from_ratings(ratings)
     matches = match_known_ratings(ratings, 4, seed=SEED)
@@ -111,7 +111,7 @@ def shown(ratings, folder):
             np.ones(3),
             anonymized.verification,
             anonymized.verification,
-            told,
+            result,
             0.7,
             0.8,
         ),
@@ -120,7 +120,7 @@ def shown(ratings, folder):
             matches,
             ScoreboardRH().attack(candidates, knowledge, np.arange(60)),
             attack_release(ratings, table, adversary, np.arange(20)),
-            told,
+            result,
         ],
         "audit": audited,
         "parts of the audit": [

@@ -26,8 +26,8 @@ def _sign(folder: Path) -> None:
     manifest = json.loads(file.read_text())
     for name in manifest["files"]:
         content = (folder / name).read_bytes()
-        told = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-        manifest["files"][name] = told
+        result = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+        manifest["files"][name] = result
     file.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -47,8 +47,8 @@ class Walk:
             self.code = done.returncode
             return done.stdout + done.stderr
         out = io.StringIO()
-        told = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(out))
-        with told[0], told[1], pytest.raises(SystemExit) as ended:
+        result = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(out))
+        with result[0], result[1], pytest.raises(SystemExit) as ended:
             main(words[1:])
         self.code = ended.value.code or 0
         assert self.code in (0, 1), out.getvalue()

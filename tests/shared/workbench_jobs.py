@@ -15,7 +15,7 @@ def until(what, seconds=60):
 
 @pytest.fixture
 def long_work(bench, tmp_path):
-    """An audit that takes minutes, of more people than an audit of the tests has."""
+    """An audit that takes minutes, of more users than an audit of the tests has."""
     from recveil.datasets import generate
 
     generate(tmp_path / "ratings.csv", users=6_000, items=900, ratings=300_000, seed=1)

@@ -1,4 +1,4 @@
-"""Likes through all verbs: who is found, what lists keep, and what is not told."""
+"""Likes through all verbs: who is found, what lists keep, and what is not reported."""
 
 import json
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 
 class TestAudit:
-    def test_nobody_knows_ratings(self, audited):
+    def test_no_user_knows_ratings(self, audited):
         for attack in audited["sparse"]["attacks"]:
             assert attack["rating_error"] is None
             assert not attack["likes_only"]
@@ -42,16 +42,16 @@ ABOUT_RATINGS = ("exact rating", "ratings", "labels", "rated", "fills", "liked a
 
 
 class TestDrawn:
-    """Releases in which no row is anybody's."""
+    """Releases in which no row is any user's."""
 
     @pytest.fixture(scope="class")
     @staticmethod
-    def told(likes, made):
+    def result(likes, made):
         found = audit(likes, release=made / "drawn", shadows=8, targets=20, curves=False)
         return json.loads(json.dumps(found.to_dict(), allow_nan=False))
 
-    def test_membership_is_measured_and_nothing_is_said_of_values(self, told):
-        release = told["release"]
+    def test_membership_is_measured_and_nothing_is_said_of_values(self, result):
+        release = result["release"]
         said = " ".join([*release["verdict"], release["headline"], *release["does_not_apply"]])
         for words in ABOUT_RATINGS:
             assert words not in said, words
@@ -63,13 +63,13 @@ class TestDrawn:
         assert release["synthetic"]["nearest"]
         assert (release["synthetic"]["inference"], release["attributes"]) == (None, None)
 
-    def test_exact_sums_of_few_people_tell_who_is_in_them(self, likes):
-        """Planted: each of sixty people is a sixtieth of the sums."""
+    def test_exact_sums_of_few_users_state_who_is_in_them(self, likes):
+        """Planted: each of sixty users is a sixtieth of the sums."""
         found = attack_by_shadows(likes, self.exact, n=8).by_known["all"]
         assert found.inferred.auc.low > 0.55
 
-    def test_a_release_of_others_tells_nothing(self, likes):
-        """The null: whoever is in the data, people are drawn from the same others."""
+    def test_a_release_of_others_states_nothing(self, likes):
+        """The null: an adversary who is in the data, users are drawn from the same others."""
         others = make_ratings(n_users=60, n_items=60, n_ratings=1_200, seed=9).as_likes()
 
         class OfOthers:
@@ -90,14 +90,14 @@ class TestDrawn:
 class TestCompare:
     def test_all_methods_that_take_likes(self, likes, tmp_path):
         found = compare(likes, tmp_path / "out", methods="all", k=[5], targets=20)
-        told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-        assert {row["method"] for row in told["rows"]} == {
+        result = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert {row["method"] for row in result["rows"]} == {
             *("k-corating-likes", "sparse", "synthetic-10", "synthetic-3", "synthetic-1", "raw")
         }
-        told = {row["method"]: row["problem"] for row in told["rows"]}
-        assert not any(told[name] for name in ("k-corating-likes", "sparse", "raw"))
-        # 120 people are too few for little an epsilon, and that is said in a line.
-        assert "epsilon" in told["synthetic-1"]
+        result = {row["method"]: row["problem"] for row in result["rows"]}
+        assert not any(result[name] for name in ("k-corating-likes", "sparse", "raw"))
+        # 120 users are too few for little an epsilon, and that is said in a line.
+        assert "epsilon" in result["synthetic-1"]
         assert found.utility == "lists"
         assert all(row.rmse is None for row in found.rows)
 
@@ -105,9 +105,9 @@ class TestCompare:
         options = {"methods": ["sparse", "raw"], "k": [5], "targets": 20, "min_k": 5}
         choice = compare(likes, tmp_path / "out", **options).choice()
         assert (choice.row, choice.reason) == (None, "not-distinguishable")
-        told = " ".join([describe_answer(choice), describe_advice(choice)])
-        assert "lists" in told
-        assert "RMSE" not in told
+        result = " ".join([describe_answer(choice), describe_advice(choice)])
+        assert "lists" in result
+        assert "RMSE" not in result
 
 
 def test_every_verb_says_that_they_are_likes(likes, made, tmp_path, capsys, monkeypatch):
@@ -141,5 +141,5 @@ def test_hidden_items_of_likes_are_named_by_their_company(likes, tmp_path):
     for numbers in (side.counts, side.means, side.spreads, side.alike, side.together):
         assert np.isfinite(numbers).all()
     anonymize(likes, tmp_path / "out", k=5, method="sparse", seed=1, hide_items=True)
-    told = audit(likes, release=tmp_path / "out", targets=20, curves=False).to_dict()
-    assert told["release"]["hidden_items"]["named"]["10"]["trials"] == 10
+    result = audit(likes, release=tmp_path / "out", targets=20, curves=False).to_dict()
+    assert result["release"]["hidden_items"]["named"]["10"]["trials"] == 10

@@ -31,7 +31,7 @@ def results(kind, source, plain, folder):
     compared = compare(source(), folder / "all", methods=["raw"], targets=5, **scale).to_dict()
     understood = understand(source(), **scale)
     convert(source(), folder / "other.csv", **scale)
-    told = verify(source(), k=1, **{name: scale[name] for name in scale if name != "scale"})
+    stated = verify(source(), k=1, **{name: scale[name] for name in scale if name != "scale"})
     return {
         "understand": understood.ratings,
         "anonymize": [
@@ -43,7 +43,7 @@ def results(kind, source, plain, folder):
         "evaluate": {name: part for name, part in judged.items() if name != "readings"},
         "compare": [row | {"seconds": None} for row in compared["rows"]],
         "convert": (folder / "other.csv").read_bytes(),
-        "verify": (told.holds, told.k_achieved, told.users, told.records, told.classes),
+        "verify": (stated.holds, stated.k_achieved, stated.users, stated.records, stated.classes),
     }
 
 

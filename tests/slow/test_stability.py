@@ -1,7 +1,7 @@
 """What version 2.0 offers, every later 2.x offers, too: docs/reference/stability.md.
 
 tests/stable_2.json says what that is. Nothing may vanish from what is offered; new things may come,
-if nobody has to say anything new. `python tests/test_stability.py` prints what is offered now.
+if no user has to say anything new. `python tests/test_stability.py` prints what is offered now.
 """
 
 import contextlib
@@ -39,6 +39,6 @@ if __name__ == "__main__":
     os.environ["RECVEIL_LEDGER"] = "ledger.sqlite3"
     with contextlib.redirect_stderr(io.StringIO()):
         prepare()
-        told = {verb: keys_of(json.loads(run(line))) for verb, line in LINES.items()}
-    offered = {"options": options_offered(), "names": names_offered(), "json": told}
+        result = {verb: keys_of(json.loads(run(line))) for verb, line in LINES.items()}
+    offered = {"options": options_offered(), "names": names_offered(), "json": result}
     json.dump(offered, sys.stdout, indent=1)

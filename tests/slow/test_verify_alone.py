@@ -30,7 +30,7 @@ def run(lines, hidden=()):
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
-    """Releases of every kind, some of them forged, and files that somebody else made."""
+    """Releases of every kind, some of them forged, and files that a user else made."""
     folder = tmp_path_factory.mktemp("alone")
     releases = [STORED / "arrow_18", *sorted(STORED.glob("format_[14]/*"))]
     for number, path in enumerate(releases[::3]):
@@ -75,8 +75,8 @@ def test_the_verdicts_are_the_same_to_the_byte(lines, alone):
 def test_other_verbs_name_what_they_lack(tmp_path):
     write_ratings(make_ratings(n_users=20, n_items=10, n_ratings=90), tmp_path / "r.csv")
     line = ["anonymize", str(tmp_path / "r.csv"), "-o", str(tmp_path / "out"), "--k", "3"]
-    told, _ = run([line], LEFT_OUT)
-    ((code, _, err),) = told
+    result, _ = run([line], LEFT_OUT)
+    ((code, _, err),) = result
     assert code == 2
     assert re.search(r"error: [\w-]+ is not installed; only verify works without it", err)
     assert not (tmp_path / "out").exists()

@@ -80,7 +80,7 @@ def own_settings(spark):
 
 @pytest.fixture(scope="session")
 def ratings() -> Ratings:
-    """Four hundred invented people."""
+    """Four hundred invented users."""
     return make_ratings(400, 60, 8_000, seed=1, scale=STARS)
 
 

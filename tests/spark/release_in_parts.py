@@ -10,7 +10,7 @@ from recveil.release.manifest import FileEntry, part_name
 
 
 class InParts(Here):
-    """Writes each block of records, and some of the people, to a part of their own."""
+    """Writes each block of records, and some of the users, to a part of their own."""
 
     def write_ratings(self, published, folder, file_format, *, in_groups):
         whole = super().write_ratings(published, folder, file_format, in_groups=in_groups)

@@ -28,15 +28,15 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def small_crowds():
-    """Clusters of a hundred people, and so several parts."""
+def small_clusters():
+    """Clusters of a hundred users, and so several parts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(synthetic_form, "_BATCH", 100)
         yield
 
 
 @pytest.fixture(scope="module")
-def made(frame, folder, small_crowds):
+def made(frame, folder, small_clusters):
     return anonymize(frame, folder / "out", seed=3, **EXACT)
 
 
@@ -69,18 +69,18 @@ def test_both_checkers_say_the_same_of_it(made, folder):
     assert there.to_dict() == here.to_dict()
 
 
-def test_the_folder_holds_parts_and_the_twin_everybody(made, ratings, folder):
+def test_the_folder_holds_parts_and_the_twin_all_users(made, ratings, folder):
     names = sorted(path.name for path in (folder / "out").iterdir())
     parts = [f"ratings-0000{number}.parquet" for number in range(4)]
     assert names == ["README.md", *parts, "release.json"]
     twins = sorted((folder / "out.private").glob("assignment-*.parquet"))
     users = [user for twin in twins for user in pq.read_table(twin)["user_id"].to_pylist()]
     assert sorted(users) == sorted(ratings.users.astype(str))
-    told = json.loads((folder / "out.private" / "private.json").read_text())
-    assert told["assignment_parts"] == len(twins)
+    result = json.loads((folder / "out.private" / "private.json").read_text())
+    assert result["assignment_parts"] == len(twins)
 
 
-def test_the_same_seed_draws_the_same_people(made, spark, ratings, folder, tmp_path):
+def test_the_same_seed_draws_the_same_users(made, spark, ratings, folder, tmp_path):
     table = ratings.to_arrow().select(["user_id", "item_id", "rating"])
     again = spark.createDataFrame(table).repartition(7)
     anonymize(again, tmp_path / "again", seed=3, **EXACT)
@@ -88,7 +88,7 @@ def test_the_same_seed_draws_the_same_people(made, spark, ratings, folder, tmp_p
         assert part.read_bytes() == (tmp_path / "again" / part.name).read_bytes()
 
 
-def test_whoever_reads_releases_reads_parts(made, folder):
+def test_any_user_reads_releases_reads_parts(made, folder):
     read = Release.read(folder / "out")
     rows = np.concatenate([block.values for block in made.release.published.blocks()])
     assert np.array_equal(np.sort(read.to_arrow()["rating"].to_numpy()), np.sort(rows))
@@ -132,7 +132,7 @@ def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, code):
     assert not any(tmp_path.iterdir())
 
 
-def test_earlier_releases_of_the_same_people_are_told(made, frame, folder):
+def test_earlier_releases_of_the_same_users_are_stated(made, frame, folder):
     again = anonymize(frame, folder / "april", seed=4, **EXACT)
     assert [(each.folder.name, each.n_users) for each in again.earlier] == [("out", 400)]
 
@@ -169,7 +169,7 @@ class TestVerifying:
         assert found.checksums == here.checksums
         assert any("do not continue" in violation.problem for violation in found.violations)
 
-    def test_what_cannot_be_read_is_told(self, copied):
+    def test_what_cannot_be_read_is_stated(self, copied):
         (copied / "ratings-00002.parquet").write_bytes(b"broken")
         found = verify(copied)
         assert any("changed, and" in each.problem for each in found.violations)

@@ -21,7 +21,7 @@ from recveil.spark.search import cut_by_entries
 
 STARS = RatingScale(1, 5, 1)
 # Knows a bit of everything, and errs in all of it.
-SOMEBODY = Adversary(
+A_USER = Adversary(
     known=6,
     right=4,
     wrong_kind="item",
@@ -31,7 +31,7 @@ SOMEBODY = Adversary(
     activity_error=0.5,
     name="somebody",
 )
-GIVEN = {"targets": 40, "curves": False, "scale": STARS, "adversaries": [SOMEBODY]}
+GIVEN = {"targets": 40, "curves": False, "scale": STARS, "adversaries": [A_USER]}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -74,8 +74,8 @@ def test_an_index_by_item_finds_the_same(dated, wanted, no_room):
     assert audit(dated, **GIVEN).to_dict() == wanted
 
 
-def test_identical_people_are_one_profile_by_item_too(spark, no_room):
-    """Ids in text, likes, and nobody's dates."""
+def test_identical_users_are_one_profile_by_item_too(spark, no_room):
+    """Ids in text, likes, and no user's dates."""
     rows = [(f"u{user:02d}", item) for user in range(30) for item in range(user % 3, 9 + user % 3)]
     likes = spark.createDataFrame(rows, ["user", "item"])
     given = {"targets": 20, "curves": False, "adversaries": [PRESETS["bystander"]]}
@@ -115,8 +115,8 @@ def test_what_needs_all_ratings_is_refused_where_they_do_not_fit(dated, no_room,
         audit(dated, **{**GIVEN, **options})
 
 
-def test_dates_that_nobody_named_are_not_left_out_in_silence(dated, no_room):
-    """Without dates people look harder to find."""
+def test_dates_that_no_user_named_are_not_left_out_in_silence(dated, no_room):
+    """Without dates users look harder to find."""
     renamed = dated.withColumnRenamed("timestamp", "x")
     with raises("column.ambiguous"):
         audit(renamed, **GIVEN)

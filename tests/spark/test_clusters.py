@@ -1,4 +1,4 @@
-"""GeCom among executors finds the groups of GeCom on one machine, however people are cut up."""
+"""GeCom among executors finds the groups of GeCom on one machine, however users are cut up."""
 
 import numpy as np
 import pytest
@@ -35,23 +35,23 @@ def words_of(n, letters, longest, seed):
 
 
 def spread(spark, ratings, k, secret=SECRET):
-    """Gather them by executors; return what was found, and the key of each person's group."""
+    """Gather them by executors; return what was found, and the key of each user's group."""
     frame = spark.createDataFrame(ratings.to_arrow().select(["user_id", "item_id", "rating"]))
     lake = lake_of(frame, scale=STARS)
-    people = gather_users(lake, k)
-    numbered = number_users(people)
-    found = gather_corated(people, numbered, lake.n_ratings, k, secret)
+    all_users = gather_users(lake, k)
+    numbered = number_users(all_users)
+    found = gather_corated(all_users, numbered, lake.n_ratings, k, secret)
     named = numbered.frame.select("number", "user").join(found.groups.frame, "number").toArrow()
-    people.let_go()
+    all_users.let_go()
     return found, dict(zip(named["user"].to_pylist(), named["key"].to_pylist(), strict=True))
 
 
 def members(labels):
-    """Return who is together: sets of people."""
+    """Return who is together: sets of users."""
     together = {}
     for who, label in labels.items():
         together.setdefault(label, set()).add(who)
-    return {frozenset(people) for people in together.values()}
+    return {frozenset(all_users) for all_users in together.values()}
 
 
 def here(ratings, k):
@@ -98,8 +98,8 @@ def test_labels_are_counted_before_they_are_written(spark, monkeypatch):
     ratings = table(words)
     width = {user: set(word) for user, word in zip(ratings.users, words, strict=True)}
     rows = (
-        len(people) * len(set().union(*(width[who] for who in people)))
-        for people in here(ratings, k)
+        len(all_users) * len(set().union(*(width[who] for who in all_users)))
+        for all_users in here(ratings, k)
     )
     labels = sum(rows)
     assert spread(spark, ratings, k)[0].cells == labels
@@ -124,6 +124,6 @@ def test_a_class_of_very_many_is_taken_apart(spark, monkeypatch):
     assert sorted(map(len, pieces)) in ([12, 26], [12, 12, 14], [12, 13, 13])
 
 
-def test_fewer_than_k_people_are_refused(spark):
+def test_fewer_than_k_users_are_refused(spark):
     with raises("table.too-few-users"):
         spread(spark, table(["a", "b", "c"]), 4)

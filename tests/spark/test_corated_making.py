@@ -1,4 +1,4 @@
-"""k-coRating by Spark: person by person the rows of the local engine, in another order."""
+"""k-coRating by Spark: user by user the rows of the local engine, in another order."""
 
 import itertools
 import json
@@ -27,7 +27,7 @@ CO_RATED = {"method": "k-corating", "k": 6, "scale": STARS, "seed": 3}
 
 @pytest.fixture(scope="module", autouse=True)
 def small():
-    """Several partitions, and several parts, of four hundred people."""
+    """Several partitions, and several parts, of four hundred users."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_A_PART", 150)
         patch.setattr(clusters, "_RATINGS_OF_A_PARTITION", 3_000)
@@ -41,11 +41,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def made(frame, folder):
-    told = []
-    made = anonymize(frame, folder / "out", on_estimate=told.append, **CO_RATED)
+    result = []
+    made = anonymize(frame, folder / "out", on_estimate=result.append, **CO_RATED)
     labels = made.verification.to_dict() and rows_of(folder / "out").num_rows
     # A group that two partitions have a share of counts as two before it is written.
-    assert 0.9 * labels < told[0].n_values <= labels
+    assert 0.9 * labels < result[0].n_values <= labels
     return made
 
 
@@ -55,8 +55,8 @@ def rows_of(folder):
     )
 
 
-def rows_by_person(folder):
-    """Return what stands in the record of each person."""
+def rows_by_user(folder):
+    """Return what stands in the record of each user."""
     twin = pa.concat_tables(
         [
             pq.read_table(part, columns=["user_id", "published_id"])
@@ -75,11 +75,11 @@ def rows_by_person(folder):
 @pytest.fixture(scope="module")
 def local(ratings, folder):
     KCoRater(6, seed=3).anonymize(ratings).write(folder / "local")
-    return rows_by_person(folder / "local")
+    return rows_by_user(folder / "local")
 
 
 def test_every_row_is_that_of_the_local_engine(made, local, folder):
-    assert rows_by_person(folder / "out") == local
+    assert rows_by_user(folder / "out") == local
     assert len(list((folder / "out").glob("ratings-*.parquet"))) > 1
 
 
@@ -100,26 +100,26 @@ def test_both_checkers_say_that_it_holds(made, folder):
     assert listed[0] == listed[1]
 
 
-def test_the_owner_is_told_what_they_are_told_here(made, local, folder):
-    told = [
+def test_the_owner_is_stated_what_they_are_stated_here(made, local, folder):
+    result = [
         json.loads((folder / f"{name}.private/private.json").read_text())
         for name in ("local", "out")
     ]
-    assert told[0]["settings"] == told[1]["settings"]
-    filled = told[0]["settings"]["filled_cells"]
+    assert result[0]["settings"] == result[1]["settings"]
+    filled = result[0]["settings"]["filled_cells"]
     filled = f"Filled {filled:,} cells"
     assert any(each.startswith(filled) for each in describe_summary(made.summary))
 
 
-def test_neither_the_order_of_people_nor_of_groups_shows(made, folder):
-    rows = list(rows_by_person(folder / "out").items())  # as they are published
+def test_neither_the_order_of_users_nor_of_groups_shows(made, folder):
+    rows = list(rows_by_user(folder / "out").items())  # as they are published
     members = [
         one < other
         for (one, row), (other, following) in itertools.pairwise(rows)
         if row.keys() == following.keys()
     ]
     assert 0.4 < sum(members) / len(members) < 0.6
-    # Groups of people with few ratings stand anywhere.
+    # Groups of users with few ratings stand anywhere.
     lengths = [len(row) for _, row in rows]
     assert lengths != sorted(lengths)
     assert max(lengths[: len(lengths) // 3]) > sorted(lengths)[len(lengths) // 2]
@@ -142,14 +142,14 @@ def test_means_of_groups_are_those_of_the_local_engine(frame, ratings, tmp_path)
     assert made.release.published.claim.kind == "identical-rows"
     assert verify(tmp_path / "out").holds
     KCoRater(6, protect="mean", seed=3).anonymize(ratings).write(tmp_path / "local")
-    assert rows_by_person(tmp_path / "out") == rows_by_person(tmp_path / "local")
+    assert rows_by_user(tmp_path / "out") == rows_by_user(tmp_path / "local")
 
 
 def test_labels_are_dealt_anew_within_groups(frame, local, tmp_path):
     made = anonymize(frame, tmp_path / "out", protect="shuffle", layout="groups", **CO_RATED)
     assert made.verification.holds
     assert verify_here(tmp_path / "out", private=tmp_path / "out.private").holds
-    dealt = rows_by_person(tmp_path / "out")
+    dealt = rows_by_user(tmp_path / "out")
     changed = sum(dealt[user] != local[user] for user in local)
     assert changed > len(local) / 2
 
@@ -175,14 +175,14 @@ def test_likes_become_the_rows_of_the_local_engine(frame, ratings, tmp_path):
         ratings.users[ratings.csr.nonzero()[0]], ratings.items[ratings.indices]
     )
     KCoRater(6, seed=3).anonymize(liked).write(tmp_path / "local")
-    assert rows_by_person(tmp_path / "out") == rows_by_person(tmp_path / "local")
+    assert rows_by_user(tmp_path / "out") == rows_by_user(tmp_path / "local")
 
 
 def test_fills_that_are_not_rounded_are_those_of_the_local_engine(frame, ratings, tmp_path):
     made = anonymize(frame, tmp_path / "out", round_fills=False, **CO_RATED)
     assert any("fills are not rounded" in sentence for sentence in describe_summary(made.summary))
     KCoRater(6, round_fills=False, seed=3).anonymize(ratings).write(tmp_path / "local")
-    assert rows_by_person(tmp_path / "out") == rows_by_person(tmp_path / "local")
+    assert rows_by_user(tmp_path / "out") == rows_by_user(tmp_path / "local")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_neighbours_are_those_of_the_local_engine(frame, ratings, tmp_path, opti
     exact = {**options, "round_fills": False}
     anonymize(frame, tmp_path / "out", **exact, **CO_RATED)
     KCoRater(6, seed=3, **exact).anonymize(ratings).write(tmp_path / "local")
-    here, there = (rows_by_person(tmp_path / name) for name in ("out", "local"))
+    here, there = (rows_by_user(tmp_path / name) for name in ("out", "local"))
     assert here.keys() == there.keys()
     assert all(here[user].keys() == there[user].keys() for user in here)
     # Of equally near neighbours, the first is asked, and the order of users differs.
@@ -220,9 +220,7 @@ def test_stated_trust_is_that_of_the_local_engine(frame, ratings, tmp_path):
     stated = read_trust(tmp_path / "trust.txt", ratings.users)
     KCoRater(6, seed=3, trust=stated, **exact).anonymize(ratings).write(tmp_path / "local")
     KCoRater(6, seed=3, **exact).anonymize(ratings).write(tmp_path / "inferred")
-    here, there, inferred = (
-        rows_by_person(tmp_path / name) for name in ("out", "local", "inferred")
-    )
+    here, there, inferred = (rows_by_user(tmp_path / name) for name in ("out", "local", "inferred"))
     shares = [
         np.mean(
             [abs(row[item] - of[user][item]) < 1e-4 for user, row in here.items() for item in row]

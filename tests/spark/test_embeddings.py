@@ -1,4 +1,4 @@
-"""Everybody is in a bin of at least k, and no bin is too large for one executor."""
+"""All users are in a bin of at least k, and no bin is too large for one executor."""
 
 import numpy as np
 import pyarrow as pa
@@ -33,14 +33,14 @@ def sizes_of(spark, places, k):
 
 def test_bins_of_fewer_than_k_are_dissolved(spark, small_bins):
     rng = np.random.default_rng(1)
-    crowds = [rng.normal(size=(120, 2)), [[50.0, 50.0]] * 3, rng.normal(9, 1, size=(77, 2))]
-    bins, sizes = sizes_of(spark, np.concatenate(crowds), k=5)
+    clusters = [rng.normal(size=(120, 2)), [[50.0, 50.0]] * 3, rng.normal(9, 1, size=(77, 2))]
+    bins, sizes = sizes_of(spark, np.concatenate(clusters), k=5)
     assert len(bins.centres) > 1
     assert sizes.min() >= 5
     assert sizes.sum() == 200
 
 
-def test_a_skewed_bin_is_split_even_of_people_who_are_equal(spark, small_bins):
+def test_a_skewed_bin_is_split_even_of_users_who_are_equal(spark, small_bins):
     places = np.concatenate([np.zeros((900, 2)), np.random.default_rng(2).normal(5, 1, (60, 2))])
     bins, sizes = sizes_of(spark, places, k=5)
     assert bins.pieces.max() > 1
@@ -48,13 +48,13 @@ def test_a_skewed_bin_is_split_even_of_people_who_are_equal(spark, small_bins):
     assert sizes[sizes > 0].min() >= 5
 
 
-def test_few_people_are_one_bin(spark):
+def test_few_users_are_one_bin(spark):
     bins, sizes = sizes_of(spark, np.random.default_rng(3).normal(size=(7, 2)), k=5)
     assert len(bins.centres) == 1
     assert sizes.tolist() == [7]
 
 
-def test_pieces_are_of_people_not_of_an_order():
+def test_pieces_are_of_users_not_of_an_order():
     bins = EmbeddingBins(np.zeros((1, 1), np.float32), np.array([5]), 123)
     for step in (1, 2, 5, 10, 64):
         numbers = np.arange(0, 4_000 * step, step)

@@ -1,4 +1,4 @@
-"""Rows that groups of people share, by Spark: at least k each, as verified by either engine."""
+"""Rows that groups of users share, by Spark: at least k each, as verified by either engine."""
 
 import json
 
@@ -29,7 +29,7 @@ SIMPLE = {"k": 5, "method": "predictive", "homogenize": "simple", "scale": STARS
 
 @pytest.fixture(scope="module", autouse=True)
 def small():
-    """Many bins, some of them split, and several parts, of four hundred people."""
+    """Many bins, some of them split, and several parts, of four hundred users."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_A_PART", 150)
         patch.setattr(embeddings, "_A_BIN", 60)
@@ -52,7 +52,7 @@ def simple(frame, folder):
 
 @pytest.fixture(scope="module")
 def padded(frame, folder):
-    told = []
+    result = []
     made = anonymize(
         frame,
         folder / "padded",
@@ -60,9 +60,9 @@ def padded(frame, folder):
         method="predictive",
         seed=3,
         scale=STARS,
-        on_estimate=told.append,
+        on_estimate=result.append,
     )
-    assert [expected.n_values for expected in told] == [57 * 60]
+    assert [expected.n_values for expected in result] == [57 * 60]
     return made
 
 
@@ -75,8 +75,8 @@ def twin_of(folder):
 
 def agree(here, there):
     """Say whether two verdicts are one, but for what was looked for in pieces."""
-    told = [{**found.to_dict(), "not_covered": []} for found in (here, there)]
-    return told[0] == told[1]
+    result = [{**found.to_dict(), "not_covered": []} for found in (here, there)]
+    return result[0] == result[1]
 
 
 def test_both_checkers_say_the_same(simple, padded, folder):
@@ -88,7 +88,7 @@ def test_both_checkers_say_the_same(simple, padded, folder):
         assert verify(folder / name).holds
 
 
-def test_everybody_is_in_one_record_of_one_part(simple, folder, ratings):
+def test_all_users_is_in_one_record_of_one_part(simple, folder, ratings):
     assert len(list((folder / "simple").glob("ratings-*.parquet"))) > 1
     twin = twin_of(folder / "simple.private")
     assert sorted(twin["user_id"].to_pylist()) == sorted(ratings.users.astype(str))
@@ -97,22 +97,22 @@ def test_everybody_is_in_one_record_of_one_part(simple, folder, ratings):
 
 
 def groups_of(twin, folder, ratings):
-    """The groups, as the rows that people share tell them, in published order."""
+    """The groups, as the rows that users share report them, in published order."""
     row_of = {}
     table = Release.read(folder).to_arrow()
     rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
     for user, item, label, *_ in rows:
         row_of.setdefault(user, []).append((item, label))
     place = {user: at for at, user in enumerate(ratings.users.astype(str).tolist())}
-    people = sorted(twin.to_pylist(), key=lambda who: who["published_id"])
+    all_users = sorted(twin.to_pylist(), key=lambda who: who["published_id"])
     kinds, labels = {}, np.zeros(ratings.n_users, np.int64)
-    for who in people:
+    for who in all_users:
         row = tuple(row_of[who["published_id"]])
         labels[place[who["user_id"]]] = kinds.setdefault(row, len(kinds))
     return Groups.from_labels(labels), list(kinds)
 
 
-def test_the_row_of_a_group_is_the_mean_of_its_people(simple, folder, ratings):
+def test_the_row_of_a_group_is_the_mean_of_its_users(simple, folder, ratings):
     groups, rows = groups_of(twin_of(folder / "simple.private"), folder / "simple", ratings)
     blocks = list(homogenize_simple(ratings, groups))
     at = 0
@@ -125,7 +125,7 @@ def test_the_row_of_a_group_is_the_mean_of_its_people(simple, folder, ratings):
             at += 1
 
 
-def test_the_owner_is_told_what_rows_show(simple, folder, ratings):
+def test_the_owner_is_stated_what_rows_show(simple, folder, ratings):
     groups, _ = groups_of(twin_of(folder / "simple.private"), folder / "simple", ratings)
 
     def blocks():
@@ -134,8 +134,8 @@ def test_the_owner_is_told_what_rows_show(simple, folder, ratings):
             yield block
 
     here = count_exact_ratings(ratings, groups, blocks(), 0.1)
-    told = json.loads((folder / "simple.private" / "private.json").read_text())
-    assert told["lone_ratings"] == here._asdict()
+    result = json.loads((folder / "simple.private" / "private.json").read_text())
+    assert result["lone_ratings"] == here._asdict()
     assert any(
         f"{here.rating_share:.1%}" in sentence for sentence in describe_summary(simple.summary)
     )
@@ -163,7 +163,7 @@ def test_the_same_seed_makes_the_same_bytes(simple, spark, ratings, folder, tmp_
         assert part.read_bytes() == (tmp_path / "again.private" / part.name).read_bytes()
 
 
-def test_seven_people_and_one_item_are_one_group(spark, tmp_path):
+def test_seven_users_and_one_item_are_one_group(spark, tmp_path):
     rows = [(f"u{number}", 4, 1.0 + number % 5) for number in range(7)]
     few = spark.createDataFrame(rows, ["user", "item", "rating"])
     made = anonymize(few, tmp_path / "out", layout="groups", **SIMPLE)

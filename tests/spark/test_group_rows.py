@@ -17,9 +17,9 @@ from recveil.spark.input import lake_of
 def test_means_are_those_of_item_mean(spark, scale):
     ratings = make_ratings(200, 40, 2_000, seed=2, scale=scale)
     frame = spark.createDataFrame(ratings.to_arrow().select(["user_id", "item_id", "rating"]))
-    people = gather_users(lake_of(frame, scale=scale), 5)
-    known = ItemMeans.of(people)
-    people.let_go()
+    users = gather_users(lake_of(frame, scale=scale), 5)
+    known = ItemMeans.of(users)
+    users.let_go()
     items = np.arange(ratings.n_items)
     expected = ItemMean().fit(ratings).predict(np.zeros_like(items), items)
     assert known.predict(np.zeros_like(items), items).tolist() == expected.tolist()

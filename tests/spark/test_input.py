@@ -38,7 +38,7 @@ NAMED = f"user,item,rating\n{LINES}"
     ],
 )
 def test_text_is_read_as_it_stands_or_not_at_all(spark, tmp_path, parts, code, named):
-    """By Spark's own settings users become items here, people are lost, and two become one."""
+    """By Spark's own settings users become items here, users are lost, and two become one."""
     for number, part in enumerate(parts):
         (tmp_path / f"part-{number}.csv").write_bytes(part.encode("latin-1"))
     with raises(code) as caught, spark_errors_translated():
@@ -113,7 +113,7 @@ def test_parts_of_different_types_are_refused(spark, tmp_path):
 )
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_no_part_is_left_out(spark, tmp_path, place, name, ending):
-    """Spark reads such folders without a word, and leaves these people out."""
+    """Spark reads such folders without a word, and leaves these users out."""
     for part in ("a", place):
         file = tmp_path / f"{part}.{ending}"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ WHOLE = [2**53, 2**53 + 1]
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.decimal128(21, 2), pa.string()])
-def test_whole_numbers_that_not_even_a_double_tells_apart_are_refused(spark, tmp_path, kind):
+def test_whole_numbers_that_not_even_a_double_states_apart_are_refused(spark, tmp_path, kind):
     values = pa.array([*map(str, WHOLE), "5"]).cast(kind)
     table = pa.table({"user": ["a", "b", "c"], "item": ["i"] * 3, "rating": values})
     pq.write_table(table, tmp_path / "all.parquet")
@@ -193,7 +193,7 @@ def test_floats_without_all_whole_numbers_are_noted(spark, tmp_path, values, not
 
 @pytest.mark.parametrize(("log", "kind"), [("_delta_log", "Delta"), (".hoodie", "Hudi")])
 def test_tables_with_a_log_are_refused(spark, tmp_path, log, kind):
-    """People who were dropped from such a table still stand in its old parts."""
+    """Users who were dropped from such a table still stand in its old parts."""
     pq.write_table(pa.table({"user": ["a"], "item": ["i"]}), tmp_path / "a.parquet")
     (tmp_path / log).mkdir()
     with raises("input.unknown-format") as caught:

@@ -33,7 +33,7 @@ SPARSE = {"method": "sparse", "k": 5, "scale": STARS, "seed": 3}
 
 @pytest.fixture(scope="module", autouse=True)
 def small():
-    """Several bins and parts, of four hundred people; what is learned in turns is so in few."""
+    """Several bins and parts, of four hundred users; what is learned in turns is so in few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_A_PART", 150)
         patch.setattr(sparse, "_RATINGS_OF_A_PARTITION", 4_000)
@@ -54,13 +54,13 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told():
+def result():
     return []
 
 
 @pytest.fixture(scope="module")
-def made(frame, folder, told):
-    return anonymize(frame, folder / "out", on_estimate=told.append, **SPARSE)
+def made(frame, folder, result):
+    return anonymize(frame, folder / "out", on_estimate=result.append, **SPARSE)
 
 
 @pytest.fixture(scope="module")
@@ -94,23 +94,23 @@ def test_all_that_is_said_of_it_is_what_is_said_here(made, local, folder, rating
         assert here["counts"][name] == there["counts"][name], name
     here, there = (read(name.with_name(f"{name.name}.private"), "private.json") for name in names)
     assert here.get("settings") == there.get("settings")
-    told = describe_summary(summarize(local, ratings))
+    result = describe_summary(summarize(local, ratings))
     assert [s.partition(". Item")[0] for s in describe_summary(made.summary)[2:]] == [
-        s.partition(". Item")[0] for s in told[2:]
+        s.partition(". Item")[0] for s in result[2:]
     ]
     here, there = summarize(local, ratings).coverage, made.summary.coverage
     assert there._replace(n_short_users=0) == here._replace(n_short_users=0)
 
 
-def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, ratings, told):
+def test_rows_are_as_many_as_users_and_items_as_frequent_as_here(made, folder, ratings, result):
     rows = Release.read(folder / "out").to_arrow()
-    assert abs(rows.num_rows / told[0].n_values - 1) < 0.05
+    assert abs(rows.num_rows / result[0].n_values - 1) < 0.05
     assert abs(rows.num_rows / ratings.n_ratings - 1) < 0.05
     found = rows["item_id"].to_pylist()
     counts = {item: found.count(item) for item in set(found)}
-    people = np.array([counts.get(item, 0) for item in ratings.items.tolist()])
-    off = np.abs(people - ratings.support)
-    # In each of some four bins less than a row of at most nine people more or less.
+    all_users = np.array([counts.get(item, 0) for item in ratings.items.tolist()])
+    off = np.abs(all_users - ratings.support)
+    # In each of some four bins less than a row of at most nine users more or less.
     assert off.max() < 4 * 9
     assert (
         f"by {off.mean():.1f} users on average, and {off.max()} at"
@@ -121,7 +121,7 @@ def test_rows_are_as_many_as_people_and_items_as_frequent_as_here(made, folder, 
     assert len(list((folder / "out").glob("ratings-*.parquet"))) > 1
 
 
-def test_everybody_is_in_one_record(made, folder, ratings):
+def test_all_users_is_in_one_record(made, folder, ratings):
     parts = sorted((folder / "out.private").glob("assignment-*.parquet"))
     twin = pa.concat_tables([pq.read_table(part) for part in parts])
     assert sorted(twin["user_id"].to_pylist()) == sorted(ratings.users.astype(str))
@@ -186,7 +186,7 @@ def test_what_makes_no_sense_is_refused(frame, tmp_path, options, code):
     assert not any(tmp_path.iterdir())
 
 
-def test_too_few_people_for_a_crowd_or_an_item_are_refused_as_here(spark, tmp_path):
+def test_too_few_users_for_a_cluster_or_an_item_are_refused_as_here(spark, tmp_path):
     rows = [(f"u{user}", user % 10, 1.0 + user % 5) for user in range(30)]
     few = spark.createDataFrame(rows, ["user", "item", "rating"])
     with raises("table.too-few-ratings"):

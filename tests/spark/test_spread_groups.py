@@ -1,4 +1,4 @@
-"""Whatever comes into a bin, nobody is in a group of fewer than k."""
+"""Whatever comes into a bin, no user is in a group of fewer than k."""
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,7 @@ def test_every_group_of_a_bin_has_k(k, n, kind):
     assert parts.min() >= 0
     assert parts.max() < 4
     order = np.argsort(found["key"].to_numpy())
-    assert (np.diff(parts[order]) >= 0).all()  # whoever sorts by key sorts by part
+    assert (np.diff(parts[order]) >= 0).all()  # an adversary who sorts by key sorts by part
 
 
 def test_the_order_of_rows_changes_nothing_and_the_secret_does():
@@ -61,7 +61,7 @@ def test_what_cannot_be_grouped_is_an_error():
         reject_small(np.array([9, 4]), 5)
 
 
-def test_records_before_a_part_are_people_or_groups():
+def test_records_before_a_part_are_users_or_groups():
     parts = np.array([0, 2]), np.array([12, 7]), np.array([2, 1])
     groups = DistributedGroups(None, *parts, 5, (1,))
     assert groups.firsts(in_groups=False).tolist() == [0, 12]

@@ -1,4 +1,4 @@
-"""Numbers of people: each once, and a digest of all that they gave."""
+"""Numbers of users: each once, and a digest of all that they gave."""
 
 import pyarrow as pa
 import pytest
@@ -32,7 +32,7 @@ def test_batches_do_not_matter():
         [USERS, ITEMS, pa.array([[1, 2], [3], [4, 5, 2]], pa.list_(pa.float32()))],
     ],
 )
-def test_whoever_gives_something_else_changes_the_digest(changed):
+def test_any_user_gives_something_else_changes_the_digest(changed):
     other = pa.RecordBatch.from_arrays(changed, names=NAMES)
     assert counted(other)["digest"] != counted(BATCH)["digest"]
 

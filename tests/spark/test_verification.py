@@ -1,4 +1,4 @@
-"""Both checkers say the same of releases of people's rows."""
+"""Both checkers say the same of releases of users's rows."""
 
 import json
 import shutil
@@ -62,7 +62,7 @@ def test_clusters_that_are_larger_than_rows_allow(spark, tmp_path, file_format):
     ratings = make_ratings(250, 60, 6_000, seed=1, scale=RatingScale(1, 5, 1))
     SparseRows(5, seed=1).anonymize(ratings).write(tmp_path / "out", file_format=file_format)
     assert verify(tmp_path / "out").holds
-    forge(tmp_path / "out", lambda told: told["settings"].update(cluster_size=21))
+    forge(tmp_path / "out", lambda result: result["settings"].update(cluster_size=21))
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert not here.holds
     assert there.violations == here.violations
@@ -78,7 +78,7 @@ def test_limits_of_values_are_counted_by_executors(spark, tmp_path, kind, limits
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert here.holds
     assert there.to_dict() == here.to_dict()
-    forge(tmp_path / "out", lambda told: told["settings"].update(diversity=4, closeness=0.01))
+    forge(tmp_path / "out", lambda result: result["settings"].update(diversity=4, closeness=0.01))
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert any("outside diversity 4, closeness 0.01" in each.problem for each in here.violations)
     assert there.violations == here.violations
@@ -95,7 +95,7 @@ def test_rows_that_are_not_compared_for_clusters_are_noted(tmp_path):
 
 def test_padded_rows_are_no_simple_ones(spark, tmp_path):
     PredictiveAnonymizer(5, seed=1).anonymize(RATINGS).write(tmp_path / "out")
-    forge(tmp_path / "out", lambda told: told["settings"].update(homogenize="simple"))
+    forge(tmp_path / "out", lambda result: result["settings"].update(homogenize="simple"))
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert not here.holds
     assert there.violations == here.violations
@@ -108,7 +108,7 @@ def test_items_in_too_few_rows_for_a_degree_of_padding_are_found(spark, tmp_path
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert here.holds
     assert there.to_dict() == here.to_dict()
-    forge(tmp_path / "out", lambda told: told["settings"].update(padding=0.6))
+    forge(tmp_path / "out", lambda result: result["settings"].update(padding=0.6))
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert any("so that each item is in at least" in each.problem for each in here.violations)
     assert there.violations == here.violations
@@ -120,7 +120,7 @@ def test_values_of_another_fill_are_found(spark, tmp_path, fill):
     release = KCoRater(4, fill=other, round_fills=False, seed=7).anonymize(RATINGS)
     write_release(release, tmp_path / "out", by=InParts())
     assert verify(tmp_path / "out").holds
-    forge(tmp_path / "out", lambda told: told["settings"].update(fill=fill))
+    forge(tmp_path / "out", lambda result: result["settings"].update(fill=fill))
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert any(f"fill is {fill}" in each.problem for each in here.violations)
     assert there.violations == here.violations
@@ -131,7 +131,9 @@ def test_user_counts_are_those_of_the_records(spark, tmp_path, number):
     ratings = make_ratings(200, 30, 2_500, seed=1)
     anonymize(ratings, tmp_path / "out", epsilon=20.0, item_catalog="as-rated")
     if number is not None:
-        forge(tmp_path / "out", lambda told: told["settings"].update(user_counts=[number] * 128))
+        forge(
+            tmp_path / "out", lambda result: result["settings"].update(user_counts=[number] * 128)
+        )
     here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
     assert here.holds == (number is None)
     assert there.to_dict() == here.to_dict()
@@ -141,17 +143,17 @@ def test_classes_below_k_are_named_once(spark, folder):
     here, there = verify_here(folder / "text", k=6), verify(folder / "text", k=6)
     assert (there.holds, there.k_required, there.k_achieved) == (False, 6, here.k_achieved)
     assert set(there.violations) == set(here.violations)
-    of_people = verify(folder / "simple", k=6)
-    assert not of_people.holds
-    assert len(of_people.violations) == len(there.violations)
+    of_users = verify(folder / "simple", k=6)
+    assert not of_users.holds
+    assert len(of_users.violations) == len(there.violations)
 
 
 def resigned(out, name):
-    """Let release.json tell of a changed file as if it were the one that was written."""
-    told = json.loads((out / "release.json").read_text())
+    """Let release.json report of a changed file as if it were the one that was written."""
+    result = json.loads((out / "release.json").read_text())
     entry = FileEntry.of(out / name)
-    told["files"][name] = {"sha256": entry.sha256, "bytes": entry.bytes}
-    (out / "release.json").write_bytes(to_bytes(told))
+    result["files"][name] = {"sha256": entry.sha256, "bytes": entry.bytes}
+    (out / "release.json").write_bytes(to_bytes(result))
 
 
 def test_a_changed_label_is_found_though_checksums_are_right(spark, simple):
@@ -182,14 +184,14 @@ def test_another_list_of_classes_is_found(spark, simple, change):
     (simple / "classes.csv").write_text("".join(change(lines)))
     resigned(simple, "classes.csv")
     for verdict in (verify_here(simple), verify(simple)):
-        told = [each.problem for each in verdict.violations]
-        assert "not the list of the classes of these ratings, line for line" in told
+        result = [each.problem for each in verdict.violations]
+        assert "not the list of the classes of these ratings, line for line" in result
 
 
 def test_wrong_counts_are_found(spark, simple):
-    told = json.loads((simple / "release.json").read_text())
-    told["counts"]["singletons"] = 1
-    (simple / "release.json").write_bytes(to_bytes(told))
+    result = json.loads((simple / "release.json").read_text())
+    result["counts"]["singletons"] = 1
+    (simple / "release.json").write_bytes(to_bytes(result))
     assert any("counts 1 singletons" in each.problem for each in verify(simple).violations)
 
 
@@ -201,7 +203,7 @@ def test_what_is_not_checked_is_refused(spark, folder):
 
 
 def test_two_rows_that_meet_in_a_digest_are_two_classes(folder):
-    """No collision hides that somebody shares a row with nobody."""
+    """No collision hides that a user shares a row with no user."""
     manifest = Manifest.from_json(json.loads((folder / "simple" / "release.json").read_text()))
     file = PublishedFile(folder / "simple" / "x.parquet", manifest, claim_kind("identical-rows"))
     file.items = [7, 8]
@@ -218,7 +220,7 @@ def test_two_rows_that_meet_in_a_digest_are_two_classes(folder):
     )
     found = {}
     _note(block, file, MeansOfLevels(manifest), found)
-    assert sorted(people for people, *_ in found.values()) == [1, 2]
+    assert sorted(users for users, *_ in found.values()) == [1, 2]
 
 
 def test_lists_in_order(tmp_path):

@@ -78,8 +78,8 @@ def test_an_old_one_that_is_gone_is_found(ground, expected, tmp_path):
     assert found(tmp_path / "lost", expected)
     shutil.rmtree(staging)
     for may_leave in (True, False):
-        (told,) = found(tmp_path / "lost", expected, may_leave=may_leave)
-        assert told.startswith("out: the old one is gone")
+        (result,) = found(tmp_path / "lost", expected, may_leave=may_leave)
+        assert result.startswith("out: the old one is gone")
 
 
 @pytest.mark.parametrize("name", ["release.json", "ratings.csv", "classes.csv", "README.md"])
@@ -151,7 +151,7 @@ def test_a_table_that_others_can_read_is_found_though_it_is_packed(ground, expec
     file = ground / AT / "out.private" / "assignment.parquet"
     assert file.exists()
     file.chmod(0o644)
-    assert found(ground, expected, may_leave=True) == []  # nobody can enter the folder
+    assert found(ground, expected, may_leave=True) == []  # no user can enter the folder
     file.parent.chmod(0o755)
     assert found(ground, expected, may_leave=True) != []
 
@@ -177,7 +177,7 @@ def test_an_input_that_was_changed_is_found(ground, expected, change):
 
 @pytest.fixture
 def lasting():
-    """A process that runs where it is told to, until the test is over."""
+    """A process that runs where it is reported to, until the test is over."""
     begun = []
 
     def begin(folder, then="time.sleep(60)"):
@@ -212,7 +212,7 @@ def test_a_process_that_ends_a_moment_later_survives(ground, expected, lasting):
     assert found(ground, expected) == []
 
 
-def test_processes_elsewhere_are_nobody_s(ground, expected, lasting, tmp_path):
+def test_processes_elsewhere_are_no_user_s(ground, expected, lasting, tmp_path):
     (tmp_path / "try-other").mkdir()
     lasting(tmp_path / "try-other")
     assert left_behind(ground) == {}

@@ -1,4 +1,4 @@
-"""What both checkers refuse of releases of drawn people, whatever these were drawn from."""
+"""What both checkers refuse of releases of drawn users, whatever these were drawn from."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -35,18 +35,18 @@ def refused_by_both(
     Parameters
     ----------
     noisy, exact, of_rows
-        Names of releases: with noise, without, and with people in a file of text.
+        Names of releases: with noise, without, and with users in a file of text.
     promises, rows
-        What is forged of a promise, and of people.
+        What is forged of a promise, and of users.
     """
     noisy = list(noisy)
 
     class RefusedByBoth:
         @pytest.mark.parametrize("name", [*noisy, exact])
-        def test_what_nobody_changed_holds(self, copy_of, name):
+        def test_what_no_user_changed_holds(self, copy_of, name):
             folder = copy_of(name)
             assert (refused(folder), list(independent.problems(folder))) == (False, [])
-            forging.forge(folder, lambda told: None)
+            forging.forge(folder, lambda result: None)
             assert (refused(folder), list(independent.problems(folder))) == (False, [])
 
         @pytest.mark.parametrize("name", noisy)
@@ -58,7 +58,7 @@ def refused_by_both(
 
         @pytest.mark.parametrize("name", [*noisy, exact])
         @pytest.mark.parametrize("change", forging.OF_DRAWN)
-        def test_what_is_no_part_of_drawn_people(self, copy_of, name, change):
+        def test_what_is_no_part_of_drawn_users(self, copy_of, name, change):
             folder = copy_of(name)
             forging.forge(folder, forging.OF_DRAWN[change])
             check_forged(folder)
@@ -71,7 +71,7 @@ def refused_by_both(
 
         @pytest.mark.parametrize("name", of_rows)
         @pytest.mark.parametrize("change", rows)
-        def test_changed_people(self, copy_of, name, change):
+        def test_changed_users(self, copy_of, name, change):
             folder = copy_of(name)
             forging.forge_rows(folder, rows[change])
             check_forged(folder)

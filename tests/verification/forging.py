@@ -1,4 +1,4 @@
-"""What somebody does who changed a release and wants it to verify: all that can fit is made to fit.
+"""What a user does who changed a release and wants it to verify: all that can fit is made to fit.
 
 Like the second checker, which it asks, it shares nothing with recveil but the data card.
 """
@@ -21,46 +21,46 @@ def complete(folder: Path, name: str) -> None:
     """Make all fit to release.json and the ratings: counts, classes, the card and the digests."""
     file = folder / "release.json"
     try:
-        told = json.loads(file.read_text())
+        result = json.loads(file.read_text())
         records = independent.records_of(
             independent.rows_of(folder / name),
-            told["item_type"] == "text",
-            told["scale"].get("labels", told["scale"].get("words")),
+            result["item_type"] == "text",
+            result["scale"].get("labels", result["scale"].get("words")),
         )
-        if "classes.csv" in told["files"]:
-            classes, counts = independent.described(records, told)
+        if "classes.csv" in result["files"]:
+            classes, counts = independent.described(records, result)
             (folder / "classes.csv").write_text(classes)
         else:
             counts = {"users": len(records), "labels": sum(len(one[1]) for one in records)}
             counts["items"] = len({item for one in records for item in one[1]})
         if name.endswith(".csv"):
             number_anew(folder / name, counts["users"])
-        if told["format"] == "recveil-release-9":
+        if result["format"] == "recveil-release-9":
             names = {"labels": "values", "alone": "singletons"}
             counts = {names.get(name, name): count for name, count in counts.items()}
-        told["counts"] |= counts
-        tell_formulas(told, {item for _, items, *_ in records for item in items})
-        (folder / "README.md").write_text(card_of(told, name))
-        write(folder, told)
+        result["counts"] |= counts
+        state_formulas(result, {item for _, items, *_ in records for item in items})
+        (folder / "README.md").write_text(card_of(result, name))
+        write(folder, result)
     except Exception:  # whatever it is, nothing can be made to fit
         pass
     sign(folder)
 
 
-def card_of(told: dict, name: str) -> str:
+def card_of(result: dict, name: str) -> str:
     """Return the card that follows from release.json; an error of whatever kind if none does."""
-    number = FORMATS.index(told["format"]) + 1
-    return data_card(Manifest.from_json(with_todays_names(told, number)), name)
+    number = FORMATS.index(result["format"]) + 1
+    return data_card(Manifest.from_json(with_todays_names(result, number)), name)
 
 
-def tell_formulas(told: dict, items: set) -> None:
+def state_formulas(result: dict, items: set) -> None:
     """Tell the ids that a spreadsheet would run, where the format knows of them."""
     found = sorted(item for item in items if isinstance(item, str) and independent.RUN.match(item))
-    files = told.pop("files")
-    told.pop("formulas", None)
-    if found and told["format"][-1] not in "1234":
-        told["formulas"] = {"items": len(found), "example": found[0][:40]}
-    told["files"] = files
+    files = result.pop("files")
+    result.pop("formulas", None)
+    if found and result["format"][-1] not in "1234":
+        result["formulas"] = {"items": len(found), "example": found[0][:40]}
+    result["files"] = files
 
 
 def number_anew(file: Path, n_users: int) -> None:
@@ -80,28 +80,28 @@ def number_anew(file: Path, n_users: int) -> None:
 def sign(folder: Path) -> None:
     """Make the digests of all files anew."""
     try:
-        told = json.loads((folder / "release.json").read_text())
-        for name, entry in told["files"].items():
+        result = json.loads((folder / "release.json").read_text())
+        for name, entry in result["files"].items():
             content = (folder / name).read_bytes()
             entry |= {"sha256": sha256(content).hexdigest(), "bytes": len(content)}
-        write(folder, told)
+        write(folder, result)
     except Exception:  # as above
         pass
 
 
-def write(folder: Path, told: dict) -> None:
-    content = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+def write(folder: Path, result: dict) -> None:
+    content = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     (folder / "release.json").write_bytes(content.encode())
 
 
 def forge(folder: Path, change: Callable[[dict], object]) -> None:
     """Change what release.json says, and make the card, where there can be one, and digests fit."""
-    told = json.loads((folder / "release.json").read_text())
-    change(told)
-    name = next(iter(told["files"]))
+    result = json.loads((folder / "release.json").read_text())
+    change(result)
+    name = next(iter(result["files"]))
     with contextlib.suppress(Exception):  # nothing may fit to that
-        (folder / "README.md").write_text(card_of(told, name))
-    write(folder, told)
+        (folder / "README.md").write_text(card_of(result, name))
+    write(folder, result)
     sign(folder)
 
 
@@ -123,7 +123,7 @@ def forge_text(folder: Path, change: Callable[[bytes], bytes]) -> None:
 
 
 def _of_labels(how: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    """Return how the labels of the first person are written in another way; all say the same."""
+    """Return how the labels of the first user are written in another way; all say the same."""
 
     def change(content: bytes) -> bytes:
         header, *lines = content.split(b"\n")
@@ -185,85 +185,91 @@ OF_TEXT: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def _in_order(told: dict, **more: object) -> None:
+def _in_order(result: dict, **more: object) -> None:
     """Put keys before all others."""
-    own = dict(told)
-    told.clear()
-    told.update(more | own)
+    own = dict(result)
+    result.clear()
+    result.update(more | own)
 
 
-def _named(told: dict, name: str) -> str:
+def _named(result: dict, name: str) -> str:
     """Return the name of a setting in the release's format."""
     before = {"value_step": "label_step", "user_counts": "activity"}
-    return name if told["format"] == "recveil-release-9" else before[name]
+    return name if result["format"] == "recveil-release-9" else before[name]
 
 
-def _with_step(told: dict, step: object) -> None:
-    told["settings"][_named(told, "value_step")] = step
+def _with_step(result: dict, step: object) -> None:
+    result["settings"][_named(result, "value_step")] = step
 
 
-def _step_first(told: dict) -> None:
-    name = _named(told, "value_step")
-    _in_order(told["settings"], **{name: told["settings"].pop(name, 0.1)})
+def _step_first(result: dict) -> None:
+    name = _named(result, "value_step")
+    _in_order(result["settings"], **{name: result["settings"].pop(name, 0.1)})
 
 
-def _one_count_more(told: dict) -> None:
-    counts = told["settings"][_named(told, "user_counts")]
+def _one_count_more(result: dict) -> None:
+    counts = result["settings"][_named(result, "user_counts")]
     counts.append(counts[-1])
 
 
 # What no release.json says, or not in this way.
 OF_FORM: dict[str, Callable[[dict], object]] = {
-    "nobody": lambda told: told.update(k=0),
-    "fewer than nobody": lambda told: told.update(k=-3),
-    "a k with a point": lambda told: told.update(k=float(told["k"])),
-    "a k that is true": lambda told: told.update(k=True),
-    "a k as text": lambda told: told.update(k=str(told["k"])),
-    "levels as a number": lambda told: told.update(levels=0),
-    "sets of no items": lambda told: told["diversity"].update(b=0),
-    "sets that are true": lambda told: told["diversity"].update(b=True),
-    "rows with a point": lambda told: told["diversity"].update(l=1.0),
-    "diversity with a note": lambda told: told["diversity"].update(note="ann"),
-    "a format to come": lambda told: told.update(format="recveil-release-10"),
-    "a format with a name": lambda told: told.update(format="ann-release-3"),
-    "another format": lambda told: told.update(format="recveil-release-1"),
-    "the format of noisy sums": lambda told: told.update(format="recveil-release-8"),
-    "a version that is none": lambda told: told.update(recveil="0.1.0 for ann"),
-    "no version": lambda told: told.pop("recveil"),
-    "a note": lambda told: told.update(note="ann"),
-    "a note at the start": lambda told: _in_order(told, note="ann"),
-    "another order": lambda told: _in_order(told, k=told.pop("k")),
-    "a layout": lambda told: told.update(layout="people"),
-    "an item_type": lambda told: told.update(item_type="ann"),
-    "a note in settings": lambda told: told["settings"].update(note="ann"),
-    "a method": lambda told: told["settings"].update(method="ann's"),
-    "no settings": lambda told: told.update(settings={}),
+    "nobody": lambda result: result.update(k=0),
+    "fewer than nobody": lambda result: result.update(k=-3),
+    "a k with a point": lambda result: result.update(k=float(result["k"])),
+    "a k that is true": lambda result: result.update(k=True),
+    "a k as text": lambda result: result.update(k=str(result["k"])),
+    "levels as a number": lambda result: result.update(levels=0),
+    "sets of no items": lambda result: result["diversity"].update(b=0),
+    "sets that are true": lambda result: result["diversity"].update(b=True),
+    "rows with a point": lambda result: result["diversity"].update(l=1.0),
+    "diversity with a note": lambda result: result["diversity"].update(note="ann"),
+    "a format to come": lambda result: result.update(format="recveil-release-10"),
+    "a format with a name": lambda result: result.update(format="ann-release-3"),
+    "another format": lambda result: result.update(format="recveil-release-1"),
+    "the format of noisy sums": lambda result: result.update(format="recveil-release-8"),
+    "a version that is none": lambda result: result.update(recveil="0.1.0 for ann"),
+    "no version": lambda result: result.pop("recveil"),
+    "a note": lambda result: result.update(note="ann"),
+    "a note at the start": lambda result: _in_order(result, note="ann"),
+    "another order": lambda result: _in_order(result, k=result.pop("k")),
+    "a layout": lambda result: result.update(layout="people"),
+    "an item_type": lambda result: result.update(item_type="ann"),
+    "a note in settings": lambda result: result["settings"].update(note="ann"),
+    "a method": lambda result: result["settings"].update(method="ann's"),
+    "no settings": lambda result: result.update(settings={}),
     "settings in another order": _step_first,
-    "a step as text": lambda told: _with_step(told, "ann"),
-    "a step of nothing": lambda told: _with_step(told, 0.0),
-    "a step without a point": lambda told: _with_step(told, 1),
-    "hidden items that stand there": lambda told: told["settings"].update(items="ann"),
-    "a scale with a note": lambda told: told["scale"].update(note="ann"),
-    "a scale without a point": lambda told: told["scale"].update(low=1),
-    "counts with a note": lambda told: told["counts"].update(note="ann"),
-    "counts with a point": lambda told: told["counts"].update(items=float(told["counts"]["items"])),
-    "counts that are true": lambda told: told["counts"].update(items=True),
-    "a file with a note": lambda told: told["files"]["README.md"].update(note="ann"),
-    "files in another order": lambda told: _in_order(
-        told["files"], **{"README.md": told["files"].pop("README.md")}
+    "a step as text": lambda result: _with_step(result, "ann"),
+    "a step of nothing": lambda result: _with_step(result, 0.0),
+    "a step without a point": lambda result: _with_step(result, 1),
+    "hidden items that stand there": lambda result: result["settings"].update(items="ann"),
+    "a scale with a note": lambda result: result["scale"].update(note="ann"),
+    "a scale without a point": lambda result: result["scale"].update(low=1),
+    "counts with a note": lambda result: result["counts"].update(note="ann"),
+    "counts with a point": lambda result: result["counts"].update(
+        items=float(result["counts"]["items"])
+    ),
+    "counts that are true": lambda result: result["counts"].update(items=True),
+    "a file with a note": lambda result: result["files"]["README.md"].update(note="ann"),
+    "files in another order": lambda result: _in_order(
+        result["files"], **{"README.md": result["files"].pop("README.md")}
     ),
 }
 # Of a promise that follows from a ledger.
 OF_A_LEDGER: dict[str, Callable[[dict], object]] = {
-    "a claim with a note": lambda told: told["claim"].update(note="ann"),
-    "a ledger with a note": lambda told: told["claim"]["ledger"].update(note="ann"),
-    "a query with a note": lambda told: told["claim"]["ledger"]["queries"][0].update(note="ann"),
-    "a query of ann": lambda told: told["claim"]["ledger"]["queries"][0].update(what="ann"),
-    "values with a point": lambda told: told["claim"]["ledger"]["queries"][0].update(values=24.0),
-    "a sensitivity that is true": lambda told: told["claim"]["ledger"]["queries"][0].update(
+    "a claim with a note": lambda result: result["claim"].update(note="ann"),
+    "a ledger with a note": lambda result: result["claim"]["ledger"].update(note="ann"),
+    "a query with a note": lambda result: result["claim"]["ledger"]["queries"][0].update(
+        note="ann"
+    ),
+    "a query of ann": lambda result: result["claim"]["ledger"]["queries"][0].update(what="ann"),
+    "values with a point": lambda result: result["claim"]["ledger"]["queries"][0].update(
+        values=24.0
+    ),
+    "a sensitivity that is true": lambda result: result["claim"]["ledger"]["queries"][0].update(
         sensitivity=True
     ),
-    "long numbers": lambda told: told["settings"]["spreads"].__setitem__(0, 0.1234567891234),
+    "long numbers": lambda result: result["settings"]["spreads"].__setitem__(0, 0.1234567891234),
     "numbers more": _one_count_more,
 }
 # The same content, written in another way; each digest fits.
@@ -279,89 +285,93 @@ OF_WRITING: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def _less_noise(told: dict, by: float = 0.9) -> None:
-    for query in told["claim"]["ledger"]["queries"]:
+def _less_noise(result: dict, by: float = 0.9) -> None:
+    for query in result["claim"]["ledger"]["queries"]:
         query["sigma"] *= by
 
 
-def _without_a_query(told: dict) -> None:
-    del told["claim"]["ledger"]["queries"][0]
+def _without_a_query(result: dict) -> None:
+    del result["claim"]["ledger"]["queries"][0]
 
 
-def _query_twice(told: dict) -> None:
-    queries = told["claim"]["ledger"]["queries"]
+def _query_twice(result: dict) -> None:
+    queries = result["claim"]["ledger"]["queries"]
     queries.append(queries[0])
 
 
-def _other_units(told: dict) -> None:
-    """All that one person can change is twice as long, and so is the noise."""
-    for query in told["claim"]["ledger"]["queries"]:
+def _other_units(result: dict) -> None:
+    """All that one user can change is twice as long, and so is the noise."""
+    for query in result["claim"]["ledger"]["queries"]:
         query.update(sensitivity=2 * query["sensitivity"], sigma=2 * query["sigma"])
 
 
-def _of_fewer_items(told: dict) -> None:
-    for query in told["claim"]["ledger"]["queries"]:
+def _of_fewer_items(result: dict) -> None:
+    for query in result["claim"]["ledger"]["queries"]:
         if query["name"] == "item sums":
             query["values"] = 2
 
 
-def _other_part(told: dict) -> None:
+def _other_part(result: dict) -> None:
     """Names of items have a part of delta though none was chosen, or none though they were."""
-    claim = told["claim"]
+    claim = result["claim"]
     claim["ledger"]["threshold_delta"] = (
         0.0 if claim["ledger"]["threshold_delta"] else claim["delta"] / 10
     )
 
 
-def _smaller_delta(told: dict) -> None:
-    told["claim"]["delta"] /= 10
-    told["claim"]["ledger"]["threshold_delta"] /= 10
+def _smaller_delta(result: dict) -> None:
+    result["claim"]["delta"] /= 10
+    result["claim"]["ledger"]["threshold_delta"] /= 10
 
 
-# What somebody may claim falsely of drawn people.
+# What a user may claim falsely of drawn users.
 OF_A_PROMISE = {
-    "a lower epsilon": lambda told: told["claim"].update(epsilon=told["claim"]["epsilon"] * 0.999),
-    "a higher epsilon": lambda told: told["claim"].update(epsilon=told["claim"]["epsilon"] * 1.01),
-    "no epsilon": lambda told: told["claim"].update(epsilon=0.0),
-    "a smaller delta": _smaller_delta,
-    "a large delta": lambda told: told["claim"].update(delta=0.4),
-    "no unit": lambda told: told["claim"].pop("unit"),
-    "another unit": lambda told: told["claim"].update(unit="rating"),
-    "no neighbouring relation": lambda told: (
-        told["claim"].pop("neighbours", None) or told.update(format="recveil-release-8")
+    "a lower epsilon": lambda result: result["claim"].update(
+        epsilon=result["claim"]["epsilon"] * 0.999
     ),
-    "another neighbouring relation": lambda told: told["claim"].update(
+    "a higher epsilon": lambda result: result["claim"].update(
+        epsilon=result["claim"]["epsilon"] * 1.01
+    ),
+    "no epsilon": lambda result: result["claim"].update(epsilon=0.0),
+    "a smaller delta": _smaller_delta,
+    "a large delta": lambda result: result["claim"].update(delta=0.4),
+    "no unit": lambda result: result["claim"].pop("unit"),
+    "another unit": lambda result: result["claim"].update(unit="rating"),
+    "no neighbouring relation": lambda result: (
+        result["claim"].pop("neighbours", None) or result.update(format="recveil-release-8")
+    ),
+    "another neighbouring relation": lambda result: result["claim"].update(
         neighbours="replace one user"
     ),
     "less noise": _less_noise,
-    "no noise": lambda told: _less_noise(told, 0.0),
+    "no noise": lambda result: _less_noise(result, 0.0),
     "a query left out": _without_a_query,
-    "no query": lambda told: told["claim"]["ledger"].update(queries=[]),
+    "no query": lambda result: result["claim"]["ledger"].update(queries=[]),
     "a query twice": _query_twice,
     "other units": _other_units,
     "sums of fewer items": _of_fewer_items,
     "another part of delta": _other_part,
-    "exact sums": lambda told: told.update(claim="aggregates", k=943),
-    "a k": lambda told: told.update(k=5),
+    "exact sums": lambda result: result.update(claim="aggregates", k=943),
+    "a k": lambda result: result.update(k=5),
 }
-# Of any release of people who are drawn, or of their model.
+# Of any release of users who are drawn, or of their model.
 OF_DRAWN = {
-    "levels": lambda told: told.update(levels=True),
-    "diversity": lambda told: told.update(diversity={"b": 1, "l": 2}),
-    "more of what is counted": lambda told: told["counts"].update(items=1_000),
-    "a claim that nobody knows": lambda told: told.update(claim="certified"),
-    "a promise of nothing": lambda told: told.update(claim="nothing"),
-    "an unknown promise": lambda told: told.update(claim="unknown"),
-    "a promise of another kind": lambda told: told.update(claim={"kind": "certified"}),
-    "a promise in another form": lambda told: told.update(claim=["co-rated"]),
-    "no claim": lambda told: told.update(claim=None),
-    "identical rows": lambda told: told.update(claim="identical-rows"),
-    "an older format": lambda told: told.update(format="recveil-release-2"),
+    "levels": lambda result: result.update(levels=True),
+    "diversity": lambda result: result.update(diversity={"b": 1, "l": 2}),
+    "more of what is counted": lambda result: result["counts"].update(items=1_000),
+    "a claim that nobody knows": lambda result: result.update(claim="certified"),
+    "a promise of nothing": lambda result: result.update(claim="nothing"),
+    "an unknown promise": lambda result: result.update(claim="unknown"),
+    "a promise of another kind": lambda result: result.update(claim={"kind": "certified"}),
+    "a promise in another form": lambda result: result.update(claim=["co-rated"]),
+    "no claim": lambda result: result.update(claim=None),
+    "identical rows": lambda result: result.update(claim="identical-rows"),
+    "an older format": lambda result: result.update(format="recveil-release-2"),
 }
 OF_EXACT = {
-    "too few people": lambda told: told.update(k=5),
-    "noise": lambda told: told["settings"].update(noise="gaussian"),
-    "exact sums as an object": lambda told: told.update(claim={"kind": "aggregates"}),
+    "too few people": lambda result: result.update(k=5),
+    "noise": lambda result: result["settings"].update(noise="gaussian"),
+    "exact sums as an object": lambda result: result.update(claim={"kind": "aggregates"}),
 }
 # And of their rows: a pseudonym, an item and a label each.
 OF_DRAWN_ROWS = {

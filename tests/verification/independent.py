@@ -20,7 +20,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from independent_drawn import kind_of, problems_of_model, problems_of_people, problems_of_promise
+from independent_drawn import kind_of, problems_of_model, problems_of_promise, problems_of_users
 from independent_form import in_names_of_8, problems_of_form
 from independent_parquet import problems_of_parquet
 from independent_text import columns_of, problems_of_text
@@ -43,29 +43,29 @@ def rows_of(file):
 
 
 def records_of(rows, is_text, words=None):
-    """For each pseudonym in turn, its items and labels, and what its rows say beside them.
+    """For each pseudonym in turn, its items and labels, and what its rows say next to them.
 
     Words count by their place among all, from 1 on; what is none of them counts as 0.
     """
     records, place = [], {word: at for at, word in enumerate(words or (), 1)}
     for row in rows:
         user, item = row["user_id"], row["item_id"] if is_text else int(row["item_id"])
-        beside = int(row.get("group_size", 1)), int(row.get("k", 1))
+        next_to = int(row.get("group_size", 1)), int(row.get("k", 1))
         if not records or records[-1][0] != user:
             records.append((user, [], [], []))
         records[-1][1].append(item)
         label = row["rating"]
         records[-1][2].append(float(label) if words is None else float(place.get(label, 0)))
-        records[-1][3].append(beside)
+        records[-1][3].append(next_to)
     return records
 
 
-def digest_of(items, labels, k, told):
+def digest_of(items, labels, k, result):
     """What classes.csv calls a record of these items and labels."""
     content = blake(b"".join(blake(str(item).encode()).digest() for item in items)).digest()
-    if told["claim"] != "co-rated":
+    if result["claim"] != "co-rated":
         content += struct.pack(f"<{len(labels)}d", *labels)
-    return blake(content + (k.to_bytes(8, "little") if told["levels"] else b"")).hexdigest()
+    return blake(content + (k.to_bytes(8, "little") if result["levels"] else b"")).hexdigest()
 
 
 def problems(folder):
@@ -74,53 +74,53 @@ def problems(folder):
     content = (folder / "release.json").read_bytes()
     try:
         written = json.loads(content.decode(), parse_constant=refuse)
-        told = in_names_of_8(written)
-        kind = kind_of(told["claim"])
+        result = in_names_of_8(written)
+        kind = kind_of(result["claim"])
     except (ValueError, KeyError, TypeError, RecursionError):
         yield "release.json describes nothing"
         return
     if kind is None:
         yield "nobody knows what is claimed"
         return
-    found = list(problems_of_form(content, told, written))
-    # What is told in another form can mean anything: nothing else is asked then.
+    found = list(problems_of_form(content, result, written))
+    # What is reported in another form can mean anything: nothing else is asked then.
     yield from found or problems_of_release(
-        folder, told, written, is_drawn=kind not in ("identical-rows", "co-rated")
+        folder, result, written, is_drawn=kind not in ("identical-rows", "co-rated")
     )
 
 
-def problems_of_release(folder, told, written, *, is_drawn):
+def problems_of_release(folder, result, written, *, is_drawn):
     """Say what in the files is not as release.json, which is in form, says that it is."""
-    yield from problems_of_files(folder, told)
-    names = ["model.parquet"] if told["layout"] == "model" else ["ratings.parquet", "ratings.csv"]
-    name = next((name for name in names if name in told["files"]), None)
-    beside = ["README.md"] if is_drawn else ["classes.csv", "README.md"]
-    if set(told["files"]) != {name, *beside} or not (folder / name).is_file():
+    yield from problems_of_files(folder, result)
+    names = ["model.parquet"] if result["layout"] == "model" else ["ratings.parquet", "ratings.csv"]
+    name = next((name for name in names if name in result["files"]), None)
+    next_to = ["README.md"] if is_drawn else ["classes.csv", "README.md"]
+    if set(result["files"]) != {name, *next_to} or not (folder / name).is_file():
         yield "other files than such a release has"
         return
     yield from problems_of_card(folder, written)
     if name.endswith(".parquet"):
         yield from problems_of_parquet(folder / name)
     if is_drawn:
-        yield from problems_of_promise(told)
-    if told["layout"] == "model":
+        yield from problems_of_promise(result)
+    if result["layout"] == "model":
         rows = rows_of(folder / name)
-        yield from problems_of_model(rows, told)
-        yield from problems_of_formulas({row["item_id"] for row in rows}, told)
+        yield from problems_of_model(rows, result)
+        yield from problems_of_formulas({row["item_id"] for row in rows}, result)
         return
-    if found := list(problems_of_columns(folder / name, columns_of(told))):
+    if found := list(problems_of_columns(folder / name, columns_of(result))):
         yield from found
         return
     rows = rows_of(folder / name)
     if not rows:
         yield "there are no records"
-    records = records_of(rows, told["item_type"] == "text", told["scale"].get("words"))
-    yield from problems_of_records(records, told)
-    yield from problems_of_formulas({item for _, items, *_ in records for item in items}, told)
+    records = records_of(rows, result["item_type"] == "text", result["scale"].get("words"))
+    yield from problems_of_records(records, result)
+    yield from problems_of_formulas({item for _, items, *_ in records for item in items}, result)
     if is_drawn:
-        yield from problems_of_people(records, told)
+        yield from problems_of_users(records, result)
     else:
-        yield from problems_of_claim(folder, records, told)
+        yield from problems_of_claim(folder, records, result)
 
 
 def refuse(constant):
@@ -140,21 +140,21 @@ def problems_of_columns(file, columns):
         yield "a column is of another kind"
 
 
-def problems_of_files(folder, told):
+def problems_of_files(folder, result):
     """Nothing else lies there, and all is as it was written."""
-    if {file.name for file in folder.iterdir()} != {"release.json", *told["files"]}:
+    if {file.name for file in folder.iterdir()} != {"release.json", *result["files"]}:
         yield "files"
-    for name, entry in told["files"].items():
+    for name, entry in result["files"].items():
         content = (folder / name).read_bytes() if (folder / name).is_file() else b""
         if (hashlib.sha256(content).hexdigest(), len(content)) != (entry["sha256"], entry["bytes"]):
             yield f"{name} was changed"
 
 
-def problems_of_card(folder, told):
+def problems_of_card(folder, result):
     """From the fourth format on, the card ends with a digest of all but the list of files."""
-    if told["format"][-1] in "123":
+    if result["format"][-1] in "123":
         return
-    rest = {name: part for name, part in told.items() if name != "files"}
+    rest = {name: part for name, part in result.items() if name != "files"}
     content = json.dumps(rest, indent=2, ensure_ascii=False) + "\n"
     digest = hashlib.sha256(content.encode()).hexdigest()
     last = f"\nSHA-256 of `release.json` without its list of files: `{digest}`.\n"
@@ -162,32 +162,32 @@ def problems_of_card(folder, told):
         yield "the card belongs to another release.json"
 
 
-def problems_of_formulas(items, told):
-    """Ids that a spreadsheet would run are told; before the fifth format they need not be."""
+def problems_of_formulas(items, result):
+    """Ids that a spreadsheet would run are reported; before the fifth format they need not be."""
     found = sorted(item for item in items if isinstance(item, str) and RUN.match(item))
     right = {"items": len(found), "example": found[0][:40]} if found else None
-    keeps_quiet = "formulas" not in told and told["format"][-1] in "1234"
-    if told.get("formulas") != right and not keeps_quiet:
+    keeps_quiet = "formulas" not in result and result["format"][-1] in "1234"
+    if result.get("formulas") != right and not keeps_quiet:
         yield "formulas are not told as they are"
 
 
-def problems_of_records(records, told):
+def problems_of_records(records, result):
     """Pseudonyms from 0 on, ascending items, and labels on the scale and the grid."""
     numbers = [USER.fullmatch(user) for user, *_ in records]
-    people = sum(beside[0][0] for *_, beside in records)
-    if not all(numbers) or [n[1] for n in numbers] != from_0_on(len(records), people):
+    users = sum(next_to[0][0] for *_, next_to in records)
+    if not all(numbers) or [n[1] for n in numbers] != from_0_on(len(records), users):
         yield "users are no pseudonyms from 0 on"
     if len({user[:6] for user, *_ in records}) > 1:
         yield "pseudonyms of several releases"
-    low, high, step = *(told["scale"][end] for end in ("low", "high")), grid_of(told)
-    for user, items, labels, beside in records:
-        if items != sorted(set(items)) or len(set(beside)) > 1:
+    low, high, step = *(result["scale"][end] for end in ("low", "high")), grid_of(result)
+    for user, items, labels, next_to in records:
+        if items != sorted(set(items)) or len(set(next_to)) > 1:
             yield f"{user}: items do not ascend, or what stands beside them changes"
         if not all(low <= label <= high for label in labels):
             yield f"{user}: a label is off the scale"
         elif step and not all(on_grid(label, low, high, step) for label in labels):
             yield f"{user}: a label is off the grid"
-    if told["settings"].get("items") == "pseudonyms":
+    if result["settings"].get("items") == "pseudonyms":
         names = {item for _, items, _, _ in records for item in items}
         found = [ITEM.fullmatch(name) for name in names]
         if not all(found) or sorted(n[1] for n in found) != from_0_on(len(names), len(names)):
@@ -199,8 +199,8 @@ def from_0_on(count, most):
     return [f"{at:0{len(str(most))}d}" for at in range(count)]
 
 
-def grid_of(told):
-    step = told["settings"].get("label_step")
+def grid_of(result):
+    step = result["settings"].get("label_step")
     return step if isinstance(step, float) and step >= 1e-8 else None
 
 
@@ -209,80 +209,80 @@ def on_grid(label, low, high, step):
     return label == high or abs(low + round((label - low) / step) * step - label) < 1e-9
 
 
-def problems_of_claim(folder, records, told):
-    """Enough people stand for what is claimed to be shared, and classes.csv says how many."""
-    people, needed, items_of = classes(records, told)
-    sizes = {size for *_, beside in records for size, _ in beside}
+def problems_of_claim(folder, records, result):
+    """Enough users mean what is claimed to be shared, and classes.csv says how many."""
+    users, needed, items_of = classes(records, result)
+    sizes = {size for *_, next_to in records for size, _ in next_to}
     if min(sizes, default=1) < 1:
         yield "nobody stands behind a record"
-    if told["settings"]["method"] == "k-coRating" and sizes - {1}:
+    if result["settings"]["method"] == "k-coRating" and sizes - {1}:
         yield "several people stand behind a record that is one person's"
     for digest, k in needed.items():
-        if people[digest] < k:
-            yield f"{people[digest]} people share what {k} should"
-    b, least, rows = told["diversity"]["b"], told["diversity"]["l"], defaultdict(set)
+        if users[digest] < k:
+            yield f"{users[digest]} people share what {k} should"
+    b, least, rows = result["diversity"]["b"], result["diversity"]["l"], defaultdict(set)
     for digest, items in items_of.items() if least > 1 else ():
         for some in combinations(items, b):
             rows[some].add(digest)
     if any(len(those) < least for those in rows.values()):
         yield "a set of items stands in too few different rows"
-    listing, found = described(records, told)
-    yield from problems_of_rows(records, found, told)
+    listing, found = described(records, result)
+    yield from problems_of_rows(records, found, result)
     if (folder / "classes.csv").read_bytes() != listing.encode():
         yield "classes.csv does not list these classes"
-    if any(told["counts"][name] != number for name, number in found.items()):
+    if any(result["counts"][name] != number for name, number in found.items()):
         yield "counts"
 
 
-def problems_of_rows(records, found, told):
+def problems_of_rows(records, found, result):
     """Rows of two methods hold all items; those of one have few values of each item."""
-    settings = told["settings"]
+    settings = result["settings"]
     is_full = settings["method"] == "words by shares" or settings.get("homogenize") == "padded"
     is_full &= "padding" not in settings
     if is_full and any(len(items) < found["items"] for _, items, *_ in records):
         yield "a row lacks an item"
-    yield from problems_of_padding(records, found, told)
-    if settings.get("homogenize") == "simple" and told["diversity"]["l"] == 1:
-        people, *_ = classes(records, told)
-        for _, items, labels, beside in records:
-            n = people[digest_of(items, labels, beside[0][1], told)]
-            if not all(is_mean(label, n, told) for label in set(labels)):
+    yield from problems_of_padding(records, found, result)
+    if settings.get("homogenize") == "simple" and result["diversity"]["l"] == 1:
+        users, *_ = classes(records, result)
+        for _, items, labels, next_to in records:
+            n = users[digest_of(items, labels, next_to[0][1], result)]
+            if not all(is_mean(label, n, result) for label in set(labels)):
                 yield "a label that is no mean of so many ratings"
     by_means = settings.get("labels") == "model" and settings["predictor"] == "ItemMean"
     if by_means and len({tuple(labels) for _, _, labels, _ in records}) > 1:
         yield "means of items that differ between rows"
-    if "fill" in settings and told["scale"]["step"] is not None:
-        yield from problems_of_fills(records, told)
+    if "fill" in settings and result["scale"]["step"] is not None:
+        yield from problems_of_fills(records, result)
     if {"diversity", "closeness"} & set(settings):
-        yield from problems_of_limits(records, told)
+        yield from problems_of_limits(records, result)
     if "crowd" in settings:
         rows = [dict(zip(items, labels, strict=True)) for _, items, labels, _ in records]
-        if fewest_crowds(rows) * max(settings["crowd"], told["k"]) > found["users"]:
+        if least_clusters(rows) * max(settings["crowd"], result["k"]) > found["users"]:
             yield "more values of items than such crowds can have"
 
 
-def problems_of_padding(records, found, told):
+def problems_of_padding(records, found, result):
     """An item is in the rows of its raters, at least one, and in a share of the others."""
-    if "padding" not in told["settings"]:
+    if "padding" not in result["settings"]:
         return
     rows_with = Counter(item for _, items, *_ in records for item in items)
     is_expanded = found["records"] == found["users"]
     n = found["classes"] if is_expanded else found["records"]
-    degree = told["settings"]["padding"]
+    degree = result["settings"]["padding"]
     fewest = min(rated + int(degree * (n - rated)) for rated in range(1, n + 1))
-    if min(rows_with.values()) < fewest * (told["k"] if is_expanded else 1):
+    if min(rows_with.values()) < fewest * (result["k"] if is_expanded else 1):
         yield "an item in fewer rows than such padding leads to"
 
 
-def problems_of_limits(records, told):
+def problems_of_limits(records, result):
     """Values of an item in a class are diverse, and near to all of its values."""
-    least, most = (told["settings"].get(name, 0) for name in ("diversity", "closeness"))
-    low, high, step = (told["scale"][name] for name in ("low", "high", "step"))
-    if "homogenize" in told["settings"]:  # means, of ratings that are not there
-        people, *_ = classes(records, told)
-        for _, items, labels, beside in records:
-            n = people[digest_of(items, labels, beside[0][1], told)]
-            away = step * sum(range(least)) / n - (grid_of(told) or 0) / 2 - 1e-6
+    least, most = (result["settings"].get(name, 0) for name in ("diversity", "closeness"))
+    low, high, step = (result["scale"][name] for name in ("low", "high", "step"))
+    if "homogenize" in result["settings"]:  # means, of ratings that are not there
+        users, *_ = classes(records, result)
+        for _, items, labels, next_to in records:
+            n = users[digest_of(items, labels, next_to[0][1], result)]
+            away = step * sum(range(least)) / n - (grid_of(result) or 0) / 2 - 1e-6
             if n < least or min(labels) < low + away or max(labels) > high - away:
                 yield "a mean that cannot be of so many levels"
         return
@@ -303,22 +303,22 @@ def problems_of_limits(records, told):
             yield "values of an item far from all"
 
 
-def problems_of_fills(records, told):
+def problems_of_fills(records, result):
     """What is no level is a fill, and means of levels are means."""
-    settings = told["settings"]
+    settings = result["settings"]
     are_levels = settings["round_fills"] or settings["fill"] == "random"
     if settings["protect"] == "mean" and are_levels:
-        people, *_ = classes(records, told)
-        for _, items, labels, beside in records:
-            n = people[digest_of(items, labels, beside[0][1], told)]
-            if not all(is_mean(label, n, told, least=n) for label in set(labels)):
+        users, *_ = classes(records, result)
+        for _, items, labels, next_to in records:
+            n = users[digest_of(items, labels, next_to[0][1], result)]
+            if not all(is_mean(label, n, result, least=n) for label in set(labels)):
                 yield "a label that is no mean of so many levels"
     elif settings["protect"] != "mean" and not settings["round_fills"]:
         given = defaultdict(list)
         for _, items, labels, _ in records:
             for item, label in zip(items, labels, strict=True):
                 given[item].append(label)
-        yield from problems_of_unrounded(given.values(), settings["fill"], told["scale"])
+        yield from problems_of_unrounded(given.values(), settings["fill"], result["scale"])
 
 
 def problems_of_unrounded(given, fill, scale):
@@ -335,9 +335,9 @@ def problems_of_unrounded(given, fill, scale):
             yield "a fill that is no mean of its item"
 
 
-def is_mean(label, most, told, least=1):
-    """Whether whole steps of so many people at most have this mean, rounded to the grid."""
-    scale, grid = told["scale"], grid_of(told) or 0
+def is_mean(label, most, result, least=1):
+    """Whether whole steps of so many users at most have this mean, rounded to the grid."""
+    scale, grid = result["scale"], grid_of(result) or 0
     if scale["step"] is None or not math.isfinite(label):  # the latter is said elsewhere
         return True
     slack = grid / 2 + 0.001 * scale["step"] + 1e-6 * max(abs(scale["low"]), abs(scale["high"]))
@@ -348,8 +348,8 @@ def is_mean(label, most, told, least=1):
     return most >= 20
 
 
-def fewest_crowds(rows):
-    """So many rows, no two of one crowd: by one item, or the longest that differ pairwise."""
+def least_clusters(rows):
+    """So many rows, no two of one cluster: by one item, or the longest that differ pairwise."""
     values, apart = defaultdict(set), []
     for row in sorted(rows, key=len, reverse=True):
         for item, label in row.items():
@@ -359,29 +359,29 @@ def fewest_crowds(rows):
     return max(len(apart), *map(len, values.values())) if values else 0
 
 
-def classes(records, told):
-    """How many people share each class, how many should, and its items."""
-    people, needed, items_of = Counter(), {}, {}
-    for _, items, labels, beside in records:
-        size, k = beside[0]
-        digest = digest_of(items, labels, k, told)
-        people[digest] += size
-        needed[digest] = max(k if told["levels"] else 1, told["k"])
+def classes(records, result):
+    """How many users share each class, how many should, and its items."""
+    users, needed, items_of = Counter(), {}, {}
+    for _, items, labels, next_to in records:
+        size, k = next_to[0]
+        digest = digest_of(items, labels, k, result)
+        users[digest] += size
+        needed[digest] = max(k if result["levels"] else 1, result["k"])
         items_of[digest] = items
-    return people, needed, items_of
+    return users, needed, items_of
 
 
-def described(records, told):
+def described(records, result):
     """What classes.csv and the counts of release.json must be."""
-    people, *_ = classes(records, told)
-    lines = [f"{digest},{n}" for digest, n in sorted(people.items())]
+    users, *_ = classes(records, result)
+    lines = [f"{digest},{n}" for digest, n in sorted(users.items())]
     found = {
-        "users": people.total(),
+        "users": users.total(),
         "records": len(records),
         "labels": sum(len(items) for _, items, *_ in records),
         "items": len({item for _, items, *_ in records for item in items}),
-        "classes": len(people),
-        "alone": sum(n == 1 for n in people.values()),
+        "classes": len(users),
+        "alone": sum(n == 1 for n in users.values()),
     }
-    name = "users" if told["format"][-1] == "9" else "people"
+    name = "users" if result["format"][-1] == "9" else "people"
     return "\n".join([f"digest,{name}", *lines, ""]), found

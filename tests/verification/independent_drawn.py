@@ -1,4 +1,4 @@
-"""The second checker, of releases in which no record is anybody's: what they promise and hold.
+"""The second checker, of releases in which no record is any user's: what they promise and hold.
 
 Like the rest of it, it shares nothing with recveil. Epsilon is worked out from the ledger by
 Theorem 8 of Balle & Wang (2018): a sum that one person moves by at most s, told with Gaussian noise
@@ -26,26 +26,30 @@ def kind_of(claim):
     return claim if claim in ("identical-rows", "co-rated", EXACT) else None
 
 
-def problems_of_promise(told):
-    """The promise follows from what was asked, and nothing is promised that is of people's rows."""
-    if told["levels"] or told["diversity"] != {"b": 1, "l": 1} or "classes.csv" in told["files"]:
+def problems_of_promise(result):
+    """The promise follows from what was asked, and nothing is promised that is of users's rows."""
+    if (
+        result["levels"]
+        or result["diversity"] != {"b": 1, "l": 1}
+        or "classes.csv" in result["files"]
+    ):
         yield "rows, levels or diversity of people who are nobody"
-    if told["settings"].get("items") == "pseudonyms":
+    if result["settings"].get("items") == "pseudonyms":
         yield "items are hidden"
-    noisy = kind_of(told["claim"]) == NOISY
-    if (told["settings"].get("noise") == "gaussian") != noisy:
+    noisy = kind_of(result["claim"]) == NOISY
+    if (result["settings"].get("noise") == "gaussian") != noisy:
         yield "the settings name other noise than the claim"
     if not noisy:
-        if told["k"] < 20:
+        if result["k"] < 20:
             yield "sums of too few people"
         return
-    if told["k"] != 1 or told["claim"].get("unit") != "person":
+    if result["k"] != 1 or result["claim"].get("unit") != "person":
         yield "the claim has another form"
-    if (told["format"][-1] in "89") != ("neighbours" in told["claim"]):
+    if (result["format"][-1] in "89") != ("neighbours" in result["claim"]):
         yield "the neighbouring relation is of another format"
-    if told["claim"].get("neighbours", RELATION) != RELATION:
+    if result["claim"].get("neighbours", RELATION) != RELATION:
         yield "another neighbouring relation"
-    yield from problems_of_ledger(told["claim"], told["settings"])
+    yield from problems_of_ledger(result["claim"], result["settings"])
 
 
 def problems_of_ledger(claim, settings):
@@ -85,65 +89,65 @@ def epsilon_of(mu, delta):
     return high
 
 
-def count_at(told, share):
-    """The user count below which a share of the people lies, between two stated ones."""
-    stated = told["settings"]["activity"]
+def count_at(result, share):
+    """The user count below which a share of the users lies, between two stated ones."""
+    stated = result["settings"]["activity"]
     place = share * (len(stated) - 1)
     before = min(int(place), len(stated) - 2)
     return stated[before] + (place - before) * (stated[before + 1] - stated[before])
 
 
-def problems_of_people(records, told):
-    """Drawn people rate each item once, on the grid; they are as many as is said."""
+def problems_of_users(records, result):
+    """Drawn users rate each item once, on the grid; they are as many as is said."""
     found = {
         "users": len(records),
         "labels": sum(len(items) for _, items, *_ in records),
         "items": len({item for _, items, *_ in records for item in items}),
     }
-    if told["counts"] != found:
+    if result["counts"] != found:
         yield "counts"
-    is_counted = told["claim"] == EXACT and told["settings"]["people"] == "counted"
-    if is_counted and len(records) != told["k"]:
+    is_counted = result["claim"] == EXACT and result["settings"]["people"] == "counted"
+    if is_counted and len(records) != result["k"]:
         yield "as many people were counted as there are, but others were drawn"
-    yield from problems_of_items(found["items"], told)
+    yield from problems_of_items(found["items"], result)
     lengths = sorted(len(items) for _, items, *_ in records)
     for rank, length in enumerate(lengths):
         # Few users are one batch: ranks are right to half of one.
-        low, high = (count_at(told, (rank + part) / len(lengths)) for part in (0, 1))
+        low, high = (count_at(result, (rank + part) / len(lengths)) for part in (0, 1))
         if length > high + 1.01 or length < min(low, 0.95 * found["items"]) - 1.01:
             yield "longer or shorter records than people were asked for"
             break
-    if not told["settings"].get("label_step") and not are_likes(told):
+    if not result["settings"].get("label_step") and not are_likes(result):
         yield "no grid of labels"
 
 
-def problems_of_model(rows, told):
-    """A model has one row an item, in order, and numbers beside the items' ids."""
+def problems_of_model(rows, result):
+    """A model has one row an item, in order, and numbers next to the items' ids."""
     items = [row["item_id"] for row in rows]
-    if not items or items != sorted(set(items)) or told["counts"] != {"items": len(items)}:
+    if not items or items != sorted(set(items)) or result["counts"] != {"items": len(items)}:
         yield "items or counts of the model"
-    yield from problems_of_items(len(items), told)
-    kind = str if told["item_type"] == "text" else int
+    yield from problems_of_items(len(items), result)
+    kind = str if result["item_type"] == "text" else int
     if not all(type(item) is kind for item in items):
         yield "items of another type"
-    if are_likes(told):
-        name = "factor" if told["format"][-1] == "9" else "taste"
-        tastes = [f"{name}_{place}" for place in range(told["settings"]["directions"] + 1)]
-        if any(list(row) != ["item_id", "offset", *tastes] for row in rows):
+    if are_likes(result):
+        name = "factor" if result["format"][-1] == "9" else "taste"
+        embeddings = [f"{name}_{place}" for place in range(result["settings"]["directions"] + 1)]
+        if any(list(row) != ["item_id", "offset", *embeddings] for row in rows):
             yield "the model of likes has other columns"
     numbers = [number for row in rows for name, number in row.items() if name != "item_id"]
     if not all(type(number) is float and abs(number) <= 1e12 for number in numbers):
         yield "a number of the model is none"
 
 
-def problems_of_items(n_items, told):
+def problems_of_items(n_items, result):
     """No more items are named than were asked of: two numbers were told of each; of likes, one."""
-    if kind_of(told["claim"]) == NOISY:
-        queries = told["claim"]["ledger"]["queries"]
+    if kind_of(result["claim"]) == NOISY:
+        queries = result["claim"]["ledger"]["queries"]
         asked = sum(query["values"] for query in queries if query["name"] == "item sums")
-        if n_items > asked // (1 if are_likes(told) else 2):
+        if n_items > asked // (1 if are_likes(result) else 2):
             yield "more items than were asked of"
 
 
-def are_likes(told):
-    return told["settings"].get("ratings") == "likes"
+def are_likes(result):
+    return result["settings"].get("ratings") == "likes"

@@ -1,7 +1,7 @@
 """The second checker, of release.json: which keys it has, of what kind, and how it is written.
 
 What it may say is a closed list, typed here by hand after docs/reference/release-format.md: any
-other key or word could say who somebody is. It shares nothing with recveil.
+other key or word could say who a user is. It shares nothing with recveil.
 """
 
 import itertools
@@ -22,7 +22,7 @@ NUMBER = re.compile("[+-][0-9]+([.][0-9]+)?")
 RUN_IN_CELL = re.compile("(^|[;|])\\s*'*[=+@\\-\uff1d\uff0b\uff0d\uff20]")
 CLASS, OWN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,39}"), ", with parameters of its own"
 MOST = 10**15
-# What was asked of people, and since which format.
+# What was asked of users, and since which format.
 QUERIES = [
     ("people by activity", "how many people have how many ratings", 3),
     ("labels", "people's shares of ratings at each label", 3),
@@ -127,18 +127,18 @@ def in_names_of_8(written):
     """A release of the ninth format in the names of those before; old names are none there."""
     if written["format"] != "recveil-release-9":
         return written
-    told = dict(written)
-    told["settings"] = {
+    result = dict(written)
+    result["settings"] = {
         SETTINGS.get(name, name + "?" * (name in SETTINGS.values())): word(VALUES, name, value)
         for name, value in written["settings"].items()
     }
     for part, names in (("scale", SCALED), ("counts", COUNTED)):
-        told[part] = {
+        result[part] = {
             names.get(name, name + "?" * (name in names.values())): value
             for name, value in written[part].items()
         }
     if isinstance(written["claim"], dict):
-        told["claim"] = {
+        result["claim"] = {
             name: word(CLAIMED, name, value) for name, value in written["claim"].items()
         }
         ledger = dict(written["claim"]["ledger"])
@@ -146,8 +146,8 @@ def in_names_of_8(written):
             query | dict(zip(("name", "what"), asked(query), strict=True))
             for query in ledger["queries"]
         ]
-        told["claim"]["ledger"] = ledger
-    return told
+        result["claim"]["ledger"] = ledger
+    return result
 
 
 def word(known, name, value):
@@ -168,23 +168,23 @@ def one_of(*allowed):
 
 
 def class_of(*own):
-    """One of recveil's own, or the name of somebody's own class."""
+    """One of recveil's own, or the name of a user's own class."""
     return lambda value, _: (
         isinstance(value, str) and (value.removesuffix(OWN) in own or CLASS.fullmatch(value))
     )
 
 
-def step(value, told):
-    most = told["scale"]["high"] - told["scale"]["low"] or 1e12
+def step(value, result):
+    most = result["scale"]["high"] - result["scale"]["low"] or 1e12
     return type(value) is float and 0 < value <= most
 
 
-def step_or_none(value, told):
-    return value is None or step(value, told)
+def step_or_none(value, result):
+    return value is None or step(value, result)
 
 
-def step_or_tenth(value, told):
-    scale = told["scale"]
+def step_or_tenth(value, result):
+    scale = result["scale"]
     whole = (scale["high"] - scale["low"]) / 20 if scale["step"] is None else scale["step"]
     tenth = float(f"{whole / 10:.12g}") or 1.0
     if type(value) is not float:
@@ -192,21 +192,21 @@ def step_or_tenth(value, told):
     return value in (tenth, scale["step"])
 
 
-def crowd(value, told):
-    """No more people than there are, which is counted elsewhere."""
-    return type(value) is int and 20 <= value <= min(256, told["counts"]["users"])
+def cluster(value, result):
+    """No more users than there are, which is counted elsewhere."""
+    return type(value) is int and 20 <= value <= min(256, result["counts"]["users"])
 
 
 def share(value, _):
-    """At least a hundredth is of published items, and four decimals are told."""
+    """At least a hundredth is of published items, and four decimals are reported."""
     return type(value) is float and 0 <= value <= 0.99 and round(value, 4) == value
 
 
 def numbers(low, high, *, count=None, most=MOST, order=None):
     """A list of numbers with at most six decimals, in some order, between two others."""
 
-    def right(value, told):
-        wanted = count(told["scale"]) if callable(count) else count
+    def right(value, result):
+        wanted = count(result["scale"]) if callable(count) else count
         return (
             isinstance(value, list)
             and all(type(one) is float and low <= one <= high for one in value)
@@ -243,7 +243,7 @@ FILLS = ("item-mean", "random", "funk-svd", "similarity", "trust")
 
 
 def left_out(given):
-    """What a release says of the items that fewer than k people rated; older ones say nothing."""
+    """What a release says of the items that fewer than k users rated; older ones say nothing."""
     return {"rare_items": one_of("left out")} if "rare_items" in given else {}
 
 
@@ -284,15 +284,15 @@ def limits(given, number):
     return {name: kind for name, kind in found.items() if name in given and number == 9}
 
 
-def settings_of(told, number):
+def settings_of(result, number):
     """What the settings of a release can be, by name and in order; nothing for unknown methods."""
-    given = told["settings"]
+    given = result["settings"]
     method, rest = given.get("method"), {}
     if number == 6 or (
-        number >= 8 and "ratings" in told["settings"]
+        number >= 8 and "ratings" in result["settings"]
     ):  # of likes: nothing stands there that is about ratings
         rest = {"k-coRating": by_workloads(given, BY_FILL[:2], number)}
-        rest |= {"sparse rows": {"crowd": crowd} | left_out(given)}
+        rest |= {"sparse rows": {"crowd": cluster} | left_out(given)}
         rest["synthetic people"] = {
             "noise": one_of("gaussian", "none"),
             "catalogue": one_of("given", "as rated", "chosen"),
@@ -334,7 +334,7 @@ def settings_of(told, number):
     elif method == "words by shares" and number in (7, 9):
         rest = {"homogenize": one_of("commonest", "shares"), "grouping": one_of(*GROUPINGS[:-2])}
     elif method == "sparse rows" and number >= 3:
-        rest = {"crowd": crowd}
+        rest = {"crowd": cluster}
         rest |= left_out(given) if number >= 5 else {}
         rest |= {"label_step": step}
     elif method == "synthetic people" and number >= 3:
@@ -356,15 +356,15 @@ def settings_of(told, number):
     return {"method": one_of(method)} | rest if rest else {}
 
 
-def problems_of_form(content, told, written):
+def problems_of_form(content, result, written):
     """Say what in release.json no release says so, or writes so; stop at the first."""
     try:
         yield from first(
             problems_of_writing(content, written),
-            problems_of_keys(told),
-            problems_of_kinds(told),
-            problems_of_settings(told),
-            problems_of_queries(told),
+            problems_of_keys(result),
+            problems_of_kinds(result),
+            problems_of_settings(result),
+            problems_of_queries(result),
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         yield "release.json lacks something, or it is of another kind"
@@ -383,53 +383,53 @@ def problems_of_writing(content, written):
         yield "release.json is not written in the one way"
 
 
-def problems_of_keys(told):
+def problems_of_keys(result):
     """Each part has its own keys, all of them, and in their order."""
-    if told["format"] not in FORMATS:
+    if result["format"] not in FORMATS:
         yield "nobody knows this format"
         return
-    number = FORMATS.index(told["format"]) + 1
-    if number == 8 and not isinstance(told["claim"], dict):
+    number = FORMATS.index(result["format"]) + 1
+    if number == 8 and not isinstance(result["claim"], dict):
         yield "a format of noisy sums without noise"
         return
-    keys = [key for key in KEYS if key != "formulas" or (number >= 5 and key in told)]
+    keys = [key for key in KEYS if key != "formulas" or (number >= 5 and key in result)]
     counts = COUNTS[: 6 if number == 1 else 7]
-    is_worded = number == 7 or (number >= 8 and "words" in told["scale"])
-    if told["layout"] == "model":
+    is_worded = number == 7 or (number >= 8 and "words" in result["scale"])
+    if result["layout"] == "model":
         counts = ["items"]
-    elif "classes.csv" not in told["files"]:
+    elif "classes.csv" not in result["files"]:
         counts = ["users", "labels", "items"]
     expected = [
-        (told, keys),
-        (told["diversity"], ["b", "l"]),
-        (told["scale"], ["low", "high", "step", *(["words", "ordered"] if is_worded else [])]),
-        (told["counts"], counts),
-        *((entry, ["sha256", "bytes"]) for entry in told["files"].values()),
+        (result, keys),
+        (result["diversity"], ["b", "l"]),
+        (result["scale"], ["low", "high", "step", *(["words", "ordered"] if is_worded else [])]),
+        (result["counts"], counts),
+        *((entry, ["sha256", "bytes"]) for entry in result["files"].values()),
     ]
-    expected += [(told["formulas"], ["items", "example"])] if "formulas" in told else []
-    if isinstance(told["claim"], dict):
-        ledger = told["claim"]["ledger"]
+    expected += [(result["formulas"], ["items", "example"])] if "formulas" in result else []
+    if isinstance(result["claim"], dict):
+        ledger = result["claim"]["ledger"]
         queries = ["name", "what", "sensitivity", "sigma", "values"]
         neighbours = ["neighbours"] if number >= 8 else []
         promise = ["kind", "epsilon", "delta", "unit", *neighbours, "ledger"]
-        expected.append((told["claim"], promise))
+        expected.append((result["claim"], promise))
         expected.append((ledger, ["queries", "threshold_delta"]))
         expected += [(query, queries) for query in ledger["queries"]]
     if any(list(found) != wanted for found, wanted in expected):
         yield "release.json has other keys, or in another order"
-    if list(told["files"])[1:] != ["classes.csv", "README.md"][-len(told["files"]) + 1 :]:
+    if list(result["files"])[1:] != ["classes.csv", "README.md"][-len(result["files"]) + 1 :]:
         yield "files stand in another order"
 
 
-def problems_of_kinds(told):
+def problems_of_kinds(result):
     """Whole numbers are no truth values and have no point; others have one."""
-    claim, diversity, scale = told["claim"], told["diversity"], told["scale"]
-    has_people = claim in ("identical-rows", "co-rated")
+    claim, diversity, scale = result["claim"], result["diversity"], result["scale"]
+    has_users = claim in ("identical-rows", "co-rated")
     whole = [
-        (told["k"], 2 if has_people and told["levels"] is False else 1),
+        (result["k"], 2 if has_users and result["levels"] is False else 1),
         *((number, 1) for number in diversity.values()),
-        *((number, 0) for number in told["counts"].values()),
-        *((entry["bytes"], 0) for entry in told["files"].values()),
+        *((number, 0) for number in result["counts"].values()),
+        *((entry["bytes"], 0) for entry in result["files"].values()),
     ]
     broken = [scale["low"], scale["high"], *([] if scale["step"] is None else [scale["step"]])]
     if isinstance(claim, dict):
@@ -437,18 +437,20 @@ def problems_of_kinds(told):
         broken += [claim["epsilon"], claim["delta"], ledger["threshold_delta"]]
         broken += [query[name] for query in ledger["queries"] for name in ("sensitivity", "sigma")]
         whole += [(query["values"], 1) for query in ledger["queries"]]
-    whole += [(told["formulas"]["items"], 1)] if "formulas" in told else []
+    whole += [(result["formulas"]["items"], 1)] if "formulas" in result else []
     if not all(type(number) is int and least <= number <= MOST for number, least in whole):
         yield "a whole number is none"
     if not all(type(number) is float and abs(number) <= 1e12 for number in broken):
         yield "a number is none"
-    if type(told["levels"]) is not bool or (diversity["b"] > 3 and told["format"] != FORMATS[8]):
+    if type(result["levels"]) is not bool or (
+        diversity["b"] > 3 and result["format"] != FORMATS[8]
+    ):
         yield "levels or diversity make no sense"
-    if told["layout"] not in ("users", "groups" if has_people else "model"):
+    if result["layout"] not in ("users", "groups" if has_users else "model"):
         yield "nobody knows this layout"
-    if told["item_type"] not in ("integer", "text"):
+    if result["item_type"] not in ("integer", "text"):
         yield "nobody knows this item_type"
-    if len(told["recveil"]) > 20 or not VERSION.fullmatch(told["recveil"]):
+    if len(result["recveil"]) > 20 or not VERSION.fullmatch(result["recveil"]):
         yield "recveil has no such version"
     if not makes_sense(*(scale[name] for name in ("low", "high", "step"))):
         yield "the scale makes no sense"
@@ -457,7 +459,7 @@ def problems_of_kinds(told):
 
 
 def problems_of_words(low, high, step, words, ordered):
-    """Words are texts that people can see and no spreadsheet runs, numbered from 1 on."""
+    """Words are texts that users can see and no spreadsheet runs, numbered from 1 on."""
     if type(ordered) is not bool or not isinstance(words, list):
         yield "words or their order are none"
     elif not 2 <= len(words) <= 100 or len(set(words)) < len(words):
@@ -479,30 +481,30 @@ def makes_sense(low, high, step):
     return low <= high and steps >= 0 and abs(steps - round(steps)) <= 1e-3
 
 
-def problems_of_settings(told):
+def problems_of_settings(result):
     """The settings are those of a method that is known, and lead to the claim."""
-    number, given = FORMATS.index(told["format"]) + 1, told["settings"]
-    expected = settings_of(told, number)
+    number, given = FORMATS.index(result["format"]) + 1, result["settings"]
+    expected = settings_of(result, number)
     if not expected or list(given) != list(expected):
         yield "the settings are no method's"
         return
-    if "words" in told["scale"]:
-        yield from problems_of_worded(told["scale"], given)
-    yield from problems_together(told, given, number)
-    if "ratings" in given and told["scale"] != {"low": 1.0, "high": 1.0, "step": 1.0}:
+    if "words" in result["scale"]:
+        yield from problems_of_worded(result["scale"], given)
+    yield from problems_together(result, given, number)
+    if "ratings" in given and result["scale"] != {"low": 1.0, "high": 1.0, "step": 1.0}:
         yield "likes are 1"
     for name, right in expected.items():
-        if not right(given[name], told):
+        if not right(given[name], result):
             yield f"settings: {name} has no such value"
     if len(given.get("tilts", ())) != len(given.get("likings", ())):
         yield "tilts and likings are of other directions"
-    claim = told["claim"] if isinstance(told["claim"], str) else told["claim"]["kind"]
+    claim = result["claim"] if isinstance(result["claim"], str) else result["claim"]["kind"]
     if claim != claim_of(given):
         yield "the settings lead to another claim"
-    if "items" in given and (number == 1 or told["item_type"] != "text"):
+    if "items" in given and (number == 1 or result["item_type"] != "text"):
         yield "items cannot be hidden here"
-    is_plain = told["levels"] is False and told["diversity"] == {"b": 1, "l": 1}
-    has_sets = number == 9 and told["levels"] is False and given["method"] == "k-coRating"
+    is_plain = result["levels"] is False and result["diversity"] == {"b": 1, "l": 1}
+    has_sets = number == 9 and result["levels"] is False and given["method"] == "k-coRating"
     if not (is_plain or has_sets) and given["method"] != "predictive anonymization":
         yield "levels or diversity of a method that has none"
 
@@ -515,17 +517,17 @@ def problems_of_levels(given):
         yield "a level without ratings"
 
 
-def problems_together(told, given, number):
+def problems_together(result, given, number):
     """Each value is one, but no release has them together."""
     yield from problems_of_levels(given)
-    yield from problems_of_limits(told, given)
-    scale, step = told["scale"], told["scale"]["step"]
-    if "labels" in given and (given["homogenize"] != "padded" or told["levels"]):
+    yield from problems_of_limits(result, given)
+    scale, step = result["scale"], result["scale"]["step"]
+    if "labels" in given and (given["homogenize"] != "padded" or result["levels"]):
         yield "predictions alone are in padded rows of one size"
     is_sparse, predicts = given["method"] == "sparse rows", "labels" in given
     if number == 9 and (is_sparse > ("rare_items" in given) or predicts > ("rare_labels" in given)):
         yield "nothing is told of rare items"
-    if told["levels"] and given.get("grouping") in GROUPINGS[:-2]:
+    if result["levels"] and given.get("grouping") in GROUPINGS[:-2]:
         yield "a grouping without levels"
     if (scale["low"] == scale["high"]) and "ratings" not in given and number == 9:
         yield "one value, and no likes"
@@ -541,33 +543,33 @@ def problems_together(told, given, number):
     if number == 9 and not set(own) <= {*PREDICTORS, *GROUPINGS, *SPARK}:
         yield "parameters of what has none"
     if number == 9:
-        yield from problems_of_makers(told, given)
+        yield from problems_of_makers(result, given)
 
 
-def problems_of_limits(told, given):
+def problems_of_limits(result, given):
     """Limits of values are of rows from which values can be left out, with levels to count."""
-    scale = told["scale"]
+    scale = result["scale"]
     if not {"diversity", "closeness"} & set(given):
         return
     if not scale["step"] or (scale["high"] - scale["low"]) / scale["step"] >= 100:
         yield "no levels to count"
     averages = given.get("homogenize") == "padded" or given.get("protect") == "mean"
-    others = told["levels"] or told["diversity"] != {"b": 1, "l": 1}
+    others = result["levels"] or result["diversity"] != {"b": 1, "l": 1}
     if averages or others or given.get("round_fills", True) is not True:
         yield "limits of values of another release"
 
 
-def problems_of_makers(told, given):
+def problems_of_makers(result, given):
     """Two groupings are for levels alone, and Spark makes plain releases."""
-    if given.get("grouping") in GROUPINGS[-2:] and not told["levels"]:
+    if given.get("grouping") in GROUPINGS[-2:] and not result["levels"]:
         yield "a grouping for levels, and no levels"
     if "padding" in given:
-        is_part = 0 < given["padding"] < 1 and told["diversity"]["l"] == 1
+        is_part = 0 < given["padding"] < 1 and result["diversity"]["l"] == 1
         if not is_part or given["homogenize"] != "padded" or "labels" in given:
             yield "padding of rows that are not partly padded"
     parts = given.get("predictor"), given.get("grouping")
-    is_plain = not told["levels"] and told["diversity"] == {"b": 1, "l": 1}
-    more = {"labels", "items", "padding"} & set(given) or "words" in told["scale"] or not is_plain
+    is_plain = not result["levels"] and result["diversity"] == {"b": 1, "l": 1}
+    more = {"labels", "items", "padding"} & set(given) or "words" in result["scale"] or not is_plain
     if set(parts) & set(SPARK) and (parts != SPARK or more):
         yield "Spark makes no such release"
 
@@ -586,11 +588,11 @@ def claim_of(given):
     return "co-rated" if given.get("protect") in ("none", "shuffle") else "identical-rows"
 
 
-def problems_of_queries(told):
-    """What was asked is told in the method's own words."""
-    if isinstance(told["claim"], dict):
-        number = FORMATS.index(told["format"]) + 1
-        found = [(query["name"], query["what"]) for query in told["claim"]["ledger"]["queries"]]
-        asked = QUERIES_OF_LIKES if "ratings" in told["settings"] else QUERIES
+def problems_of_queries(result):
+    """What was asked is reported in the method's own words."""
+    if isinstance(result["claim"], dict):
+        number = FORMATS.index(result["format"]) + 1
+        found = [(query["name"], query["what"]) for query in result["claim"]["ledger"]["queries"]]
+        asked = QUERIES_OF_LIKES if "ratings" in result["settings"] else QUERIES
         if found != [(name, what) for name, what, since in asked if since <= number]:
             yield "other queries than were asked"

@@ -1,4 +1,4 @@
-"""The second checker, of the bytes of a Parquet file: nothing stands beside the values.
+"""The second checker, of the bytes of a Parquet file: nothing stands next to the values.
 
 It asks pyarrow for the values and for the footer, which must be as pyarrow writes it again; between
 them, each byte must be of a page whose head has the usual fields, and whose body is one frame of
@@ -24,17 +24,17 @@ INTEGERS = (4, 5, 6)
 def problems_of_parquet(file):
     """Say what in a Parquet file is no value, or describes none."""
     content, table = file.read_bytes(), pq.ParquetFile(file)
-    told, sink = table.metadata, pa.BufferOutputStream()
-    told.write_metadata_file(sink)
+    result, sink = table.metadata, pa.BufferOutputStream()
+    result.write_metadata_file(sink)
     length = int.from_bytes(content[-8:-4], "little")
     end = len(content) - 8 - length
     if content[:4] != b"PAR1" or content[end:] != sink.getvalue().to_pybytes()[4:]:
         yield "the footer is not as pyarrow writes it"
-    if told.metadata is not None or not WRITER.fullmatch(told.created_by):
+    if result.metadata is not None or not WRITER.fullmatch(result.created_by):
         yield "metadata"
     at = 4
-    for group in range(told.num_row_groups):
-        chunks = [told.row_group(group).column(place) for place in range(told.num_columns)]
+    for group in range(result.num_row_groups):
+        chunks = [result.row_group(group).column(place) for place in range(result.num_columns)]
         rows = table.read_row_group(group)
         for chunk, column in zip(chunks, rows.columns, strict=True):
             start = chunk.dictionary_page_offset or chunk.data_page_offset
@@ -49,8 +49,12 @@ def problems_of_parquet(file):
         yield "bytes before the footer"
 
 
-def problems_of_statistics(told, values):
-    if told is not None and told.has_min_max and (told.min, told.max) != (min(values), max(values)):
+def problems_of_statistics(result, values):
+    if (
+        result is not None
+        and result.has_min_max
+        and (result.min, result.max) != (min(values), max(values))
+    ):
         yield "statistics of other values"
 
 
@@ -77,10 +81,10 @@ def problems_of_pages(chunk, kind, values):
 
 def problems_of_dictionary(head, body, kind, values):
     """Its entries are the first distinct values, as rows come to them: none that no row has."""
-    told = pa.decompress(body, head[2], codec="zstd", asbytes=True)
+    result = pa.decompress(body, head[2], codec="zstd", asbytes=True)
     distinct = list(dict.fromkeys(plain(kind, value) for value in values))
     n = head[7][1]
-    if n > len(distinct) or told != b"".join(distinct[:n]):
+    if n > len(distinct) or result != b"".join(distinct[:n]):
         yield "a dictionary of other values than the rows"
 
 

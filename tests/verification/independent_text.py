@@ -10,12 +10,12 @@ from decimal import Decimal
 FIELD = re.compile(r'"(?:[^"]|"")*"|[^",\r\n]*')
 
 
-def columns_of(told):
+def columns_of(result):
     """The columns of the ratings in their order, and of what kind their values are."""
-    columns = {"user_id": str, "item_id": str if told["item_type"] == "text" else int}
-    columns |= {"rating": str if "words" in told["scale"] else float}
-    columns |= {"group_size": int} if told["layout"] == "groups" else {}
-    return columns | ({"k": int} if told["levels"] else {})
+    columns = {"user_id": str, "item_id": str if result["item_type"] == "text" else int}
+    columns |= {"rating": str if "words" in result["scale"] else float}
+    columns |= {"group_size": int} if result["layout"] == "groups" else {}
+    return columns | ({"k": int} if result["levels"] else {})
 
 
 def problems_of_text(content, columns):
@@ -53,7 +53,7 @@ def again(field, kind):
 
 
 def number(value):
-    """A number in as few digits as tell it from all others, and no point that is not needed.
+    """A number in as few digits as report it from all others, and no point that is not needed.
 
     With a power of ten below a millionth and from ten thousand million on.
     """

@@ -60,7 +60,7 @@ def disagree(one: dict, other: dict) -> bool:
     ],
 )
 def test_by_hand(rows, fewest):
-    assert fewest_clusters(rows) == independent.fewest_crowds(rows) == fewest
+    assert fewest_clusters(rows) == independent.least_clusters(rows) == fewest
 
 
 @settings(deadline=None)
@@ -71,7 +71,7 @@ def test_no_more_than_the_largest_set_of_rows_that_disagree(rows, data):
     sets = (some for size in range(len(rows) + 1) for some in combinations(rows, size))
     proven = (some for some in sets if all(disagree(*two) for two in combinations(some, 2)))
     assert found <= max(map(len, proven))
-    assert found == independent.fewest_crowds(rows)
+    assert found == independent.least_clusters(rows)
 
 
 @settings(deadline=None)

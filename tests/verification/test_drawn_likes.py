@@ -1,4 +1,4 @@
-"""Releases of people who are drawn from likes: both checkers, from the published files alone."""
+"""Releases of users who are drawn from likes: both checkers, from the published files alone."""
 
 import json
 import shutil
@@ -66,9 +66,9 @@ def test_nothing_of_the_private_side_stands_there(made):
 
 @pytest.mark.parametrize("name", NOISY)
 def test_the_ledger_names_what_was_asked_and_nothing_of_ratings(made, name):
-    told = json.loads((made / name / "release.json").read_text())
-    assert told["format"] == "recveil-release-9"
-    queries = told["claim"]["ledger"]["queries"]
+    result = json.loads((made / name / "release.json").read_text())
+    assert result["format"] == "recveil-release-9"
+    queries = result["claim"]["ledger"]["queries"]
     assert [query["name"] for query in queries] == list(SHARES_OF_LIKES)
     assert not [query for query in queries if "rating" in query["what"]]
     spent = {query["name"]: query["sigma"] ** -2 for query in queries}
@@ -97,11 +97,15 @@ def test_the_card_says_nothing_of_values(made, name):
         assert word not in rest, word
 
 
-def test_the_model_has_no_worth_and_people_are_drawn_from_it(made, likes, tmp_path):
+def test_the_model_has_no_worth_and_users_are_drawn_from_it(made, likes, tmp_path):
     table = pq.read_table(made / "model" / "model.parquet")
-    told = json.loads((made / "model" / "release.json").read_text())
-    n_tastes = 1 + told["settings"]["factors"]
-    assert table.column_names == ["item_id", "offset", *(f"factor_{at}" for at in range(n_tastes))]
+    result = json.loads((made / "model" / "release.json").read_text())
+    n_embeddings = 1 + result["settings"]["factors"]
+    assert table.column_names == [
+        "item_id",
+        "offset",
+        *(f"factor_{at}" for at in range(n_embeddings)),
+    ]
     found = sample(made / "model", tmp_path / "drawn", n_users=400, seed=1)
     assert (found.holds, found.users) == (True, 400)
     assert not list(independent.problems(tmp_path / "drawn"))
@@ -111,7 +115,7 @@ def test_the_model_has_no_worth_and_people_are_drawn_from_it(made, likes, tmp_pa
     assert each == pytest.approx(likes.n_ratings / likes.n_users, rel=0.2)
 
 
-def test_the_lines_on_the_card_draw_somebody(made, monkeypatch):
+def test_the_lines_on_the_card_draw_a_user(made, monkeypatch):
     card = (made / "model" / "README.md").read_text()
     code = [line[4:] for line in card.splitlines() if line.startswith("    ")]
     start = next(at for at, line in enumerate(code) if line.startswith("import json"))
@@ -134,29 +138,35 @@ def no_label(rows):
 ROWS = {**forging.OF_DRAWN_ROWS, "another label": other_label}
 # What only a release of likes can get wrong.
 OF_LIKES = {
-    "feedback": lambda told: told["settings"].pop("feedback"),
-    "of stars": lambda told: told["settings"].update(feedback="stars"),
-    "the format of ratings": lambda told: told.update(format="recveil-release-5"),
-    "a scale": lambda told: told["scale"].update(high=5.0),
-    "a step": lambda told: told["settings"].update(value_step=0.1),
-    "tilts": lambda told: told["settings"].update(slopes=[], slope_spreads=[]),
-    "no directions": lambda told: told["settings"].pop("factors"),
-    "directions with a point": lambda told: told["settings"].update(factors=1.0),
-    "directions that are true": lambda told: told["settings"].update(factors=True),
-    "too many directions": lambda told: told["settings"].update(factors=65),
-    "another order": lambda told: told["settings"].update(factors=told["settings"].pop("factors")),
+    "feedback": lambda result: result["settings"].pop("feedback"),
+    "of stars": lambda result: result["settings"].update(feedback="stars"),
+    "the format of ratings": lambda result: result.update(format="recveil-release-5"),
+    "a scale": lambda result: result["scale"].update(high=5.0),
+    "a step": lambda result: result["settings"].update(value_step=0.1),
+    "tilts": lambda result: result["settings"].update(slopes=[], slope_spreads=[]),
+    "no directions": lambda result: result["settings"].pop("factors"),
+    "directions with a point": lambda result: result["settings"].update(factors=1.0),
+    "directions that are true": lambda result: result["settings"].update(factors=True),
+    "too many directions": lambda result: result["settings"].update(factors=65),
+    "another order": lambda result: result["settings"].update(
+        factors=result["settings"].pop("factors")
+    ),
 }
 OF_A_LEDGER = {
-    "the queries of ratings": lambda told: told["claim"]["ledger"].update(
+    "the queries of ratings": lambda result: result["claim"]["ledger"].update(
         queries=[
-            {**told["claim"]["ledger"]["queries"][0], "name": query.name, "what": query.what}
+            {**result["claim"]["ledger"]["queries"][0], "name": query.name, "what": query.what}
             for query in QUERIES
         ]
     ),
-    "a query of ratings more": lambda told: told["claim"]["ledger"]["queries"].append(
-        {**told["claim"]["ledger"]["queries"][0], "name": "rating levels", "what": QUERIES[1].what}
+    "a query of ratings more": lambda result: result["claim"]["ledger"]["queries"].append(
+        {
+            **result["claim"]["ledger"]["queries"][0],
+            "name": "rating levels",
+            "what": QUERIES[1].what,
+        }
     ),
-    "the words of ratings": lambda told: told["claim"]["ledger"]["queries"][0].update(
+    "the words of ratings": lambda result: result["claim"]["ledger"]["queries"][0].update(
         what=QUERIES[0].what
     ),
     **{name: of for name, of in forging.OF_A_LEDGER.items() if name != "long numbers"},
@@ -198,8 +208,8 @@ def test_a_model_of_other_columns_is_refused_by_both(copy_of, change):
 def test_a_ledger_of_another_split_is_refused(copy_of):
     """Epsilon follows from it as well; but recveil splits the noise in one way."""
 
-    def change(told):
-        queries = told["claim"]["ledger"]["queries"]
+    def change(result):
+        queries = result["claim"]["ledger"]["queries"]
         spent = sum(query["sigma"] ** -2 for query in queries)
         for query in queries:
             query["sigma"] = (len(queries) / spent) ** 0.5
@@ -209,7 +219,7 @@ def test_a_ledger_of_another_split_is_refused(copy_of):
     assert {found.where for found in verify(folder).violations} == {"release.json"}
 
 
-def test_ids_that_a_spreadsheet_runs_are_told(tmp_path, likes):
+def test_ids_that_a_spreadsheet_runs_are_stated(tmp_path, likes):
     ids = np.array(sorted(f"=cmd({item})" for item in likes.items), object)
     odd = Ratings(likes.users, ids, likes.indptr, likes.indices, likes.values, None, likes.scale)
     release = Synthesizer(30.0, item_catalog="as-rated", n_users=30).anonymize(odd)

@@ -1,4 +1,4 @@
-"""Short ids of people within the ids of items: many are no chance, and the rest is told."""
+"""Short ids of users within the ids of items: many are no chance, and the rest is reported."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from recveil.verification.ids_in_items import (
     words_of,
 )
 
-# Four letters each, and no words: of somebody who was given a short name.
+# Four letters each, and no words: of a user who was given a short name.
 NAMES = ["".join("aeioubdfgl"[int(digit)] for digit in f"{n:04d}") for n in range(0, 9_999, 84)]
 SPARSE = np.random.default_rng(7).choice(900_000, 120, replace=False) + 100_000
 ANONYMIZER = PredictiveAnonymizer(3, seed=1, predictor="item-mean")
@@ -30,49 +30,49 @@ def table(users, name_of_item, n_items=30):
     made = make_ratings(n_users=len(users), n_items=n_items, n_ratings=12 * len(users), seed=5)
     frame = made.to_arrow()
     by_id = dict(zip(sorted(set(frame["user_id"].to_pylist())), users, strict=True))
-    people = [by_id[user] for user in frame["user_id"].to_pylist()]
+    all_users = [by_id[user] for user in frame["user_id"].to_pylist()]
     items = [name_of_item(item) for item in frame["item_id"].to_pylist()]
-    return Ratings.from_columns(people, items, frame["rating"].to_pylist(), scale=made.scale)
+    return Ratings.from_columns(all_users, items, frame["rating"].to_pylist(), scale=made.scale)
 
 
-def lists_of(people):
-    """Names of items that hold four people each, so that all people stand there."""
-    parts = [people[at::30] for at in range(30)]
+def lists_of(all_users):
+    """Names of items that hold four users each, so that all users stand there."""
+    parts = [all_users[at::30] for at in range(30)]
     return lambda item: f"list no. {item}: " + ", ".join(map(str, parts[item % 30]))
 
 
 class TestPlanted:
     @pytest.mark.parametrize(
-        "people", [NAMES, [f"{name[:2]}_{n}" for n, name in enumerate(NAMES)], SPARSE.tolist()],
+        "all_users", [NAMES, [f"{name[:2]}_{n}" for n, name in enumerate(NAMES)], SPARSE.tolist()],
         ids=["short names", "two words", "numbers"],
     )  # fmt: skip
-    def test_everybody_in_the_ids_of_items_is_not_written(self, people, tmp_path):
-        ratings = table(people, lists_of(people))
+    def test_all_users_in_the_ids_of_items_is_not_written(self, all_users, tmp_path):
+        ratings = table(all_users, lists_of(all_users))
         with raises("release.refused") as error:
             ANONYMIZER.anonymize(ratings).write(tmp_path / "out")
         assert "item_id" in str(error.value)
         assert list(tmp_path.iterdir()) == []
         hidden = anonymize_hidden(ratings, ANONYMIZER, 1)
         Release(hidden.published, hidden.private).write(tmp_path / "out")
-        told = verify(tmp_path / "out", private=tmp_path / "out.private")
-        assert (told.private_found, told.holds) == ([], True)
+        result = verify(tmp_path / "out", private=tmp_path / "out.private")
+        assert (result.private_found, result.holds) == ([], True)
 
-    def test_people_s_numbers_in_the_column_of_items(self):
-        """Item ids are the numbers of people: somebody took one column for the other."""
-        people = SPARSE.tolist()
-        assert "not the adjacent numbers" in ids_in_items(people, people[:80]).problem
+    def test_users_s_numbers_in_the_column_of_items(self):
+        """Item ids are the numbers of users: a user took one column for the other."""
+        all_users = SPARSE.tolist()
+        assert "not the adjacent numbers" in ids_in_items(all_users, all_users[:80]).problem
 
     def test_no_id_is_repeated(self):
-        for people in (NAMES, SPARSE.tolist()):
-            problem = ids_in_items(people, [f"by {each}" for each in people]).problem
-            assert not match_words(people, [problem])
+        for all_users in (NAMES, SPARSE.tolist()):
+            problem = ids_in_items(all_users, [f"by {each}" for each in all_users]).problem
+            assert not match_words(all_users, [problem])
 
-    @pytest.mark.parametrize("people", [NAMES, SPARSE.tolist()], ids=["names", "numbers"])
-    def test_people_in_few_items_that_are_else_the_same(self, people):
-        items = [f"film {n}" for n in range(5_000)] + [f"the list of {each}" for each in people]
-        assert ids_in_items(people, items).problem
+    @pytest.mark.parametrize("all_users", [NAMES, SPARSE.tolist()], ids=["names", "numbers"])
+    def test_users_in_few_items_that_are_else_the_same(self, all_users):
+        items = [f"film {n}" for n in range(5_000)] + [f"the list of {each}" for each in all_users]
+        assert ids_in_items(all_users, items).problem
 
-    def test_of_few_people_all_must_stand_there(self):
+    def test_of_few_users_all_must_stand_there(self):
         few = ["ann", "ben", "cat", "dan"]
         labels = [f"list of {name}" for name in few]
         assert ids_in_items(few, labels).problem.startswith("all 4 user ids are words")
@@ -81,7 +81,7 @@ class TestPlanted:
 
 
 class TestHonest:
-    """Items and people are named as they are everywhere; no alarm, and the verdict says so."""
+    """Items and users are named as they are everywhere; no alarm, and the verdict says so."""
 
     @pytest.mark.parametrize(
         ("users", "name_of_item"),
@@ -102,30 +102,30 @@ class TestHonest:
         if name_of_item(1) == "to be or not":
             name_of_item = lambda item: f"to be or not to be {item} " + " ".join(users[:99])  # noqa: E731
         ANONYMIZER.anonymize(table(users, name_of_item)).write(tmp_path / "out")
-        told = verify(tmp_path / "out", private=tmp_path / "out.private")
-        assert (told.private_found, told.holds) == ([], True)
-        (limit,) = (each for each in told.not_covered if each.code == "undecided-ids")
+        result = verify(tmp_path / "out", private=tmp_path / "out.private")
+        assert (result.private_found, result.holds) == ([], True)
+        (limit,) = (each for each in result.not_covered if each.code == "undecided-ids")
         assert limit.values[:2] == (120, 120)
 
-    def test_deleted_people_leave_gaps_that_items_do_not_have(self):
+    def test_deleted_users_leave_gaps_that_items_do_not_have(self):
         rng = np.random.default_rng(3)
-        people = np.sort(rng.choice(1_000, 900, replace=False)).tolist()
-        assert ids_in_items(people, [f"item {n}" for n in range(1_000)]).problem == ""
-        assert ids_in_items(people, range(700)).problem == ""
+        all_users = np.sort(rng.choice(1_000, 900, replace=False)).tolist()
+        assert ids_in_items(all_users, [f"item {n}" for n in range(1_000)]).problem == ""
+        assert ids_in_items(all_users, range(700)).problem == ""
 
-    def test_two_ranges_of_people(self):
-        people = [*range(1, 501), *range(1_000_001, 1_000_501)]
-        assert ids_in_items(people, range(1, 2_001)).problem == ""
+    def test_two_ranges_of_users(self):
+        all_users = [*range(1, 501), *range(1_000_001, 1_000_501)]
+        assert ids_in_items(all_users, range(1, 2_001)).problem == ""
 
     def test_first_names_in_titles(self):
-        """All people are called as somebody in a title is, here and there."""
+        """All users are called as a user in a title is, here and there."""
         titles = [f"film {n} of {n % 7} and {n % 11}" for n in range(2_000)]
         titles += [f"{name} {n} times {n % 13}" for n, name in enumerate(NAMES)]
         assert ids_in_items(NAMES, titles) == ("", 120, 120)
 
 
 class TestItSays:
-    def test_how_many_it_cannot_tell(self, tmp_path, capsys):
+    def test_how_many_it_cannot_state(self, tmp_path, capsys):
         long = [f"user{n:04d}@example.org" for n in range(60)]
         ratings = table([*NAMES[:60], *long], lambda item: f"{NAMES[item]} {item}")
         ANONYMIZER.anonymize(ratings).write(tmp_path / "out")
@@ -134,12 +134,12 @@ class TestItSays:
         assert not stop.value.code
         said = " ".join(capsys.readouterr().out.split())
         n_matched = sum(name in " ".join(ratings.items) for name in NAMES[:60])
-        told = "60 are short, words or numbers, and may occur in item ids by chance"
-        assert f"{told}: {n_matched} do" in said
+        result = "60 are short, words or numbers, and may occur in item ids by chance"
+        assert f"{result}: {n_matched} do" in said
 
-    def test_addresses_are_told_from_numbers(self):
-        people = ["ann.b_7@example.org", 480_310_000_000_017, 7, "ann"]
-        assert ids_in_items(people, [1, 7, 480_310_000_000_017]) == ("", 3, 2)
+    def test_addresses_are_stated_from_numbers(self):
+        all_users = ["ann.b_7@example.org", 480_310_000_000_017, 7, "ann"]
+        assert ids_in_items(all_users, [1, 7, 480_310_000_000_017]) == ("", 3, 2)
 
     def test_nothing_where_items_are_hidden(self):
         assert ids_in_items(NAMES, [f"i4773-{n:02d}" for n in range(30)]) == ("", 0, 0)

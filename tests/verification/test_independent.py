@@ -37,7 +37,7 @@ K_CORATING = {
 
 def make(folder, *rows, k=2, claim="identical-rows", layout="users", **more):
     """Write a release of such rows; the list of classes and the counts are what they should be."""
-    told = {
+    result = {
         "format": "recveil-release-3",
         "recveil": "0.1.0",
         "claim": claim,
@@ -49,23 +49,23 @@ def make(folder, *rows, k=2, claim="identical-rows", layout="users", **more):
         "scale": {"low": 1.0, "high": 5.0, "step": 1.0},
         "settings": K_CORATING if claim == "co-rated" else PREDICTIVE,
     } | more
-    names = list(independent_text.columns_of(told))
+    names = list(independent_text.columns_of(result))
     lines = [",".join(f'"{name}"' for name in names)]
     for row in rows:
         user, item, rest = row.split(",", 2)
-        item = f'"{item}"' if told["item_type"] == "text" else item
+        item = f'"{item}"' if result["item_type"] == "text" else item
         lines.append(f'"{user}",{item},{rest}')
     (folder / "ratings.csv").write_text("\n".join([*lines, ""]))
     (folder / "README.md").write_text("a card")
     records = independent.records_of(
-        independent.rows_of(folder / "ratings.csv"), told["item_type"] == "text"
+        independent.rows_of(folder / "ratings.csv"), result["item_type"] == "text"
     )
-    classes, counts = independent.described(records, told)
+    classes, counts = independent.described(records, result)
     (folder / "classes.csv").write_text(classes)
-    told |= {"counts": {**counts, "duplicates_dropped": 0}}
+    result |= {"counts": {**counts, "duplicates_dropped": 0}}
     names = ("ratings.csv", "classes.csv", "README.md")
-    told |= {"files": {name: {"sha256": "", "bytes": 0} for name in names}}
-    forging.write(folder, told)
+    result |= {"files": {name: {"sha256": "", "bytes": 0} for name in names}}
+    forging.write(folder, result)
     forging.sign(folder)
     return list(independent.problems(folder))
 
@@ -82,13 +82,13 @@ NO_CARD = "the card belongs to another release.json"  # as that is none
 
 ONES = ("p00aa-0,7,1", "p00aa-0,9,1", "p00aa-1,7,1", "p00aa-1,9,1")
 
-TWENTY = tuple(f"p00aa-{person:02},7,1" for person in range(20))
+TWENTY = tuple(f"p00aa-{one_user:02},7,1" for one_user in range(20))
 
 PAIR = ("p00aa-0,7,4", "p00aa-0,9,1.5", "p00aa-1,7,4", "p00aa-1,9,1.5")
 
 
 class TestGood:
-    def test_two_people_with_one_row(self, tmp_path):
+    def test_two_users_with_one_row(self, tmp_path):
         assert make(tmp_path, *PAIR) == []
 
     def test_a_group_that_says_how_many_it_is(self, tmp_path):
@@ -111,7 +111,7 @@ class TestGood:
         settings = settings | {"ratings": "likes"}
         assert make(tmp_path, *TWENTY, **OF_LIKES | {"settings": settings}) == [NO_CARD]
 
-    def test_a_crowd_of_more_people_than_there_are(self, tmp_path):
+    def test_a_cluster_of_more_users_than_there_are(self, tmp_path):
         settings = {"method": "sparse rows", "crowd": 21, "ratings": "likes"}
         found = make(tmp_path, *TWENTY, **OF_LIKES | {"settings": settings})
         assert found == ["settings: crowd has no such value"]
@@ -156,18 +156,18 @@ class TestBad:
     def test_likes_that_are_none(self, tmp_path, changed, problem):
         assert problem in make(tmp_path, *ONES, **OF_LIKES | changed)
 
-    def test_a_label_beside_1(self, tmp_path):
+    def test_a_label_next_to_1(self, tmp_path):
         rows = (*ONES[:3], "p00aa-1,9,1.0005")
         assert "p00aa-1: a label is off the scale" in make(tmp_path, *rows, **OF_LIKES)
 
-    def test_too_few_people(self, tmp_path):
+    def test_too_few_users(self, tmp_path):
         assert make(tmp_path, *PAIR, k=3)[0] == "2 people share what 3 should"
 
-    def test_nobody(self, tmp_path):
+    def test_no_user(self, tmp_path):
         rows = ("p00aa-0,7,4,-1", "p00aa-1,7,4,3")
         assert make(tmp_path, *rows, layout="groups") == ["nobody stands behind a record"]
 
-    def test_a_group_where_each_record_is_one_persons(self, tmp_path):
+    def test_a_group_where_each_record_is_one_users(self, tmp_path):
         problems = make(tmp_path, "p00aa-0,7,4,2", layout="groups", claim="co-rated")
         assert problems == ["several people stand behind a record that is one person's"]
 
@@ -205,13 +205,13 @@ class TestBad:
 
     def test_other_counts_and_classes(self, tmp_path):
         make(tmp_path, *PAIR)
-        told = json.loads((tmp_path / "release.json").read_text())
-        told["counts"]["users"] = 3
+        result = json.loads((tmp_path / "release.json").read_text())
+        result["counts"]["users"] = 3
         listed = (tmp_path / "classes.csv").read_text().replace(",2", ",3")
         (tmp_path / "classes.csv").write_text(listed)
         content = listed.encode()
-        told["files"]["classes.csv"]["sha256"] = hashlib.sha256(content).hexdigest()
-        forging.write(tmp_path, told)
+        result["files"]["classes.csv"]["sha256"] = hashlib.sha256(content).hexdigest()
+        forging.write(tmp_path, result)
         assert list(independent.problems(tmp_path)) == [
             "classes.csv does not list these classes",
             "counts",

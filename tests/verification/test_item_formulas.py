@@ -25,7 +25,7 @@ ANONYMIZER = PredictiveAnonymizer(3, seed=1, predictor="item-mean")
 
 
 def table(names):
-    """Twelve people who all rated all of these items, each in their own way."""
+    """Twelve users who all rated all of these items, each in their own way."""
     rng = np.random.default_rng(0)
     users = np.repeat(np.arange(12), len(names))
     return Ratings.from_columns(
@@ -50,11 +50,11 @@ FORMS = ["csv", "parquet", "users", "model"]
 
 @pytest.fixture(params=FORMS)
 def out(request, made, tmp_path):
-    """A release with such ids, of people or of nobody, that a test may break."""
+    """A release with such ids, of users or of no user, that a test may break."""
     return Path(shutil.copytree(made / f"some-{request.param}", tmp_path / "out"))
 
 
-def told(folder):
+def result(folder):
     return json.loads((folder / "release.json").read_text())
 
 
@@ -85,7 +85,7 @@ def test_the_card_says_how_many_which_and_what_to_do(out):
 def test_a_card_without_such_ids_says_nothing(made, form):
     assert verify(made / f"none-{form}").holds
     assert "formula" not in (made / f"none-{form}" / "README.md").read_text()
-    assert "formulas" not in told(made / f"none-{form}")
+    assert "formulas" not in result(made / f"none-{form}")
 
 
 def test_numbers_are_none(tmp_path):
@@ -96,7 +96,7 @@ def test_numbers_are_none(tmp_path):
 def test_hidden_items_have_none(tmp_path):
     hidden = anonymize_hidden(table(NAMES), ANONYMIZER, 1)
     Release(hidden.published, hidden.private).write(tmp_path / "out")
-    assert "formulas" not in told(tmp_path / "out")
+    assert "formulas" not in result(tmp_path / "out")
 
 
 def test_ids_are_published_as_they_are(made):
@@ -130,8 +130,8 @@ def test_an_example_shows_nothing_and_ends_no_quotes(tmp_path):
     ],
     ids=["fewer", "another", "a note", "a long one", "no number", "more", "nothing"],
 )
-def test_what_is_told_is_compared(out, change):
-    manifest = told(out)
+def test_what_is_stated_is_compared(out, change):
+    manifest = result(out)
     change(manifest["formulas"])
     try:
         sign(out, manifest)
@@ -141,16 +141,16 @@ def test_what_is_told_is_compared(out, change):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_formulas_that_are_not_there_are_not_told(made, form, tmp_path):
+def test_formulas_that_are_not_there_are_not_stated(made, form, tmp_path):
     folder = Path(shutil.copytree(made / f"none-{form}", tmp_path / "out"))
-    manifest = told(folder)
+    manifest = result(folder)
     files = manifest.pop("files")
     sign(folder, manifest | {"formulas": {"items": 1, "example": "=1"}, "files": files})
     assert any("files contain 0" in each.problem for each in verify(folder).violations)
 
 
 def test_releases_of_before_say_nothing_on_the_card_but_in_the_verdict(out, monkeypatch):
-    manifest = told(out)
+    manifest = result(out)
     del manifest["formulas"]
     sign(out, manifest)
     monkeypatch.setattr(other_files, "FORMULAS_SINCE", manifest_number(manifest) + 1)
@@ -158,8 +158,8 @@ def test_releases_of_before_say_nothing_on_the_card_but_in_the_verdict(out, monk
     assert "formulas" in {limit.code for limit in verify(out).not_covered}
 
 
-def test_later_ones_must_tell(out, monkeypatch):
-    manifest = told(out)
+def test_later_ones_must_state(out, monkeypatch):
+    manifest = result(out)
     del manifest["formulas"]
     sign(out, manifest)
     monkeypatch.setattr(other_files, "FORMULAS_SINCE", manifest_number(manifest))
@@ -173,6 +173,6 @@ def manifest_number(manifest):
 
 def test_a_format_that_does_not_know_them_is_refused(made, tmp_path):
     folder = Path(shutil.copytree(made / "some-csv", tmp_path / "out"))
-    manifest = told(folder) | {"format": "recveil-release-3"}
+    manifest = result(folder) | {"format": "recveil-release-3"}
     sign(folder, manifest)
     assert refused(folder)

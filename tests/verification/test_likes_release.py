@@ -37,7 +37,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def forged(made, tmp_path):
-    """Change a release, sign it anew as somebody would who can, and return both verdicts."""
+    """Change a release, sign it anew as a user would who can, and return both verdicts."""
 
     def forged(name, change, *, ratings=lambda text: text, card=True):
         folder = Path(shutil.copytree(made / name, tmp_path / name))
@@ -47,9 +47,9 @@ def forged(made, tmp_path):
         file.write_text(ratings(file.read_text()))
         if card:
             (folder / "README.md").write_text(data_card(Manifest.from_json(manifest), file.name))
-        for entry, told in manifest["files"].items():
+        for entry, result in manifest["files"].items():
             content = (folder / entry).read_bytes()
-            told |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+            result |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
         (folder / "release.json").write_bytes(to_bytes(manifest))
         return [each.problem for each in verify(folder).violations], [*independent.problems(folder)]
 
@@ -70,10 +70,10 @@ def test_both_checkers_confirm_it_from_the_files(made, name, form):
 @pytest.mark.parametrize("name", MAKERS)
 def test_what_the_files_say(made, name):
     folder = made / f"{name}-users-parquet"
-    told = json.loads((folder / "release.json").read_text())
-    assert told["format"] == "recveil-release-9"
-    assert told["scale"] == {"low": 1.0, "high": 1.0, "step": 1.0}
-    assert told["settings"]["feedback"] == "implicit"
+    result = json.loads((folder / "release.json").read_text())
+    assert result["format"] == "recveil-release-9"
+    assert result["scale"] == {"low": 1.0, "high": 1.0, "step": 1.0}
+    assert result["settings"]["feedback"] == "implicit"
     table = pq.read_table(folder / "ratings.parquet")
     assert table.column_names == ["user_id", "item_id", "rating"]
     assert set(table["rating"].to_pylist()) == {1.0}
@@ -102,12 +102,12 @@ def other_label(text):
     ("change", "ratings"),
     [
         (lambda _: None, other_label),
-        (lambda told: told.update(format="recveil-release-5"), str),
-        (lambda told: told["scale"].update(high=5.0), str),
-        (lambda told: told["settings"].update(feedback="stars"), str),
-        (lambda told: told["settings"].update(value_step=0.1), str),
-        (lambda told: told.update(claim="co-rated"), str),
-        (lambda told: told["settings"].pop("feedback"), str),
+        (lambda result: result.update(format="recveil-release-5"), str),
+        (lambda result: result["scale"].update(high=5.0), str),
+        (lambda result: result["settings"].update(feedback="stars"), str),
+        (lambda result: result["settings"].update(value_step=0.1), str),
+        (lambda result: result.update(claim="co-rated"), str),
+        (lambda result: result["settings"].pop("feedback"), str),
     ],
     ids=["label", "format", "scale", "setting", "step", "claim", "no setting"],
 )
@@ -117,13 +117,13 @@ def test_whatever_is_changed_is_found_by_both(forged, name, change, ratings):
     assert theirs
 
 
-@pytest.mark.parametrize("crowd", [61, 256])
-def test_a_crowd_of_more_people_than_there_are_is_found_by_both(forged, crowd):
-    def change(told):
-        told["settings"]["cluster_size"] = crowd
+@pytest.mark.parametrize("cluster", [61, 256])
+def test_a_cluster_of_more_users_than_there_are_is_found_by_both(forged, cluster):
+    def change(result):
+        result["settings"]["cluster_size"] = cluster
 
     ours, theirs = forged("sparse-users-csv", change)
-    assert any(f"cluster_size is {crowd}" in problem for problem in ours)
+    assert any(f"cluster_size is {cluster}" in problem for problem in ours)
     assert theirs
 
 
@@ -131,17 +131,17 @@ def test_ratings_cannot_pass_for_likes(tmp_path):
     """A release with ratings that calls itself one of likes, and the reverse."""
     ratings = make_ratings(n_users=60, n_items=30, n_ratings=600, seed=3)
     SparseRows(5, seed=1).anonymize(ratings).write(tmp_path / "r", file_format="csv")
-    told = json.loads((tmp_path / "r" / "release.json").read_text())
-    told |= {"format": "recveil-release-9", "scale": {"low": 1.0, "high": 1.0, "step": 1.0}}
-    told["settings"] = {"method": "sparse rows", "cluster_size": 20, "feedback": "implicit"}
-    (tmp_path / "r" / "release.json").write_bytes(to_bytes(told))
+    result = json.loads((tmp_path / "r" / "release.json").read_text())
+    result |= {"format": "recveil-release-9", "scale": {"low": 1.0, "high": 1.0, "step": 1.0}}
+    result["settings"] = {"method": "sparse rows", "cluster_size": 20, "feedback": "implicit"}
+    (tmp_path / "r" / "release.json").write_bytes(to_bytes(result))
     sign(tmp_path / "r")
     assert not verify(tmp_path / "r").holds
     assert list(independent.problems(tmp_path / "r"))
 
 
 class TestPlainFiles:
-    """Tables of users and items alone, whoever made them."""
+    """Tables of users and items alone, an adversary who made them."""
 
     @pytest.fixture
     def check(self, tmp_path):

@@ -116,7 +116,7 @@ class TestExistence:
 
 class TestItemShares:
     def test_by_hand(self):
-        # Two groups of 2 and one of 4, 8 people. Item 0 stands in a group of 2 and that of 4:
+        # Two groups of 2 and one of 4, 8 users. Item 0 stands in a group of 2 and that of 4:
         # between 2 and 6 raters. Item 1 in all: between 3 and 8. Item 2 in none.
         found = item_shares([[1, 1, 0], [0, 1, 0], [1, 1, 0]], [2, 2, 4])
         assert found.lowest.tolist() == [2 / 8, 3 / 8, 0]
@@ -150,7 +150,7 @@ class TestItemShares:
 
 
 def test_links_of_rows_by_hand():
-    # Items 0 and 1 with p 0.1 and 1. Rows: {0, 1} of 2 people, {1} of 3.
+    # Items 0 and 1 with p 0.1 and 1. Rows: {0, 1} of 2 users, {1} of 3.
     # Edges: item 0 in a row of 2: 2; item 1 in rows of 2 and 3: 2 and 3. Seven in all.
     # p/(1-(1-p)^2) = 0.1/0.19; p = 1 is certain.
     links = links_of_rows([[1, 1], [0, 1]], [2, 3], [0.1, 1.0])
@@ -159,7 +159,7 @@ def test_links_of_rows_by_hand():
     assert links.uncovered_share == pytest.approx(5 / 7)
 
 
-def test_the_real_shares_lie_between_what_the_rows_tell():
+def test_the_real_shares_lie_between_what_the_rows_state():
     ratings = make_ratings(n_users=200, n_items=50, n_ratings=2500, seed=3)
     release = PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings)
     table = AttackTarget.from_release(release, ratings)
@@ -179,7 +179,7 @@ def test_the_real_shares_lie_between_what_the_rows_tell():
 
 
 @pytest.mark.parametrize("protect", ["none", "shuffle", "mean"])
-def test_nothing_is_told_of_rows_that_were_filled_up(protect, tmp_path):
+def test_nothing_is_stated_of_rows_that_were_filled_up(protect, tmp_path):
     ratings = make_ratings(n_users=80, n_items=60, n_ratings=700, seed=3)
     KCoRater(4, protect=protect, seed=1).anonymize(ratings).write(tmp_path / "out")
     found = verify(tmp_path / "out", links=True)
@@ -189,7 +189,7 @@ def test_nothing_is_told_of_rows_that_were_filled_up(protect, tmp_path):
     assert verify(tmp_path / "out").no_links is None
 
 
-def test_of_simple_rows_it_is_told(tmp_path):
+def test_of_simple_rows_it_is_stated(tmp_path):
     ratings = make_ratings(n_users=80, n_items=60, n_ratings=700, seed=3)
     PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
     found = verify(tmp_path / "out", links=True)

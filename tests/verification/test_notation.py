@@ -54,12 +54,12 @@ def test_one_way_throughout(tmp_path, monkeypatch, content, piece):
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1 << 20])
-@pytest.mark.parametrize(("content", "told"), IRREGULAR)
-def test_several_ways_are_told(tmp_path, monkeypatch, content, told, piece):
+@pytest.mark.parametrize(("content", "result"), IRREGULAR)
+def test_several_ways_are_stated(tmp_path, monkeypatch, content, result, piece):
     monkeypatch.setattr(not_covered, "_PIECE", piece)
     (tmp_path / "some.csv").write_bytes(content)
     found = find_irregularities(tmp_path / "some.csv", DIALECTS["csv"])
-    assert told in found
+    assert result in found
 
 
 def test_where_quotes_are_letters_they_are_no_matter(tmp_path):

@@ -1,4 +1,4 @@
-"""The scan finds what was planted, tells no value, and raises no alarm where nothing is."""
+"""The scan finds what was planted, reports no value, and raises no alarm where nothing is."""
 
 import getpass
 import hashlib
@@ -31,13 +31,13 @@ WORDS_OF_CARD = ["people", "rating", "the", "user_id", "item_id", "README", "rel
 
 
 def table(users=USERS, name_of_item=str):
-    """Invented ratings by people of these ids, of items of such names."""
+    """Invented ratings by users of these ids, of items of such names."""
     made = make_ratings(n_users=len(users), n_items=30, n_ratings=12 * len(users), seed=5)
     frame = made.to_arrow()
     by_id = dict(zip(sorted(set(frame["user_id"].to_pylist())), users, strict=True))
-    people = [by_id[user] for user in frame["user_id"].to_pylist()]
+    all_users = [by_id[user] for user in frame["user_id"].to_pylist()]
     items = [name_of_item(item) for item in frame["item_id"].to_pylist()]
-    return Ratings.from_columns(people, items, frame["rating"].to_pylist(), scale=made.scale)
+    return Ratings.from_columns(all_users, items, frame["rating"].to_pylist(), scale=made.scale)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +58,9 @@ def found(out):
 def belongs_again(out):
     """Let the private folder belong to a release.json that was changed."""
     file = out.with_name("out.private") / "private.json"
-    told = json.loads(file.read_text())
-    told["release"]["sha256"] = hashlib.sha256((out / "release.json").read_bytes()).hexdigest()
-    file.write_text(json.dumps(told))
+    stated = json.loads(file.read_text())
+    stated["release"]["sha256"] = hashlib.sha256((out / "release.json").read_bytes()).hexdigest()
+    file.write_text(json.dumps(stated))
 
 
 def changed(out, **settings):
@@ -126,7 +126,7 @@ class TestNothingIsThere:
         sides.write(tmp_path / "out", file_format="csv")
         assert found(tmp_path / "out") == []
 
-    def test_of_titles_that_are_somebody_s_word(self, tmp_path):
+    def test_of_titles_that_are_a_user_s_word(self, tmp_path):
         titles = ["Godzilla (1998)", "Spider-Man 2", "Apollo 13", "12:08:30 East", "The Matrix"]
         users = ["godzilla", "spider-man", "apollo 13", "matrix", *USERS[:116]]
         ratings = table(users, lambda item: f"{titles[item % 5]} part {item}")
@@ -135,9 +135,9 @@ class TestNothingIsThere:
 
 
 class TestPlanted:
-    """Everything that is planted is found, and told without being repeated."""
+    """Everything that is planted is found, and reported without being repeated."""
 
-    def tell(self, out, *parts):
+    def describe(self, out, *parts):
         result = verify(out, private=f"{out}.private")
         assert not result.holds
         text = " | ".join(result.private_found)
@@ -148,7 +148,7 @@ class TestPlanted:
         return text
 
     @pytest.mark.parametrize(
-        ("planted", "told"),
+        ("planted", "stated"),
         [
             (USERS[7], "README.md: contains a private id"),
             (f"made by {USERS[7].upper()}!", "README.md: contains a private id"),
@@ -162,21 +162,23 @@ class TestPlanted:
             ("at 12:30:07", "README.md: contains a time of day"),
         ],
     )
-    def test_in_the_card(self, out, planted, told):
+    def test_in_the_card(self, out, planted, stated):
         with (out / "README.md").open("a") as card:
             card.write(f"\n{planted}\n")
-        self.tell(out, told)
+        self.describe(out, stated)
 
     def test_who_made_it_and_where(self, out, monkeypatch):
         monkeypatch.setattr(socket, "gethostname", lambda: "lab-seven.example.org")
         monkeypatch.setattr(getpass, "getuser", lambda: "annika")
         with (out / "README.md").open("a") as card:
             card.write(f"by annika, on lab-seven, in {out.parent}")
-        self.tell(out, "name of this machine's user", "the name of this machine", "a path of this")
+        self.describe(
+            out, "name of this machine's user", "the name of this machine", "a path of this"
+        )
 
     def test_in_release_json(self, out):
         changed(out, predictor=f"for {USERS[3]}", seed=SEED)
-        self.tell(out, "release.json: contains a private id", "release.json: contains the seed")
+        self.describe(out, "release.json: contains a private id", "release.json: contains the seed")
 
     def test_as_the_name_of_somebodys_own_class(self, tmp_path):
         """The one place in a release that verifies where words are free."""
@@ -192,23 +194,23 @@ class TestPlanted:
     def test_in_the_list_of_classes(self, out):
         with (out / "classes.csv").open("a") as classes:
             classes.write(f"{USERS[0]},3\n")
-        self.tell(out, "classes.csv: contains a private id")
+        self.describe(out, "classes.csv: contains a private id")
 
     def test_in_another_file_and_its_name(self, out):
         (out / f"{USERS[0]}.txt").write_text("")
         (out / "notes.txt").write_text(USERS[1])
-        text = self.tell(out)
+        text = self.describe(out)
         assert text.count("another file, or its name: contains a private id") == 2
 
     @pytest.mark.parametrize("where", ["metadata", "column"])
-    def test_beside_the_values_of_a_parquet_file(self, out, where):
+    def test_next_to_the_values_of_a_parquet_file(self, out, where):
         ratings = pq.read_table(out / "ratings.parquet")
         if where == "metadata":
             ratings = ratings.replace_schema_metadata({"owner": USERS[0]})
         else:
             ratings = ratings.append_column(USERS[0], pa.array([1] * ratings.num_rows))
         pq.write_table(ratings, out / "ratings.parquet")
-        self.tell(out, "ratings.parquet: contains a private id")
+        self.describe(out, "ratings.parquet: contains a private id")
 
     @pytest.mark.parametrize("form", ["{}", "p0000-{}"])
     def test_in_the_stand_of_pseudonyms(self, out, form):
@@ -216,9 +218,9 @@ class TestPlanted:
         names = ratings["user_id"].to_pylist()
         names = [form.format(USERS[4]) if name == names[0] else name for name in names]
         pq.write_table(ratings.set_column(0, "user_id", pa.array(names)), out / "ratings.parquet")
-        self.tell(out, "user_id: ")
+        self.describe(out, "user_id: ")
 
-    def test_people_in_the_ids_of_items_are_not_written(self, tmp_path):
+    def test_users_in_the_ids_of_items_are_not_written(self, tmp_path):
         ratings = table(name_of_item=lambda item: f"the list of {USERS[item]}, {item}")
         sides = PredictiveAnonymizer(3, seed=1).anonymize(ratings)
         with raises("release.refused") as error:
@@ -229,36 +231,36 @@ class TestPlanted:
         Release(hidden.published, hidden.private).write(tmp_path / "out")
         assert found(tmp_path / "out") == []
 
-    def test_people_in_the_column_of_items_are_not_written(self, tmp_path):
-        """Words alone tell nothing one by one, but not if half of them are ids of items."""
+    def test_users_in_the_column_of_items_are_not_written(self, tmp_path):
+        """Words alone report nothing one by one, but not if half of them are ids of items."""
         words = ["".join(chr(97 + int(digit)) for digit in f"{n:05d}") for n in range(120)]
         ratings = table(words, lambda item: words[item])
         few = [words[0], *USERS[:119]]
         PredictiveAnonymizer(3, seed=1).anonymize(table(few, lambda item: words[item])).write(
             tmp_path / "few"
         )
-        people = [*words[:31], *words[40:50]]
+        all_users = [*words[:31], *words[40:50]]
         assert len(set(ratings.items) & set(words)) == 30
-        fewer = table(people, lambda item: words[item])
+        fewer = table(all_users, lambda item: words[item])
         with raises("release.refused") as error:
             PredictiveAnonymizer(3, seed=1).anonymize(fewer).write(tmp_path / "out")
         assert "30 of 41 user ids" in str(error.value)
 
 
 class TestOrder:
-    @pytest.mark.parametrize("told", ["rise", "fall"])
-    def test_an_order_of_groups_that_tells_is_not_written(self, tmp_path, told):
+    @pytest.mark.parametrize("stated", ["rise", "fall"])
+    def test_an_order_of_groups_that_states_is_not_written(self, tmp_path, stated):
         made = PredictiveAnonymizer(3, seed=1, homogenize="simple").anonymize(table(range(1, 121)))
         groups, private = made.private.groups, made.private
-        members = np.arange(120) if told == "rise" else np.arange(120)[::-1]
+        members = np.arange(120) if stated == "rise" else np.arange(120)[::-1]
         # Who is where is changed, not the rows: the scan looks at the order, and verify at rows.
         swapped = replace(private, groups=Groups(members, groups.starts))
         with raises("release.refused") as error:
             Release(made.published, swapped).write(tmp_path / "out")
-        assert f"it {told}s" in str(error.value)
+        assert f"it {stated}s" in str(error.value)
 
     def test_an_order_of_the_members_of_each_group_is_not_written(self, tmp_path):
-        """Records of k-coRating differ, so that the order within a group tells who is who."""
+        """Records of k-coRating differ, so that the order within a group reports who is who."""
         made = KCoRater(3, seed=1).anonymize(table(range(1, 121)))
         made.write(tmp_path / "right", layout="users")
         assert found(tmp_path / "right") == []
@@ -333,7 +335,7 @@ class TestAsking:
         assert asked == [True]
 
 
-def test_ids_of_items_that_a_spreadsheet_runs_are_told(tmp_path):
+def test_ids_of_items_that_a_spreadsheet_runs_are_stated(tmp_path):
     ratings = table(name_of_item=lambda item: f"=HYPERLINK({item})" if item < 5 else f"f{item}")
     PredictiveAnonymizer(3, seed=1).anonymize(ratings).write(tmp_path / "out")
     n = sum(item.startswith("=") for item in ratings.items)
@@ -345,7 +347,7 @@ def test_ids_of_items_that_a_spreadsheet_runs_are_told(tmp_path):
     assert "formulas" not in limits
 
 
-def test_anonymize_tells_them_too(tmp_path, capsys):
+def test_anonymize_states_them_too(tmp_path, capsys):
     ratings = table(name_of_item=lambda item: f"=HYPERLINK({item})" if item < 5 else f"f{item}")
     write_ratings(ratings, tmp_path / "ratings.csv")
     with pytest.raises(SystemExit) as stop:

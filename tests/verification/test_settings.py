@@ -123,9 +123,9 @@ def test_no_setting_can_be_added_or_left_out(copy_of, kind):
     folder = copy_of(kind)
     assert verify(folder).holds
     settings, held = _settings(folder), set()
-    told = json.loads((folder / "release.json").read_text())
+    result = json.loads((folder / "release.json").read_text())
     for way, changed in _changes(settings):
-        forged = told | {"settings": changed}
+        forged = result | {"settings": changed}
         is_wrong = bool(list(problems_of_settings(forged)))
         assert is_wrong == bool(_second_checker(forged)), way
         if is_wrong:
@@ -164,13 +164,13 @@ def test_no_setting_can_be_added_or_left_out(copy_of, kind):
 )
 def test_no_setting_has_a_value_that_the_others_rule_out(copy_of, kind, changes):
     folder = copy_of(kind)
-    forge(folder, lambda told: told["settings"].update(changes))
+    forge(folder, lambda result: result["settings"].update(changes))
     assert _is_refused(folder)
     assert _second_checker(json.loads((folder / "release.json").read_text()))
 
 
-def _at_the_median(told):
-    counts = told["settings"]["user_counts"]
+def _at_the_median(result):
+    counts = result["settings"]["user_counts"]
     counts[1:-1] = [counts[64]] * 126
 
 
@@ -180,7 +180,7 @@ def test_user_counts_are_those_of_the_records(copy_of, number):
     if number is None:
         forge(folder, _at_the_median)
     else:
-        forge(folder, lambda told: told["settings"].update(user_counts=[number] * 128))
+        forge(folder, lambda result: result["settings"].update(user_counts=[number] * 128))
     assert _is_refused(folder)
     assert list(independent.problems(folder))
 
@@ -207,7 +207,7 @@ def test_no_setting_has_a_value_that_the_rows_rule_out(tmp_path, options, lie, l
     folder = tmp_path / "made"
     assert anonymize(RATINGS, folder, layout=layout, seed=1, **options).verification.holds
     assert not list(independent.problems(folder))
-    forge(folder, lambda told: told["settings"].update(lie))
+    forge(folder, lambda result: result["settings"].update(lie))
     assert not list(problems_of_settings(json.loads((folder / "release.json").read_text()))) or (
         "epsilon" in options
     )
@@ -223,7 +223,7 @@ def test_fills_in_other_blocks_are_compared(monkeypatch, tmp_path):
 
 def test_padded_rows_are_no_simple_ones(copy_of):
     folder = copy_of("padded")
-    forge(folder, lambda told: told["settings"].update(homogenize="simple"))
+    forge(folder, lambda result: result["settings"].update(homogenize="simple"))
     assert _is_refused(folder)
     assert list(independent.problems(folder))
 
@@ -242,10 +242,10 @@ def test_padded_rows_are_no_simple_ones(copy_of):
     ],
 )
 def test_no_scale_is_that_of_other_ratings(made, change):
-    told = json.loads((made / "co-rated" / "release.json").read_text())
-    assert not list(problems_of_settings(told))
-    forged = told | {"claim": "identical-rows"} | change
+    result = json.loads((made / "co-rated" / "release.json").read_text())
+    assert not list(problems_of_settings(result))
+    forged = result | {"claim": "identical-rows"} | change
     if "settings" not in change:
-        forged["claim"] = told["claim"]
+        forged["claim"] = result["claim"]
     assert list(problems_of_settings(forged))
     assert _second_checker(forged)

@@ -18,14 +18,14 @@ def name_of(folder: Path) -> str:
 
 
 def test_there_is_one_of_each_format_and_kind():
-    told = [json.loads((folder / "release.json").read_text("utf-8")) for folder in STORED]
-    assert {each["format"] for each in told} == {f"recveil-release-{n}" for n in (5, 6, 7, 8)}
-    assert {each["settings"]["method"] for each in told} == {
+    result = [json.loads((folder / "release.json").read_text("utf-8")) for folder in STORED]
+    assert {each["format"] for each in result} == {f"recveil-release-{n}" for n in (5, 6, 7, 8)}
+    assert {each["settings"]["method"] for each in result} == {
         *("predictive anonymization", "k-coRating", "sparse rows", "synthetic people"),
         "words by shares",
     }
-    assert {each["layout"] for each in told} == {"users", "groups", "model"}
-    assert {each["recveil"] for each in told} == {"1.0.0"}
+    assert {each["layout"] for each in result} == {"users", "groups", "model"}
+    assert {each["recveil"] for each in result} == {"1.0.0"}
 
 
 @pytest.mark.parametrize("folder", STORED, ids=name_of)
@@ -41,7 +41,7 @@ def test_a_word_more_does_not_hold(folder, tmp_path):
     assert {violation.where for violation in verify(changed).violations} == {"README.md"}
 
 
-def test_people_are_drawn_from_the_model(tmp_path):
+def test_users_are_drawn_from_the_model(tmp_path):
     drawn = sample(HERE / "format_5" / "synthetic-model", tmp_path / "drawn", n_users=35, seed=1)
     assert (drawn.holds, drawn.users) == (True, 35)
 

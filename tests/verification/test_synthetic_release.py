@@ -1,4 +1,4 @@
-"""A release in which no record is anybody's: its files, and epsilon from its ledger."""
+"""A release in which no record is any user's: its files, and epsilon from its ledger."""
 
 import hashlib
 import json
@@ -44,7 +44,7 @@ def manifest_of(folder):
 
 
 def sign(folder, manifest, *, card=True):
-    """Write the card and all checksums anew, as somebody would who changed something."""
+    """Write the card and all checksums anew, as a user would who changed something."""
     content = next(iter(manifest["files"]))
     if card:
         (folder / "README.md").write_text(data_card(Manifest.from_json(manifest), content))
@@ -65,20 +65,20 @@ def refused(folder):
         return True
 
 
-def test_nobody_is_counted_who_shares_a_row(made):
+def test_no_user_is_counted_who_shares_a_row(made):
     verdict = verify(made / "noisy-users")
     assert verdict.holds
     assert (verdict.users, verdict.epsilon, verdict.delta) == (40, 20.0, 1e-6)
     assert verdict.ledger_epsilon == pytest.approx(20, rel=0.02)
-    told = verdict.to_dict()
-    assert [told[name] for name in ("k_required", "k_achieved", "classes", "singletons")] == [
+    result = verdict.to_dict()
+    assert [result[name] for name in ("k_required", "k_achieved", "classes", "singletons")] == [
         None
     ] * 4
     assert not (made / "noisy-users" / "classes.csv").exists()
     assert "epsilon" not in verify(made / "exact-users").claim
 
 
-def test_the_private_side_names_people_and_puts_nobody_anywhere(made):
+def test_the_private_side_names_users_and_puts_no_user_anywhere(made):
     twin = made / "noisy-users.private"
     table = pq.read_table(twin / "assignment.parquet")
     assert table.num_rows == 60
@@ -89,7 +89,7 @@ def test_the_private_side_names_people_and_puts_nobody_anywhere(made):
 
 
 def test_the_private_rows_left_out_are_not_counted(made):
-    """How many rows were dropped is of the private table, and nobody paid for it."""
+    """How many rows were dropped is of the private table, and no user paid for it."""
     assert list(manifest_of(made / "noisy-users")["counts"]) == ["users", "values", "items"]
     assert list(manifest_of(made / "noisy-model")["counts"]) == ["items"]
 
@@ -275,7 +275,7 @@ def test_what_is_asked_of_peoples_rows_is_refused(made, asked):
     assert verify(made / "noisy-users", claim="differentially-private").holds
 
 
-def test_rows_of_people_are_not_checked_for_a_claim_about_drawing(tmp_path):
+def test_rows_of_users_are_not_checked_for_a_claim_about_drawing(tmp_path):
     from recveil.methods import PredictiveAnonymizer
 
     ratings = make_ratings(n_users=30, n_items=15, n_ratings=200, seed=4)
@@ -346,8 +346,8 @@ def test_a_model_with_a_gap_among_its_ids_is_refused(tmp_path):
     table = pq.ParquetFile(file).read()
     ids = pa.array([None, *map(str, table["item_id"].to_pylist()[1:])], pa.string())
     pq.write_table(table.set_column(0, "item_id", ids), file, compression="zstd")
-    told = json.loads((folder / "release.json").read_text()) | {"item_type": "text"}
-    forging.write(folder, told)
+    result = json.loads((folder / "release.json").read_text()) | {"item_type": "text"}
+    forging.write(folder, result)
     forging.sign(folder)
     with raises("release.damaged") as error:
         verify(folder)

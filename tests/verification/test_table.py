@@ -1,4 +1,4 @@
-"""Files that somebody else made, checked as they are written."""
+"""Files that a user else made, checked as they are written."""
 
 import bz2
 import contextlib
@@ -68,7 +68,7 @@ SEVERAL = {
 
 
 class TestAnyFile:
-    """Files that somebody else made."""
+    """Files that a user else made."""
 
     def _csv(self, folder: Path, rows: list[str], header: str = "user_id,item_id,rating") -> Path:
         file = folder / "some.csv"
@@ -87,7 +87,7 @@ class TestAnyFile:
         found = [(v.where, v.row, v.user_id) for v in result.violations]
         assert found == [("some.csv line 4", 3, "c"), ("some.csv line 5", 4, "d")]
 
-    def test_numbers_written_differently_tell_people_apart(self, tmp_path):
+    def test_numbers_written_differently_state_users_apart(self, tmp_path):
         assert not verify(self._csv(tmp_path, ["a,1,4", "b,1,4.0"]), k=2).holds
         assert not verify(self._csv(tmp_path, ["a,1,4", "b,01,4"]), k=2).holds
         many_digits = ["a,1,3.123456789012345678", "b,1,3.123456789012345679"]
@@ -128,7 +128,7 @@ class TestAnyFile:
             file.write_table(table)
         assert verify(tmp_path / "some.arrow", k=2).holds
 
-    def test_a_missing_user_is_nobody(self, tmp_path):
+    def test_a_missing_user_is_no_user(self, tmp_path):
         for rows in (["1,7,4", ",7,4"], [",7,4", ",7,4"]):
             with raises("id.missing"):
                 verify(self._csv(tmp_path, rows), k=2)
@@ -148,7 +148,7 @@ class TestAnyFile:
             (pa.array([None, 5]), "input.line"),
         ],
     )
-    def test_group_sizes_that_count_nobody_are_bad_input(self, tmp_path, sizes, code):
+    def test_group_sizes_that_count_no_user_are_bad_input(self, tmp_path, sizes, code):
         table = pa.table({"user_id": [1, 2], "item_id": 2 * [1], "rating": 2 * [1]})
         pq.write_table(table.append_column("group_size", sizes), tmp_path / "some.parquet")
         with raises(code) as error:
@@ -163,7 +163,7 @@ class TestAnyFile:
         assert not result.holds
         assert f"(U+{ord(sign):04X}); original rows may" in result.violations[0].problem
 
-    def test_negative_zero_tells_people_apart(self, tmp_path):
+    def test_negative_zero_states_users_apart(self, tmp_path):
         table = pa.table({"user_id": [1, 2], "item_id": [1, 1], "rating": [0.0, -0.0]})
         pq.write_table(table, tmp_path / "some.parquet")
         assert not verify(tmp_path / "some.parquet", k=2).holds
@@ -240,7 +240,7 @@ class TestAnyFile:
 
 
 class TestWhatIsNotCovered:
-    """What is not compared in somebody else's file is named; what is named nowhere is compared."""
+    """What is not compared in a user else's file is named; what is named nowhere is compared."""
 
     ROWS = ("7,4", "8,5")
 
@@ -263,24 +263,24 @@ class TestWhatIsNotCovered:
         assert "line-order" not in limits
         assert "user-order" in limits
 
-    def test_lines_of_one_person_that_stand_apart(self, tmp_path):
+    def test_lines_of_one_user_that_stand_apart(self, tmp_path):
         together = [f"u{n},{row}" for n in range(5) for row in self.ROWS]
         apart = [*together[1:], together[0]]
         assert "line-order" in self._limits(self._file(tmp_path, apart))
 
     @pytest.mark.parametrize(
-        ("change", "told"),
+        ("change", "stated"),
         [
             (lambda text: text.replace("u2", '"u2"'), "needless-quotes"),
             (lambda text: text.replace("u2,7,4\n", "u2,7,4\r\n"), "mixed-cr-lf"),
             (lambda text: text.replace("u2,7,4\n", "u2,7,4\n\n"), "empty-lines"),
         ],
     )
-    def test_one_person_written_in_another_way(self, tmp_path, change, told):
+    def test_one_user_written_in_another_way(self, tmp_path, change, stated):
         file = self._file(tmp_path, [f"u{n},{row}" for n in range(5) for row in self.ROWS])
         assert "irregular-text" not in self._limits(file)
         file.write_bytes(change(file.read_text()).encode())
-        assert told in self._limits(file)["irregular-text"]
+        assert stated in self._limits(file)["irregular-text"]
 
     def test_spaces_and_byte_order_marks_within_are_values(self, tmp_path):
         for spoilt in ("u2,7 ,4", "u2,7,4 ", "u2, 7,4", "u2,\ufeff7,4"):
@@ -346,11 +346,11 @@ class TestCoRated:
 
 
 class TestWhoseRowsAreCompared:
-    """A verdict that took items for users would hold of films, and say nothing of people."""
+    """A verdict that took items for users would hold of films, and say nothing of users."""
 
     ROWS = "7,ann,4\n7,ben,4\n8,ann,2\n8,ben,3\n"
 
-    def test_a_file_without_a_header_must_be_told(self, tmp_path):
+    def test_a_file_without_a_header_must_be_stated(self, tmp_path):
         path = tmp_path / "extract.csv"
         path.write_text(self.ROWS)
         with raises("column.order"):
@@ -395,8 +395,8 @@ class TestTablesInMemory:
 
 
 @pytest.mark.parametrize("name", ["release.zip", "out/release.json"])
-def test_what_holds_a_release_or_lies_in_one_is_told_from_it(tmp_path, name):
-    """A newcomer names the archive that they got, or the file that tells most."""
+def test_what_holds_a_release_or_lies_in_one_is_stated_from_it(tmp_path, name):
+    """A newcomer names the archive that they got, or the file that reports most."""
     (tmp_path / "out").mkdir()
     (tmp_path / name).write_bytes(b"PK\x03\x04")
     with raises("option.required"):

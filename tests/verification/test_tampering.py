@@ -45,7 +45,7 @@ def test_what_stays_the_publishers_word_is_named(copy_of, form):
         "predictor": (_set("settings", "predictor", value="MyModel"), "'MyModel'"),
         "fill": (_set("settings", "fill", value="MyFill"), "'MyFill'"),
     }
-    for name, (change, told) in ways.items():
+    for name, (change, result) in ways.items():
         folder = copy_of(f"{form}-parquet")
         manifest = _manifest(folder)
         if name in manifest["settings"] or name in manifest["counts"]:
@@ -53,7 +53,7 @@ def test_what_stays_the_publishers_word_is_named(copy_of, form):
             _sign_with_new_card(folder, manifest)
             verdict = verify(folder)
             assert verdict.holds
-            assert any(told in sentence for sentence in verdict.to_dict()["not_covered"])
+            assert any(result in sentence for sentence in verdict.to_dict()["not_covered"])
         shutil.rmtree(folder)
 
 
@@ -392,7 +392,7 @@ def test_every_byte_of_a_parquet_file_is_accounted_for(copy_of, form, way):
     assert _refused(folder)
 
 
-def test_an_entry_of_a_dictionary_that_nobody_has_is_found(copy_of):
+def test_an_entry_of_a_dictionary_that_no_user_has_is_found(copy_of):
     folder = copy_of("simple-users-parquet")
     file = folder / "ratings.parquet"
     table = pq.read_table(file)
@@ -425,7 +425,7 @@ def test_sparse_rows_of_the_fourth_format_hold_for_ever():
 
 @pytest.mark.parametrize("name", ["users", "chosen", "model", "exact"])
 @pytest.mark.parametrize("form", ["format_3", "format_4"])
-def test_drawn_people_of_older_formats_hold_for_ever(form, name):
+def test_drawn_users_of_older_formats_hold_for_ever(form, name):
     verdict = verify(Path(__file__).parent / form / f"synthetic-{name}")
     assert verdict.holds, verdict.violations
     is_too_low = "old-synthetic-card" in {limit.code for limit in verdict.not_covered}
@@ -449,7 +449,7 @@ def test_a_card_of_another_format_does_not_hold(copy_of, before):
 
 @pytest.mark.parametrize("name", OF_EACH_METHOD)
 def test_the_third_format_changed_words_alone(name):
-    """The same people, the same seed: nothing that is published of them became other bytes."""
+    """The same users, the same seed: nothing that is published of them became other bytes."""
     older, newer = (Path(__file__).parent / form / name for form in ("format_2", "format_3"))
     for file in (older / "classes.csv", *older.glob("ratings.*")):
         assert file.read_bytes() == (newer / file.name).read_bytes()

@@ -109,9 +109,9 @@ def test_co_rated_rows_are_within_the_limits(options, tmp_path):
         for item in RATINGS.items[RATINGS.row(at)[0]].tolist()
     )
     cost = release.private.settings["suppressed"]
-    told = " ".join(describe_summary(summarize(release, RATINGS)))
-    assert f"{cost['cells']:,} values" in told
-    assert f"{n_real:,} real ratings" in told
+    result = " ".join(describe_summary(summarize(release, RATINGS)))
+    assert f"{cost['cells']:,} values" in result
+    assert f"{n_real:,} real ratings" in result
     assert cost["ratings"] == RATINGS.n_ratings - n_real > 0
     assert release.private.settings["filled_cells"] == sum(map(len, rows.values())) - n_real
     verdict = release.write(tmp_path / "out")

@@ -81,12 +81,12 @@ def test_classes_and_k_agree_with_a_plain_count(copied):
     for row in table.to_pylist():
         rows.setdefault(row["user_id"], []).append((row["item_id"], row["rating"]))
         sizes[row["user_id"]] = row.get("group_size", 1)
-    people = Counter()
+    all_users = Counter()
     for user, labels in rows.items():
-        people[frozenset(labels)] += sizes[user]
+        all_users[frozenset(labels)] += sizes[user]
     result = verify(copied)
-    assert (result.classes, result.k_achieved) == (len(people), min(people.values()))
-    assert (result.records, result.users) == (len(rows), sum(people.values()))
+    assert (result.classes, result.k_achieved) == (len(all_users), min(all_users.values()))
+    assert (result.records, result.users) == (len(rows), sum(all_users.values()))
 
 
 def test_a_larger_k_can_be_asked_for(copied):
@@ -140,15 +140,15 @@ def test_a_split_record_is_found(copied):
     assert any("not contiguous" in problem for problem in problems)
 
 
-def test_one_person_with_two_records_is_found_wherever_they_stand(copied):
-    def give_one_record_to_somebody_else(rows):
+def test_one_user_with_two_records_is_found_wherever_they_stand(copied):
+    def give_one_record_to_a_user_else(rows):
         ids = list(dict.fromkeys(row["user_id"] for row in rows))
         for row in rows:
             if row["user_id"] == ids[-3]:
                 row["user_id"] = ids[0]
         return rows
 
-    _change(copied, give_one_record_to_somebody_else, fix_checksum=True)
+    _change(copied, give_one_record_to_a_user_else, fix_checksum=True)
     problems = [violation.problem for violation in verify(copied).violations]
     assert any("not contiguous" in problem for problem in problems)
 
@@ -190,7 +190,7 @@ def test_a_changed_or_missing_file_fails(copied, name):
         assert verify(copied).checksums[name] is False
 
 
-def test_a_file_that_nobody_listed_is_a_violation(copied):
+def test_a_file_that_no_user_listed_is_a_violation(copied):
     (copied / "notes.txt").write_text("by the way")
     (copied / "assignment.parquet").write_text("who is who")
     result = verify(copied)
@@ -274,7 +274,7 @@ def test_an_unreadable_ratings_file_is_bad_input(copied):
 
 
 def _other_bytes(file: Path, way: str) -> bytes:
-    """Return what a file may hold after somebody changed it, so that it is no ratings file."""
+    """Return what a file may hold after a user changed it, so that it is no ratings file."""
     content = file.read_bytes()
     if way == "cut":
         return content[: len(content) // 2].rpartition(b",")[0]
@@ -298,11 +298,11 @@ def test_a_changed_file_fails_even_if_it_cannot_be_read_any_more(copied, way):
     result = verify(copied)
     assert not result.holds
     assert (result.k_achieved, result.users, result.compared) == (0, 0, [])  # nothing was shown
-    told = [(violation.where, violation.problem) for violation in result.violations]
-    assert told[0] == (file.name, "not the file that was written (SHA-256)")
-    assert told[-1][0] == file.name
-    assert told[-1][1].startswith("changed, and ")
-    assert "write the release again" not in told[-1][1]
+    stated = [(violation.where, violation.problem) for violation in result.violations]
+    assert stated[0] == (file.name, "not the file that was written (SHA-256)")
+    assert stated[-1][0] == file.name
+    assert stated[-1][1].startswith("changed, and ")
+    assert "write the release again" not in stated[-1][1]
     assert verify(copied, links=True).no_links.code == "unread"
 
 
@@ -418,24 +418,24 @@ class TestSettingsThatTheRowsRefute:
     def forged(self, release, folder, name, value):
         release.write(folder / "out", file_format="csv")
         assert verify(folder / "out").holds
-        forge(folder / "out", lambda told: told["settings"].update({name: value}))
+        forge(folder / "out", lambda stated: stated["settings"].update({name: value}))
         assert list(independent.problems(folder / "out"))
         return [each.problem for each in verify(folder / "out").violations]
 
-    @pytest.mark.parametrize("crowd", [21, 25, 30, 200])
-    def test_crowds_that_are_larger_than_values_allow(self, table, tmp_path, crowd):
+    @pytest.mark.parametrize("cluster", [21, 25, 30, 200])
+    def test_clusters_that_are_larger_than_values_allow(self, table, tmp_path, cluster):
         release = SparseRows(5, seed=1).anonymize(table)
-        (problem,) = self.forged(release, tmp_path, "cluster_size", crowd)
-        assert f"cluster_size is {crowd}" in problem
+        (problem,) = self.forged(release, tmp_path, "cluster_size", cluster)
+        assert f"cluster_size is {cluster}" in problem
 
     def test_padded_rows_that_lack_items(self, table, tmp_path):
         release = PredictiveAnonymizer(5, "simple", seed=1).anonymize(table)
         (problem,) = self.forged(release, tmp_path, "homogenize", "padded")
         assert "each holds all 60 items" in problem
 
-    @pytest.mark.parametrize("crowd", [20, 50, 83])
-    def test_crowds_as_they_are_hold(self, table, tmp_path, crowd):
-        SparseRows(20, crowd, seed=1).anonymize(table).write(tmp_path / "out")
+    @pytest.mark.parametrize("cluster", [20, 50, 83])
+    def test_clusters_as_they_are_hold(self, table, tmp_path, cluster):
+        SparseRows(20, cluster, seed=1).anonymize(table).write(tmp_path / "out")
         assert verify(tmp_path / "out").holds
 
 

@@ -62,13 +62,13 @@ def test_both_checkers_confirm_it_from_the_files(made, name, form):
 @pytest.mark.parametrize("name", MAKERS)
 def test_what_the_files_say(made, name):
     folder = made / f"{name}-users-parquet"
-    told = json.loads((folder / "release.json").read_text())
-    assert told["format"] == "recveil-release-9"
-    assert told["scale"] == {
+    result = json.loads((folder / "release.json").read_text())
+    assert result["format"] == "recveil-release-9"
+    assert result["scale"] == {
         **{"low": 1.0, "high": 4.0, "step": 1.0},
         **{"labels": list(WORDS), "ordered": True},
     }
-    assert told["settings"].get("value_step", 1.0) == 1.0
+    assert result["settings"].get("value_step", 1.0) == 1.0
     words = pq.read_table(folder / "ratings.parquet")["rating"].to_pylist()
     assert set(words) <= set(WORDS)
     assert len(set(words)) > 1
@@ -84,14 +84,14 @@ def test_the_card_names_the_words_where_nothing_of_them_is_markup(made):
 def test_releases_of_numbers_stay_of_their_format(tmp_path, ratings):
     plain = ratings.with_scale(RatingScale(1, 4, 1))
     PredictiveAnonymizer(5, seed=1).anonymize(plain).write(tmp_path / "out")
-    told = json.loads((tmp_path / "out" / "release.json").read_text())
-    assert told["format"] == "recveil-release-9"
-    assert list(told["scale"]) == ["low", "high", "step"]
+    result = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert result["format"] == "recveil-release-9"
+    assert list(result["scale"]) == ["low", "high", "step"]
 
 
 @pytest.fixture
 def forged(made, tmp_path):
-    """Change a release, sign it anew as somebody would who can, and return both verdicts."""
+    """Change a release, sign it anew as a user would who can, and return both verdicts."""
 
     def forged(name, change, *, ratings=lambda text: text):
         folder = Path(shutil.copytree(made / name, tmp_path / name))
@@ -104,9 +104,9 @@ def forged(made, tmp_path):
             (folder / "README.md").write_text(card)
         except (ValueError, KeyError, TypeError):
             pass  # no card follows from it
-        for entry, told in manifest["files"].items():
+        for entry, result in manifest["files"].items():
             content = (folder / entry).read_bytes()
-            told |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+            result |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
         (folder / "release.json").write_bytes(to_bytes(manifest))
         try:
             ours = [each.problem for each in verify(folder).violations]
@@ -122,20 +122,20 @@ def test_a_signed_copy_is_as_good(forged):
 
 
 CHANGES = {
-    "format 5": lambda told: told.update(format="recveil-release-5"),
-    "format 6": lambda told: told.update(format="recveil-release-6"),
-    "no words": lambda told: (told["scale"].pop("labels"), told["scale"].pop("ordered")),
-    "fewer words": lambda told: told["scale"]["labels"].pop(),
-    "other words": lambda told: told["scale"]["labels"].__setitem__(0, "hatred"),
-    "another order": lambda told: told["scale"]["labels"].reverse(),
-    "a formula": lambda told: told["scale"]["labels"].__setitem__(0, "=1+1"),
-    "one twice": lambda told: told["scale"]["labels"].__setitem__(0, WORDS[1]),
-    "a number": lambda told: told["scale"]["labels"].__setitem__(0, 7),
-    "a text": lambda told: told["scale"].update(labels="abcd"),
-    "order is no truth value": lambda told: told["scale"].update(ordered=1),
-    "numbered from 0": lambda told: told["scale"].update(low=0.0, high=3.0),
-    "in tenths": lambda told: told["settings"].update(value_step=0.1),
-    "another key": lambda told: told["scale"].update(note="x"),
+    "format 5": lambda result: result.update(format="recveil-release-5"),
+    "format 6": lambda result: result.update(format="recveil-release-6"),
+    "no words": lambda result: (result["scale"].pop("labels"), result["scale"].pop("ordered")),
+    "fewer words": lambda result: result["scale"]["labels"].pop(),
+    "other words": lambda result: result["scale"]["labels"].__setitem__(0, "hatred"),
+    "another order": lambda result: result["scale"]["labels"].reverse(),
+    "a formula": lambda result: result["scale"]["labels"].__setitem__(0, "=1+1"),
+    "one twice": lambda result: result["scale"]["labels"].__setitem__(0, WORDS[1]),
+    "a number": lambda result: result["scale"]["labels"].__setitem__(0, 7),
+    "a text": lambda result: result["scale"].update(labels="abcd"),
+    "order is no truth value": lambda result: result["scale"].update(ordered=1),
+    "numbered from 0": lambda result: result["scale"].update(low=0.0, high=3.0),
+    "in tenths": lambda result: result["settings"].update(value_step=0.1),
+    "another key": lambda result: result["scale"].update(note="x"),
 }
 
 
@@ -163,7 +163,7 @@ def test_a_word_that_is_none_is_found_by_both(forged, word):
 
 
 class TestPlainFiles:
-    """Tables of words, whoever made them: `verify` compares them as text."""
+    """Tables of words, an adversary who made them: `verify` compares them as text."""
 
     @pytest.mark.parametrize(("word", "holds"), [("love", True), ("Love", False)])
     def test_words_are_compared_as_they_stand(self, tmp_path, word, holds):

@@ -87,15 +87,15 @@ class InThisProcess:
     def __init__(self):
         self.stdin = Pipe(self)
         read, write = os.pipe()
-        self.stdout, self._told = os.fdopen(read, "rb"), os.fdopen(write, "w", buffering=1)
-        self.wire = Wire(lambda text: print(text, file=self._told))
+        self.stdout, self._stated = os.fdopen(read, "rb"), os.fdopen(write, "w", buffering=1)
+        self.wire = Wire(lambda text: print(text, file=self._stated))
 
     def begin(self, asked):
         self.thread = threading.Thread(target=self._work, args=(asked,))
         self.thread.start()
 
     def _work(self, asked):
-        with self._told:
+        with self._stated:
             work(self.wire, asked)
 
     def wait(self, seconds=None):
@@ -107,7 +107,7 @@ class InThisProcess:
 
 @pytest.fixture(autouse=True)
 def ours(monkeypatch):
-    """Starlette's client has no connection that the system could tell anything of."""
+    """Starlette's client has no connection that the system could report anything of."""
     monkeypatch.setattr(guard, "is_of_another_user", lambda *_: False)
 
 
@@ -141,7 +141,7 @@ def browser(outside):
 
 @pytest.fixture(scope="session")
 def small_table():
-    """Eighty invented people, as a CSV file."""
+    """Eighty invented users, as a CSV file."""
     table = make_ratings(n_users=80, n_items=40, n_ratings=900, seed=2).to_arrow()
     columns = [table[name].to_pylist() for name in ("user_id", "item_id", "rating")]
     rows = (",".join(map(str, row)) for row in zip(*columns, strict=True))

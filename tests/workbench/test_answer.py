@@ -73,16 +73,16 @@ def test_nothing_is_answered_before_anything_is_finished():
     assert found.best == []
 
 
-def test_another_setting_is_told_beside_the_answer():
+def test_another_setting_is_stated_next_to_the_answer():
     assert "retains more utility: lists retain 60% of the raw nDCG" in why(
         "padded, k = 5", limit=20
     )
 
 
-def test_what_breaks_the_limits_is_told_with_the_end_of_its_interval():
-    told = why("simple, k = 2", limit=20)
-    assert "It exceeds your limits" in told
-    assert "45%" in told
+def test_what_breaks_the_limits_is_stated_with_the_end_of_its_interval():
+    result = why("simple, k = 2", limit=20)
+    assert "It exceeds your limits" in result
+    assert "45%" in result
     assert "its k is 2, and you require at least 5" in why("simple, k = 2", min_k=5)
 
 
@@ -91,10 +91,10 @@ def test_a_baseline_is_never_to_be_published():
     assert not answer(ROWS, Question(setting="raw")).is_publishable
 
 
-def test_a_risk_that_is_not_told_is_no_low_one():
-    told = why("synthetic-10", limit=20)
-    assert "this risk was not measured for it, which is not a low risk" in told
-    assert "It cannot be the answer" in told
+def test_a_risk_that_is_not_stated_is_no_low_one():
+    result = why("synthetic-10", limit=20)
+    assert "this risk was not measured for it, which is not a low risk" in result
+    assert "It cannot be the answer" in result
 
 
 def test_a_setting_without_a_result_says_why():
@@ -104,13 +104,13 @@ def test_a_setting_without_a_result_says_why():
     assert not answer(ROWS, Question(setting="padded, k = 99")).is_publishable
 
 
-def test_whoever_was_not_looked_for_is_not_safe():
+def test_any_user_was_not_looked_for_is_not_safe():
     rare = SPARSE._replace(most_targets_attacked=30, bound=None)
-    told = answer([rare], Question(limit=20, setting=rare.title)).why[1]
-    assert "users who were not attacked are not safe" in told
+    result = answer([rare], Question(limit=20, setting=rare.title)).why[1]
+    assert "users who were not attacked are not safe" in result
 
 
-def test_settings_that_are_not_told_apart_are_named():
+def test_settings_that_are_not_stated_apart_are_named():
     near = {"ndcg_retained_low": 0.3, "ndcg_retained_high": 0.8}
     found = answer(
         [SPARSE._replace(**near), PADDED._replace(**near)], Question(limit=20, utility="lists")

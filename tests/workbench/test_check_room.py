@@ -1,4 +1,4 @@
-"""Check: anybody's release or table, dropped or named."""
+"""Check: any user's release or table, dropped or named."""
 
 import io
 import json
@@ -24,16 +24,16 @@ class TestADroppedRelease:
         assert "recveil verify" in page
 
     def test_that_was_changed_does_not_hold(self, browser, release):
-        told = json.loads((release / "release.json").read_text())
-        told["k"] = told["k"] - 1
-        changed = {"release.json": json.dumps(told).encode()}
+        stated = json.loads((release / "release.json").read_text())
+        stated["k"] = stated["k"] - 1
+        changed = {"release.json": json.dumps(stated).encode()}
         browser.drop("out.zip", packed(release, **changed), "/check/upload")
         (job,) = browser.wait("check")
         if job.state == "done":
             assert not browser.bench.project.result(job)["verification"]["holds"]
         assert "✓ holds" not in browser.get("/check").text
 
-    def test_may_have_its_description_beside_it(self, browser, release):
+    def test_may_have_its_description_next_to_it(self, browser, release):
         """As the workbench packs it."""
         browser.drop("out.zip", packed(release, described=True), "/check/upload")
         (job,) = browser.wait("check")
@@ -92,7 +92,7 @@ class TestATable:
         browser.wait("check")
         assert browser.send("/check/again", **said).status_code == 400
 
-    def test_of_nobody_is_refused(self, browser):
+    def test_of_no_user_is_refused(self, browser):
         assert browser.send("/check/again", k="2").status_code == 400
         assert browser.send("/check/name", place="/nowhere").status_code == 400
         assert browser.get("/check").status_code == 200
@@ -111,9 +111,9 @@ def test_what_was_checked_can_be_removed(browser, release, tmp_path):
     assert not list(project.folder.glob("jobs/*/*"))
     assert (release / "release.json").is_file()
     assert "out.zip" not in browser.get("/check").text
-    told = [line["what"] for line in project.log()]
-    assert "verified a removed file: it holds" in told
-    assert f"verified “{release.name}”: it holds" in told
+    stated = [line["what"] for line in project.log()]
+    assert "verified a removed file: it holds" in stated
+    assert f"verified “{release.name}”: it holds" in stated
     in_database = (project.folder / "project.sqlite").read_bytes()
     assert not [name for name in (b"first.zip", b"out.zip") if name in in_database]
     browser.drop("out.zip", packed(release), "/check/upload")

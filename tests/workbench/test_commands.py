@@ -19,7 +19,7 @@ def run(*words):
 def test_a_settings_file_counts_for_the_command_as_little_as_for_the_page(
     tmp_path, monkeypatch, capsys, small_table
 ):
-    """A page once read the scale 1:5:1, and its own command, run beside that file, 1:9:1."""
+    """A page once read the scale 1:5:1, and its own command, run next to that file, 1:9:1."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes(small_table)
     assert "--config" not in format_command("inspect", "t.csv")

@@ -1,4 +1,4 @@
-"""Who connects and says nothing keeps nobody out, and is not told of on the terminal."""
+"""Who connects and says nothing keeps no user out, and is not reported of on the terminal."""
 
 import asyncio
 import socket
@@ -96,7 +96,7 @@ def test_an_answer_may_take_its_time(monkeypatch):
                 heard += piece
 
 
-def test_many_who_say_nothing_keep_nobody_out(monkeypatch):
+def test_many_who_say_nothing_keep_no_user_out(monkeypatch):
     """The one that has waited longest goes; who asks at once is answered."""
     monkeypatch.setattr(connections, "MOST", 5)
     with listening() as port:
@@ -109,7 +109,7 @@ def test_many_who_say_nothing_keep_nobody_out(monkeypatch):
                 asks.close()
 
 
-def test_no_trace_is_shown_unless_somebody_asks(monkeypatch, capfd):
+def test_no_trace_is_shown_unless_a_user_asks(monkeypatch, capfd):
     """As where the system lets us open nothing more."""
     error = OSError(24, "Too many open files")
     met = {"message": "socket.accept() out of system resource", "exception": error}

@@ -1,4 +1,4 @@
-"""Where a table lies that somebody names."""
+"""Where a table lies that a user names."""
 
 import pytest
 

@@ -44,5 +44,5 @@ def test_an_address_leads_back_to_the_question():
     from urllib.parse import parse_qsl
 
     asked = Question("links", "lists", 12, 3, "padded, k = 5")
-    told = dict(parse_qsl(asked.address().partition("?")[2], keep_blank_values=True))
-    assert Question.read(told, Question()) == asked
+    result = dict(parse_qsl(asked.address().partition("?")[2], keep_blank_values=True))
+    assert Question.read(result, Question()) == asked

@@ -78,7 +78,7 @@ def test_what_is_checked_stays_until_it_is_removed(project):
     project.close()
 
 
-def test_what_somebody_put_there_by_hand_stays(project):
+def test_what_a_user_put_there_by_hand_stays(project):
     notes = [project.folder_for(room, "mine") / "note.txt" for room in ("jobs", "inputs")]
     notes.append(project.folder_for("releases") / "release-1.card.toml")
     for note in notes:

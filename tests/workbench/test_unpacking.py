@@ -1,4 +1,4 @@
-"""A zip that somebody made who means harm: it is unpacked whole and harmless, or not at all."""
+"""A zip that a user made who means harm: it is unpacked whole and harmless, or not at all."""
 
 import contextlib
 import io
@@ -89,8 +89,8 @@ def test_a_size_that_is_a_lie_changes_nothing(tmp_path, monkeypatch):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr(entry("release.json"), bytes(20_000_000))
-    told = content.getvalue().replace((20_000_000).to_bytes(4, "little"), b"\x10\0\0\0")
-    (tmp_path / "some.zip").write_bytes(told)
+    result = content.getvalue().replace((20_000_000).to_bytes(4, "little"), b"\x10\0\0\0")
+    (tmp_path / "some.zip").write_bytes(result)
     with raises("release.archive"):
         unpack_release(tmp_path / "some.zip", tmp_path / "in" / "some")
     assert not (tmp_path / "in" / "some").exists()
@@ -118,8 +118,8 @@ def test_a_file_that_stands_twice_is_refused(unpack):
         unpack(MANIFEST, (entry("RELEASE.json"), b"{}"))
 
 
-def test_a_private_folder_beside_is_refused(unpack):
-    """Nobody is to hand on who is who by dropping both."""
+def test_a_private_folder_next_to_is_refused(unpack):
+    """No user is to hand on who is who by dropping both."""
     with raises("release.archive"):
         unpack((entry("out/release.json"), b"{}"), (entry("out.private/private.json"), b"{}"))
 

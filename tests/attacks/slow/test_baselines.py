@@ -1,4 +1,4 @@
-"""The attacks on releases that promise nothing: records of one person, values off the scale."""
+"""The attacks on releases that promise nothing: records of one user, values off the scale."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def released(anonymizer, ratings):
 
 @pytest.mark.parametrize("name", BASELINES)
 class TestEveryBaseline:
-    def test_promises_nobody_anything(self, name, ratings):
+    def test_promises_no_user_anything(self, name, ratings):
         table = released(BASELINES[name](1), ratings)
         assert table.k == 1
         result = attack_release(ratings, table, KNOWS, np.arange(150))

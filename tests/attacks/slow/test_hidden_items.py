@@ -18,16 +18,16 @@ from shared.attacks_hidden_items import (
 
 
 def test_planted_names_are_found(raw):
-    """Items of the invented table differ in taste, so that other people's ratings name them."""
+    """Items of the invented table differ in embedding, so that other users's ratings name them."""
     named, by_rank = raw.named["all"], raw.by_rank["all"]
     assert named.low > by_rank.high
 
 
 @pytest.mark.parametrize("homogenize", ["simple", "padded"])
 def test_a_release_of_one_group_beats_no_baseline(homogenize):
-    """Everybody in one row: nothing goes together with anything, and nobody is told apart."""
-    everybody = PredictiveAnonymizer(FIRST.n_users, homogenize, seed=1)
-    result = attacked(everybody, catalogue=Catalogue(SECOND, "the others"))
+    """All users in one row: nothing goes together with anything, and no user is distinguished."""
+    all_users = PredictiveAnonymizer(FIRST.n_users, homogenize, seed=1)
+    result = attacked(all_users, catalogue=Catalogue(SECOND, "the others"))
     (found,) = result.attacks
     assert found.reidentified.low <= 1 / FIRST.n_users <= found.reidentified.high
     assert result.named["all"].low <= result.by_rank["all"].high
@@ -38,7 +38,7 @@ def test_the_same_seed_names_the_same():
     assert one == other
 
 
-def test_too_few_public_people_are_taken_as_they_are():
+def test_too_few_public_users_are_taken_as_they_are():
     few = Catalogue(only(SECOND, np.arange(4)), "four people")
     assert not attacked(make_variant("simple", 5, 1), catalogue=few).shadow
 

@@ -10,7 +10,7 @@ from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer
 from recveil.methods.components import GROUPINGS
 
-# Who knows sixteen exact ratings knows more of most of these people than is left.
+# Who knows sixteen exact ratings knows more of most of these users than is left.
 STRONG = Adversary(known=16)
 
 
@@ -23,7 +23,7 @@ def test_what_every_adversary_gets_of_every_release(homogenize, grouping, k, inv
     targets = np.arange(invented.n_users)
     for adversary in (STRONG, *PRESETS.values()):
         result = attack_release(invented, released, adversary, targets, seed=1)
-        # Nobody finds more than one in k.
+        # No user finds more than one in k.
         assert result.bound == 1 / k
         if not result.attacked:
             assert result.reidentified.trials == result.class_reidentified.trials == 0

@@ -54,15 +54,15 @@ def test_the_same_as_looking_at_every_record(errors, known, n_wrong, activity_er
     lineups = Scoreboard(*errors).attack(found, knowledge, record_of)
     for t, target in enumerate(knowledge.targets):
         expected = slow_lineup(ratings, knowledge, t, *errors)
-        people, own = sizes[expected].sum(), record_of[target] in expected
+        users, own = sizes[expected].sum(), record_of[target] in expected
         assert lineups.records[t] == len(expected)
-        assert lineups.tied_users[t] == people
+        assert lineups.tied_users[t] == users
         assert lineups.target_is_top[t] == own
-        assert lineups.chance[t] == (1 / people if own else 0)
-        assert lineups.bits[t] == np.log2(people if own else sizes.sum())
+        assert lineups.chance[t] == (1 / users if own else 0)
+        assert lineups.bits[t] == np.log2(users if own else sizes.sum())
 
 
-def test_rounding_very_many_labels_hides_nobody():
+def test_rounding_very_many_labels_hides_no_user():
     rng = np.random.default_rng(0)
     values = np.sort(rng.uniform(-10, 10, 90_000)).astype(np.float32)
     scale = RatingScale(-10, 10)
@@ -75,7 +75,7 @@ def test_rounding_very_many_labels_hides_nobody():
     assert lineups.tied_users.max() < 20
 
 
-def test_full_exact_knowledge_finds_everybody_unique(invented):
+def test_full_exact_knowledge_finds_all_users_unique(invented):
     found, everyone = Candidates.from_ratings(invented), np.arange(invented.n_users)
     knowledge = Knowledge(
         targets=everyone,

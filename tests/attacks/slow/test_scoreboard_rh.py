@@ -28,8 +28,8 @@ def slow_scores(found, known, target, attacker):
     for entry in range(known.indptr[target], known.indptr[target + 1]):
         item = known.items[entry]
         carriers = slice(found.indptr[item], found.indptr[item + 1])
-        people = found.sizes[found.records[carriers]].sum()
-        weight = np.float32(1 / np.log(max(people, 2)))
+        all_users = found.sizes[found.records[carriers]].sum()
+        weight = np.float32(1 / np.log(max(all_users, 2)))
         points = np.full(found.records[carriers].size, 0 if by_value or by_day else weight)
         if by_value:
             apart = abs(found.levels[found.codes[carriers]] - known.values[entry])
@@ -48,10 +48,10 @@ def slow_scores(found, known, target, attacker):
 def eccentricity(scores, sizes):
     if scores.size < 2:
         return 0.0
-    people = np.repeat(scores, sizes)
+    all_users = np.repeat(scores, sizes)
     second, top = np.sort(scores)[-2:]
-    equal = np.ptp(people) <= 1e-6 * people.max()
-    return 0.0 if equal else (top - second) / people.std()
+    equal = np.ptp(all_users) <= 1e-6 * all_users.max()
+    return 0.0 if equal else (top - second) / all_users.std()
 
 
 def without_record(found, own):
@@ -84,9 +84,9 @@ def slow_guess(found, known, target, own, attacker):
     winners = np.flatnonzero(scores == scores.max())
     bits = np.nan
     if own >= 0:
-        people = np.repeat(scores, found.sizes)
-        sigma = people.std() if np.ptp(people) > 1e-6 * people.max() else np.inf
-        odds = np.exp((people - scores.max()) / sigma)
+        all_users = np.repeat(scores, found.sizes)
+        sigma = all_users.std() if np.ptp(all_users) > 1e-6 * all_users.max() else np.inf
+        odds = np.exp((all_users - scores.max()) / sigma)
         bits = -math.log2(math.exp((scores[own] - scores.max()) / sigma) / odds.sum())
     return SimpleNamespace(
         best=winners[0] if winners.size == 1 else -1,

@@ -1,4 +1,4 @@
-"""A release in which no record is anybody's: what does not apply is said, the rest is measured."""
+"""A release in which no record is any user's: what does not apply is said, the rest is measured."""
 
 import json
 
@@ -13,7 +13,7 @@ from shared.auditing_attacked_synthetic import audited, folder, found, model, ra
 pytestmark = pytest.mark.usefixtures("synthetic")
 
 
-def test_nobody_is_looked_for_and_that_is_no_zero(found):
+def test_no_user_is_looked_for_and_that_is_no_zero(found):
     release = found["release"]
     assert release["attacks"] == []
     assert "Re-identification attacks do not apply" in release["verdict"][0]
@@ -40,13 +40,13 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
     release = ("--release", str(folder / "noisy"))
     with pytest.raises(SystemExit):
         main(["audit", str(tmp_path / "r.csv"), *release, "--targets", "40", "--no-curves"])
-    told = " ".join(capsys.readouterr().out.split())
-    assert "No record of the release belongs to a user" in told
-    assert "do not apply" in told
+    result = " ".join(capsys.readouterr().out.split())
+    assert "No record of the release belongs to a user" in result
+    assert "do not apply" in result
 
 
 class TestModel:
-    """From a model anybody draws people: it is attacked as five times as many of them."""
+    """From a model any user draws users: it is attacked as five times as many of them."""
 
     def test_five_are_drawn_for_each_who_is_in_the_data(self, model, ratings, monkeypatch):
         asked = []

@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_audit(file, found):
     assert audit(file, targets=60).to_dict() == found.to_dict()
 
 
-def test_without_times_nobody_knows_dates(tmp_path):
+def test_without_times_no_user_knows_dates(tmp_path):
     ratings = Ratings.from_frame(
         make_ratings(60, 40, 900, seed=1).to_arrow().drop_columns("timestamp")
     )
@@ -74,8 +74,8 @@ def test_an_audit_without_a_terminal_says_how_far_it_is(invented, monkeypatch, c
     """A part of it takes less than a minute, and yet all of it may take long."""
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.2)
     audit(invented, targets=20)
-    told = capsys.readouterr().err.splitlines()
-    assert told
-    assert all(line.startswith("Auditing (") for line in told)
-    assert "% in " in told[-1]
-    assert told[-1].endswith(" left")
+    result = capsys.readouterr().err.splitlines()
+    assert result
+    assert all(line.startswith("Auditing (") for line in result)
+    assert "% in " in result[-1]
+    assert result[-1].endswith(" left")

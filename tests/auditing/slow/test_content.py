@@ -3,7 +3,7 @@ import pytest
 from shared.auditing_content import audited, ratings  # noqa: F401 (fixtures)
 
 
-def test_a_co_rated_release_tells_fills(audited):
+def test_a_co_rated_release_states_fills(audited):
     plain = audited(k=4, method="k-corating")
     fills = plain["release"]["fills"]
     assert [fill["users_known"] for fill in fills] == [0, 2, 8]
@@ -23,7 +23,7 @@ def test_who_learned_what_fills_look_like_counts_among_the_attacks(audited):
     attacked = [attack for attack in release["attacks"] if attack["targets_attacked"]]
     assert len(attacked) > 1
     for attack in attacked:
-        by_attack = {name: told["rate"] for name, told in attack["by_attack"].items()}
+        by_attack = {name: result["rate"] for name, result in attack["by_attack"].items()}
         assert "likely-rated" in by_attack
         assert attack["reidentified"]["rate"] == max(by_attack.values())
     (bystander,) = (attack for attack in release["attacks"] if attack["name"] == "bystander")

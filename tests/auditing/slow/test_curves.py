@@ -11,7 +11,7 @@ from recveil.ratings import Ratings
 
 @pytest.fixture(scope="module")
 def ratings() -> Ratings:
-    """A hundred and fifty people, of whom 85 have fewer than eight ratings."""
+    """A hundred and fifty users, of whom 85 have fewer than eight ratings."""
     return make_ratings(n_users=150, n_items=60, n_ratings=1_500, seed=2)
 
 
@@ -28,10 +28,10 @@ def points_of(figures, number):
 def test_in_or_out_is_a_share_of_those_attacked(ratings, candidates):
     able = np.flatnonzero(ratings.activity >= 8)
     assert 0 < able.size < ratings.n_users
-    everybody, figure = points_of(draw_figures(ratings, candidates, np.arange(150)), "5")
-    # Whoever has fewer ratings draws nothing: without them the same knowledge is drawn.
+    all_users, figure = points_of(draw_figures(ratings, candidates, np.arange(150)), "5")
+    # an adversary who has fewer ratings draws nothing: without them the same knowledge is drawn.
     only_able, _ = points_of(draw_figures(ratings, candidates, able), "5")
-    for (series, x), point in everybody.items():
+    for (series, x), point in all_users.items():
         if x in ("8 of 8", "6 of 8"):
             assert point == only_able[series, x]
             assert point["attacked"] == able.size

@@ -18,7 +18,7 @@ def test_the_audit_attacks_the_belief(folder):
     assert any("Hidden items are re-identified" in sentence for sentence in release["verdict"])
 
 
-def test_people_are_found_as_in_a_release_with_names(folder):
+def test_users_are_found_as_in_a_release_with_names(folder):
     """The rates are those of an adversary who knows the names: hiding must not look safer."""
     hidden, named = (found(folder, release)["release"] for release in ("hidden", "named"))
     assert named["hidden_items"] is None
@@ -32,7 +32,7 @@ def test_the_page_and_the_json_can_hold_it(folder):
     assert "re-identified" in hidden.to_html()
 
 
-def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
+def test_two_releases_with_hidden_items_state_what_those_with_names_state(folder):
     """Each has pseudonyms of its own, which must not be taken for the same items."""
     both = found(folder, "hidden", second_release=folder / "again")["release"]["linkage"]
     one = found(folder, "named", second_release=folder / "again")["release"]["linkage"]
@@ -41,12 +41,12 @@ def test_two_releases_with_hidden_items_tell_what_those_with_names_tell(folder):
     # Groups differ a little, as items are read in another order.
     assert both["unique"] == pytest.approx(one["unique"], abs=0.15)
     assert both["links"]["both"]["mean"] == pytest.approx(one["links"]["both"]["mean"], abs=0.15)
-    for told in (both, one):
-        assert max(attack["both"]["low"] for attack in told["attacks"]) > 1 / 16
+    for result in (both, one):
+        assert max(attack["both"]["low"] for attack in result["attacks"]) > 1 / 16
     assert any("pseudonyms in “hidden” and “again”" in sentence for sentence in both["verdict"])
 
 
-def test_rows_that_were_not_looked_at_are_told(folder, monkeypatch):
+def test_rows_that_were_not_looked_at_are_stated(folder, monkeypatch):
     whole = found(folder, "hidden")["release"]["hidden_items"]["sampled"]
     assert whole["release"]["rows"] == whole["release"]["of_rows"]
     monkeypatch.setattr("recveil.attacks.reidentification.hidden_items._MOST_ROWS", 12)

@@ -1,4 +1,4 @@
-"""A release beside another one of the same people, as an audit tells it."""
+"""A release next to another one of the same users, as an audit reports it."""
 
 import json
 

@@ -75,7 +75,7 @@ def test_where_rows_share_no_values_classes_are_inferred_by_the_fit(many, tmp_pa
 
 
 def test_who_could_not_be_looked_for_is_said_once(tmp_path):
-    """A rate that counts them as not found stands beside the rate of the others."""
+    """A rate that counts them as not found stands next to the rate of the others."""
     table = make_ratings(n_users=300, n_items=60, n_ratings=3000, seed=4)
     PredictiveAnonymizer(5, seed=1).anonymize(table).write(tmp_path / "out")
     known = [Adversary(known=known, name=f"knows {known}") for known in (8, 12)]
@@ -86,8 +86,8 @@ def test_who_could_not_be_looked_for_is_said_once(tmp_path):
     said = f"; {percent(among)} of the {300 - attack.skipped} with enough ratings)"
     assert said in found.to_dict()["headline"]
     assert said in found.to_dict()["verdict"][0]
-    (told,) = found.to_dict()["warnings"]
-    assert told.count("count as not re-identified") == 1
+    (result,) = found.to_dict()["warnings"]
+    assert result.count("count as not re-identified") == 1
     among, name, n_attacked = max(
         (
             300 * attack.reidentified.rate / (300 - attack.skipped),
@@ -96,19 +96,19 @@ def test_who_could_not_be_looked_for_is_said_once(tmp_path):
         )
         for adversary, attack in found.attacks
     )
-    assert f"up to {percent(among)} are (“{name}”, {n_attacked} of 300 attacked)" in told
+    assert f"up to {percent(among)} are (“{name}”, {n_attacked} of 300 attacked)" in result
 
 
-def test_of_how_many_people_each_area_is_stands_beside_it(many, tmp_path):
+def test_of_how_many_users_each_area_is_stands_next_to_it(many, tmp_path):
     """Who has fewer than 16 ratings is left out where 16 are known."""
     found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
     text = " ".join(found.to_dict()["verdict"])
     assert found.by_known["16"].members < found.by_known["8"].members
-    for told in found.by_known.values():
+    for result in found.by_known.values():
         assert (
-            f"of {told.members:,} members recognized at a false positive rate of 5% among" in text
+            f"of {result.members:,} members recognized at a false positive rate of 5% among" in text
         )
-        assert f"control {told.null_auc.rate:.2f} (" in text
+        assert f"control {result.null_auc.rate:.2f} (" in text
 
 
 class TestLabels:
@@ -126,10 +126,10 @@ class TestLabels:
         assert "Padded rows do not hide" not in text  # what was measured here takes its place
         assert 0 < found.to_dict()["ratings_exact"] < 0.3
 
-    def test_what_shadow_releases_told_of_the_method_stands_beside_scores_of_one(
+    def test_what_shadow_releases_stated_of_the_method_stands_next_to_scores_of_one(
         self, many, tmp_path
     ):
-        """A fit of all rows was run, and does not tell who is in the data."""
+        """A fit of all rows was run, and does not report who is in the data."""
         found = audited(PredictiveAnonymizer(5, values="predicted", seed=1), many, tmp_path)
         assert found.residual is not None
         text = " ".join(found.to_dict()["verdict"])

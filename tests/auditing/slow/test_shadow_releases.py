@@ -1,4 +1,4 @@
-"""Releases of halves of the people, and what they tell of who is in a release."""
+"""Releases of halves of the users, and what they report of who is in a release."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def ratings():
 
 
 class OfOthers:
-    """Releases that nobody of the people is in: the same strangers, drawn anew."""
+    """Releases that no user of the users is in: the same strangers, drawn anew."""
 
     def __init__(self, ratings, seed):
         shuffled = np.random.default_rng(seed).permutation(ratings.n_ratings)
@@ -46,7 +46,7 @@ class OfOthers:
 
 
 class TestAttack:
-    def test_exact_sums_of_few_people_tell(self, ratings):
+    def test_exact_sums_of_few_users_state(self, ratings):
         found = attack_by_shadows(
             ratings, lambda seed: Synthesizer(None, item_catalog="as-rated", seed=seed), 8
         )
@@ -55,21 +55,21 @@ class TestAttack:
         by_lot = found.by_known["all"].null_auc
         assert by_lot.low - 0.02 < 0.5 < by_lot.high + 0.02
 
-    def test_a_release_of_others_tells_nothing(self, ratings):
+    def test_a_release_of_others_states_nothing(self, ratings):
         found = attack_by_shadows(ratings, lambda seed: OfOthers(ratings, seed), 16)
-        for told in found.by_known.values():
-            assert told.inferred.auc.low < 0.5 < told.inferred.auc.high
-            assert told.inferred.tpr_at_5.rate < 0.1
+        for result in found.by_known.values():
+            assert result.inferred.auc.low < 0.5 < result.inferred.auc.high
+            assert result.inferred.tpr_at_5.rate < 0.1
 
-    def test_a_group_of_everybody_tells_no_more_than_its_means(self, ratings):
-        """All are one row; that is exact means still, so that somebody stands in them."""
-        everybody = attack_by_shadows(
+    def test_a_group_of_all_users_states_no_more_than_its_means(self, ratings):
+        """All are one row; that is exact means still, so that a user stands in them."""
+        all_users = attack_by_shadows(
             ratings, lambda seed: PredictiveAnonymizer(k=60, seed=seed), 16
         )
         few = attack_by_shadows(ratings, lambda seed: PredictiveAnonymizer(k=5, seed=seed), 16)
-        assert everybody.by_known["8"].inferred.auc.rate < few.by_known["8"].inferred.auc.rate
+        assert all_users.by_known["8"].inferred.auc.rate < few.by_known["8"].inferred.auc.rate
 
-    def test_the_same_seed_tells_the_same(self, ratings):
+    def test_the_same_seed_states_the_same(self, ratings):
         first, second = (
             attack_by_shadows(ratings, lambda seed: PredictiveAnonymizer(k=5, seed=seed), 8, seed=3)
             for _ in range(2)
@@ -92,12 +92,12 @@ class TestAudit:
         for known in ("8", "all"):
             assert {"auc", "tpr_at_1", "tpr_at_5", "counts_auc", "null_auc"} < set(plain[known])
             assert plain[known]["auc"]["low"] <= plain[known]["auc"]["rate"]
-        told = " ".join(found.published.to_dict()["verdict"])
-        assert "8 releases, each of one half of the 120 users" in told
-        assert "Exact counts of who rated each item" in told
+        result = " ".join(found.published.to_dict()["verdict"])
+        assert "8 releases, each of one half of the 120 users" in result
+        assert "Exact counts of who rated each item" in result
         assert known_manifest(folder).claim.k == 5
 
-    def test_of_drawn_people(self, ratings, tmp_path):
+    def test_of_drawn_users(self, ratings, tmp_path):
         release = Synthesizer(None, item_catalog="as-rated", seed=1).anonymize(ratings)
         release.write(tmp_path / "out")
         found = audit(ratings, release=tmp_path / "out", shadows=8, targets=20, curves=False)

@@ -24,8 +24,8 @@ def ratings():
 
 
 def attacked(ratings, candidates, *, curves):
-    one, everybody = [Adversary(known=4, name="one")], np.arange(20)
-    return attack_table(*(ratings, candidates, one, everybody, str), draws=1, seed=0, curves=curves)
+    one, all_users = [Adversary(known=4, name="one")], np.arange(20)
+    return attack_table(*(ratings, candidates, one, all_users, str), draws=1, seed=0, curves=curves)
 
 
 def test_every_attack_looks_among_the_given_candidates(ratings):

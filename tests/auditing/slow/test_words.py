@@ -16,21 +16,21 @@ SCALE = RatingScale.of_labels(WORDS)
 class TestAudit:
     @pytest.mark.parametrize("name", ["padded", "simple", "sparse"])
     def test_the_promise_holds(self, words_file, words_made, name):
-        told = audit(
+        result = audit(
             words_file, release=words_made / name, targets=60, curves=False, scale=SCALE
         ).to_dict()
-        assert told["data"]["labels"] == list(WORDS)
-        assert told["data"]["ordered"] is True
-        for attack in told["release"]["attacks"]:
+        assert result["data"]["labels"] == list(WORDS)
+        assert result["data"]["ordered"] is True
+        for attack in result["release"]["attacks"]:
             assert attack["reidentified"]["low"] <= attack["bound"] == 0.2
 
 
 class TestWithoutAnOrder:
-    """People are looked for by equality alone."""
+    """Users are looked for by equality alone."""
 
     UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
-    def test_two_releases_tell_more_than_one(self, words, tmp_path):
+    def test_two_releases_state_more_than_one(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
         for seed, grouping in enumerate(("mdav", "k-member")):
             folder = tmp_path / grouping
@@ -62,6 +62,6 @@ class TestWithoutAnOrder:
         unordered = words.with_scale(self.UNORDERED)
         anonymize(unordered, tmp_path / "out", k=2, method="nominal", seed=1)
         found = audit(unordered, release=tmp_path / "out", targets=9, curves=False, shadows=8)
-        told = found.published.shadows.by_known["all"]
-        assert told.inferred.auc.low > 0.5
-        assert abs(told.null_auc.rate - 0.5) < 0.2
+        result = found.published.shadows.by_known["all"]
+        assert result.inferred.auc.low > 0.5
+        assert abs(result.null_auc.rate - 0.5) < 0.2

@@ -96,10 +96,10 @@ def test_no_interval_on_the_terminal_reaches_above_the_proof(run):
     cells = [line.split("│")[3] for line in table if line.count("│") > 2]
     ends = [float(end) for cell in cells for end in re.findall(r"–([\d.]+)\)", cell)]
     assert ends  # adversaries with the same figures share a row
-    assert max(ends) == 25.0  # of nine people the interval alone would reach far above 1/4
+    assert max(ends) == 25.0  # of nine users the interval alone would reach far above 1/4
 
 
-def test_the_release_is_told_before_the_raw_table(run):
+def test_the_release_is_stated_before_the_raw_table(run):
     assert run("anonymize", "ratings.csv", "-o", "out", "--k", 4, "--method=predictive")[0] == 0
     options = ("--targets", 50, "--no-curves")
     _, alone, _ = run("audit", "ratings.csv", *options)
@@ -108,7 +108,7 @@ def test_the_release_is_told_before_the_raw_table(run):
     plain = json.loads(as_json)
     assert [*plain][:2] == ["schema_version", "release"]
     text = " ".join(out.split())
-    # What was read of the file is told before; of what was found, the release is the first.
+    # What was read of the file is reported before; of what was found, the release is the first.
     headline = text.index(plain["release"]["headline"])
     assert headline < text.index("Shares of the targets") < text.index(plain["verdict"][0])
     before = text.index("Before: the table with names removed")

@@ -95,13 +95,13 @@ def test_shares_come_with_their_intervals(run):
     assert row["gain_retained_low"] < row["gain_retained"] < row["gain_retained_high"]
     assert raw["gain_retained_low"] == raw["gain_retained"] == raw["gain_retained_high"] == 1
     _, out, _ = run(*command)
-    told = " ".join(out.split())
+    stated = " ".join(out.split())
     for name in ("lists", "ratings"):
         share = row["utility_retained"][name]
         ends = format_bounds(share["low"], share["high"])
-        assert f"{name} {ends}%" in told
+        assert f"{name} {ends}%" in stated
         assert f"({ends})" in out
-    assert "on this one split" in told
+    assert "on this one split" in stated
 
 
 def test_what_counts_can_be_asked_for(run_again):

@@ -80,32 +80,32 @@ def test_left_out_test_ratings_are_counted(run, tmp_path):
     lines = (tmp_path / "test.csv").read_text().splitlines()
     cell = (tmp_path / "train.csv").read_text().splitlines()[1].split(",")[:3]
     known = ",".join(cell)
-    stranger = "999999," + lines[1].split(",", 1)[1]
-    (tmp_path / "test.csv").write_text("\n".join([*lines, known, stranger]) + "\n")
+    outsider = "999999," + lines[1].split(",", 1)[1]
+    (tmp_path / "test.csv").write_text("\n".join([*lines, known, outsider]) + "\n")
     code, out, err = run("evaluate", *FILES, "--release", "out", *QUICK)
     assert (code, err) == (0, "")
     assert "Left out: 1 test ratings of users (1) or items (0)" in out
     assert "Left out: 1 test ratings that are also training ratings" in out
 
 
-def test_the_headline_tells_errors_lists_and_who_they_are_by(run):
+def test_the_headline_states_errors_lists_and_who_they_are_by(run):
     command = ("evaluate", *FILES, "--release", "out", *QUICK)
-    told = json.loads(run(*command, "--json", "-")[1])["recipient"]
+    result = json.loads(run(*command, "--json", "-")[1])["recipient"]
     out = " ".join(run(*command)[1].split())
-    assert f"{told['averages']['rmse']:.4f} from item mean + user bias." in out
+    assert f"{result['averages']['rmse']:.4f} from item mean + user bias." in out
     sides = ("best_raw", "raw ratings", ", the best"), ("release", "release", "")
     for side, words, best in sides:
-        lists = told["lists"][side]
+        lists = result["lists"][side]
         assert f"{lists['ndcg@10']:.4f} from the {words} ({lists['recommender']}{best})" in out
-    assert f"{told['popularity']['ndcg@10']:.4f}" in out
+    assert f"{result['popularity']['ndcg@10']:.4f}" in out
 
 
-def test_labels_present_and_the_share_absent_stand_beside_the_rule(run):
+def test_labels_present_and_the_share_absent_stand_next_to_the_rule(run):
     """In simple rows much of the RMSE by the rule "zero" comes from labels that are not there."""
     PredictiveAnonymizer(5, "simple", seed=1).anonymize(read_ratings("train.csv")).write("few")
     command = ("evaluate", *FILES, "--release", "few", *QUICK)
-    told = json.loads(run(*command, "--json", "-")[1])
-    own = told["target_deviation"]
+    result = json.loads(run(*command, "--json", "-")[1])
+    own = result["target_deviation"]
     assert own["rmse_present"] < 0.75 * own["rmse"]
     assert own["null_share"] > 0.1
     out = run(*command, "--all")[1]
@@ -113,10 +113,10 @@ def test_labels_present_and_the_share_absent_stand_beside_the_rule(run):
         assert words in out
     for figure in (f"{own['rmse_present']:.4f}", f"{own['null_share']:.1%}", f"{own['rmse']:.4f}"):
         assert figure in out
-    assert told["self_rank_common_first"] <= told["self_rank_first"]
+    assert result["self_rank_common_first"] <= result["self_rank_first"]
 
 
-def test_the_best_of_those_run_are_told_beside_the_chosen(run):
+def test_the_best_of_those_run_are_stated_next_to_the_chosen(run):
     command = ("evaluate", *FILES, "--release", "out", *QUICK)
     best = json.loads(run(*command, "--json", "-")[1])["recipient"]["best"]
     out = " ".join(run(*command)[1].split())

@@ -50,7 +50,7 @@ def test_what_is_one_is_not_said_to_be_several(tmp_path, said, table, options):
         ["describe", tmp_path / "co", tmp_path / "card.md"],
     ]
     for words in runs:
-        told = said(*words)
-        assert "bug in recveil" not in told, told
-        wrong = WRONG.search(told)
-        assert wrong is None, told[max(0, wrong.start() - 80) : wrong.end() + 40]
+        result = said(*words)
+        assert "bug in recveil" not in result, result
+        wrong = WRONG.search(result)
+        assert wrong is None, result[max(0, wrong.start() - 80) : wrong.end() + 40]

@@ -1,4 +1,4 @@
-"""What is told on a terminal is no wider than it; what goes elsewhere has a sentence a line."""
+"""What is reported on a terminal is no wider than it; what goes elsewhere has a sentence a line."""
 
 import io
 import re

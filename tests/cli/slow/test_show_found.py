@@ -1,4 +1,4 @@
-"""What a release tells is printed in tables: short, and without leaving a figure out."""
+"""What a release reports is printed in tables: short, and without leaving a figure out."""
 
 import re
 
@@ -16,10 +16,10 @@ def test_no_figure_of_the_verdict_is_left_out(name, audited, printed):
     found, text = audited[name].to_dict(), printed(audited[name], 250)
     manifest = audited[name].published.manifest
     in_readme = manifest.known_method.undone_by(manifest.settings)
-    told = [found["release"]["headline"], *found["release"]["verdict"], found["verdict"][0]]
-    told = [sentence for sentence in told if sentence not in in_readme]
+    result = [found["release"]["headline"], *found["release"]["verdict"], found["verdict"][0]]
+    result = [sentence for sentence in result if sentence not in in_readme]
     shown = set(FIGURE.findall(text))
-    for sentence in told:
+    for sentence in result:
         for figure in FIGURE.findall(sentence):
             assert figure in shown, sentence
     words = " ".join(text.split())

@@ -15,14 +15,14 @@ def test_every_verb_knows_them(run):
     assert "Expected: about 2,400 values (1.0 per rating)" in err
     assert "do not hide who is in the data" in out
     settings = json.loads(Path("out/release.json").read_text())["settings"]
-    told = {"items_below_k": "omitted", "value_step": 0.1}
-    assert settings == {"method": "sparse rows", "cluster_size": 30, **told}
+    result = {"items_below_k": "omitted", "value_step": 0.1}
+    assert settings == {"method": "sparse rows", "cluster_size": 30, **result}
     assert run("verify", "out")[0] == 0
     code, out, _ = run("verify", "out", "--links")
     assert "is not computed" in " ".join(out.split())
     code, out, _ = run("audit", "ratings.csv", "--release", "out", "--json", "-", "--targets", 40)
     found = json.loads(out)["release"]
-    assert found["membership"] is not None  # it can be made again, without some of the people
+    assert found["membership"] is not None  # it can be made again, without some of the users
     assert any("sparse rows" in sentence.lower() for sentence in found["verdict"])
     options = ("--split", 0.3, "--release", "out", "--targets", 30)
     assert run("evaluate", "ratings.csv", *options)[0] == 0

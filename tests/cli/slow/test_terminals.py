@@ -53,9 +53,9 @@ def test_nothing_breaks(line, surroundings, folder, monkeypatch, capsys, tmp_pat
     monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(SystemExit) as ended:
         main(LINES[line].split())
-    told = capsys.readouterr()
-    assert ended.value.code == (2 if line == "a refusal" else 0), told.err
-    text = told.out + told.err
+    result = capsys.readouterr()
+    assert ended.value.code == (2 if line == "a refusal" else 0), result.err
+    text = result.out + result.err
     assert "Traceback" not in text
     assert not _COLOURS.search(text)
     if "TERM" in surroundings:

@@ -12,7 +12,7 @@ from recveil.clustering.k_gather import (
     dissolve,
     voronoi_leaves,
 )
-from shared.clustering_k_gather import check_stock, crowds, leaf_of, look
+from shared.clustering_k_gather import check_stock, clusters, leaf_of, look
 
 
 class TestExchange:
@@ -44,12 +44,12 @@ class TestExchange:
 
 class TestDissolve:
     def straddling(self, k):
-        # Two crowds of three, around 1 and 101, and a pair with one row near each: k = 2, n = 8.
+        # Two clusters of three, around 1 and 101, and a pair with one row near each: k = 2, n = 8.
         return leaf_of([0, 1, 2, 100, 101, 102, 3, 99], [0, 0, 0, 1, 1, 1, 2, 2], k)
 
     @settings(deadline=None, max_examples=100)
     @given(data=st.data(), k=st.integers(2, 4))
-    def test_sizes_stay_below_2k_and_nobody_is_lost(self, data, k):
+    def test_sizes_stay_below_2k_and_no_user_is_lost(self, data, k):
         sizes = data.draw(st.lists(st.integers(k, 2 * k - 1), min_size=1, max_size=5))
         group = np.repeat(np.arange(len(sizes)), sizes)
         X = data.draw(arrays(np.float32, (len(group), 2), elements=st.integers(-9, 9).map(float)))
@@ -78,7 +78,7 @@ class TestVoronoiLeaves:
 
 @pytest.mark.parametrize(("n", "k"), [(9000, 2), (9000, 7), (20_000, 40), (10_000, 1700)])
 def test_the_number_of_threads_does_not_matter(n, k):
-    X = crowds(n, d=3)  # several leaves, of rows as well as of groups
+    X = clusters(n, d=3)  # several leaves, of rows as well as of groups
     labels = []
     before = numba.get_num_threads()
     try:

@@ -39,12 +39,12 @@ def test_rows_json_table_and_page_have_it(another_measure, tmp_path):
     ratings = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
     out = tmp_path / "comparison"
     found = compare(ratings, out, methods=["simple", "raw"], k=[5, 99], targets=20)
-    told = [row._asdict()[another_measure] for row in found.rows]
+    result = [row._asdict()[another_measure] for row in found.rows]
     simple, refused, raw = found.rows
-    assert told == [simple.rmse - raw.rmse, None, 0]
+    assert result == [simple.rmse - raw.rmse, None, 0]
     assert refused.problem == "60 users cannot form a group of k = 99; lower k, or add users"
     plain = found.to_dict()
-    assert [row[another_measure] for row in plain["rows"]] == told
+    assert [row[another_measure] for row in plain["rows"]] == result
     table = pq.read_table(out / "comparison.parquet")
-    assert table[another_measure].to_pylist() == told
+    assert table[another_measure].to_pylist() == result
     assert "<h3>RMSE above raw <small>↓ better</small></h3>" in found.to_html()

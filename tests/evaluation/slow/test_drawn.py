@@ -1,4 +1,4 @@
-"""Recipients learn from drawn people as from any table; what needs one's own row does not apply."""
+"""Recipients learn from drawn users as from any table; what needs one's own row does not apply."""
 
 import json
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory, synthetic, ratings):
 
 
 @pytest.mark.parametrize("with_membership", [True, False])
-def test_people_are_served_and_nobody_has_a_row(folder, ratings, with_membership):
+def test_users_are_served_and_no_user_has_a_row(folder, ratings, with_membership):
     found = evaluate(
         folder / "noisy", ratings, split=0.2, targets=20, with_membership=with_membership
     )
@@ -50,7 +50,7 @@ def test_a_folder_that_was_made_from_the_training_ratings(folder, ratings, tmp_p
     parts = split_ratings(ratings, 0.2, 0)
     anonymize(parts.train, tmp_path / "out", epsilon=20.0)
     for twin in (True, False):
-        if not twin:  # nobody is anywhere, so that nothing is missing without it
+        if not twin:  # no user is anywhere, so that nothing is missing without it
             for file in (tmp_path / "out.private").iterdir():
                 file.unlink()
             (tmp_path / "out.private").rmdir()
@@ -63,9 +63,9 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
     release = ("--release", str(folder / "noisy"))
     with pytest.raises(SystemExit):
         main(["evaluate", str(tmp_path / "r.csv"), "--split", "0.2", "--targets", "20", *release])
-    told = " ".join(capsys.readouterr().out.split())
-    assert "do not apply: no record of this release belongs to a user" in told
-    assert "need a user's own row, so they do not apply" in told
+    result = " ".join(capsys.readouterr().out.split())
+    assert "do not apply: no record of this release belongs to a user" in result
+    assert "need a user's own row, so they do not apply" in result
 
 
 def test_settings_are_compared_by_what_all_share(ratings, tmp_path):

@@ -53,7 +53,7 @@ class TestForms:
             assert attacks_of(other) == attacks_of(found[0])
         assert found[2]["disclosure"]["name"] == "out"
 
-    def test_without_the_twin_only_what_the_world_can_tell(
+    def test_without_the_twin_only_what_the_world_can_state(
         self, judge, padded, folder, tmp_path, split
     ):
         alone = tmp_path / "alone"
@@ -90,7 +90,7 @@ class TestForms:
 
 class TestMeasures:
     def test_deviations_by_hand(self):
-        # Two people share a row (item 0: 2, item 1: 4), the third is alone (item 2: 5).
+        # Two users share a row (item 0: 2, item 1: 4), the third is alone (item 2: 5).
         train = Ratings.from_columns([0, 0, 1, 2], [0, 1, 1, 2], [2, 4, 4, 5], scale=stars)
         rows = UserRows(
             np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.array([2.0, 4.0, 5.0])
@@ -99,13 +99,13 @@ class TestMeasures:
         test = HeldOut(np.array([0, 1, 2]), np.array([2, 0, 0]), np.array([3.0, 4.0, 1.0]))
         table = released_of(rows, [2, 1], [0, 0, 1], train)
         found = Evaluator(Split(train, test), "zero").evaluate(table).to_dict()
-        told = found["target_deviation"]
-        assert told["rmse"] == pytest.approx(((9 + 4 + 1) / 3) ** 0.5, abs=1e-9)
-        assert (told["rmse_present"], told["mae_present"]) == (2, 2)
-        assert told["mae"] == pytest.approx(2, abs=1e-9)
-        assert told["null_share"] == pytest.approx(2 / 3, abs=1e-9)
+        result = found["target_deviation"]
+        assert result["rmse"] == pytest.approx(((9 + 4 + 1) / 3) ** 0.5, abs=1e-9)
+        assert (result["rmse_present"], result["mae_present"]) == (2, 2)
+        assert result["mae"] == pytest.approx(2, abs=1e-9)
+        assert result["null_share"] == pytest.approx(2 / 3, abs=1e-9)
         assert found["filled_share"] == pytest.approx(1 / 3, abs=1e-9)
-        assert (told["null_rule"], told["n_cells"], found["users"]) == ("zero", 3, 3)
+        assert (result["null_rule"], result["n_cells"], found["users"]) == ("zero", 3, 3)
         # Left are 4 - 2 alone; by the rule "lowest": 3 - 1, 4 - 2, 1 - 1.
         skipped = Evaluator(Split(train, test), "skip").evaluate(table).target_deviation
         lowest = Evaluator(Split(train, test), "lowest").evaluate(table).target_deviation
@@ -126,13 +126,13 @@ class TestEvaluator:
 
     def test_membership_is_measured_on_another_release_of_that_kind(self, split, padded):
         judge = Evaluator(split, n_targets=60)
-        told = judge.evaluate(padded).to_dict()["disclosure"]["membership"]
-        assert 0 <= told["auc"]["low"] <= told["auc"]["rate"] <= told["auc"]["high"] <= 1
+        result = judge.evaluate(padded).to_dict()["disclosure"]["membership"]
+        assert 0 <= result["auc"]["low"] <= result["auc"]["rate"] <= result["auc"]["high"] <= 1
         given = PredictiveAnonymizer(k=5, seed=0)
         same = judge.evaluate(padded, anonymizer=given).to_dict()["disclosure"]["membership"]
-        assert same == told
-        everybody = PredictiveAnonymizer(k=200, seed=1).anonymize(split.train)
-        found = judge.evaluate(everybody).to_dict()
+        assert same == result
+        all_users = PredictiveAnonymizer(k=200, seed=1).anonymize(split.train)
+        found = judge.evaluate(all_users).to_dict()
         assert found["disclosure"]["membership"] is None
         assert found["notes"]
         bare = judge.evaluate(AttackTarget.from_release(padded, split.train)).to_dict()

@@ -13,18 +13,18 @@ def test_the_verb_splits_or_takes_two_files(made):
         evaluate(made / "of_train", train=made / "train.csv", test=made / "test.csv"),
     ]
     for each in found:
-        told = json.loads(json.dumps(each.to_dict(), allow_nan=False))
-        assert 0 < told["row_accuracy"]["accuracy"]["mean"] < 1
-        assert told["recipient"]["release"]["rmse"] is None
-        assert any("no error and no distance" in note for note in told["notes"])
+        result = json.loads(json.dumps(each.to_dict(), allow_nan=False))
+        assert 0 < result["row_accuracy"]["accuracy"]["mean"] < 1
+        assert result["recipient"]["release"]["rmse"] is None
+        assert any("no error and no distance" in note for note in result["notes"])
 
 
-def test_without_the_twin_only_what_the_world_can_tell(made, tmp_path):
+def test_without_the_twin_only_what_the_world_can_state(made, tmp_path):
     shutil.copytree(made / "of_train", tmp_path / "alone")
     files = {"train": made / "train.csv", "test": made / "test.csv"}
-    told = evaluate(tmp_path / "alone", **files, liked="up").to_dict()
-    assert told["row_accuracy"] is None
-    assert told["disclosure"] is None
-    assert any("map of users to rows is unknown" in note for note in told["notes"])
+    result = evaluate(tmp_path / "alone", **files, liked="up").to_dict()
+    assert result["row_accuracy"] is None
+    assert result["disclosure"] is None
+    assert any("map of users to rows is unknown" in note for note in result["notes"])
     with_twin = evaluate(made / "of_train", **files, liked="up").to_dict()
-    assert told["recipient"] == with_twin["recipient"]
+    assert result["recipient"] == with_twin["recipient"]

@@ -20,7 +20,7 @@ stars = RatingScale(1, 5, 1)
 
 @pytest.fixture(scope="module")
 def split():
-    """Invented people of strong tastes, so that there is something to gain by filtering."""
+    """Invented users of strong embeddings, so that there is something to gain by filtering."""
     ratings = make_ratings(
         n_users=300, n_items=80, n_ratings=9_000, seed=5, preference=1.0, noise=0.4
     )
@@ -73,9 +73,9 @@ class TestInvariants:
         released = AttackTarget.from_release(release, split.train)
         by_group = TrainingTable.from_released(released, stars)
         groups = UserRows(released.indptr, released.indices, released.values)
-        everybody = groups.take(np.repeat(np.arange(groups.n_users), released.candidates.sizes))
+        all_users = groups.take(np.repeat(np.arange(groups.n_users), released.candidates.sizes))
         by_user = TrainingTable.from_rows(
-            everybody, np.ones(everybody.n_users, np.int64), split.train.n_items, stars
+            all_users, np.ones(all_users.n_users, np.int64), split.train.n_items, stars
         )
         assert repr(served_by(by_user, split)) == repr(served_by(by_group, split))
 

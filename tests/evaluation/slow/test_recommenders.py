@@ -21,11 +21,11 @@ def fresh(recommender):
 @pytest.mark.parametrize("recommender", EVERY, ids=lambda r: r.name)
 class TestEveryRecommender:
     def test_the_same_every_time_whatever_the_threads(self, recommender, invented):
-        table, people = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
+        table, users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         scores = []
         for threads in (1, 2):
             with threadpool_limits(threads):
-                scores.append(fresh(recommender).fit(table).predict(people))
+                scores.append(fresh(recommender).fit(table).predict(users))
         assert scores[0].shape == (invented.n_users, invented.n_items)
         assert np.isfinite(scores[0]).all()
         assert np.array_equal(*scores)

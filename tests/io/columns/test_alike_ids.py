@@ -1,4 +1,4 @@
-"""Ids that may be one person, or nobody, are told, and never put together."""
+"""Ids that may be one user, or no user, are reported, and never put together."""
 
 import random
 from decimal import Decimal
@@ -39,8 +39,8 @@ def test_parts_and_columns_of_several_types(tmp_path):
 
 
 def test_items_and_letters_of_two_codes():
-    told = describe_alike_ids(np.array([NFC, NFD, "tea"], object), "item")
-    assert told[0].startswith("3 items may be 2: ")
+    result = describe_alike_ids(np.array([NFC, NFD, "tea"], object), "item")
+    assert result[0].startswith("3 items may be 2: ")
 
 
 @pytest.mark.parametrize(

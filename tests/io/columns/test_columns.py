@@ -18,7 +18,7 @@ ROWS = [(1, 7, "4"), (1, 8, "2"), (2, 7, "3")]
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\xa0", "\u2003", "  "])
 @pytest.mark.parametrize("form", ["csv", "csv-plain", "parquet", "large", "dictionary", "json"])
-def test_blanks_beside_ratings_and_times_are_ignored(tmp_path, blank, form):
+def test_blanks_next_to_ratings_and_times_are_ignored(tmp_path, blank, form):
     path = tmp_path / f"ratings.{form}"
     rows = [(u, i, f"{blank}{r}{blank}", f"{blank}2020-01-0{r}{blank}") for u, i, r in ROWS]
     names = ("user", "item", "rating", "time")
@@ -48,7 +48,7 @@ def test_what_float_does_not_read_is_no_rating(tmp_path, rating):
 
 
 @pytest.mark.parametrize("comma", [" 3,5", "\xa03,5\xa0"])
-def test_blanks_beside_decimal_commas_are_ignored(tmp_path, comma):
+def test_blanks_next_to_decimal_commas_are_ignored(tmp_path, comma):
     path = tmp_path / "ratings.csv"
     path.write_text(f"user;item;rating\n1;7;{comma}\n1;8;4\n", "utf-8")
     assert understand(path, scale=RatingScale(1, 5, 0.5)).ratings.values.tolist() == [3.5, 4]

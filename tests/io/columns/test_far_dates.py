@@ -1,4 +1,4 @@
-"""Dates that nobody rated on, and such as Python does not know."""
+"""Dates that no user rated on, and such as Python does not know."""
 
 import datetime
 

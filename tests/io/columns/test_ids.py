@@ -1,4 +1,4 @@
-"""Ids of items that look like those of people: e-mail addresses are never published as items."""
+"""Ids of items that look like those of users: e-mail addresses are never published as items."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ from recveil.verification import verify
         (np.array([7, 8]), None),
     ],
 )
-def test_what_looks_like_people(items, found):
+def test_what_looks_like_users(items, found):
     assert user_ids_among(items) == found
     if found is None:
         reject_personal_ids(items)
@@ -40,19 +40,19 @@ def test_what_looks_like_people(items, found):
 
 
 def swapped() -> Ratings:
-    """People in the column of items, as somebody mistypes --user and --item."""
+    """Users in the column of items, as a user mistypes --user and --item."""
     made = make_ratings(60, 40, 1_100, seed=1, scale=RatingScale(1, 5, 1))
     places = made.indices.astype(int)
-    people = np.array([f"p{n}@example.org" for n in made.user_positions()], object)
+    users = np.array([f"p{n}@example.org" for n in made.user_positions()], object)
     films = np.array([f"film {n}" for n in places], object)
-    return Ratings.from_columns(films, people, made.values, scale=made.scale)
+    return Ratings.from_columns(films, users, made.values, scale=made.scale)
 
 
 @pytest.mark.parametrize(
     "options",
     [{"k": 3}, {"k": 3, "method": "predictive"}, {"epsilon": 5.0, "item_catalog": "as-rated"}],
 )
-def test_people_are_not_published_as_items(tmp_path, options):
+def test_users_are_not_published_as_items(tmp_path, options):
     with raises("id.personal") as error:
         anonymize(swapped(), tmp_path / "out", **options)
     assert "60 ids" in str(error.value)
@@ -69,18 +69,18 @@ def test_the_library_writes_none_either(tmp_path):
 
 def test_pseudonyms_hide_them(tmp_path):
     anonymize(swapped(), tmp_path / "out", k=3, method="sparse", hide_items=True)
-    told = verify(tmp_path / "out")
-    assert told.holds
-    assert "user-ids" not in {limit.code for limit in told.not_covered}
+    result = verify(tmp_path / "out")
+    assert result.holds
+    assert "user-ids" not in {limit.code for limit in result.not_covered}
 
 
-def test_the_checker_tells_of_them(tmp_path, monkeypatch):
+def test_the_checker_states_of_them(tmp_path, monkeypatch):
     for where in ("recveil.methods._anonymize", "recveil.publish.release"):
         monkeypatch.setattr(f"{where}.reject_personal_ids", lambda *_, **__: None)
     anonymize(swapped(), tmp_path / "out", k=3, method="sparse")
-    told = verify(tmp_path / "out")
-    assert told.holds
-    (limit,) = (each for each in told.not_covered if each.code == "user-ids")
+    result = verify(tmp_path / "out")
+    assert result.holds
+    (limit,) = (each for each in result.not_covered if each.code == "user-ids")
     assert limit.values == ("e-mail addresses", 58)
 
 

@@ -26,7 +26,7 @@ def test_an_id_with_a_line_break_is_refused_by_its_row(kind, sign):
     ("kind", "bits"), [(pa.float16(), 11), (pa.float32(), 24), (pa.float64(), 53)], ids=str
 )
 def test_an_id_that_may_be_another_one_s_is_refused(kind, bits):
-    """The number behind the last exact one arrives as that one: two people would be one."""
+    """The number behind the last exact one arrives as that one: two users would be one."""
     for low in (2**bits, -(2**bits)):
         column = pa.chunked_array([pa.array([1.0, float(low)]).cast(kind)])
         with raises("id.type") as refused:

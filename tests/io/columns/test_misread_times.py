@@ -1,4 +1,4 @@
-"""Timestamps made of numbers of another unit, and days that stand for an unknown time."""
+"""Timestamps made of numbers of another unit, and days that mean an unknown time."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -50,7 +50,7 @@ MISREAD = {
 @pytest.mark.parametrize("written", ["typed", "milliseconds", "text"])
 def test_timestamps_of_another_unit_are_no_times(name, written):
     """They made days of 13 months of two days, and a risk of 97 % one of 15 %."""
-    numbers, unit, told = MISREAD[name]
+    numbers, unit, result = MISREAD[name]
     times = column(numbers, pa.int64()).cast(pa.timestamp(unit))
     if written == "milliseconds":
         times = times.cast(pa.timestamp("ms"), safe=False)
@@ -58,7 +58,7 @@ def test_timestamps_of_another_unit_are_no_times(name, written):
         times = times.cast(pa.timestamp("us"), safe=False).cast(pa.string())
     found = parse_days(times, str)
     assert found.days is None
-    assert told in found.problem
+    assert result in found.problem
 
 
 @pytest.mark.parametrize("year", [1975, 1985, 1990, 1994])
@@ -178,11 +178,11 @@ def test_the_refusal_fits_a_line_whole(numbers, tmp_path):
     assert any("timestamp" in note for note in reading.notes)
     with pytest.raises(RecveilError) as refused:
         reading.require_times()
-    told = f"error: {refused.value}"
-    assert len(told) < 300
+    result = f"error: {refused.value}"
+    assert len(result) < 300
     # Only the name is shortened.
-    assert "..." not in told.partition("column")[2]
-    assert told.endswith("fix or drop them (recveil convert --no-times)")
+    assert "..." not in result.partition("column")[2]
+    assert result.endswith("fix or drop them (recveil convert --no-times)")
 
 
 @pytest.mark.parametrize("time", ["1611111111", "2021-01-07", "2021-01-07T10:00:00"])
@@ -324,7 +324,7 @@ def test_the_same_days_of_a_few_months_may_be_chance():
 
 @pytest.mark.parametrize("form", ["text", "typed", "digits"])
 @pytest.mark.parametrize(
-    ("days", "told"),
+    ("days", "result"),
     [
         (["2021-05-01", "2021-05-02"], "all 240 times are on 2 different days from 2021-05-01 to"),
         ([f"2020-{month:02}-01" for month in range(1, 13)], "on the first day of a month, as if"),
@@ -339,7 +339,7 @@ def test_the_same_days_of_a_few_months_may_be_chance():
         (every(10, 9), "on days that are 10 days, or a multiple, apart, as if only the period o"),
     ],
 )  # fmt: skip
-def test_times_on_few_different_days_are_noted(days, told, form, tmp_path):
+def test_times_on_few_different_days_are_noted(days, result, form, tmp_path):
     """Two imports, or dates that were rounded to the month, hide when users rated."""
     texts = [days[number % len(days)] for number in range(240)]
     times = {"text": texts, "typed": pa.array(texts).cast(pa.date32())}
@@ -348,7 +348,7 @@ def test_times_on_few_different_days_are_noted(days, told, form, tmp_path):
     columns = {"user": [f"u{i // 8}" for i in n], "item": [f"i{i % 8}" for i in n]}
     table = pa.table({**columns, "rating": [1 + i % 5 for i in n], "date": times[form]})
     pq.write_table(table, tmp_path / "r.parquet")
-    with pytest.warns(UserWarning, match=f"{told}.*"):
+    with pytest.warns(UserWarning, match=f"{result}.*"):
         read_ratings(tmp_path / "r.parquet")
 
 

@@ -66,7 +66,7 @@ def test_what_is_no_word(values, code):
         parse_labels(pa.chunked_array([values]), SCALE, locate)
 
 
-def test_strangers_can_be_left_out():
+def test_outsiders_can_be_left_out():
     column = pa.chunked_array([["like", "bad", ""], ["love"]])
     assert are_labels(column, SCALE, locate).tolist() == [True, False, False, True]
     assert np.isnan(places_of(column, SCALE)[1:3]).all()
@@ -106,7 +106,7 @@ class TestRatings:
 
     @pytest.mark.parametrize("ordered", [False, True])
     def test_words_have_no_mean(self, ordered):
-        """That of two would be one of them by its place, or a word that nobody gave."""
+        """That of two would be one of them by its place, or a word that no user gave."""
         words = RatingScale.of_labels("down,up", ordered=ordered)
         with raises("option.unsupported"):
             Ratings.from_columns([1, 1], [7, 7], ["up", "down"], scale=words, duplicates="mean")

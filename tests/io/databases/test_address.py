@@ -78,9 +78,9 @@ def test_no_verb_says_the_password_wherever_it_is_typed(words, tmp_path, monkeyp
     with pytest.raises(SystemExit) as ended:
         main(words.replace("{}", address).split())
     assert ended.value.code
-    told = "".join(capsys.readouterr())
-    assert "geheim" not in told.replace("geheim-not", "")
-    assert "ann" not in told.split()
+    result = "".join(capsys.readouterr())
+    assert "geheim" not in result.replace("geheim-not", "")
+    assert "ann" not in result.split()
 
 
 def test_other_addresses_are_refused_by_their_scheme_alone():

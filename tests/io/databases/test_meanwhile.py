@@ -26,16 +26,16 @@ def test_a_signal_is_heard_while_the_work_waits(number, restarts):
             signal.siginterrupt(number, not restarts)
             threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
             start = time.monotonic()
-            with pytest.raises(KeyboardInterrupt) as told:
+            with pytest.raises(KeyboardInterrupt) as result:
                 heard_meanwhile(lambda: stopped.wait(20), stopped.set)
     finally:
         signal.signal(signal.SIGINT, before)
     assert stopped.is_set()
     assert time.monotonic() - start < 5
-    assert isinstance(told.value, Terminated) == (number == signal.SIGTERM)
+    assert isinstance(result.value, Terminated) == (number == signal.SIGTERM)
 
 
-def test_a_work_that_nobody_can_stop_is_left_to_itself():
+def test_a_work_that_no_user_can_stop_is_left_to_itself():
     free = threading.Event()
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
     with orderly_signals(), pytest.raises(Terminated):

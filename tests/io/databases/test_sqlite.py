@@ -60,7 +60,7 @@ def test_types_that_come_late(tmp_path):
     assert "missing, as in 70,000 of 70,002 rows" in reading.notes[0]
 
 
-def test_dates_as_people_keep_them(tmp_path):
+def test_dates_as_users_keep_them(tmp_path):
     rows = [(1, 1, 3, "2020-01-15 23:30:00"), (2, 1, 4, "2020-01-16 00:10:00")]
     for columns in ("timestamp", "text", ""):
         path = made(tmp_path / f"{columns}.db", f'"user", item, rating, date {columns}', rows)
@@ -110,7 +110,7 @@ def test_what_is_not_committed_is_not_read(tmp_path):
     writer.close()
 
 
-def test_a_database_that_somebody_locks(tmp_path):
+def test_a_database_that_a_user_locks(tmp_path):
     path = made(tmp_path / "shop.db", '"user", item, rating', [(1, 1, 3)])
     # In a process of its own: whatever opens and closes the file in this one ends its locks.
     program = (

@@ -85,7 +85,7 @@ def test_tables_and_outside_knowledge(tmp_path, little, column):
             read(path)
 
 
-def test_long_ids_of_few_people_are_no_harm(tmp_path, little):
+def test_long_ids_of_few_users_are_no_harm(tmp_path, little):
     lines = (f"{LONG}{n % 2},{n},4\n" for n in range(N))
     path = packed(tmp_path, "ratings.csv.gz", lines, "user,item,rating\n")
     assert understand(path).ratings.n_users == 2

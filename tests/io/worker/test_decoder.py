@@ -1,4 +1,4 @@
-"""Parquet and Arrow files from anybody: what is wrong ends in an error, not a crash."""
+"""Parquet and Arrow files from any user: what is wrong ends in an error, not a crash."""
 
 import gzip
 import json
@@ -86,7 +86,7 @@ def test_who_kills_the_decoder_says_nothing_of_the_data(tmp_path, afresh):
 
 
 def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
-    """The copy that does the work, too: here it waits for a pipe that nobody writes to."""
+    """The copy that does the work, too: here it waits for a pipe that no user writes to."""
     path = tmp_path / "ratings.parquet"
     os.mkfifo(path)
     child = decoder._Child.take()
@@ -102,7 +102,7 @@ def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the death of a parent")
 def test_nothing_goes_on_decoding_once_who_asked_is_killed(tmp_path):
-    """Here it waits for a pipe that nobody writes to."""
+    """Here it waits for a pipe that no user writes to."""
     path = tmp_path / "ratings.parquet"
     os.mkfifo(path)
     program = (
@@ -150,9 +150,9 @@ def test_the_decoder_learns_nothing_of_what_surrounds_it(tmp_path, afresh):
         assert read_ratings(path).n_ratings == 3
         (child,) = decoder._Child._idle
         content = Path(f"/proc/{child.process.pid}/environ").read_bytes().split(b"\0")
-    told = dict(each.decode().split("=", 1) for each in content if each)
-    assert not set(told) & set(secrets)
-    assert needed.items() <= told.items()
+    result = dict(each.decode().split("=", 1) for each in content if each)
+    assert not set(result) & set(secrets)
+    assert needed.items() <= result.items()
 
 
 def test_a_process_that_died_while_it_waited_is_replaced(tmp_path, afresh):
@@ -165,7 +165,7 @@ def test_a_process_that_died_while_it_waited_is_replaced(tmp_path, afresh):
     assert read_ratings(path).n_ratings == 3
 
 
-def test_what_is_not_read_to_the_end_disturbs_nobody(tmp_path):
+def test_what_is_not_read_to_the_end_disturbs_no_user(tmp_path):
     path = tmp_path / "ratings.parquet"
     pq.write_table(TABLE, path, row_group_size=1)
     with decoding(path, wanted="batches", columns=["item"], rows=1) as found:
@@ -174,7 +174,7 @@ def test_what_is_not_read_to_the_end_disturbs_nobody(tmp_path):
 
 
 class TestMemory:
-    def test_rows_that_the_file_tells_are_refused_before_they_are_read(self, tmp_path):
+    def test_rows_that_the_file_states_are_refused_before_they_are_read(self, tmp_path):
         path = tmp_path / "equal.parquet"
         n = 2_000_000
         table = pa.table({"user": np.zeros(n, int), "item": np.zeros(n, int), "rating": np.ones(n)})
@@ -245,7 +245,7 @@ def test_a_name_that_is_no_text_is_refused(tmp_path, format, place):
             read(path)
 
 
-def test_what_a_file_tells_beside_its_columns_is_text(tmp_path):
+def test_what_a_file_states_next_to_its_columns_is_text(tmp_path):
     path = tmp_path / "ratings"
     for format in ("parquet", "file"):
         write(path, format, TABLE.replace_schema_metadata({b"who\xff": b"ann\xfe"}))

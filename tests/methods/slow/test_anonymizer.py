@@ -1,4 +1,4 @@
-"""Sparse rows: what is drawn, what is promised, and what nobody finds in them."""
+"""Sparse rows: what is drawn, what is promised, and what no user finds in them."""
 
 import itertools
 
@@ -22,7 +22,7 @@ def rows_of(release):
 class TestPaddedOfPredictions:
     """The papers' padded rows, with predictions alone."""
 
-    def test_labels_differ_from_the_usual_ones_where_somebody_rated(self):
+    def test_labels_differ_from_the_usual_ones_where_a_user_rated(self):
         ratings = make_ratings(n_users=300, n_items=40, n_ratings=5_000, seed=5)
         assert not pooled_items(ratings, 5).size
         model, rated = (
@@ -34,6 +34,6 @@ class TestPaddedOfPredictions:
         table = AttackTarget.from_release(model, ratings)
         cells = np.zeros(rows[0].shape, bool)
         cells[np.repeat(table.record_of, ratings.activity), ratings.indices] = True
-        # Where nobody in the group rated, both are the mean prediction; elsewhere they differ.
+        # Where no user in the group rated, both are the mean prediction; elsewhere they differ.
         assert np.allclose(rows[0][~cells], rows[1][~cells])
         assert (np.abs(rows[0] - rows[1])[cells] > 1e-6).mean() > 0.99

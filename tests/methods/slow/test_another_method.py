@@ -141,9 +141,9 @@ def run(tmp_path, monkeypatch, capsys):
     def run(*arguments):
         with pytest.raises(SystemExit) as stop:
             main(list(arguments))
-        told = capsys.readouterr()
-        assert stop.value.code in (0, None), told.err
-        return told.out
+        result = capsys.readouterr()
+        assert stop.value.code in (0, None), result.err
+        return result.out
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
@@ -155,11 +155,11 @@ def test_every_verb_knows_it(another_method, run, tmp_path):
     assert "by-activity: users with similar user counts" in " ".join(
         run("anonymize", "--help").replace("│", " ").split()
     )
-    told = run(
+    result = run(
         *("anonymize", "ratings.csv", "-o", "out", "--k", "6", "--seed", "1"),
         *("--method", "by-activity", "--least-raters", "2"),
     )
-    assert "Groups were made by activity alone." in told
+    assert "Groups were made by activity alone." in result
     settings = json.loads((tmp_path / "out" / "release.json").read_text())["settings"]
     assert settings == {"method": "groups by activity", "least_raters": 2}
     card = (tmp_path / "out" / "README.md").read_text()
@@ -183,14 +183,14 @@ def test_every_verb_knows_it(another_method, run, tmp_path):
 
 @pytest.mark.usefixtures("another_method")
 def test_its_options_are_its_own(run, capsys):
-    for options, told in {
+    for options, result in {
         ("--least-raters", "2"): "least_raters (--least-raters): only for the method by-activity",
         ("--method", "by-activity", "--fill", "random"): "only for the method k-corating",
     }.items():
         with pytest.raises(SystemExit) as stop:
             main(["anonymize", "ratings.csv", "-o", "out", "--k", "6", *options])
         assert stop.value.code == 2
-        assert told in capsys.readouterr().err
+        assert result in capsys.readouterr().err
 
 
 def test_what_is_not_registered_is_refused_by_name(run, tmp_path, capsys):
@@ -198,7 +198,7 @@ def test_what_is_not_registered_is_refused_by_name(run, tmp_path, capsys):
     register(MAKER)
     run("anonymize", "ratings.csv", "-o", "out", "--k", "6", "--method", "by-activity")
     forget(MAKER)
-    for verb, code, told in (
+    for verb, code, result in (
         (["verify", "out"], 1, "the method 'groups by activity' is unknown"),
         (
             ["audit", "ratings.csv", "--release", "out"],
@@ -221,7 +221,7 @@ def test_what_is_not_registered_is_refused_by_name(run, tmp_path, capsys):
             main(verb)
         seen = capsys.readouterr()
         assert stop.value.code == code
-        assert told in " ".join((seen.out + seen.err).replace("│", " ").split())
+        assert result in " ".join((seen.out + seen.err).replace("│", " ").split())
 
 
 def test_a_name_that_is_taken_is_refused(another_method):

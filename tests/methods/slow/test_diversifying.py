@@ -41,7 +41,7 @@ class TestDiversify:
         added = diversify(coverage, b, least, labels, bundle_size=size)
         new = entries(added.edges)
         assert not (new & table).any()
-        assert not new[:, ~table.any(axis=0)].any()  # what nobody rated is added nowhere
+        assert not new[:, ~table.any(axis=0)].any()  # what no user rated is added nowhere
         assert np.array_equal(added.edges.data, labels[new])
         assert added.edges.nnz <= added.bundled
         for fewer in range(1, b + 1):

@@ -1,4 +1,4 @@
-"""Earlier releases of the same people are seen, and the owner is warned."""
+"""Earlier releases of the same users are seen, and the owner is warned."""
 
 import re
 
@@ -20,22 +20,22 @@ def ratings():
 
 
 def warned(ratings, output, claim):
-    """The one warning that somebody reads who writes a release with that claim."""
+    """The one warning that a user reads who writes a release with that claim."""
     found = find_earlier(ratings.users, output)
     (warning,) = set(linkage_warnings(found, output, claim, digest_of(ratings)))
     return warning
 
 
 @pytest.fixture(scope="module")
-def crowd():
+def cluster():
     return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
 
 
-def test_a_delta_of_many_thresholds_is_as_large_as_they_are(crowd, tmp_path):
-    made = [Synthesizer(30.0, 1e-6).anonymize(crowd) for _ in range(4)]
+def test_a_delta_of_many_thresholds_is_as_large_as_they_are(cluster, tmp_path):
+    made = [Synthesizer(30.0, 1e-6).anonymize(cluster) for _ in range(4)]
     for place, release in enumerate(made[:3]):
         release.write(tmp_path / f"r{place}")
-    warning = warned(crowd, tmp_path / "r9", made[3].published.claim)
+    warning = warned(cluster, tmp_path / "r9", made[3].published.claim)
     thresholds = sum(each.published.claim.ledger.threshold_delta for each in made)
     (delta,) = (float(word) for word in re.findall(r"\(delta (\S+)\)", warning))
     assert delta > thresholds

@@ -1,4 +1,4 @@
-"""Canaries: does somebody extreme show in what a mechanism tells more than was promised?
+"""Canaries: does a user extreme show in what a mechanism reports more than was promised?
 
 A mechanism runs many times on a small table with them and without them, and each run gets a score,
 high where it looks as if they were there. On half of the runs the best threshold is chosen; on the
@@ -38,13 +38,13 @@ class Shown(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """How often a score passes a threshold: with somebody at least, and without them at most."""
+    """How often a score passes a threshold: with a user at least, and without them at most."""
 
     least_with: np.ndarray
     most_without: np.ndarray
 
     def epsilon(self, delta: float) -> np.ndarray:
-        """Both ways: passing tells that they are there, not passing that they are not."""
+        """Both ways: passing reports that they are there, not passing that they are not."""
         ways = [
             np.log(np.maximum(self.least_with - delta, 1e-300) / self.most_without),
             np.log(np.maximum(1 - self.most_without - delta, 1e-300) / (1 - self.least_with)),
@@ -82,7 +82,7 @@ def look_for(
     ----------
     score : callable
         Takes a seed, a new one each time, and whether the canary is in the table; runs the
-        mechanism, and returns how much what it tells looks like the canary.
+        mechanism, and returns how much what it reports looks like the canary.
     delta : float
         The promised one.
     runs : int
@@ -104,7 +104,7 @@ def look_for(
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Tests of little tables run beside each other; threads would wait for each other."""
+    """Tests of little tables run next to each other; threads would wait for each other."""
     before = numba.get_num_threads()
     numba.set_num_threads(1)
     yield
@@ -113,7 +113,7 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def canary():
-    """Return `look_for`: what a mechanism kept at most, of somebody extreme."""
+    """Return `look_for`: what a mechanism kept at most, of a user extreme."""
     return look_for
 
 
@@ -137,8 +137,8 @@ class Heard(Mechanism):
         return self.answers[name]
 
 
-class ToldAgain:
-    """Answers with what was told before, and remembers what the exact answers are."""
+class StatedAgain:
+    """Answers with what was reported before, and remembers what the exact answers are."""
 
     def __init__(self, answers):
         self.answers, self.exact = dict(answers), {}
@@ -165,6 +165,6 @@ def heard_by():
 
 
 @pytest.fixture(scope="session")
-def told_again():
+def stated_again():
     """Return what answers as before, and keeps the exact answers."""
-    return ToldAgain
+    return StatedAgain

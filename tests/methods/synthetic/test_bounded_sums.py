@@ -39,31 +39,31 @@ from shared.methods_synthetic_bounded_sums import (
     SPREAD,
     STARS,
     _sums,
-    crowds,
-    person,
+    clusters,
+    one_user,
     square,
     sums_of,
     table,
 )
 
 
-class TestOnePerson:
-    @given(crowds())
-    def test_what_somebody_adds_is_no_matter_of_the_others(self, crowd):
-        scale, people, place = crowd
-        alone = sums_of([people[place]], scale)
-        before = sums_of(people, scale)
-        after = sums_of(people[:place] + people[place + 1 :], scale)
+class TestOneUser:
+    @given(clusters())
+    def test_what_a_user_adds_is_no_matter_of_the_others(self, cluster):
+        scale, users, place = cluster
+        alone = sums_of([users[place]], scale)
+        before = sums_of(users, scale)
+        after = sums_of(users[:place] + users[place + 1 :], scale)
         for name, (sums, _) in before.items():
             assert (sums - after[name][0] == alone[name][0]).all(), name
 
     @pytest.mark.parametrize("scale", SCALES, ids=str)
     @pytest.mark.parametrize("rating", ["low", "high", "both"])
     @pytest.mark.parametrize("n", [1, 3, 10, 999, 10_000])
-    def test_somebody_extreme_nearly_reaches_one_and_no_more(self, scale, rating, n):
+    def test_a_user_extreme_nearly_reaches_one_and_no_more(self, scale, rating, n):
         values = {"low": [scale.low], "high": [scale.high], "both": [scale.low, scale.high]}[rating]
-        somebody = {item: values[item % len(values)] for item in range(n)}
-        ratings = table([somebody], scale, n)
+        a_user = {item: values[item % len(values)] for item in range(n)}
+        ratings = table([a_user], scale, n)
         few = np.arange(min(n, 300))
         for name, (sums, one) in _sums(ratings, few, 0.0, 0.05).items():
             assert square(sums) <= one**2, name
@@ -76,22 +76,22 @@ class TestOnePerson:
         assert (steps * FINE / [WHICH, HOW]).min() == pytest.approx(0.01, rel=1e-3)
         # The taste is as long as its whole outer product, of which the diagonal has the squares.
         few = np.arange(10_000)[::20]
-        diagonal = np.diagonal(told_moments(ratings, few, np.arange(few.size)))
+        diagonal = np.diagonal(stated_moments(ratings, few, np.arange(few.size)))
         assert 0.99 < diagonal.sum() <= 1
 
-    @example(people=[{0: 5.0}], order=None)
-    @given(st.lists(person(STARS), min_size=1, max_size=5), st.none() | st.randoms())
-    def test_the_order_of_people_is_no_matter(self, people, order):
-        others = people[::-1] if order is None else order.sample(people, len(people))
-        before, after = sums_of(people, STARS), sums_of(others, STARS)
+    @example(users=[{0: 5.0}], order=None)
+    @given(st.lists(one_user(STARS), min_size=1, max_size=5), st.none() | st.randoms())
+    def test_the_order_of_users_is_no_matter(self, users, order):
+        others = users[::-1] if order is None else order.sample(users, len(users))
+        before, after = sums_of(users, STARS), sums_of(others, STARS)
         for name, (sums, _) in before.items():
             assert (sums == after[name][0]).all(), name
 
 
-def slow_item_sums(people, scale):
+def slow_item_sums(users, scale):
     sums = np.zeros((N_ITEMS, 2))
     half = scale.range / 2
-    for one in people:
+    for one in users:
         off = {item: (rating - scale.low) / half - 1 - CENTRE for item, rating in one.items()}
         usual = math.sqrt(sum(number**2 for number in off.values()) / len(one))
         held = min(1.0, SPREAD / usual) if usual > 0 else 1.0
@@ -101,126 +101,126 @@ def slow_item_sums(people, scale):
     return sums
 
 
-def slow_level_sums(people, levels):
+def slow_level_sums(users, levels):
     sums = np.zeros(len(levels))
-    for one in people:
+    for one in users:
         for rating in one.values():
             sums[np.argmin(np.abs(levels - np.float32(rating)))] += 1 / len(one)
     return sums
 
 
-def slow_spread_sums(people, scale):
-    means = [(np.mean(list(one.values())) - scale.low) * 2 / scale.range - 1 for one in people]
+def slow_spread_sums(users, scale):
+    means = [(np.mean(list(one.values())) - scale.low) * 2 / scale.range - 1 for one in users]
     return math.sqrt(0.5) * np.array([sum(means), sum(mean**2 for mean in means)])
 
 
-def slow_moments(people, chosen, popularity):
+def slow_moments(users, chosen, popularity):
     """Tastes across popularity, whose part along it is one of 64 multiples."""
     sums = np.zeros((len(chosen), len(chosen)))
     popular = np.maximum(popularity, 1e-12) / np.linalg.norm(np.maximum(popularity, 1e-12))
-    for one in people:
+    for one in users:
         vector = np.array([0.0 if i not in one else 1.0 if one[i] >= 4 else RATED for i in chosen])
         if not vector.any():
             continue
         along = popular @ vector
         across = np.linalg.norm(vector - along * popular)
         if along >= 4 * across:
-            taste = 4 * (vector / along - popular)
+            embedding = 4 * (vector / along - popular)
         else:
             multiple = math.floor(along / across * 63 / 4 + 0.5) * 4 / 63
             of_scale = np.polynomial.Polynomial(
                 [multiple**2 - 1, -2 * multiple * along, vector @ vector]
             )
-            taste = of_scale.roots().real.max() * vector - multiple * popular
-        sums += np.outer(taste, taste)
+            embedding = of_scale.roots().real.max() * vector - multiple * popular
+        sums += np.outer(embedding, embedding)
     return np.triu(sums)
 
 
-def told_moments(people, chosen, popularity=None, n_items=N_ITEMS, grid=GRID):
+def stated_moments(users, chosen, popularity=None, n_items=N_ITEMS, grid=GRID):
     popularity = POPULARITY[chosen] if popularity is None else np.asarray(popularity, float)
     popular = PopularDirection.of(popularity, grid)
-    ratings = people if isinstance(people, Ratings) else table(people, n_items=n_items)
+    ratings = users if isinstance(users, Ratings) else table(users, n_items=n_items)
     return moments(ratings, chosen, popular, 4.0, grid) * grid**2
 
 
 class TestAgainstTheSimplest:
-    """A person loses less than a step a number to rounding."""
+    """A user loses less than a step a number to rounding."""
 
-    @given(crowds())
-    def test_item_sums(self, crowd):
-        scale, people, _ = crowd
-        told = item_sums(table(people, scale), CENTRE, SPREAD) * FINE
+    @given(clusters())
+    def test_item_sums(self, cluster):
+        scale, users, _ = cluster
+        result = item_sums(table(users, scale), CENTRE, SPREAD) * FINE
         # A rating is a float32.
-        close = len(people) * FINE + 1e-5
-        assert np.abs(told - slow_item_sums(people, scale)).max() < close
+        close = len(users) * FINE + 1e-5
+        assert np.abs(result - slow_item_sums(users, scale)).max() < close
 
-    @given(st.lists(person(STARS), min_size=1, max_size=5))
-    def test_level_sums(self, people):
-        told = level_sums(table(people), STARS.levels) * FINE
-        assert np.abs(told - slow_level_sums(people, STARS.levels)).max() <= len(people) * FINE
+    @given(st.lists(one_user(STARS), min_size=1, max_size=5))
+    def test_level_sums(self, users):
+        result = level_sums(table(users), STARS.levels) * FINE
+        assert np.abs(result - slow_level_sums(users, STARS.levels)).max() <= len(users) * FINE
 
-    @given(crowds())
-    def test_spread_sums(self, crowd):
-        scale, people, _ = crowd
-        told = spread_sums(table(people, scale)) * FINE
-        assert np.abs(told - slow_spread_sums(people, scale)).max() < len(people) * FINE + 1e-5
+    @given(clusters())
+    def test_spread_sums(self, cluster):
+        scale, users, _ = cluster
+        result = spread_sums(table(users, scale)) * FINE
+        assert np.abs(result - slow_spread_sums(users, scale)).max() < len(users) * FINE + 1e-5
 
-    @given(st.lists(person(STARS), min_size=1, max_size=5), st.permutations(range(N_ITEMS)))
-    def test_moments(self, people, items):
+    @given(st.lists(one_user(STARS), min_size=1, max_size=5), st.permutations(range(N_ITEMS)))
+    def test_moments(self, users, items):
         chosen = np.array(items[:5])
-        slow = slow_moments(people, chosen, POPULARITY[chosen])
-        assert np.abs(told_moments(people, chosen) - slow).max() < 4 * len(people) * GRID
+        slow = slow_moments(users, chosen, POPULARITY[chosen])
+        assert np.abs(stated_moments(users, chosen) - slow).max() < 4 * len(users) * GRID
 
-    @given(st.lists(person(STARS), min_size=1, max_size=5))
-    def test_people_by_activity(self, people):
+    @given(st.lists(one_user(STARS), min_size=1, max_size=5))
+    def test_users_by_activity(self, users):
         edges = activity_edges(N_ITEMS)
-        slow = [sum(low <= len(one) < high for one in people) for low, high in pairwise(edges)]
-        assert users_by_activity(table(people), edges).tolist() == slow
+        slow = [sum(low <= len(one) < high for one in users) for low, high in pairwise(edges)]
+        assert users_by_activity(table(users), edges).tolist() == slow
 
-    def test_a_crowd(self):
+    def test_a_cluster(self):
         ratings = make_ratings(200, 40, 3_000, seed=2, scale=STARS)
-        people = [
+        users = [
             dict(zip(*(part.tolist() for part in ratings.row(user)), strict=True))
             for user in range(200)
         ]
         chosen = np.arange(0, 40, 3)
         popularity = np.bincount(ratings.indices)[chosen]
-        told = told_moments(ratings, chosen, popularity)
-        assert np.abs(told - slow_moments(people, chosen, popularity)).max() < 0.02
+        result = stated_moments(ratings, chosen, popularity)
+        assert np.abs(result - slow_moments(users, chosen, popularity)).max() < 0.02
 
 
 class TestByHand:
-    def test_moments_of_three_people(self):
+    def test_moments_of_three_users(self):
         """Both items are as popular. Ann likes the first: across, it is (1, -1) / sqrt(2).
 
-        Ben likes both, which is popularity and no taste. Cid likes none of the chosen.
+        Ben likes both, which is popularity and no embedding. Cid likes none of the chosen.
         """
-        told = told_moments([{0: 5}, {0: 5, 1: 4}, {2: 5}], np.arange(2), [7.0, 7.0], 3)
-        assert told == pytest.approx(np.array([[0.5, -0.5], [0, 0.5]]), abs=0.04)
-        assert told[0, 0] + told[1, 1] == pytest.approx(1, abs=1e-3)
+        result = stated_moments([{0: 5}, {0: 5, 1: 4}, {2: 5}], np.arange(2), [7.0, 7.0], 3)
+        assert result == pytest.approx(np.array([[0.5, -0.5], [0, 0.5]]), abs=0.04)
+        assert result[0, 0] + result[1, 1] == pytest.approx(1, abs=1e-3)
 
-    def test_somebody_of_unpopular_items_has_their_own_vector(self):
-        told = told_moments([{0: 5, 1: 4}], np.arange(3), [0.0, 0.0, 7.0], 3)
+    def test_a_user_of_unpopular_items_has_their_own_vector(self):
+        result = stated_moments([{0: 5, 1: 4}], np.arange(3), [0.0, 0.0, 7.0], 3)
         expected = np.array([[0.5, 0.5, 0], [0, 0.5, 0], [0, 0, 0]])
-        assert told == pytest.approx(expected, abs=1e-3)
+        assert result == pytest.approx(expected, abs=1e-3)
 
     def test_nearly_popularity_is_no_longer_than_it_is(self):
         """The part across popularity is a fifth: four times longer, not five."""
         angle = math.atan(0.2) + math.pi / 4
-        told = told_moments([{0: 5, 1: 4}], np.arange(2), [math.cos(angle), math.sin(angle)], 2)
-        assert told[0, 0] + told[1, 1] == pytest.approx(0.64, abs=0.01)
+        result = stated_moments([{0: 5, 1: 4}], np.arange(2), [math.cos(angle), math.sin(angle)], 2)
+        assert result[0, 0] + result[1, 1] == pytest.approx(0.64, abs=0.01)
 
     def test_who_rated_none_of_the_chosen_adds_nothing(self):
-        assert not told_moments([{0: 5}], np.array([3, 4])).any()
+        assert not stated_moments([{0: 5}], np.array([3, 4])).any()
 
     def test_a_shape_without_chosen_items(self):
-        assert told_moments([{0: 5}], np.array([], int)).shape == (0, 0)
+        assert stated_moments([{0: 5}], np.array([], int)).shape == (0, 0)
 
     def test_the_threads_have_no_say(self):
         ratings = make_ratings(300, 50, 4_000, seed=3)
-        first = told_moments(ratings, np.arange(50), np.arange(50))
+        first = stated_moments(ratings, np.arange(50), np.arange(50))
         assert all(
-            (told_moments(ratings, np.arange(50), np.arange(50)) == first).all() for _ in range(3)
+            (stated_moments(ratings, np.arange(50), np.arange(50)) == first).all() for _ in range(3)
         )
 
     def test_whose_ratings_are_far_out_is_held(self):
@@ -235,17 +235,17 @@ class TestByHand:
         assert not sums[:, 1].any()
 
     def test_item_sums_in_plain_units(self):
-        people = [{0: 5, 1: 4}, {0: 4}]
-        told = ItemSums.of(item_sums(table(people), 0.0, 1.0) * FINE, 1.0, 3.0)
+        users = [{0: 5, 1: 4}, {0: 4}]
+        result = ItemSums.of(item_sums(table(users), 0.0, 1.0) * FINE, 1.0, 3.0)
         root = math.sqrt(0.5)
-        assert told.popularity[:2] == pytest.approx([root + 1, root], abs=1e-4)
-        assert told.off_centre[:2] == pytest.approx([root + 0.5, root * 0.5], abs=1e-4)
-        assert told.popularity_noise == pytest.approx(3 / WHICH)
-        assert told.off_noise == pytest.approx(3 / HOW)
+        assert result.popularity[:2] == pytest.approx([root + 1, root], abs=1e-4)
+        assert result.off_centre[:2] == pytest.approx([root + 0.5, root * 0.5], abs=1e-4)
+        assert result.popularity_noise == pytest.approx(3 / WHICH)
+        assert result.off_noise == pytest.approx(3 / HOW)
 
     def test_means(self):
-        told = spread_sums(table([{0: 5, 1: 4}, {0: 2}])) * FINE / SPREAD_SHARE
-        assert told == pytest.approx([0.75 - 0.5, 0.75**2 + 0.25], abs=1e-5)
+        result = spread_sums(table([{0: 5, 1: 4}, {0: 2}])) * FINE / SPREAD_SHARE
+        assert result == pytest.approx([0.75 - 0.5, 0.75**2 + 0.25], abs=1e-5)
 
     def test_a_scale_without_a_range(self):
         assert moved(np.array([3.0]), RatingScale(3, 3)).tolist() == [-1]
@@ -277,7 +277,7 @@ class TestGrid:
 
     @pytest.mark.parametrize("sigma", [0.0, 1e-3, *SIGMAS])
     @pytest.mark.parametrize("grid_of", [embedding_grid, sum_grid])
-    def test_fine_beside_the_noise_and_whole_parts_of_one(self, grid_of, sigma):
+    def test_fine_next_to_the_noise_and_whole_parts_of_one(self, grid_of, sigma):
         grid = grid_of(sigma)
         assert (1 / grid).is_integer()
         assert grid <= max(2.0**-15, sigma / 2**7)
@@ -288,10 +288,10 @@ class TestGrid:
         assert grids == sorted(grids)
 
     @pytest.mark.parametrize("grid", [2.0**-20, 2.0**-12, 2.0**-6])
-    @given(people=st.lists(person(STARS), min_size=1, max_size=3))
-    def test_a_coarse_grid_is_bounded_as_well(self, grid, people):
-        for somebody in people:
-            ratings = table([somebody])
+    @given(users=st.lists(one_user(STARS), min_size=1, max_size=3))
+    def test_a_coarse_grid_is_bounded_as_well(self, grid, users):
+        for a_user in users:
+            ratings = table([a_user])
             sums = [
                 item_sums(ratings, CENTRE, SPREAD, grid),
                 level_sums(ratings, STARS.levels, grid),

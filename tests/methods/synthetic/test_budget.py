@@ -15,7 +15,9 @@ NAMES = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6)
 
 @settings(deadline=None, max_examples=50)
 @given(st.floats(-3, 3), st.floats(-12, -2), st.floats(0, 0.9), NAMES)
-def test_the_ledger_of_a_split_budget_tells_what_was_promised(log_epsilon, log_delta, part, shares):
+def test_the_ledger_of_a_split_budget_states_what_was_promised(
+    log_epsilon, log_delta, part, shares
+):
     epsilon, delta = 10**log_epsilon, 10**log_delta
     budget = Budget.of(epsilon, delta, threshold_delta=part * delta)
     sigmas = budget.sigmas({"abcdef"[place]: share for place, share in enumerate(shares)})

@@ -1,4 +1,4 @@
-"""What is asked of likes: worked by hand, bounded by one person, and nothing about ratings."""
+"""What is asked of likes: worked by hand, bounded by one user, and nothing about ratings."""
 
 import numpy as np
 import pytest
@@ -41,11 +41,11 @@ N_ITEMS = 7
 GRID = embedding_grid(0.3)
 
 
-def table(people, n_items=N_ITEMS) -> Ratings:
-    """People as sets of items, on a fixed catalogue."""
-    indptr = np.concatenate([[0], np.cumsum([len(person) for person in people])])
-    indices = np.array([item for person in people for item in sorted(person)], np.int32)
-    users, items = np.arange(len(people)), np.arange(n_items)
+def table(all_users, n_items=N_ITEMS) -> Ratings:
+    """Users as sets of items, on a fixed catalogue."""
+    indptr = np.concatenate([[0], np.cumsum([len(one_user) for one_user in all_users])])
+    indices = np.array([item for one_user in all_users for item in sorted(one_user)], np.int32)
+    users, items = np.arange(len(all_users)), np.arange(n_items)
     return Ratings(users, items, indptr, indices, np.ones(indices.size), None, LIKES)
 
 
@@ -58,45 +58,45 @@ def asked(epsilon=20.0, seed=1, public=CATALOGUE):
 class TestByHand:
     """Ann likes a; Ben a and b; Cy a, b, c and d."""
 
-    PEOPLE = table([{0}, {0, 1}, {0, 1, 2, 3}], n_items=4)
+    USERS = table([{0}, {0, 1}, {0, 1, 2, 3}], n_items=4)
 
     def test_sums(self):
         root = 2**-0.5
-        sums = like_sums(self.PEOPLE)[:, 0] * FINE
+        sums = like_sums(self.USERS)[:, 0] * FINE
         assert sums == pytest.approx([1 + root + 0.5, root + 0.5, 0.5, 0.5], abs=1e-5)
-        assert users_by_activity(self.PEOPLE, np.array([1, 2, 3, 4, 5])).tolist() == [1, 1, 0, 1]
+        assert users_by_activity(self.USERS, np.array([1, 2, 3, 4, 5])).tolist() == [1, 1, 0, 1]
         # Of Cy's likes one half is on a and b; all of the others' are.
-        kinds = kind_sums(self.PEOPLE, np.array([0, 0, 1, 1]), 3) * FINE
+        kinds = kind_sums(self.USERS, np.array([0, 0, 1, 1]), 3) * FINE
         assert kinds == pytest.approx([2.5, 0.5, 0])
-        # If c alone is popular, Ben's and Cy's tastes are (1, 1, 0) over the root of 2.
+        # If c alone is popular, Ben's and Cy's embeddings are (1, 1, 0) over the root of 2.
         popular = PopularDirection.of(np.array([0.0, 0.0, 1.0]), GRID)
-        found = moments(self.PEOPLE, np.arange(3), popular, LIKES.liked_from, GRID) * GRID**2
+        found = moments(self.USERS, np.arange(3), popular, LIKES.liked_from, GRID) * GRID**2
         assert found[:2, :2].ravel() == pytest.approx([2, 1, 0, 1], abs=1e-3)
         assert found[:, 2] == pytest.approx([0, 0, 0], abs=0.02)
 
     def test_all_queries_without_noise(self):
-        found = measure_likes(self.PEOPLE, WithoutNoise(), Public(True, 4), NOTHING)
+        found = measure_likes(self.USERS, WithoutNoise(), Public(True, 4), NOTHING)
         assert found.n_users == 3
         assert np.unique(found.activity).tolist() == [1, 2, 4]
         assert found.released.tolist() == [0, 1, 2, 3]
         assert found.chosen.tolist() == [0, 1, 2, 3]
         popular = found.popularity / np.linalg.norm(found.popularity)
         vectors = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]])
-        tastes = vectors - np.outer(vectors @ popular, popular)
-        tastes /= np.linalg.norm(tastes, axis=1)[:, None]
-        assert found.moments == pytest.approx(tastes.T @ tastes, abs=0.05)
+        embeddings = vectors - np.outer(vectors @ popular, popular)
+        embeddings /= np.linalg.norm(embeddings, axis=1)[:, None]
+        assert found.moments == pytest.approx(embeddings.T @ embeddings, abs=0.05)
         assert found.kinds.tolist() == [1, 0, 0]
 
 
-people = st.lists(st.sets(st.integers(0, N_ITEMS - 1), min_size=1), min_size=1, max_size=5)
+all_users = st.lists(st.sets(st.integers(0, N_ITEMS - 1), min_size=1), min_size=1, max_size=5)
 
 
-class TestOnePerson:
-    """Whoever comes with all their likes moves each sum by at most 1, in whole numbers."""
+class TestOneUser:
+    """an adversary who comes with all their likes moves each sum by at most 1, in whole numbers."""
 
-    @given(people, st.sets(st.integers(0, N_ITEMS - 1), min_size=1))
-    def test_moves_a_sum_by_1_at_most(self, others, person):
-        without, within = table(others), table([*others, person])
+    @given(all_users, st.sets(st.integers(0, N_ITEMS - 1), min_size=1))
+    def test_moves_a_sum_by_1_at_most(self, others, one_user):
+        without, within = table(others), table([*others, one_user])
         edges = activity_edges(N_ITEMS)
         kinds = np.array([0, 0, 1, 1, 2, 2, 2])
         for of, step in (
@@ -107,13 +107,13 @@ class TestOnePerson:
             moved = [int(number) for number in (of(within) - of(without)).ravel()]
             assert sum(number**2 for number in moved) <= int(1 / step) ** 2
 
-    @given(people, st.sets(st.integers(0, N_ITEMS - 1), min_size=1))
-    def test_moves_moments_by_1_at_most(self, others, person):
+    @given(all_users, st.sets(st.integers(0, N_ITEMS - 1), min_size=1))
+    def test_moves_moments_by_1_at_most(self, others, one_user):
         chosen = np.array([5, 0, 3, 1])
         popular = PopularDirection.of(np.array([1.0, 2.0, 0.0, 7.0]), GRID)
         within, without = (
-            moments(table(people), chosen, popular, LIKES.liked_from, GRID)
-            for people in ([*others, person], others)
+            moments(table(all_users), chosen, popular, LIKES.liked_from, GRID)
+            for all_users in ([*others, one_user], others)
         )
         upper = within - without
         square = 2 * sum(int(cell) ** 2 for cell in upper.ravel())
@@ -155,7 +155,7 @@ class TestWhatIsAsked:
         assert all(of_likes[name] <= of_ratings[name] for name in ("moments", "item kinds"))
 
     def test_values_have_no_say(self):
-        """The oracle: of ratings that are all liked, the same sums, and others beside them."""
+        """The oracle: of ratings that are all liked, the same sums, and others next to them."""
         sigmas = dict.fromkeys(SHARES, 0.0)
         fives = Ratings(
             *(RATINGS.users, RATINGS.items, RATINGS.indptr, RATINGS.indices),
@@ -166,7 +166,7 @@ class TestWhatIsAsked:
         for name in {*ChoiceSums._fields} - {"features"}:
             assert np.allclose(getattr(one, name), getattr(other, name), atol=2e-3), name
 
-    def test_without_a_catalogue_an_item_of_one_person_is_not_told(self):
+    def test_without_a_catalogue_an_item_of_one_user_is_not_stated(self):
         rows = [set(LIKED.row(user)[0].tolist()) for user in range(LIKED.n_users)]
         alone = table([*rows, {40, 41}], n_items=42)
         for seed in range(5):
@@ -191,12 +191,12 @@ class TestWhatIsAsked:
         ([1.0, 15.0, 1.0, 1.0, 1.0], []),
     ],
 )
-def test_which_bins_are_of_people_by_hand(noisy, kept):
+def test_which_bins_are_of_users_by_hand(noisy, kept):
     assert np.flatnonzero(_are_sums_of_users(np.array(noisy), 10.0)).tolist() == kept
 
 
 def test_a_bin_far_from_all_others_is_noise():
-    """Else some people were drawn who like nearly everything, in every fifth release."""
+    """Else some users were drawn who like nearly everything, in every fifth release."""
     most = []
     for seed in range(40):
         mechanism, sigmas = asked(10.0, seed, CHOSEN)

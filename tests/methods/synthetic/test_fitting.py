@@ -1,4 +1,4 @@
-"""A planted crowd is found again from its exact moments, by slopes that are right."""
+"""A planted cluster is found again from its exact moments, by slopes that are right."""
 
 import numpy as np
 import pytest
@@ -11,16 +11,16 @@ from recveil.methods.synthetic.fitting import (
     fit_items,
     scale_activity,
 )
-from shared.methods_synthetic_fitting import expected, planted, told_of
+from shared.methods_synthetic_fitting import expected, planted, stated_of
 
 
-def misfit(items, crowd, activity, told):
+def misfit(items, cluster, activity, result):
     """What the fit makes small, as slowly as can be."""
-    item_embeddings, popularity = expected(items, crowd, activity, told)
-    off = item_embeddings.T @ item_embeddings - told.moments
+    item_embeddings, popularity = expected(items, cluster, activity, result)
+    off = item_embeddings.T @ item_embeddings - result.moments
     np.fill_diagonal(off, 0)
-    cells = (off**2).sum() / 4 / told.moments_noise**2
-    counts = ((popularity - told.popularity) ** 2).sum() / 2 / told.popularity_noise**2
+    cells = (off**2).sum() / 4 / result.moments_noise**2
+    counts = ((popularity - result.popularity) ** 2).sum() / 2 / result.popularity_noise**2
     prior = (np.asarray(items.item_embeddings, float) ** 2).sum() / 2 / fitting._PRIOR_SPREAD**2
     return cells + counts + prior
 
@@ -29,11 +29,11 @@ class TestSlopes:
     @pytest.mark.parametrize("n_items", [3, 8])
     def test_against_numeric_differences(self, n_items):
         rng = np.random.default_rng(n_items)
-        told, crowd = told_of(n_items, n_users=60.0), rng.normal(size=(20, 3))
+        result, cluster = stated_of(n_items, n_users=60.0), rng.normal(size=(20, 3))
         activity = rng.uniform(1, n_items - 1, 20)
         items = FittedItems(rng.normal(size=n_items), 0.5 * rng.normal(size=(n_items, 3)))
-        small = [part.astype(np.float32) for part in (activity, crowd)]
-        fit = fitting._Fit(told, *small, rng)
+        small = [part.astype(np.float32) for part in (activity, cluster)]
+        fit = fitting._Fit(result, *small, rng)
         found = fit.slopes(FittedItems(*(part.astype(np.float32) for part in items)))
         for which, slopes in enumerate(found):
             numeric = np.empty(slopes.shape)
@@ -42,7 +42,7 @@ class TestSlopes:
                 for step in (1e-4, -1e-4):
                     moved = [part.copy() for part in items]
                     moved[which][place] += step
-                    sides.append(misfit(FittedItems(*moved), crowd, activity, told))
+                    sides.append(misfit(FittedItems(*moved), cluster, activity, result))
                 numeric[place] = (sides[0] - sides[1]) / 2e-4
             assert slopes == pytest.approx(numeric, rel=5e-3, abs=5e-3 * np.abs(numeric).max())
 
@@ -50,12 +50,12 @@ class TestSlopes:
     def test_some_columns_at_a_time_are_all_in_turn(self, n_items, monkeypatch):
         """Of many items: the mean of one round of guesses is what all cells say."""
         monkeypatch.setattr(fitting, "_AT_A_TIME", 3)
-        told = told_of(n_items)
+        result = stated_of(n_items)
         item_embeddings = np.random.default_rng(1).normal(size=(30, n_items)).astype(np.float32)
-        off = fitting._off_some(told, np.random.default_rng(2))
+        off = fitting._off_some(result, np.random.default_rng(2))
         for _ in range(2):
             turns = [off(item_embeddings) for _ in range(n_items // 3)]
-            every = fitting._off_all(told)(item_embeddings)
+            every = fitting._off_all(result)(item_embeddings)
             assert np.mean(turns, axis=0) == pytest.approx(every, rel=1e-3, abs=1e-2)
             assert np.abs(turns[0] - every).max() > 1
 
@@ -68,39 +68,39 @@ class TestPlanted:
         assert squares[-2] > 5 * squares[:-2].max(initial=0)
 
     def test_noise_alone_has_no_direction(self):
-        told = planted(noise=1.0)[1]
-        beside = np.triu(np.random.default_rng(8).normal(size=(40, 40)), 1)
-        nothing = told.n_users * np.outer(told.usual, told.usual)
-        found = directions(told._replace(moments=nothing + beside + beside.T))
+        result = planted(noise=1.0)[1]
+        next_to = np.triu(np.random.default_rng(8).normal(size=(40, 40)), 1)
+        nothing = result.n_users * np.outer(result.usual, result.usual)
+        found = directions(result._replace(moments=nothing + next_to + next_to.T))
         assert found.squares.size <= 1
 
-    def test_offsets_and_tastes_are_found_again(self):
-        items, told = planted(noise=1.0)
-        found = fit_items(told, np.random.default_rng(1))
+    def test_offsets_and_embeddings_are_found_again(self):
+        items, result = planted(noise=1.0)
+        found = fit_items(result, np.random.default_rng(1))
         assert np.corrcoef(found.offsets, items.offsets)[0, 1] > 0.97
-        # Tastes are told up to a rotation, which leaves their products.
+        # Tastes are reported up to a rotation, which leaves their products.
         products = [
             of.item_embeddings[:, 1:] @ of.item_embeddings[:, 1:].T for of in (found, items)
         ]
-        beside = np.triu_indices(40, 1)
-        assert np.corrcoef(*(of[beside] for of in products))[0, 1] > 0.9
+        next_to = np.triu_indices(40, 1)
+        assert np.corrcoef(*(of[next_to] for of in products))[0, 1] > 0.9
 
-    def test_the_crowd_has_the_moments_that_were_told(self):
-        _, told = planted(noise=1.0)
-        found = fit_items(told, np.random.default_rng(1))
-        activity, crowd = fitting._simulate(
-            told, found.item_embeddings.shape[1] - 1, np.random.default_rng(1)
+    def test_the_cluster_has_the_moments_that_were_stated(self):
+        _, result = planted(noise=1.0)
+        found = fit_items(result, np.random.default_rng(1))
+        activity, cluster = fitting._simulate(
+            result, found.item_embeddings.shape[1] - 1, np.random.default_rng(1)
         )
-        rows, popularity = expected(found, crowd.astype(float), activity.astype(float), told)
-        assert popularity == pytest.approx(told.popularity, rel=0.05, abs=3)
-        beside = np.triu_indices(40, 1)
-        off = (rows.T @ rows - told.moments)[beside]
-        usual = told.moments[beside] - told.moments[beside].mean()
+        rows, popularity = expected(found, cluster.astype(float), activity.astype(float), result)
+        assert popularity == pytest.approx(result.popularity, rel=0.05, abs=3)
+        next_to = np.triu_indices(40, 1)
+        off = (rows.T @ rows - result.moments)[next_to]
+        usual = result.moments[next_to] - result.moments[next_to].mean()
         assert np.sqrt((off**2).mean()) < 0.1 * np.sqrt((usual**2).mean()) + 1.2
 
     def test_the_same_seed_the_same_items(self):
-        _, told = planted(noise=1.0)
-        found = [fit_items(told, np.random.default_rng(2)) for _ in range(2)]
+        _, result = planted(noise=1.0)
+        found = [fit_items(result, np.random.default_rng(2)) for _ in range(2)]
         assert all((one == other).all() for one, other in zip(*found, strict=True))
 
 
@@ -108,37 +108,39 @@ class TestFew:
     @pytest.mark.parametrize("n_items", [2, 3])
     @pytest.mark.parametrize("n_users", [1.0, 10.0, 5_000.0])
     def test_two_items(self, n_items, n_users):
-        told = told_of(n_items, n_users=n_users, activity=np.array([1.0, 2.0]))
-        found = fit_items(told, np.random.default_rng(1))
+        result = stated_of(n_items, n_users=n_users, activity=np.array([1.0, 2.0]))
+        found = fit_items(result, np.random.default_rng(1))
         assert found.offsets.shape == (n_items,)
         assert all(np.isfinite(part).all() for part in found)
 
-    def test_no_direction_of_few_people(self):
-        told = told_of(20, n_users=30.0)
-        found = fit_items(told, np.random.default_rng(1))
+    def test_no_direction_of_few_users(self):
+        result = stated_of(20, n_users=30.0)
+        found = fit_items(result, np.random.default_rng(1))
         assert found.item_embeddings.shape == (20, 1)
 
     def test_popular_items_have_higher_offsets(self):
         usual = np.linspace(10, 400, 20)
-        told = told_of(20, popularity=usual, n_users=2_000.0)
-        told = told._replace(moments=2_000 * np.outer(told.usual, told.usual), moments_noise=3.0)
-        found = fit_items(told, np.random.default_rng(1))
+        result = stated_of(20, popularity=usual, n_users=2_000.0)
+        result = result._replace(
+            moments=2_000 * np.outer(result.usual, result.usual), moments_noise=3.0
+        )
+        found = fit_items(result, np.random.default_rng(1))
         assert (np.diff(found.offsets) > 0).all()
 
 
-class TestCrowd:
+class TestCluster:
     def test_exactly_spread(self):
-        told = told_of(20, activity=np.arange(2.0, 12.0), share=0.5)
-        activity, crowd = fitting._simulate(told, 3, np.random.default_rng(4))
-        with_one = np.column_stack([np.ones(len(crowd)), crowd])
-        others = with_one.T @ with_one / len(crowd)
+        result = stated_of(20, activity=np.arange(2.0, 12.0), share=0.5)
+        activity, cluster = fitting._simulate(result, 3, np.random.default_rng(4))
+        with_one = np.column_stack([np.ones(len(cluster)), cluster])
+        others = with_one.T @ with_one / len(cluster)
         assert others[2:] == pytest.approx(np.eye(5)[2:], abs=1e-5)
         assert others[1, 0] == pytest.approx(0, abs=0.1)
-        assert activity.mean() == pytest.approx(0.5 * told.activity.mean(), rel=0.02)
-        assert np.corrcoef(np.log(activity), crowd[:, 0])[0, 1] > 0.98
+        assert activity.mean() == pytest.approx(0.5 * result.activity.mean(), rel=0.02)
+        assert np.corrcoef(np.log(activity), cluster[:, 0])[0, 1] > 0.98
 
     def test_on_some_items_at_least_one_and_not_nearly_all(self):
         assert scale_activity(np.array([1.0, 10.0, 1_000.0]), 0.5, 100).tolist() == [1, 5, 70]
 
-    def test_everybody_rates_as_much(self):
+    def test_all_users_rates_as_much(self):
         assert centre_of(np.array([4.0, 4.0])) == (np.log(4), 1)

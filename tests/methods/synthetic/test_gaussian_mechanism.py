@@ -29,20 +29,20 @@ def sums(*shape) -> np.ndarray:
 class TestMeasure:
     def test_the_exact_answer_and_noise_on_the_grid(self):
         exact = sums(30, 7)
-        told = repeatable().measure("moments", WHAT, exact, GRID)
-        assert told.shape == (30, 7)
-        steps = told / GRID
+        result = repeatable().measure("moments", WHAT, exact, GRID)
+        assert result.shape == (30, 7)
+        steps = result / GRID
         assert (steps == np.rint(steps)).all()
-        assert 0 < np.abs(told - exact * GRID).max() < 30
+        assert 0 < np.abs(result - exact * GRID).max() < 30
 
     @pytest.mark.parametrize("sensitivity", [0.5, 1.0, 3.0])
     def test_so_much_noise_as_the_ledger_says(self, sensitivity):
         mechanism = repeatable()
         exact = sums(300_000)
-        told = mechanism.measure("moments", WHAT, exact, GRID, sensitivity)
+        result = mechanism.measure("moments", WHAT, exact, GRID, sensitivity)
         (query,) = mechanism.ledger().queries
         assert query == Query("moments", WHAT, sensitivity, 4.0 * sensitivity, 300_000)
-        assert np.std(told - exact * GRID) == pytest.approx(query.sigma, rel=0.01)
+        assert np.std(result - exact * GRID) == pytest.approx(query.sigma, rel=0.01)
 
     def test_tiles_are_one_after_the_other(self):
         """What one tile holds does not depend on how many follow."""
@@ -77,45 +77,45 @@ class TestMeasureSymmetric:
     def test_symmetric_on_the_grid_around_the_exact_one(self, n):
         exact = sums(n, n)
         exact = np.triu(exact) + np.triu(exact, 1).T
-        told = repeatable().measure_symmetric("moments", WHAT, exact.copy(), GRID)
-        assert (told == told.T).all()
-        assert (told / GRID == np.rint(told / GRID)).all()
-        assert 0 < np.abs(told - exact * GRID).max() < 30
+        result = repeatable().measure_symmetric("moments", WHAT, exact.copy(), GRID)
+        assert (result == result.T).all()
+        assert (result / GRID == np.rint(result / GRID)).all()
+        assert 0 < np.abs(result - exact * GRID).max() < 30
 
     @pytest.mark.parametrize("cells", [64, 900, 2**18])
     def test_any_tiles_read_each_cell_before_it_is_overwritten(self, cells, monkeypatch):
         monkeypatch.setattr(mechanism_module, "_CELLS_OF_A_TILE", cells)
         exact = sums(90, 90) * 1_000
-        told = repeatable(moments=1e-9).measure_symmetric("moments", WHAT, exact.copy(), 1.0)
-        assert (told == np.triu(exact) + np.triu(exact, 1).T).all()
+        result = repeatable(moments=1e-9).measure_symmetric("moments", WHAT, exact.copy(), 1.0)
+        assert (result == np.triu(exact) + np.triu(exact, 1).T).all()
 
-    def test_noise_of_the_vector_that_is_told(self):
+    def test_noise_of_the_vector_that_is_stated(self):
         mechanism = repeatable()
-        told = mechanism.measure_symmetric("moments", WHAT, np.zeros((900, 900), np.int64), GRID)
-        above = told[np.triu_indices(900, 1)]
+        result = mechanism.measure_symmetric("moments", WHAT, np.zeros((900, 900), np.int64), GRID)
+        above = result[np.triu_indices(900, 1)]
         assert np.std(above) == pytest.approx(4 / math.sqrt(2), rel=0.01)
-        assert np.std(np.diagonal(told)) == pytest.approx(4, rel=0.1)
+        assert np.std(np.diagonal(result)) == pytest.approx(4, rel=0.1)
         assert mechanism.ledger().queries[0].values == 900 * 901 // 2
 
     def test_all_cells_have_noise_of_their_own(self):
-        told = repeatable().measure_symmetric("moments", WHAT, np.zeros((40, 40), np.int64), GRID)
-        assert np.unique(told[np.triu_indices(40)]).size > 700
-        lines = np.where(np.eye(40, dtype=bool), 0, told)
+        result = repeatable().measure_symmetric("moments", WHAT, np.zeros((40, 40), np.int64), GRID)
+        assert np.unique(result[np.triu_indices(40)]).size > 700
+        lines = np.where(np.eye(40, dtype=bool), 0, result)
         assert np.abs(np.corrcoef(lines)[np.triu_indices(40, 1)]).max() < 0.7
 
     def test_below_the_diagonal_nothing_is_read(self):
         exact = sums(50, 50)
-        told = [
+        result = [
             repeatable().measure_symmetric("moments", WHAT, part(exact), GRID)
             for part in (np.array, np.triu)
         ]
-        assert (told[0] == told[1]).all()
+        assert (result[0] == result[1]).all()
 
     def test_no_exact_one_is_left(self):
         exact = sums(50, 50)
-        told = repeatable().measure_symmetric("moments", WHAT, exact, GRID)
-        assert np.shares_memory(told, exact)
-        assert (exact.view(np.float64) == told).all()
+        result = repeatable().measure_symmetric("moments", WHAT, exact, GRID)
+        assert np.shares_memory(result, exact)
+        assert (exact.view(np.float64) == result).all()
 
     def test_no_second_copy_is_made(self):
         exact = sums(2_000, 2_000)
@@ -144,13 +144,13 @@ class TestMeasureItems:
         popularity = np.array([500, 0, 3, 900, 1]) * 1_024
         return np.column_stack([popularity, -popularity])
 
-    def test_popular_items_alone_are_told(self):
+    def test_popular_items_alone_are_stated(self):
         mechanism = repeatable()
-        items, told = mechanism.measure_items("moments", WHAT, self.sums(), GRID, **self.OPTIONS)
+        items, result = mechanism.measure_items("moments", WHAT, self.sums(), GRID, **self.OPTIONS)
         assert items.tolist() == [0, 3]
-        assert told == pytest.approx(np.array([[500, -500], [900, -900]]), abs=20)
+        assert result == pytest.approx(np.array([[500, -500], [900, -900]]), abs=20)
 
-    def test_the_ledger_does_not_tell_how_many_items_there_are(self):
+    def test_the_ledger_does_not_state_how_many_items_there_are(self):
         mechanism = repeatable()
         mechanism.measure_items("moments", WHAT, self.sums(), GRID, **self.OPTIONS)
         ledger = mechanism.ledger()
@@ -160,18 +160,18 @@ class TestMeasureItems:
     def test_an_item_at_the_threshold_is_named(self):
         height = math.ceil(threshold(1e-8, 1e-6, 100, grid=GRID) / GRID)
         exact = np.array([[height], [height - 1]])
-        items, told = repeatable(moments=1e-8).measure_items(
+        items, result = repeatable(moments=1e-8).measure_items(
             "moments", WHAT, exact, GRID, **self.OPTIONS
         )
         assert items.tolist() == [0]
-        assert told.tolist() == [[height * GRID]]
+        assert result.tolist() == [[height * GRID]]
 
-    def test_nothing_is_told_where_no_item_is_popular(self):
+    def test_nothing_is_stated_where_no_item_is_popular(self):
         mechanism = repeatable()
         with raises("budget.too-small"):
             mechanism.measure_items("moments", WHAT, self.sums() // 1_000, GRID, **self.OPTIONS)
         assert mechanism.ledger().queries[0].values == 1
-        assert mechanism.ledger().threshold_delta == 1e-6  # that, too, was told
+        assert mechanism.ledger().threshold_delta == 1e-6  # that, too, was reported
 
     def test_what_is_no_row_an_item_is_refused(self):
         with raises("argument.shape"):

@@ -18,27 +18,27 @@ from recveil.methods.synthetic.learning import (
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import MOST_DIRECTIONS
-from shared.methods_synthetic_embedding_sums import PERSON, some_map, table
+from shared.methods_synthetic_embedding_sums import USER, some_map, table
 from shared.methods_synthetic_learning import N_ITEMS, PLANTED, STARS, found, moves, planted
 
 GRID = 2.0**-20
 
 
 class TestOneVector:
-    @given(st.lists(PERSON, min_size=1, max_size=5), st.integers(0, 50), st.data())
-    def test_whoever_goes_moves_the_sums_by_one_at_most(self, people, seed, data):
+    @given(st.lists(USER, min_size=1, max_size=5), st.integers(0, 50), st.data())
+    def test_any_user_goes_moves_the_sums_by_one_at_most(self, all_users, seed, data):
         """In whole numbers: the squares of all differences, in steps."""
         items = some_map(seed=seed)
-        who = data.draw(st.integers(0, len(people) - 1))
-        others = people[:who] + people[who + 1 :]
-        told = np.arange(12)
-        with_them = embedding_moments(table(people), told, items, GRID)
-        without = embedding_moments(table(others), told, items, GRID) if others else 0 * with_them
+        who = data.draw(st.integers(0, len(all_users) - 1))
+        others = all_users[:who] + all_users[who + 1 :]
+        result = np.arange(12)
+        with_them = embedding_moments(table(all_users), result, items, GRID)
+        without = embedding_moments(table(others), result, items, GRID) if others else 0 * with_them
         moved = sum(int(step) ** 2 for step in (with_them - without).ravel())
         assert moved <= int(1 / GRID) ** 2
 
     @pytest.mark.parametrize("n_items", [40, 4_000])
-    def test_somebody_extreme_is_as_long_as_their_weight(self, n_items):
+    def test_a_user_extreme_is_as_long_as_their_weight(self, n_items):
         """One direction: who rates all of it highest, and all else lowest."""
         n = n_items // 4
         item_embeddings = np.repeat([1.0, -1.0], n_items // 2)[:, None]
@@ -49,7 +49,7 @@ class TestOneVector:
         assert np.linalg.norm(sums) <= 1
 
     @pytest.mark.parametrize("value", [1e-30, 1.0, 1e6])
-    def test_tastes_of_any_size(self, value):
+    def test_embeddings_of_any_size(self, value):
         item_embeddings = np.random.default_rng(1).normal(size=(12, 2)) * value
         items = EmbeddingMap.of(item_embeddings, np.ones(12), np.zeros(12))
         sums = embedding_moments(
@@ -58,18 +58,18 @@ class TestOneVector:
         assert np.linalg.norm(sums * GRID) <= 1
 
     @pytest.mark.parametrize("odd", [np.nan, np.inf, 1e200])
-    def test_a_map_that_is_no_numbers_tells_nothing(self, odd):
+    def test_a_map_that_is_no_numbers_states_nothing(self, odd):
         items = some_map()
         items.directions[2, 1] = odd
-        people = [dict.fromkeys(range(6), 5) | {7: 1, 8: 2}]
-        sums = embedding_moments(table(people), np.arange(12), items, GRID) * GRID
+        all_users = [dict.fromkeys(range(6), 5) | {7: 1, 8: 2}]
+        sums = embedding_moments(table(all_users), np.arange(12), items, GRID) * GRID
         assert np.linalg.norm(sums) <= 1
 
-    def test_who_tells_nothing(self):
-        """One rating, ratings that are all equal, and ratings of what has no taste."""
+    def test_who_states_nothing(self):
+        """One rating, ratings that are all equal, and ratings of what has no embedding."""
         items = some_map(means=np.zeros(12))
-        for person in ({3: 5}, {11: 5}, {3: 4, 11: 2}, dict.fromkeys(range(12), 3)):
-            assert not embedding_moments(table([person]), np.arange(12), items, GRID).any()
+        for one_user in ({3: 5}, {11: 5}, {3: 4, 11: 2}, dict.fromkeys(range(12), 3)):
+            assert not embedding_moments(table([one_user]), np.arange(12), items, GRID).any()
 
     def test_without_directions(self):
         items = some_map(n_directions=0)
@@ -79,31 +79,33 @@ class TestOneVector:
 
 
 class TestSums:
-    def people(self, n=60):
+    def all_users(self, n=60):
         rng = np.random.default_rng(2)
         return [
             {int(item): int(rng.integers(1, 6)) for item in rng.choice(12, 7, replace=False)}
             for _ in range(n)
         ]
 
-    def test_those_of_everybody_added_up(self):
-        items, people = some_map(), self.people()
-        whole = embedding_moments(table(people), np.arange(12), items, GRID)
-        one_by_one = [embedding_moments(table([one]), np.arange(12), items, GRID) for one in people]
+    def test_those_of_all_users_added_up(self):
+        items, all_users = some_map(), self.all_users()
+        whole = embedding_moments(table(all_users), np.arange(12), items, GRID)
+        one_by_one = [
+            embedding_moments(table([one]), np.arange(12), items, GRID) for one in all_users
+        ]
         assert (whole == sum(one_by_one)).all()
         assert not whole[:, 3:].any()
 
-    def test_items_that_are_not_told_count_for_nothing(self):
-        items, people = some_map(n_items=9), self.people()
-        told = np.array([0, 1, 3, 4, 5, 7, 8, 9, 11])
-        place = {item: at for at, item in enumerate(told)}
-        left = [{place[item]: one[item] for item in one if item in place} for one in people]
+    def test_items_that_are_not_stated_count_for_nothing(self):
+        items, all_users = some_map(n_items=9), self.all_users()
+        result = np.array([0, 1, 3, 4, 5, 7, 8, 9, 11])
+        place = {item: at for at, item in enumerate(result)}
+        left = [{place[item]: one[item] for item in one if item in place} for one in all_users]
         assert all(left)
-        found = embedding_moments(table(people), told, items, GRID)
+        found = embedding_moments(table(all_users), result, items, GRID)
         assert (found == embedding_moments(table(left, 9), np.arange(9), items, GRID)).all()
 
     def test_the_threads_have_no_say(self):
-        items, ratings = some_map(), table(self.people(500))
+        items, ratings = some_map(), table(self.all_users(500))
         found = []
         for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
             numba.set_num_threads(threads)
@@ -112,16 +114,16 @@ class TestSums:
 
 
 def test_a_canary_shows_no_more_than_promised(canary):
-    """Sixty people with a few ratings each, and one who rates 300 of 400 items by one taste."""
+    """Sixty users with a few ratings each, and one who rates 300 of 400 items by one embedding."""
     sigma, delta, n_items = 0.7, 0.05, 400
     item_embeddings = np.repeat([1.0, -1.0], 200)[:, None]
     items = EmbeddingMap.of(item_embeddings, np.ones(n_items), np.zeros(n_items))
     rng = np.random.default_rng(3)
     others = [{int(i): int(rng.integers(1, 6)) for i in rng.choice(n_items, 5)} for _ in range(60)]
     extreme = dict.fromkeys(range(300), 5) | dict.fromkeys(range(200, 300), 1)
-    told = np.arange(n_items)
+    result = np.arange(n_items)
     without, with_them = (
-        embedding_moments(table(of, n_items), told, items, GRID)
+        embedding_moments(table(of, n_items), result, items, GRID)
         for of in (others, [*others, extreme])
     )
 
@@ -151,7 +153,7 @@ class TestTurned:
         assert np.abs(together - np.diag(np.diag(together))).max() < 1e-5 * together.max()
 
     def test_the_same_products(self):
-        """Who is turned alike leans alike: so the same people are drawn."""
+        """Who is turned alike leans alike: so the same users are drawn."""
         item_embeddings = np.random.default_rng(5).normal(size=(20, 3))
         found = turned(item_embeddings, np.ones(20))
         assert found @ found.T == pytest.approx(item_embeddings @ item_embeddings.T, abs=1e-4)
@@ -173,7 +175,7 @@ class TestPlanted:
         assert model._explained(np.arange(N_ITEMS)[None]) == pytest.approx(0.8 * model.chance**2)
 
     def test_each_direction_on_its_own(self):
-        """The longer direction decides how people rate; the other one does not."""
+        """The longer direction decides how users rate; the other one does not."""
         (shorter, longer), _ = moves(found(planted([0.6, 0.0], [0.0] * 2)))
         assert longer > shorter + 0.35
 

@@ -1,4 +1,4 @@
-"""People who like items are drawn as the rule says: nobody is anybody, and nobody is empty."""
+"""Users who like items are drawn as the rule says: no user is any user, and no user is empty."""
 
 import numpy as np
 from hypothesis import given
@@ -29,7 +29,7 @@ def drawn(model, n_users, seed=1):
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 3), st.floats(1, 30))
-def test_everybody_likes_something_once(n_users, n_items, n_directions, each):
+def test_all_users_likes_something_once(n_users, n_items, n_directions, each):
     for block in rule(n_items, n_directions, each).draw(n_users, np.random.default_rng(2)):
         assert set(block.values.tolist()) == {1.0}
         assert np.diff(block.indptr).min() >= 1
@@ -37,7 +37,7 @@ def test_everybody_likes_something_once(n_users, n_items, n_directions, each):
             assert (np.diff(block.indices[start:end]) > 0).all()
 
 
-def test_the_same_seed_the_same_people():
+def test_the_same_seed_the_same_users():
     assert all(map(np.array_equal, drawn(rule(), 50), drawn(rule(), 50)))
 
 
@@ -57,10 +57,10 @@ def test_items_in_another_order():
 
 
 class TestLearnt:
-    """People drawn by the rule that was learnt without noise are like those it came from."""
+    """Users drawn by the rule that was learnt without noise are like those it came from."""
 
     def test_what_goes_together(self):
-        """Two crowds, who like two halves of the items: so do the drawn ones."""
+        """Two clusters, who like two halves of the items: so do the drawn ones."""
         rng = np.random.default_rng(3)
         rows = [rng.choice(20, 8, replace=False) + 20 * (user % 2) for user in range(600)]
         users = np.repeat(np.arange(600), 8)

@@ -1,4 +1,4 @@
-"""Nobody's ids decide how items are ordered or typed, nor whether there is a release at all."""
+"""No user's ids decide how items are ordered or typed, nor whether there is a release at all."""
 
 import json
 
@@ -22,7 +22,7 @@ STARS = RatingScale(1, 5, 1)
 
 
 def lines(tmp_path, name, extra=()):
-    """Write ratings of 300 people, and what else somebody gave."""
+    """Write ratings of 300 users, and what else a user gave."""
     ratings = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
     rows = ["user,item,rating"]
     for user in range(300):
@@ -37,13 +37,13 @@ def manifest(folder):
 
 
 @pytest.mark.parametrize("odd", ["oddity", "0005", "12345678901234567890"])
-def test_one_odd_id_does_not_tell(tmp_path, odd):
-    """Without a catalogue the type and the order of items follow from the told ones alone."""
+def test_one_odd_id_does_not_state(tmp_path, odd):
+    """Without a catalogue the type and the order of items follow from the reported ones alone."""
     for name, extra in (("without", ()), ("with", (f"somebody,{odd},5",))):
         source = lines(tmp_path, f"{name}.csv", extra)
         anonymize(source, tmp_path / name, epsilon=20.0, scale=STARS)
-    told = [manifest(tmp_path / name) for name in ("without", "with")]
-    assert [of["item_type"] for of in told] == ["integer", "integer"]
+    result = [manifest(tmp_path / name) for name in ("without", "with")]
+    assert [of["item_type"] for of in result] == ["integer", "integer"]
 
 
 def test_order_is_that_of_whole_numbers_first():
@@ -63,14 +63,14 @@ def test_who_rated_too_much_counts_with_the_first_of_their_items():
     assert cut.items[cut.row(0)[0]].tolist() == [9, 10]
 
 
-def test_told_names_alone_decide_their_type():
+def test_stated_names_alone_decide_their_type():
     ids, order = published_order(np.array(["9", "10", "b"], object))
     assert (ids.tolist(), order.tolist()) == (["10", "9", "b"], [1, 0, 2])
 
 
 class TestCatalogue:
     def test_its_type_is_its_own(self, tmp_path):
-        """One person who rates the only item that is no number changes nothing."""
+        """One user who rates the only item that is no number changes nothing."""
         (tmp_path / "items.txt").write_text("\n".join([*map(str, range(45)), "extra"]))
         for name, extra in (("without", ()), ("with", ("somebody,extra,5",))):
             source = lines(tmp_path, f"{name}.csv", extra)

@@ -1,4 +1,4 @@
-"""A try that noise has refused counts: it asked people."""
+"""A try that noise has refused counts: it asked users."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ def few():
 
 
 def kept_with(epsilon, share, threshold=0.0):
-    """What a whole try keeps beside another that was refused after a share of its budget."""
+    """What a whole try keeps next to another that was refused after a share of its budget."""
     budget = Budget.of(epsilon, 1e-6, threshold_delta=threshold)
     return epsilon_of(budget.mu * np.sqrt(1 + share), 1e-6 - 2 * threshold)
 
@@ -39,25 +39,25 @@ def refused(ratings, epsilon, **options):
     return str(caught.value)
 
 
-def test_that_people_are_too_few_costs_the_first_answer_alone(few):
-    told = refused(few, 0.01, item_catalog="as-rated", seed=1)
-    assert "the number of users" in told
+def test_that_users_are_too_few_costs_the_first_answer_alone(few):
+    result = refused(few, 0.01, item_catalog="as-rated", seed=1)
+    assert "the number of users" in result
     both = kept_with(0.01, SHARES["users by user count"])
-    assert told.endswith(
+    assert result.endswith(
         f"queries were answered; this run and the next one together spend epsilon {both:.3g}"
     )
 
 
 def test_that_no_item_can_be_named_costs_all_answers_until_then(few, monkeypatch):
     monkeypatch.setattr(mechanism, "threshold", lambda *_, **__: 1e9)
-    told = refused(few, 20.0, seed=1)
-    assert "no noisy item count reaches" in told
+    result = refused(few, 20.0, seed=1)
+    assert "no noisy item count reaches" in result
     asked = ("users by user count", "rating levels", "user means", "item sums")
     both = kept_with(20.0, sum(SHARES_OF_FEW[name] for name in asked), threshold=1e-7)
-    assert told.endswith(f"together spend epsilon {both:.3g}")
+    assert result.endswith(f"together spend epsilon {both:.3g}")
 
 
-def test_what_is_refused_before_anybody_was_asked_costs_nothing(few):
+def test_what_is_refused_before_any_user_was_asked_costs_nothing(few):
     assert "counts" not in refused(few, 3.0, item_catalog="as-rated", n_users=0)
 
 
@@ -92,7 +92,7 @@ class TestBeforeTheFirstAnswer:
         return queries
 
     @pytest.fixture
-    def told(self, tmp_path, asked):
+    def result(self, tmp_path, asked):
         def refusal(ratings, **options):
             with pytest.raises(RecveilError) as caught:
                 anonymize(ratings, tmp_path / "out", epsilon=300.0, **options)
@@ -104,8 +104,8 @@ class TestBeforeTheFirstAnswer:
         return refusal
 
     @pytest.mark.parametrize("catalogue", [None, "as-rated"])
-    def test_very_many_synthetic_users(self, few, catalogue, told, asked):
-        message = told(few, n_users=2_000_000, item_catalog=catalogue)
+    def test_very_many_synthetic_users(self, few, catalogue, result, asked):
+        message = result(few, n_users=2_000_000, item_catalog=catalogue)
         assert message.endswith("allow_large (--allow-large)")
         assert asked == []
 
@@ -115,8 +115,8 @@ class TestBeforeTheFirstAnswer:
         )
         assert made.verification.users == 9_000  # 150 for each user
 
-    def test_a_layout_without_such_rows(self, few, told, asked):
-        assert "layout (--layout) is groups" in told(few, layout="groups")
+    def test_a_layout_without_such_rows(self, few, result, asked):
+        assert "layout (--layout) is groups" in result(few, layout="groups")
         assert asked == []
 
     def test_ids_of_one_user_s_items_decide_nothing(self, few, tmp_path):
@@ -126,21 +126,21 @@ class TestBeforeTheFirstAnswer:
         assert set(made.release.published.items) <= set(NAMES)
 
     @pytest.mark.parametrize("catalogue", ["as-rated", [*NAMES, "ann@example.org"]])
-    def test_public_ids_that_look_like_those_of_users(self, few, catalogue, told, asked):
+    def test_public_ids_that_look_like_those_of_users(self, few, catalogue, result, asked):
         more = ["ann@example.org"] if catalogue == "as-rated" else []
-        message = told(named(few, more=more), item_catalog=catalogue)
+        message = result(named(few, more=more), item_catalog=catalogue)
         assert message.startswith("1 id of items looks like e-mail addresses")
         assert asked == []
 
-    def test_public_ids_that_are_those_of_users(self, few, told, asked):
+    def test_public_ids_that_are_those_of_users(self, few, result, asked):
         names = np.array([OF_A_USER, *NAMES[1:]], object)
-        message = told(named(few, names, first_user=OF_A_USER), item_catalog="as-rated")
+        message = result(named(few, names, first_user=OF_A_USER), item_catalog="as-rated")
         assert "item ids contain a user id" in message
         assert asked == []
 
-    def test_chosen_ids_that_look_like_those_of_users_cost(self, few, told):
+    def test_chosen_ids_that_look_like_those_of_users_cost(self, few, result):
         names = np.array([f"user{number}@example.org" for number in range(40)], object)
-        message = told(named(few, names))
+        message = result(named(few, names))
         assert "ids of items look like e-mail addresses" in message
         both = kept_with(300.0, 1.0, threshold=1e-7)
         assert message.endswith(
@@ -148,17 +148,17 @@ class TestBeforeTheFirstAnswer:
             f"one together spend epsilon {both:.3g}"
         )
 
-    def test_what_is_refused_while_it_is_written_costs(self, few, told):
+    def test_what_is_refused_while_it_is_written_costs(self, few, result):
         names = NAMES.copy()
         names[few.support.argmax()] = OF_A_USER
-        message = told(named(few, names, first_user=OF_A_USER))
+        message = result(named(few, names, first_user=OF_A_USER))
         assert "the release would contain private data" in message
         assert "this run spent epsilon 300" in message
 
-    def test_a_disk_that_is_too_small_costs(self, few, told, monkeypatch):
+    def test_a_disk_that_is_too_small_costs(self, few, result, monkeypatch):
         usage = namedtuple("usage", "free")
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10))
-        assert "this run spent epsilon 300" in told(few, item_catalog="as-rated")
+        assert "this run spent epsilon 300" in result(few, item_catalog="as-rated")
 
     PLACES = (
         "recveil.methods.synthetic.learning.UserModel",
@@ -204,7 +204,7 @@ class TestBeforeTheFirstAnswer:
         (note,) = caught.value.__notes__
         assert note.startswith("this run spent epsilon 300, ")
 
-    def test_a_seed_whose_noise_nobody_may_publish_costs_nothing(self, few, monkeypatch):
+    def test_a_seed_whose_noise_no_user_may_publish_costs_nothing(self, few, monkeypatch):
         monkeypatch.setattr("recveil.methods.synthetic.synthesizer.Learnt", interrupt)
         with pytest.raises(KeyboardInterrupt) as caught:
             Synthesizer(300.0, seed=1).anonymize(few)

@@ -1,4 +1,4 @@
-"""Nothing is asked twice, and what is told afterwards is a matter of the answers alone."""
+"""Nothing is asked twice, and what is reported afterwards is a matter of the answers alone."""
 
 import numpy as np
 import pytest
@@ -75,48 +75,50 @@ class TestWhatIsAsked:
 
 
 class TestAnswersAlone:
-    def test_other_ratings_with_the_same_answers_are_measured_the_same(self, heard_by, told_again):
-        """All that follows from people is what the mechanism told of them."""
+    def test_other_ratings_with_the_same_answers_are_measured_the_same(
+        self, heard_by, stated_again
+    ):
+        """All that follows from users is what the mechanism reported of them."""
         _, sigmas = asked()
         heard = heard_by(1, sigmas)
         first = measure(RATINGS, heard, CATALOGUE, sigmas)
         others = make_ratings(37, 40, 300, seed=99, scale=STARS)
         assert others.n_items == 40
-        assert same(first, measure(others, told_again(heard.answers), CATALOGUE, sigmas))
+        assert same(first, measure(others, stated_again(heard.answers), CATALOGUE, sigmas))
 
-    def test_without_a_catalogue_as_well(self, heard_by, told_again):
+    def test_without_a_catalogue_as_well(self, heard_by, stated_again):
         _, sigmas = asked(40.0, public=CHOSEN)
         heard = heard_by(1, sigmas)
         first = measure(RATINGS, heard, CHOSEN, sigmas)
         others = make_ratings(37, 40, 300, seed=99, scale=STARS)
-        assert same(first, measure(others, told_again(heard.answers), CHOSEN, sigmas))
+        assert same(first, measure(others, stated_again(heard.answers), CHOSEN, sigmas))
 
     def test_the_rule_is_learnt_from_what_was_measured_alone(self):
         found = measured()
         first, second = (learn_users(found, STARS, np.random.default_rng(3)) for _ in range(2))
         assert same(first[:-1], second[:-1])
 
-    def test_a_person_more_changes_only_exact_answers(self, heard_by, told_again):
+    def test_a_user_more_changes_only_exact_answers(self, heard_by, stated_again):
         _, sigmas = asked()
         heard = heard_by(1, sigmas)
         measure(RATINGS, heard, CATALOGUE, sigmas)
         exact = []
         for ratings in (RATINGS, make_ratings(301, 40, 5_020, seed=4, scale=STARS)):
-            told = told_again(heard.answers)
-            measure(ratings, told, CATALOGUE, sigmas)
-            exact.append(told.exact)
+            result = stated_again(heard.answers)
+            measure(ratings, result, CATALOGUE, sigmas)
+            exact.append(result.exact)
         assert exact[0].keys() == exact[1].keys() == SHARES.keys() - {QUERY}
         assert all(exact[0][name].shape == exact[1][name].shape for name in exact[0])
 
 
 class TestWithoutNoise:
-    def test_people_in_rare_bins_are_counted_too(self):
-        """Bins that noise hides would be missed: then people were too few on average."""
+    def test_users_in_rare_bins_are_counted_too(self):
+        """Bins that noise hides would be missed: then users were too few on average."""
         found = [measured(epsilon=8.0, seed=seed).n_users for seed in range(30)]
         assert np.mean(found) == pytest.approx(300, abs=4 * np.std(found) / np.sqrt(30))
         assert np.std(found) > 2
 
-    def test_people_and_popularity(self):
+    def test_users_and_popularity(self):
         found = measured(epsilon=None)
         assert found.n_users == 300
         roots = np.sqrt(RATINGS.activity)
@@ -126,15 +128,15 @@ class TestWithoutNoise:
         assert found.released.size == 40
         assert found.share_as_json == pytest.approx(1, abs=0.03)
 
-    def test_activities_are_those_of_people(self):
+    def test_activities_are_those_of_users(self):
         found = measured(epsilon=None)
         places = [0.1, 0.5, 0.9]
-        told, true = (np.quantile(of, places) for of in (found.activity, RATINGS.activity))
-        assert told == pytest.approx(true, rel=0.1)
+        result, true = (np.quantile(of, places) for of in (found.activity, RATINGS.activity))
+        assert result == pytest.approx(true, rel=0.1)
         assert (np.diff(found.activity) >= 0).all()
 
     def test_a_bin_far_from_all_others_is_noise(self):
-        """Else some people were drawn who rate nearly everything, in every fifth release."""
+        """Else some users were drawn who rate nearly everything, in every fifth release."""
         most = []
         for seed in range(40):
             mechanism, sigmas = asked(seed=seed, public=CHOSEN)
@@ -142,7 +144,7 @@ class TestWithoutNoise:
         assert RATINGS.activity.max() <= 40
         assert np.mean(np.array(most) > 200) < 0.1
 
-    def test_how_people_differ(self):
+    def test_how_users_differ(self):
         means = np.array([np.mean(RATINGS.row(user)[1]) for user in range(300)]) / 2 - 1.5
         assert measured(epsilon=None).spread_of_users == pytest.approx(means.var(), rel=1e-3)
 
@@ -154,7 +156,7 @@ class TestWithoutNoise:
 
 
 class TestChosenItems:
-    def test_told_items_stand_out_of_their_noise(self):
+    def test_stated_items_stand_out_of_their_noise(self):
         found = measured(epsilon=8.0, public=CHOSEN)
         noise = found.items.popularity_noise
         assert found.items.popularity[found.released].min() > 2 * noise
@@ -197,17 +199,17 @@ class TestExpectedPopularity:
 
 
 class TestRefused:
-    def test_more_noise_than_people(self):
+    def test_more_noise_than_users(self):
         with raises("budget.too-small"):
             measured(epsilon=0.01)
 
-    def test_more_noise_than_items(self, heard_by, told_again):
+    def test_more_noise_than_items(self, heard_by, stated_again):
         _, sigmas = asked()
         heard = heard_by(1, sigmas)
         measure(RATINGS, heard, CATALOGUE, sigmas)
         answers = heard.answers | {"item sums": np.zeros((40, 2))}
         with raises("budget.too-small") as caught:
-            measure(RATINGS, told_again(answers), CATALOGUE, sigmas)
+            measure(RATINGS, stated_again(answers), CATALOGUE, sigmas)
         assert "only 0 items" in str(caught.value)
         assert "--item-catalog" not in str(caught.value)  # which is given
 
@@ -219,9 +221,9 @@ class TestRefused:
             assert ("--item-catalog" in str(caught.value)) is not is_catalogue
 
 
-def test_a_small_epsilon_is_one_for_many_people():
+def test_a_small_epsilon_is_one_for_many_users():
     """So much noise has coarser grids, and no query is refused."""
-    crowd = make_ratings(60_000, 6, 180_000, seed=1, scale=STARS)
-    found = measured(crowd, 0.01, public=Public(True, 6))
+    cluster = make_ratings(60_000, 6, 180_000, seed=1, scale=STARS)
+    found = measured(cluster, 0.01, public=Public(True, 6))
     assert found.n_users == pytest.approx(60_000, rel=0.4)
     assert found.released.size == 6

@@ -1,4 +1,4 @@
-"""What is asked of people in pieces is what is asked of all of them together."""
+"""What is asked of users in pieces is what is asked of all of them together."""
 
 import itertools
 
@@ -17,7 +17,7 @@ RATINGS = make_ratings(300, 40, 5_000, seed=3)
 
 
 class InPieces:
-    """People in some pieces, each of which is asked by itself."""
+    """Users in some pieces, each of which is asked by itself."""
 
     def __init__(self, ratings, n_pieces):
         self.scale, self.n_items = ratings.scale, ratings.n_items

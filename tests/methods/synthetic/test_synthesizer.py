@@ -1,4 +1,4 @@
-"""A release of synthetic people: its promise, what it names, and what it refuses."""
+"""A release of synthetic users: its promise, what it names, and what it refuses."""
 
 import json
 from pathlib import Path
@@ -67,19 +67,19 @@ class TestPromise:
         assert (claim.kind, claim.k, claim.ledger) == ("aggregates", 300, None)
 
     def test_what_is_published_follows_from_the_answers_alone(self, monkeypatch):
-        """Other people with the same noisy answers have the same release."""
-        answers, by_taste = [], []
+        """Other users with the same noisy answers have the same release."""
+        answers, by_embedding = [], []
 
         def measure(*of, real=synthesizer.measure):
             answers.append(real(*of))
             return answers[0]
 
         def measure_again(mechanism, name, *query, real=Mechanism.measure):
-            told = real(mechanism, name, *query)
+            result = real(mechanism, name, *query)
             if name == QUERY:  # asked last, after what was learnt from all others
-                by_taste.append(told)
-                return by_taste[0]
-            return told
+                by_embedding.append(result)
+                return by_embedding[0]
+            return result
 
         monkeypatch.setattr(synthesizer, "measure", measure)
         monkeypatch.setattr(Mechanism, "measure", measure_again)
@@ -88,7 +88,7 @@ class TestPromise:
         assert (others.items == RATINGS.items).all()
         second = made(ratings=others)
         assert answers[1].n_users != answers[0].n_users
-        assert (by_taste[1] != by_taste[0]).any()
+        assert (by_embedding[1] != by_embedding[0]).any()
         assert same(first, second)
         assert first.published.settings == second.published.settings
         assert first.published.model().equals(second.published.model())
@@ -110,10 +110,10 @@ class TestPromise:
 
 
 class TestSeed:
-    def test_the_same_seed_the_same_people(self):
+    def test_the_same_seed_the_same_users(self):
         assert same(made(), made())
 
-    def test_another_seed_other_noise_and_other_people(self):
+    def test_another_seed_other_noise_and_other_users(self):
         first, second = made(), made(seed=2)
         assert not first.published.model().equals(second.published.model())
         assert not same(first, second)
@@ -143,26 +143,26 @@ class TestSeed:
         public = repr(release) + repr(release.published) + release._repr_html_()
         shown = public + repr(release.private) + repr(Synthesizer(None, seed=987654321987))
         assert "987654321987" not in shown
-        assert "300" not in public  # the number of people is counted with noise
+        assert "300" not in public  # the number of users is counted with noise
 
 
-class TestPeople:
+class TestUsers:
     def test_as_many_as_counted_with_noise(self):
         counts = {made(8.0, seed=seed).published.n_users for seed in range(6)}
         assert len(counts) > 3
         assert all(150 < count < 450 for count in counts)
         assert made(None).published.n_users == 300
 
-    @pytest.mark.parametrize("people", [1, 7, 1_000])
-    def test_as_many_as_asked_for(self, people):
-        release = made(n_users=people)
-        assert release.published.n_users == people
+    @pytest.mark.parametrize("all_users", [1, 7, 1_000])
+    def test_as_many_as_asked_for(self, all_users):
+        release = made(n_users=all_users)
+        assert release.published.n_users == all_users
         counts, _, _ = drawn(release)
-        assert counts.size == people
+        assert counts.size == all_users
         assert counts.min() >= 1
         assert release.published.settings["n_users"] == "requested"
 
-    def test_nobody_stands_behind_a_record(self):
+    def test_no_user_stands_behind_a_record(self):
         assert all((block.sizes == 1).all() for block in made().published.blocks())
 
     @pytest.mark.parametrize("grid", ["tenths", "whole"])
@@ -176,7 +176,7 @@ class TestPeople:
 
 
 class TestItems:
-    def test_without_a_catalogue_no_item_of_a_single_person(self):
+    def test_without_a_catalogue_no_item_of_a_single_user(self):
         users = np.concatenate([RATINGS.user_positions(), np.full(5, 300)])
         items = np.concatenate([RATINGS.items[RATINGS.indices], np.arange(901, 906)])
         values = np.concatenate([RATINGS.values, np.full(5, 5)])
@@ -220,20 +220,20 @@ class TestEdges:
         assert scale.low <= labels.min() <= labels.max() <= scale.high
 
     @pytest.mark.parametrize("epsilon", [None, 50.0], ids=["exact", "noisy"])
-    def test_everybody_rated_both_items(self, epsilon):
+    def test_all_users_rated_both_items(self, epsilon):
         ratings = Ratings.from_columns(
             np.repeat(np.arange(300), 2), np.tile([5, 6], 300), np.tile([1, 4], 300), scale=STARS
         )
         assert made(epsilon, ratings).published.items.tolist() == [5, 6]
 
-    def test_one_person_is_not_drawn_from(self):
+    def test_one_user_is_not_drawn_from(self):
         alone = Ratings.from_columns(["ann"] * 3, [5, 6, 7], [4, 2, 1], scale=STARS)
         for epsilon, code in ((None, "table.too-few-users"), (5.0, "budget.too-small")):
             with raises(code) as caught:
                 made(epsilon, alone)
             assert len(str(caught.value)) < 300
 
-    def test_exact_sums_are_of_twenty_people_at_least(self):
+    def test_exact_sums_are_of_twenty_users_at_least(self):
         with raises("table.too-few-users"):
             made(None, make_ratings(19, 20, 150, seed=3, scale=STARS))
         assert made(None, make_ratings(20, 20, 150, seed=3, scale=STARS)).published.claim.k == 20
@@ -307,33 +307,33 @@ class TestRefused:
             made(0.01)
 
 
-class TestTelling:
+class TestStating:
     def test_the_owner_hears_how_much_the_noise_hides(self):
-        told = " ".join(describe_summary(summarize(made(3.0), RATINGS)))
-        assert "Warning: the noise hides" in told
+        result = " ".join(describe_summary(summarize(made(3.0), RATINGS)))
+        assert "Warning: the noise hides" in result
 
     def test_and_nothing_of_that_where_it_hides_little(self):
         ratings = make_ratings(900, 40, 15_000, seed=3, scale=STARS)
-        told = " ".join(describe_summary(summarize(made(1_000.0, ratings), ratings)))
-        assert "above the noise" in told
-        assert "Warning: the noise" not in told
+        result = " ".join(describe_summary(summarize(made(1_000.0, ratings), ratings)))
+        assert "above the noise" in result
+        assert "Warning: the noise" not in result
 
     def test_a_large_delta_is_said_aloud(self, tmp_path):
-        for delta, is_told in ((2e-3, True), (1e-6, False)):
+        for delta, is_stated in ((2e-3, True), (1e-6, False)):
             release = made(seed=None, delta=delta)
             release.write(tmp_path / f"{delta}")
             aloud = "delta is 0.002: in one of 500 releases, there may be no guarantee"
-            assert is_told == (aloud in " ".join(describe_summary(summarize(release, RATINGS))))
+            assert is_stated == (aloud in " ".join(describe_summary(summarize(release, RATINGS))))
             limits = {limit.code for limit in verify(tmp_path / f"{delta}").not_covered}
-            assert is_told == ("large-delta" in limits)
+            assert is_stated == ("large-delta" in limits)
 
     def test_exact_sums_have_no_noise(self):
-        told = " ".join(describe_summary(summarize(made(None), RATINGS)))
-        assert "noise" not in told.partition("Exact sums")[0]
+        result = " ".join(describe_summary(summarize(made(None), RATINGS)))
+        assert "noise" not in result.partition("Exact sums")[0]
 
 
 @pytest.mark.parametrize("form", ["format_3", "format_4"])
-def test_people_are_drawn_from_models_of_older_formats(form, tmp_path):
+def test_users_are_drawn_from_models_of_older_formats(form, tmp_path):
     """The promise and its ledger are of that format, and so is what is drawn."""
     stored = Path(__file__).parents[2] / "verification" / form / "synthetic-model"
     found = sample(stored, tmp_path / "drawn", n_users=35, seed=1)

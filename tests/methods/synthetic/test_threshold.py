@@ -1,4 +1,4 @@
-"""An item of one person is hardly ever named, and one of many nearly always."""
+"""An item of one user is hardly ever named, and one of many nearly always."""
 
 import math
 
@@ -14,18 +14,18 @@ from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 
 
 def accident(height: float, sigma: float, n: int, weight: float = 1.0):
-    """The probability that somebody with n items of their own is given away, with 50 digits."""
+    """The probability that a user with n items of their own is given away, with 50 digits."""
     with mpmath.workdps(50):
         one = mpmath.ncdf((mpmath.mpf(height) - weight / mpmath.sqrt(n)) / sigma)
         return 1 - one**n
 
 
 class TestByHand:
-    def test_one_item_a_person(self):
-        # 1.6449 standard deviations above what one person gives leave a twentieth.
+    def test_one_item_a_user(self):
+        # 1.6449 standard deviations above what one user gives leave a twentieth.
         assert threshold(10.0, 0.05, 1) == pytest.approx(1 + 16.448536, abs=1e-5)
 
-    def test_two_items_a_person(self):
+    def test_two_items_a_user(self):
         # Each may pass with probability 1 - sqrt(0.81) = 0.1: 1.28155 standard deviations.
         assert threshold(10.0, 0.19, 2) == pytest.approx(1 / math.sqrt(2) + 12.815516, abs=1e-5)
 
@@ -35,7 +35,7 @@ class TestByHand:
     def test_half_a_step_more_on_a_grid(self):
         assert threshold(10.0, 1e-6, 9, grid=0.5) == threshold(10.0, 1e-6, 9) + 0.25
 
-    def test_a_lighter_person(self):
+    def test_a_lighter_user(self):
         assert threshold(2.0, 1e-6, 5, weight=0.5) == pytest.approx(
             threshold(4.0, 1e-6, 5) / 2, rel=1e-12
         )
@@ -56,7 +56,7 @@ def test_more_items_and_less_delta_need_more():
 
 
 def test_accidents_happen_as_often_as_said():
-    """Planted: somebody with nine items that nobody else rated, 20,000 times."""
+    """Planted: a user with nine items that no user else rated, 20,000 times."""
     sigma, delta, n, grid = 0.7, 0.02, 9, 2.0**-4
     height = threshold(sigma, delta, n, grid=grid)
     gives = math.floor(1 / math.sqrt(n) / grid)
@@ -65,7 +65,7 @@ def test_accidents_happen_as_often_as_said():
     assert 0.005 < named.mean() < 0.02 + 3 * math.sqrt(0.02 / 20_000)
 
 
-def test_an_item_of_many_people_is_named():
+def test_an_item_of_many_users_is_named():
     height = threshold(5.0, 1e-7, 1_000)
     sums = 100 / math.sqrt(1_000) + np.zeros(1_000)
     assert height < 40

@@ -1,4 +1,4 @@
-"""People who are drawn in crowds are the same, whoever draws which."""
+"""Users who are drawn in clusters are the same, an adversary who draws which."""
 
 import numpy as np
 import pytest
@@ -70,19 +70,19 @@ class TestWorth:
         """Worth inverts `expected_labels`, where labels are not all at the scale's ends."""
         found = learnt(shares, means, spread=spread)
         at = moved(STARS.levels, STARS)
-        told = expected_labels(
+        result = expected_labels(
             at, found.cuts, np.hypot(found.strictness, found.chance), found.rating_means
         )
         inside = np.abs(found.rating_means) < 7.9
-        assert told[inside] == pytest.approx(np.array(means)[inside], abs=2e-3)
+        assert result[inside] == pytest.approx(np.array(means)[inside], abs=2e-3)
 
     def test_expected_labels_against_draws(self):
         rng = np.random.default_rng(1)
         cuts, rating_means = np.array([-1.0, 0.2]), np.array([-0.5, 0.7])
         hidden = rating_means[:, None] + 0.8 * rng.normal(size=(2, 200_000))
         drawn = np.array([1.0, 2, 5])[np.searchsorted(cuts, hidden)].mean(axis=1)
-        told = expected_labels(np.array([1.0, 2, 5]), cuts, 0.8, rating_means)
-        assert told == pytest.approx(drawn, abs=0.02)
+        result = expected_labels(np.array([1.0, 2, 5]), cuts, 0.8, rating_means)
+        assert result == pytest.approx(drawn, abs=0.02)
 
 
 class TestSpreads:
@@ -121,9 +121,9 @@ class TestScales:
         levels = rating_levels(scale)
         found = learnt(np.arange(1.0, levels.size + 1), [-0.2, 0.3], scale)
         sides = LabelSides.of(found.cuts, found.chance, levels, scale)
-        told = sides.liked * sides.if_liked + (1 - sides.liked) * sides.if_not
+        result = sides.liked * sides.if_liked + (1 - sides.liked) * sides.if_not
         mean = expected_labels(levels, found.cuts, found.chance, sides.places)
-        assert told == pytest.approx(mean, abs=1e-6 * scale.range)
+        assert result == pytest.approx(mean, abs=1e-6 * scale.range)
 
     def test_who_liked_it_is_on_the_liked_side(self, scale):
         levels = rating_levels(scale)
@@ -135,7 +135,7 @@ class TestScales:
 
 
 RULE = LikesModel(np.zeros(9, np.float32), np.zeros((9, 2), np.float32), np.full(4, 3.0))
-PEOPLE = SampledUsers(RULE, 250, 7, whole=False)
+USERS = SampledUsers(RULE, 250, 7, whole=False)
 
 
 def rows(blocks):
@@ -146,27 +146,27 @@ def rows(blocks):
     ]
 
 
-def test_crowds_in_any_order_are_all_people():
-    crowds = SampledBatches(PEOPLE, 100)
-    drawn = {number: rows(crowds.block(number)) for number in (2, 0, 1)}
+def test_clusters_in_any_order_are_all_users():
+    clusters = SampledBatches(USERS, 100)
+    drawn = {number: rows(clusters.block(number)) for number in (2, 0, 1)}
     assert [len(drawn[number]) for number in range(3)] == [100, 100, 50]
-    assert drawn[0] + drawn[1] + drawn[2] == rows(crowds.blocks())
-    assert [crowds.first_of(number) for number in range(4)] == [0, 100, 200, 250]
+    assert drawn[0] + drawn[1] + drawn[2] == rows(clusters.blocks())
+    assert [clusters.first_of(number) for number in range(4)] == [0, 100, 200, 250]
 
 
-def test_no_two_crowds_are_alike():
-    crowds = SampledBatches(PEOPLE, 100)
-    assert rows(crowds.block(0)) != rows(crowds.block(1))
+def test_no_two_clusters_are_alike():
+    clusters = SampledBatches(USERS, 100)
+    assert rows(clusters.block(0)) != rows(clusters.block(1))
 
 
-@pytest.mark.parametrize(("n_users", "n_crowds"), [(1, 1), (16_384, 1), (10**9, 4_096)])
-def test_there_are_never_too_many_crowds(n_users, n_crowds):
-    crowds = SampledBatches.of(PEOPLE._replace(n_users=n_users))
-    assert crowds.n_blocks == n_crowds
-    assert crowds.first_of(crowds.n_blocks) == n_users
+@pytest.mark.parametrize(("n_users", "n_clusters"), [(1, 1), (16_384, 1), (10**9, 4_096)])
+def test_there_are_never_too_many_clusters(n_users, n_clusters):
+    clusters = SampledBatches.of(USERS._replace(n_users=n_users))
+    assert clusters.n_blocks == n_clusters
+    assert clusters.first_of(clusters.n_blocks) == n_users
 
 
-def test_a_release_in_crowds_is_of_the_same_rule():
+def test_a_release_in_clusters_is_of_the_same_rule():
     ratings = make_ratings(200, 30, 2_000, seed=2)
     maker = Synthesizer(None, item_catalog="as-rated", seed=3)
     public, items, _ = maker.public_items(ratings.items)
@@ -218,28 +218,28 @@ def test_read_twice_is_read_once():
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_the_same_people_are_drawn_but_for_the_last_digits(whole):
+def test_the_same_users_are_drawn_but_for_the_last_digits(whole):
     cells = []
     for model in (rule(), read_back(rule())):
         blocks = list(model.draw(2_000, np.random.default_rng(5), whole=whole))
         counts = np.concatenate([np.diff(block.indptr) for block in blocks])
-        people = np.repeat(np.arange(2_000), counts)
+        users = np.repeat(np.arange(2_000), counts)
         items = np.concatenate([block.indices for block in blocks])
         labels = np.concatenate([block.values for block in blocks])
-        cells.append(dict(zip(zip(people, items, strict=True), labels, strict=True)))
+        cells.append(dict(zip(zip(users, items, strict=True), labels, strict=True)))
     first, second = cells
     both = first.keys() & second.keys()
     assert len(both) > 0.999 * max(len(first), len(second))
     assert np.mean([first[cell] == second[cell] for cell in both]) > 0.999
 
 
-def test_without_directions_one_column_of_tastes():
+def test_without_directions_one_column_of_embeddings():
     model = rule(n_directions=0)
     assert read_back(model).item_embeddings.shape == (50, 1)
 
 
 @pytest.mark.parametrize(("noise", "tilt"), [("none", 0.4), ("gaussian", 0.2)])
-def test_models_of_older_formats_follow_tastes_as_they_did(noise, tilt):
+def test_models_of_older_formats_follow_embeddings_as_they_did(noise, tilt):
     model = rule()
     older = model_settings(model) | {"noise": noise}
     del older["slopes"], older["slope_spreads"]
@@ -248,7 +248,7 @@ def test_models_of_older_formats_follow_tastes_as_they_did(noise, tilt):
     assert back.slope_spreads.tolist() == [0.2] * 3
 
 
-def test_other_directions_than_the_settings_tell_of_are_refused():
+def test_other_directions_than_the_settings_state_of_are_refused():
     model = rule()
     settings = model_settings(model._replace(slopes=np.ones(2), slope_spreads=np.ones(2)))
     with raises("release.damaged") as caught:

@@ -54,13 +54,13 @@ def _direct(rows, span, min_overlap, significance, kind) -> dict[tuple[int, int]
 
 def _propagated(rows, web, last, trust) -> dict[tuple[int, int], float]:
     """Eq. 5 for those who are not in the web: by way of those whom the last step reached."""
-    found, everybody = {}, range(len(rows))
-    for one in everybody:
-        for other in everybody:
+    found, all_users = {}, range(len(rows))
+    for one in all_users:
+        for other in all_users:
             if one == other or (one, other) in web:
                 continue
             above, below = 0.0, 0.0
-            for middle in everybody:
+            for middle in all_users:
                 first, second = last.get((one, middle), 0), trust.get((middle, other), 0)
                 if first > 0 and second > 0:
                     near = max(1, len(rows[one].keys() & rows[middle].keys()))

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
 
 class TestUnpaid:
-    """Figures of an audit are worked out from real people, which no epsilon covers."""
+    """Figures of an audit are worked out from real users, which no epsilon covers."""
 
-    def told(self, folder, off_scale, name):
+    def result(self, folder, off_scale, name):
         release = {
             "sha256": known_manifest(folder).sha256,
             "headline": "AUC 0.59.",
@@ -34,35 +34,35 @@ class TestUnpaid:
     @pytest.mark.parametrize("name", ["c.json", "page.md"])
     def test_of_a_differentially_private_release(self, tmp_path, name):
         Synthesizer(20.0, item_catalog="as-rated").anonymize(RATINGS).write(tmp_path / "out")
-        text = self.told(tmp_path / "out", 3, name)
+        text = self.result(tmp_path / "out", 3, name)
         assert "off the scale" not in text
-        assert text == self.told(tmp_path / "out", 2, name)
+        assert text == self.result(tmp_path / "out", 2, name)
         before, figures = text.split("AUC 0.59.")
         assert "without noise. They are not charged" in before
         assert "No epsilon" not in figures
 
 
 class TestEvaluation:
-    def test_what_was_measured_is_told(self, padded, judged):
-        file, told = judged
+    def test_what_was_measured_is_stated(self, padded, judged):
+        file, result = judged
         describe(padded, padded.parent / "measured.json", evaluation=file, force=True)
         text = (padded.parent / "measured.json").read_text()
         said = json.loads(text)["rai:dataUseCases"]
-        assert f"Measured by the publisher: {told['headline']}" in said
+        assert f"Measured by the publisher: {result['headline']}" in said
         assert "20% of each user's ratings were held out" in said[0]
-        assert "The release" in told["headline"] or "Lists cannot be told" in told["headline"]
-        assert not any(note in text for note in told["disclosure"]["verdict"])
+        assert "The release" in result["headline"] or "Lists cannot be told" in result["headline"]
+        assert not any(note in text for note in result["disclosure"]["verdict"])
         assert "secret" not in text
 
     def test_by_what_it_was_judged(self, tmp_path):
         train, test = make_ratings(40, 15, 300, seed=1), make_ratings(40, 15, 200, seed=2)
         PredictiveAnonymizer(4, seed=1).anonymize(train).write(tmp_path / "out")
         found = evaluate(tmp_path / "out", train=train, test=test, targets=5, with_membership=False)
-        told = found.to_dict()
-        (tmp_path / "e.json").write_text(json.dumps(told))
+        result = found.to_dict()
+        (tmp_path / "e.json").write_text(json.dumps(result))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
-        assert f"Evaluated by {told['test_cells']:,} ratings that were held out" in said[0]
+        assert f"Evaluated by {result['test_cells']:,} ratings that were held out" in said[0]
 
     def test_of_likes_no_ratings_are_spoken_of(self, tmp_path):
         likes = RATINGS.as_likes()
@@ -72,8 +72,8 @@ class TestEvaluation:
         assert records["description"].endswith("one interaction per line.")
         meanings = {field["name"]: field["description"] for field in records["field"]}
         assert meanings["item_id"] == "the id of the item"
-        told = evaluate(tmp_path / "out", likes, split=0.2, targets=5, with_membership=False)
-        (tmp_path / "e.json").write_text(json.dumps(told.to_dict()))
+        result = evaluate(tmp_path / "out", likes, split=0.2, targets=5, with_membership=False)
+        (tmp_path / "e.json").write_text(json.dumps(result.to_dict()))
         describe(tmp_path / "out", tmp_path / "c.json", evaluation=tmp_path / "e.json")
         said = json.loads((tmp_path / "c.json").read_text())["rai:dataUseCases"]
         assert "20% of each user's likes were held out" in said[0]
@@ -81,9 +81,9 @@ class TestEvaluation:
 
 
 class TestOrigin:
-    """What is told of the owner's table: for what it had columns, and what was left out."""
+    """What is reported of the owner's table: for what it had columns, and what was left out."""
 
-    def told(self, folder, **options):
+    def result(self, folder, **options):
         audited = {"audit": folder / "audit.json"}
         describe(folder / "out", folder / "c.json", **audited, **options, force=True)
         text = (folder / "c.json").read_text()
@@ -91,7 +91,7 @@ class TestOrigin:
 
     def test_roles_and_what_was_dropped(self, made):
         folder, audited = made
-        text, said = self.told(folder)
+        text, said = self.result(folder)
         dropped = audited["data"]["off_scale_dropped"]
         assert dropped > 0
         assert said[0] == (

@@ -1,4 +1,4 @@
-"""A release of drawn people is an ordinary table of ratings: others read it as it is.
+"""A release of drawn users is an ordinary table of ratings: others read it as it is.
 
 What is not installed is skipped; the extra `bench` brings surprise, cornac and implicit. LensKit
 0.14, the last without torch, needs an older numba and so an environment of its own:

@@ -75,8 +75,8 @@ class TestTooLarge:
         assert "1.31 billion values" in capsys.readouterr().err
 
 
-class TestDrawnPeople:
-    """How many there are is anybody's choice, and is looked at before they are drawn."""
+class TestDrawnUsers:
+    """How many there are is any user's choice, and is looked at before they are drawn."""
 
     @pytest.mark.parametrize("file_format", ["parquet", "csv"])
     def test_labels_and_bytes_about(self, ratings, file_format, tmp_path):
@@ -93,7 +93,7 @@ class TestDrawnPeople:
     def test_a_model_is_small(self, ratings):
         assert Synthesizer(None, seed=1).anonymize(ratings).published.expect("model", "csv") is None
 
-    def test_nobody_draws_more_than_the_disk_holds(self, ratings, tmp_path, monkeypatch):
+    def test_no_user_draws_more_than_the_disk_holds(self, ratings, tmp_path, monkeypatch):
         named = Ratings(**{part: getattr(ratings, part) for part in PARTS}, scale=STARS)
         anonymize(named, tmp_path / "model", epsilon="none", layout="model")
         usage = namedtuple("usage", "free")
@@ -105,7 +105,7 @@ class TestDrawnPeople:
 
 
 class TestLabelsThatDifferTakeMore:
-    """A label takes what tells it from the others: 5 values take less than 91, or than all."""
+    """A label takes what reports it from the others: 5 values take less than 91, or than all."""
 
     @pytest.fixture
     def halves(self):

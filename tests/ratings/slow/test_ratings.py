@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from recveil.ratings import Ratings
 
-# Rows that are left out are told; most tests here are about which ones.
+# Rows that are left out are reported; most tests here are about which ones.
 pytestmark = pytest.mark.filterwarnings("ignore:.*rated an item more than once")
 
 

@@ -1,4 +1,4 @@
-"""Whether a release was made from some ratings: told by a digest that the owner alone keeps."""
+"""Whether a release was made from some ratings: reported by a digest that the owner alone keeps."""
 
 import json
 
@@ -32,10 +32,10 @@ WAYS = {
 def test_an_audit_of_other_ratings_says_so_and_is_not_described(way, tmp_path):
     WAYS[way].anonymize(MADE).write(tmp_path / "out")
     for ratings, same in ((MADE, True), (OTHER, False)):
-        told = audit(ratings, release=tmp_path / "out", targets=5, curves=False).to_dict()
-        assert told["release"]["same_ratings"] is same
-        warned = any("was not made from these" in each for each in told["release"]["warnings"])
+        result = audit(ratings, release=tmp_path / "out", targets=5, curves=False).to_dict()
+        assert result["release"]["same_ratings"] is same
+        warned = any("was not made from these" in each for each in result["release"]["warnings"])
         assert warned is not same
-        (tmp_path / "audit.json").write_text(json.dumps(told, default=str))
+        (tmp_path / "audit.json").write_text(json.dumps(result, default=str))
     with raises("release.mismatch"):
         describe(tmp_path / "out", tmp_path / "c.json", audit=tmp_path / "audit.json")

@@ -58,7 +58,7 @@ def test_without_a_home_nothing_is_kept_or_run_in_the_current_folder(tmp_path, c
     assert list((tmp_path / "here").iterdir()) == []
 
 
-def test_what_is_kept_can_be_written_by_nobody_else(tmp_path):
+def test_what_is_kept_can_be_written_by_no_user_else(tmp_path):
     """It is run; the library, too, is used where the umask is 0."""
     module = tmp_path / "kernels.py"
     module.write_text(
@@ -116,8 +116,8 @@ def test_kernels_kept_by_two_processes_are_not_mixed_up(kept_by_two_processes, f
             print(name, found, sum(kernel.stats.cache_hits.values()))
         """,
     )
-    told = {"sorting": "sorting [3, 5, 9] 1", "order": "order [1, 0, 2] 1"}
-    assert shown.splitlines() == [told[first], told[second]]
+    result = {"sorting": "sorting [3, 5, 9] 1", "order": "order [1, 0, 2] 1"}
+    assert shown.splitlines() == [result[first], result[second]]
 
 
 def test_what_was_kept_under_counted_names_is_not_used(kept_by_two_processes):

@@ -9,15 +9,15 @@ from recveil.runtime.progress import busy, listening, parts, track
 
 @pytest.fixture
 def heard(monkeypatch) -> Iterator[list]:
-    """What is told, each time."""
+    """What is reported, each time."""
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
-    told = []
-    with listening(told.append):
-        yield told
+    result = []
+    with listening(result.append):
+        yield result
 
 
 def fractions(heard):
-    return [round(told.fraction, 3) for told in heard]
+    return [round(result.fraction, 3) for result in heard]
 
 
 def test_a_loop_in_a_part_gets_its_share(heard):
@@ -28,7 +28,7 @@ def test_a_loop_in_a_part_gets_its_share(heard):
     assert set(fractions(heard)) == {0, 0.125, 0.25, 0.5, 1}
 
 
-def test_a_loop_that_nobody_closed_does_not_disturb_the_next_work(heard):
+def test_a_loop_that_no_user_closed_does_not_disturb_the_next_work(heard):
     loop = track([1, 2], "Left lying")
     next(loop)
     other = []

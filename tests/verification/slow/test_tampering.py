@@ -108,7 +108,7 @@ def test_no_single_change_of_the_manifest_passes(data, made, tmp_path_factory):
     (folder / "release.json").write_bytes(after)
     if _refused(folder):
         return
-    # What is not on the card, and cannot be told from the ratings, is the publisher's word.
+    # What is not on the card, and cannot be reported from the ratings, is the publisher's word.
     assert (*way, last) == ("scale", "step")
     assert "making" in {limit.code for limit in verify(folder).not_covered}
 

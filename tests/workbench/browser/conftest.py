@@ -111,18 +111,18 @@ def _tab(browser, served, **options):
     page = context.new_page()
     wrong = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda told: told.type == "error" and wrong.append(told.text))
+    page.on("console", lambda result: result.type == "error" and wrong.append(result.text))
     page.goto(served.address)
     page.wait_for_url("**/data")
     yield page
     context.close()
-    # What is refused on purpose is told on the console, too.
+    # What is refused on purpose is reported on the console, too.
     assert [each for each in wrong if not any(word in each for word in EXPECTED)] == []
 
 
 @pytest.fixture(scope="session")
 def table(tmp_path_factory):
-    """Some ratings of invented people, of which one item has a name that would be a script."""
+    """Some ratings of invented users, of which one item has a name that would be a script."""
     # Recommenders beat the baselines here; otherwise no setting is recommended.
     shape = {"n_users": 150, "n_items": 60, "n_ratings": 4_000, "preference": 1.0, "noise": 0.4}
     ratings = make_ratings(seed=4, **shape)

@@ -1,4 +1,4 @@
-"""Somebody is quicker than the page: what they drop is not lost, and what they missed is shown."""
+"""A user is quicker than the page: what they drop is not lost, and what they missed is shown."""
 
 import json
 
@@ -43,8 +43,8 @@ AT_ONCE = """([how, name, text]) => {
 @pytest.mark.parametrize("how", ["drop", "choose"])
 def test_a_file_that_comes_at_once_is_taken(bare, served, table, room, how):
     name = f"{how}-at-once.csv"
-    told = json.dumps([how, name, table.read_text(encoding="utf-8")])
-    bare.add_init_script(f"({AT_ONCE})({told})")
+    result = json.dumps([how, name, table.read_text(encoding="utf-8")])
+    bare.add_init_script(f"({AT_ONCE})({result})")
     bare.goto(f"{served.base}/{room}", wait_until="commit")
     bare.wait_for_selector(f".eyebrow >> text={name}" if room == "data" else f"h1 >> text={name}")
 
@@ -63,7 +63,7 @@ def test_a_file_is_taken_where_no_script_runs(browser, served, tmp_path, table):
 
 
 def test_a_page_that_missed_the_end_shows_what_there_is(bare, served, tmp_path, table):
-    """The end was told once, and then the page could not be read: it asks again."""
+    """The end was reported once, and then the page could not be read: it asks again."""
     own = tmp_path / "missed.csv"
     own.write_bytes(table.read_bytes())
     failed = []
@@ -83,7 +83,7 @@ def test_a_page_that_missed_the_end_shows_what_there_is(bare, served, tmp_path, 
     assert len(failed) == 2
 
 
-def test_a_workbench_that_does_not_answer_is_told(bare, served, tmp_path, table):
+def test_a_workbench_that_does_not_answer_is_stated(bare, served, tmp_path, table):
     own = tmp_path / "unheard.csv"
     own.write_bytes(table.read_bytes())
     bare.set_input_files("#file", str(own))

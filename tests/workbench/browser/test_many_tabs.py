@@ -1,4 +1,4 @@
-"""Somebody opens many tabs while something runs: each answers, and each hears of the end."""
+"""A user opens many tabs while something runs: each answers, and each hears of the end."""
 
 # More than a browser keeps open to one place.
 N_TABS = 7

@@ -10,7 +10,7 @@ import pytest
 
 from recveil.verification import verify
 
-# A table of one's own instead of invented people, such as u.data of MovieLens 100K.
+# A table of one's own instead of invented users, such as u.data of MovieLens 100K.
 TABLE = os.environ.get("RECVEIL_BROWSER_TABLE")
 ROOMS = ("data", "risk", "choose", "release", "check", "log")
 # Pages that a room links to
@@ -27,7 +27,7 @@ MEASURE_WIDTH = """() => [document.documentElement.scrollWidth,
 
 
 class Done(NamedTuple):
-    """What somebody saw who went the whole way."""
+    """What a user saw who went the whole way."""
 
     verdict: str
     why: str
@@ -119,12 +119,12 @@ def test_nothing_private_is_downloaded(done):
     assert ".private" in done.private
 
 
-def test_it_is_told_why_this_one(done):
+def test_it_is_stated_why_this_one(done):
     assert "sparse, k = 4" in done.why
     assert "Publish" in done.why
 
 
-def test_twenty_rows_are_shown_beside_what_is_seen_in_them(done):
+def test_twenty_rows_are_shown_next_to_what_is_seen_in_them(done):
     assert len(done.rows) == 20
     assert all("The same row for " in row for row in done.rows)
 
@@ -139,13 +139,13 @@ def test_no_page_has_serious_findings(page, served, done, room):
             folded.click()
         # The policy of our pages lets no other script in, and axe comes from elsewhere.
         found = axe.Axe().run(page).response["violations"]
-        told = [
+        result = [
             (each["id"], node["html"][:200], node["failureSummary"])
             for each in found
             if each["impact"] in ("serious", "critical")
             for node in each["nodes"][:3]
         ]
-        assert told == [], scheme
+        assert result == [], scheme
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -235,9 +235,9 @@ def test_a_wrong_file_ends_in_one_line(page, tmp_path):
     wrong.write_bytes(b"\xff\xd8\xff\xe0" + os.urandom(3_000))
     page.set_input_files("#file", str(wrong))
     page.wait_for_selector("[data-state=failed]")
-    told = page.inner_text(".notice p")
-    assert "photo.jpg" in told
-    assert len(told) < 300
+    result = page.inner_text(".notice p")
+    assert "photo.jpg" in result
+    assert len(result) < 300
     assert "Traceback" not in page.content()
 
 

@@ -41,7 +41,7 @@ def compared(browser, quick, small_table, cells):
     return browser
 
 
-def test_the_settings_are_drawn_and_told_in_a_table(compared):
+def test_the_settings_are_drawn_and_stated_in_a_table(compared):
     page = compared.get("/choose?limit=100&min_k=3").text
     for title in ("raw", "sparse, k = 3", "sparse, k = 6"):
         assert f"<dt>{title}</dt>" in page
@@ -57,7 +57,7 @@ def test_htmx_gets_the_answer_alone(compared):
     assert "at most 7%" in answer
 
 
-def test_another_setting_is_told_beside_the_answer(compared):
+def test_another_setting_is_stated_next_to_the_answer(compared):
     page = compared.get("/choose?limit=100&min_k=3&setting=raw").text
     assert "makes no claim" in page
     assert 'id="take"' not in page

@@ -82,8 +82,8 @@ def test_a_table_that_is_removed_is_gone(browser, small_table, tmp_path):
     assert browser.bench.project.chosen_input() is None
     assert (tmp_path / "named.csv").read_bytes() == small_table, "it is nobody's but its owner's"
     left = [each for each in browser.bench.project.folder.rglob("*") if each.is_file()]
-    person = small_table.split(b"\n")[1].split(b",")[0]
-    assert not [each for each in left if each.name in ("result.json", "audit.html")], person
+    one_user = small_table.split(b"\n")[1].split(b",")[0]
+    assert not [each for each in left if each.name in ("result.json", "audit.html")], one_user
     page = browser.get("/data").text
     assert "What is in this table?" not in page
     assert browser.get("/risk").status_code == 200
@@ -151,7 +151,7 @@ def test_a_table_with_several_ratings_of_a_pair_says_what_to_choose(browser):
 
 
 def test_a_project_whose_choices_were_spoiled_can_be_worked_on(browser):
-    """Each page once answered 500 forever, the page that told of it, too."""
+    """Each page once answered 500 forever, the page that reported of it, too."""
     project = browser.bench.project
     for key in ("input", "checked", "card"):
         for value in ("nonsense", '"text"', "9", "null", '{"name": "x"}'):

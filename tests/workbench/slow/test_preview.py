@@ -13,7 +13,7 @@ RATINGS = make_ratings(60, 20, 600, seed=2)
 @pytest.mark.parametrize("layout", ["users", "groups"])
 @pytest.mark.parametrize("file_format", ["parquet", "csv"])
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
-def test_the_crowd_is_counted_in_what_is_written(tmp_path, layout, file_format, homogenize):
+def test_the_cluster_is_counted_in_what_is_written(tmp_path, layout, file_format, homogenize):
     release = PredictiveAnonymizer(4, seed=1, homogenize=homogenize).anonymize(RATINGS)
     release.write(tmp_path / "out", layout=layout, file_format=file_format)
     rows = preview(tmp_path / "out")

@@ -66,15 +66,15 @@ def test_what_was_changed_since_is_not_handed_out(made):
     assert "was changed after it was verified" in answer.text
 
 
-def test_the_publishers_words_stand_beside_the_release(made):
+def test_the_publishers_words_stand_next_to_the_release(made):
     words = {"publisher": 'The "Library"', "contact": "data@example.org"}
     made.send(f"/release/{release(made).id}/describe", **words)
     assert [job.state for job in made.wait("release describe")] == ["done"]
     answer = made.get(f"/release/{release(made).id}/download")
     with ZipFile(io.BytesIO(answer.content)) as archive:
-        told = archive.read("croissant.json").decode()
-    assert 'The \\"Library\\"' in told
-    assert "first/ratings.csv" in told
+        stated = archive.read("croissant.json").decode()
+    assert 'The \\"Library\\"' in stated
+    assert "first/ratings.csv" in stated
     assert "data@example.org" in made.get("/release").text  # kept for the next one
     (card,) = made.bench.project.folder.glob("releases/*.card.toml")
     assert card.stat().st_mode & 0o777 == 0o600
@@ -119,7 +119,7 @@ def test_words_that_hide_something_are_refused(made):
     assert not list(made.bench.project.folder.glob("releases/*.card.toml"))
 
 
-def test_a_second_release_of_the_same_people_is_warned_of(made):
+def test_a_second_release_of_the_same_users_is_warned_of(made):
     made.send("/release/make", method="sparse", k="4", name="second", file_format="parquet")
     made.wait("release")
     page = made.get("/release").text
@@ -136,7 +136,7 @@ def test_a_name_that_is_taken_is_not_overwritten(made):
     assert (Path(job.settings["output"]) / "release.json").read_bytes() == before
 
 
-def test_the_attack_on_it_is_told(made):
+def test_the_attack_on_it_is_stated(made):
     made.send(f"/release/{release(made).id}/attack")
     assert [job.state for job in made.wait("release attack")] == ["done"]
     page = made.get("/release").text
@@ -145,7 +145,7 @@ def test_the_attack_on_it_is_told(made):
     assert "sandbox" in made.get(f"/release/{number}/audit.html").headers["content-security-policy"]
 
 
-def test_the_log_tells_who_did_what(made):
+def test_the_log_states_who_did_what(made):
     page = made.get("/log").text
     assert "made the release first of shop.csv" in page
     assert "recveil anonymize" in page

@@ -334,11 +334,11 @@ def _without_target(covariance: Numbers, off: Numbers, rows: Numbers, known: Num
     """Return each target's test, with their own row taken out of the covariance and the sum."""
     solved = linalg.cho_solve(linalg.cho_factor(covariance), np.column_stack([off, rows.T]))
     of_off, of_rows = solved[:, 0], solved[:, 1:]
-    own, cross = (rows * of_rows.T).sum(axis=1), (known * of_rows.T).sum(axis=1)
+    square, cross = (rows * of_rows.T).sum(axis=1), (known * of_rows.T).sum(axis=1)
     # Sherman and Morrison, for the rank of one that the target's row adds
-    left = np.maximum(1 - _VARIES * own, _LEAST_LEFT)
+    left = np.maximum(1 - _VARIES * square, _LEAST_LEFT)
     evidence = known @ of_off + _HALF * cross
-    return np.asarray(evidence + _VARIES * cross * (rows @ of_off + _HALF * own) / left)
+    return np.asarray(evidence + _VARIES * cross * (rows @ of_off + _HALF * square) / left)
 
 
 class ShadowScorer:

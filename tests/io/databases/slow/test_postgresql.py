@@ -23,7 +23,7 @@ from shared.io_databases_postgresql import (
 class TestTheSameRelease:
     """A release from the database is that of the exported CSV, to the byte."""
 
-    def test_nothing_tells_where_it_comes_from(self, server, tmp_path, capsys, caplog):
+    def test_nothing_states_where_it_comes_from(self, server, tmp_path, capsys, caplog):
         caplog.set_level(logging.DEBUG)
         source = guarded(server, QUOTED)
         folder = tmp_path / "out"
@@ -36,8 +36,8 @@ class TestTheSameRelease:
         with pytest.raises(SystemExit) as ended:
             main(["audit", source, *given, "--targets", "5", *written])
         assert not ended.value.code
-        told = capsys.readouterr()
-        texts = [told.out, told.err, caplog.text, repr(understand(source, table="votes"))]
+        result = capsys.readouterr()
+        texts = [result.out, result.err, caplog.text, repr(understand(source, table="votes"))]
         texts += [
             file.read_bytes().decode("utf-8", "replace")
             for file in tmp_path.rglob("*")
@@ -76,9 +76,9 @@ def test_a_signal_ends_a_long_query(number, slow, server, tmp_path):
                 break
             time.sleep(0.1)
         run.send_signal(number)
-        _, told = run.communicate(timeout=30)
-    assert run.returncode == 128 + number, told.decode()
+        _, result = run.communicate(timeout=30)
+    assert run.returncode == 128 + number, result.decode()
     how = "Interrupted" if number == signal.SIGINT else "Terminated"
-    assert told.decode().startswith(how)
-    # The server does not work on for nobody.
+    assert result.decode().startswith(how)
+    # The server does not work on for no user.
     assert not fetched(server, asked)

@@ -38,6 +38,6 @@ def test_every_verb_takes_a_table(tmp_path, monkeypatch, capsys):
     ):
         with pytest.raises(SystemExit) as ended:
             main([*words.format("shop.db").split(), *given])
-        told = capsys.readouterr()
-        assert ended.value.code in (0, None), told.err
-        assert "a SQLite database" in told.out or words.startswith("evaluate")
+        result = capsys.readouterr()
+        assert ended.value.code in (0, None), result.err
+        assert "a SQLite database" in result.out or words.startswith("evaluate")

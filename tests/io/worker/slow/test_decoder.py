@@ -1,4 +1,4 @@
-"""Parquet and Arrow files from anybody: what is wrong ends in an error, not a crash."""
+"""Parquet and Arrow files from any user: what is wrong ends in an error, not a crash."""
 
 import signal
 from pathlib import Path
@@ -27,14 +27,14 @@ def test_a_crash_of_the_decoder_is_an_error_like_others(tmp_path, afresh, name):
             "import sys; sys.path[:] = sys.argv[1:]; from recveil.io.worker import child; "
             f"import os; child.answer = lambda *_: os.kill(os.getpid(), {number}); child.serve()",
         )
-        with pytest.raises(RecveilError) as told:
+        with pytest.raises(RecveilError) as result:
             read_ratings(path)
-        assert name in str(told.value)
+        assert name in str(result.value)
         # It has a limit of its own, near which libraries abort: what is kept is not kept then.
         may_lack_memory = name != "SIGBUS" and Path("/proc/self/statm").exists()
-        assert is_of_machine(told.value) == may_lack_memory
-        assert told.value.code == ("machine.killed" if may_lack_memory else "input.damaged")
-        assert ("--max-memory" in str(told.value)) == may_lack_memory
+        assert is_of_machine(result.value) == may_lack_memory
+        assert result.value.code == ("machine.killed" if may_lack_memory else "input.damaged")
+        assert ("--max-memory" in str(result.value)) == may_lack_memory
     assert read_ratings(path).n_ratings == 3  # by another process
 
 

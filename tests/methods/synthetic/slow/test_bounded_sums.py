@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.methods_synthetic_bounded_sums import crowds, square, sums_of
+from shared.methods_synthetic_bounded_sums import clusters, square, sums_of
 
 
-class TestOnePerson:
-    @given(crowds(), st.floats(-1, 1), st.floats(0.05, 1))
-    def test_whoever_goes_moves_no_sum_by_more_than_one(self, crowd, centre, spread):
-        scale, people, place = crowd
-        without = people[:place] + people[place + 1 :]
-        before = sums_of(people, scale, centre, spread)
+class TestOneUser:
+    @given(clusters(), st.floats(-1, 1), st.floats(0.05, 1))
+    def test_any_user_goes_moves_no_sum_by_more_than_one(self, cluster, centre, spread):
+        scale, users, place = cluster
+        without = users[:place] + users[place + 1 :]
+        before = sums_of(users, scale, centre, spread)
         after = sums_of(without, scale, centre, spread)
         for name, (sums, one) in before.items():
             assert square(sums - after[name][0]) <= one**2, name

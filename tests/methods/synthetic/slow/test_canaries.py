@@ -1,4 +1,4 @@
-"""Somebody extreme shows no more than was promised; where half of the noise is missing, they do."""
+"""A user extreme shows no more than was promised; where half of the noise is missing, they do."""
 
 import contextlib
 import math
@@ -28,20 +28,20 @@ from recveil.runtime.errors import RecveilError
 RUNS, FEW_RUNS = (20_000, 4_000) if os.environ.get("RECVEIL_TORTURE") else (1_000, 100)
 
 GRID = 2.0**-20
-DELTA = 0.05  # far too large to publish with; so is the share of canaries that 500 runs can tell
+DELTA = 0.05  # far too large to publish with; so is the share of canaries that 500 runs can report
 SIGMA = 1.0
 N_ITEMS = 12
 PROMISED = Ledger((Query("moments", "which items are rated together", 1.0, SIGMA, 78),))
 
 
 def outer(weights: np.ndarray) -> np.ndarray:
-    """One person's matrix, of length 1, in steps rounded toward zero."""
+    """One user's matrix, of length 1, in steps rounded toward zero."""
     unit = weights / np.linalg.norm(weights)
     return np.trunc(np.outer(unit, unit) / GRID).astype(np.int64)
 
 
 rng = np.random.default_rng(1)
-# Forty people who like a few items each, and somebody who likes only what nobody else does.
+# Forty users who like a few items each, and a user who likes only what no user else does.
 OTHERS = sum(outer(np.r_[rng.random(9) < 0.4, np.zeros(3)] + 1e-9) for _ in range(40))
 CANARY = outer(np.r_[np.zeros(9), np.ones(3)])
 
@@ -52,9 +52,9 @@ def moments(noise_of=lambda seed: seed, sigma=SIGMA, times=1):
     def score(seed: int, is_there: bool) -> float:
         mechanism = Mechanism(NoiseSource.repeatable(noise_of(seed)), {"moments": sigma})
         exact = OTHERS + times * CANARY * is_there
-        told = mechanism.measure_symmetric("moments", "which items", exact, GRID)
-        # The likelihood ratio: how much of the canary's matrix is in what is told.
-        return float(np.vdot(told, CANARY) * GRID)
+        result = mechanism.measure_symmetric("moments", "which items", exact, GRID)
+        # The likelihood ratio: how much of the canary's matrix is in what is reported.
+        return float(np.vdot(result, CANARY) * GRID)
 
     return score
 
@@ -75,12 +75,12 @@ class TestMoments:
 
         def score(seed, is_there):
             noise = np.random.default_rng(seed).normal(0, SIGMA / math.sqrt(2), (N_ITEMS, N_ITEMS))
-            told = (OTHERS + CANARY * is_there) * GRID + (noise + noise.T) / 2
-            return float(np.vdot(told, CANARY) * GRID)
+            result = (OTHERS + CANARY * is_there) * GRID + (noise + noise.T) / 2
+            return float(np.vdot(result, CANARY) * GRID)
 
         assert canary(score, DELTA).mu > PROMISED.mu
 
-    def test_somebody_who_is_not_bounded_is_caught(self, canary):
+    def test_a_user_who_is_not_bounded_is_caught(self, canary):
         assert canary(moments(times=3), DELTA).mu > PROMISED.mu
 
     def test_the_same_noise_every_time_is_caught(self, canary):
@@ -93,7 +93,7 @@ class TestMoments:
 
 
 class TestNamedItems:
-    """Somebody who alone rated an item is given away by its name, as rarely as was paid for."""
+    """A user who alone rated an item is given away by its name, as rarely as was paid for."""
 
     SIGMA, PAID = 1.5, 0.02
     PROMISED = Ledger((Query("items", "how many people rated each item", 1.0, 1.5, 1),), 0.02)
@@ -123,14 +123,14 @@ class TestNamedItems:
 
 
 class TestAllQueries:
-    """Thirty people with three of twelve items each, and one who gave six of them the highest.
+    """Thirty users with three of twelve items each, and one who gave six of them the highest.
 
     The score is the best there is: the likelihood ratio of all answers together. Each query after
     the first follows from answers before, so that whoever looks asks with the same answers again
     what the exact sums would have been, with and without the canary.
     """
 
-    PROMISED = 2.0  # mu: less noise hides how many people there are, of so few
+    PROMISED = 2.0  # mu: less noise hides how many users there are, of so few
     PUBLIC = Public(True, N_ITEMS)
     SHARES, MEASURE, SCALE = SHARES, staticmethod(measure), RatingScale(1, 5, 1)
     HIGHEST = 5
@@ -138,7 +138,7 @@ class TestAllQueries:
     def table(self, is_there):
         rng = np.random.default_rng(5)
         rows = [np.sort(rng.choice(N_ITEMS, 3, replace=False)) for _ in range(30)]
-        rows += [np.arange(6)] * is_there  # all twelve would be popularity, and no taste
+        rows += [np.arange(6)] * is_there  # all twelve would be popularity, and no embedding
         values = np.concatenate([rng.integers(1, 5, 90), np.full(6 * is_there, 5)])
         values = np.minimum(values, self.HIGHEST)
         users, items = np.arange(len(rows)), np.arange(N_ITEMS)
@@ -150,71 +150,74 @@ class TestAllQueries:
             self.MEASURE(ratings, mechanism, self.PUBLIC, sigmas)
         return mechanism
 
-    def likelihood_ratio(self, heard_by, told_again, noise=1.0):
+    def likelihood_ratio(self, heard_by, stated_again, noise=1.0):
         tables = self.table(False), self.table(True)
         whole = {name: 1 / self.PROMISED / math.sqrt(share) for name, share in self.SHARES.items()}
         sigmas = {name: noise * sigma for name, sigma in whole.items()}
 
         def score(seed, is_there):
-            told = self.asked(tables[is_there], heard_by(seed, sigmas), sigmas).answers
-            out, within = (self.asked(of, told_again(told), sigmas).exact for of in tables)
+            result = self.asked(tables[is_there], heard_by(seed, sigmas), sigmas).answers
+            out, within = (self.asked(of, stated_again(result), sigmas).exact for of in tables)
             return sum(
-                np.vdot(told[name] - (out[name] + within[name]) / 2, within[name] - out[name])
+                np.vdot(result[name] - (out[name] + within[name]) / 2, within[name] - out[name])
                 / sigmas[name] ** 2
-                for name in told
+                for name in result
             )
 
         return score
 
-    def test_the_canary_is_nearly_as_extreme_as_can_be(self, heard_by, told_again):
+    def test_the_canary_is_nearly_as_extreme_as_can_be(self, heard_by, stated_again):
         sigmas = dict.fromkeys(self.SHARES, 1e-3)
-        told = self.asked(self.table(True), heard_by(1, sigmas), sigmas).answers
+        result = self.asked(self.table(True), heard_by(1, sigmas), sigmas).answers
         out, within = (
-            self.asked(self.table(there), told_again(told), sigmas).exact for there in (False, True)
+            self.asked(self.table(there), stated_again(result), sigmas).exact
+            for there in (False, True)
         )
-        # How far they rate by taste is asked afterwards; test_taste_vectors looks at that.
+        # How far they rate by embedding is asked afterwards; test_embedding_vectors looks at that.
         asked = [name for name in self.SHARES if name != QUERY]
         lengths = {name: np.linalg.norm(within[name] - out[name]) for name in asked}
         assert max(lengths.values()) <= 1
         assert min(lengths.values()) > 0.99
 
-    def test_no_more_than_promised_and_most_of_it(self, canary, heard_by, told_again):
-        shown = canary(self.likelihood_ratio(heard_by, told_again), DELTA)
+    def test_no_more_than_promised_and_most_of_it(self, canary, heard_by, stated_again):
+        shown = canary(self.likelihood_ratio(heard_by, stated_again), DELTA)
         assert 0.6 * self.PROMISED < shown.mu <= self.PROMISED
         assert shown.epsilon <= epsilon_of(self.PROMISED, DELTA)
 
-    def test_half_of_the_noise_is_caught(self, canary, heard_by, told_again):
+    def test_half_of_the_noise_is_caught(self, canary, heard_by, stated_again):
         shown = canary(
-            self.likelihood_ratio(heard_by, told_again, noise=0.5), DELTA, runs=RUNS // 2
+            self.likelihood_ratio(heard_by, stated_again, noise=0.5), DELTA, runs=RUNS // 2
         )
         assert shown.mu > self.PROMISED
 
 
 class TestAllQueriesOfLikes(TestAllQueries):
-    """The same people, of whom it is only known what they like, and one who likes six."""
+    """The same users, of whom it is only known what they like, and one who likes six."""
 
     SHARES, MEASURE, SCALE = SHARES_OF_LIKES, staticmethod(measure_likes), LIKES
     HIGHEST = 1
 
-    def test_a_query_that_nobody_paid_for_is_caught(self, canary):
-        """The same sum of likes told once more, beside a mechanism that keeps its promise."""
+    def test_a_query_that_no_user_paid_for_is_caught(self, canary):
+        """The same sum of likes reported once more, next to a mechanism that keeps its promise."""
         tables = [self.table(there) for there in (False, True)]
         sigma = 1 / self.PROMISED
 
         def score(seed, is_there):
-            told = 0.0
+            result = 0.0
             for part in range(2):
                 heard = Mechanism(NoiseSource.repeatable(2 * seed + part), {"sums": sigma})
                 sums = like_sums(tables[is_there])
-                told += heard.measure("sums", "how much each item was liked", sums, FINE)[:6].sum()
-            return told
+                result += heard.measure("sums", "how much each item was liked", sums, FINE)[
+                    :6
+                ].sum()
+            return result
 
         assert canary(score, DELTA).mu > self.PROMISED
 
 
 @pytest.mark.usefixtures("rough_fit")  # it leaves time for more runs
-class TestDrawnPeople:
-    """The same somebody, looked for in the people that a whole release draws."""
+class TestDrawnUsers:
+    """The same a user, looked for in the users that a whole release draws."""
 
     TABLES = TestAllQueries()
 
@@ -222,7 +225,7 @@ class TestDrawnPeople:
     DELTA = 0.01  # more is refused
 
     def ratings_drawn(self, seed, is_there):
-        """How often a release rates as highly as nobody else does."""
+        """How often a release rates as highly as no user else does."""
         ratings = self.TABLES.table(is_there)
         drawing = Synthesizer(
             self.EPSILON, self.DELTA, item_catalog="as-rated", n_users=200, seed=seed
@@ -250,13 +253,13 @@ class TestDrawnPeople:
         assert shown.mu > Budget.of(self.EPSILON, self.DELTA).mu
 
 
-class TestDrawnLikers(TestDrawnPeople):
-    """The same of likes: somebody who likes everything, among people who like three items each."""
+class TestDrawnLikers(TestDrawnUsers):
+    """The same of likes: a user who likes everything, among users who like three items each."""
 
     TABLES = TestAllQueriesOfLikes()
 
     def looks_like_them(self, blocks):
-        """How many people like as much as nobody else does."""
+        """How many users like as much as no user else does."""
         return float(sum((np.diff(block.indptr) > 5).sum() for block in blocks))
 
 
@@ -273,7 +276,7 @@ class TestTheBoundsThemselves:
 
         assert sum(above(start) for start in range(60)) <= 7
 
-    def test_what_always_tells_them_is_as_far_as_runs_can_see(self, canary):
+    def test_what_always_states_them_is_as_far_as_runs_can_see(self, canary):
         shown = canary(lambda seed, is_there: float(is_there), 0.0, runs=1_000)
         # None of 500 passes without them: at most 0.0074, by 1 - 0.025 ** (1 / 500).
         assert shown.epsilon == pytest.approx(math.log((1 - 0.00735) / 0.00735), abs=0.01)

@@ -1,4 +1,4 @@
-"""A planted crowd is found again from its exact moments, by slopes that are right."""
+"""A planted cluster is found again from its exact moments, by slopes that are right."""
 
 import numba
 import numpy as np
@@ -14,13 +14,13 @@ from shared.methods_synthetic_fitting import planted
 class TestPlanted:
     def test_the_threads_have_no_say(self, monkeypatch):
         monkeypatch.setattr(fitting, "_ROUNDS", 10)
-        _, told = planted(n_items=320, noise=1.0)
+        _, result = planted(n_items=320, noise=1.0)
         found = []
         try:
             for threads in range(1, numba.config.NUMBA_NUM_THREADS + 1):
                 numba.set_num_threads(threads)
                 with threadpool_limits(threads):
-                    found.append(fit_items(told, np.random.default_rng(2)))
+                    found.append(fit_items(result, np.random.default_rng(2)))
         finally:
             numba.set_num_threads(1)
         assert all(

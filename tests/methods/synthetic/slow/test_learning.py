@@ -16,23 +16,23 @@ from recveil.methods.synthetic.learning import (
 )
 from recveil.methods.synthetic.user_model import UserModel
 from recveil.ratings import Ratings
-from shared.methods_synthetic_embedding_sums import PERSON, some_map, table
+from shared.methods_synthetic_embedding_sums import USER, some_map, table
 from shared.methods_synthetic_learning import PLANTED, STARS, found, moves, planted
 
 
-def by_hand(person, items: EmbeddingMap):
-    """The vector of somebody, as `embedding_moments` says it in words."""
-    rated = [place for place in sorted(person) if items.half[place] >= 0]
+def by_hand(one_user, items: EmbeddingMap):
+    """The vector of a user, as `embedding_moments` says it in words."""
+    rated = [place for place in sorted(one_user) if items.half[place] >= 0]
     vector = np.zeros((2, items.damping.size))
     if len(rated) < 2:
         return vector
     b = items.directions[rated]
-    e = np.array([(person[place] - 3) / 2 - items.means[place] for place in rated])
+    e = np.array([(one_user[place] - 3) / 2 - items.means[place] for place in rated])
     leans = b.sum(axis=0) / (1 + len(rated) * items.damping)
-    off, beside = e - e.mean(), b - b.mean(axis=0)
-    length = math.sqrt(off @ off * (leans**2 @ (beside**2).sum(axis=0)))
+    off, next_to = e - e.mean(), b - b.mean(axis=0)
+    length = math.sqrt(off @ off * (leans**2 @ (next_to**2).sum(axis=0)))
     if length > 1e-9:
-        vector[0] = leans * (off @ beside) / length * len(rated) / (len(rated) + 20)
+        vector[0] = leans * (off @ next_to) / length * len(rated) / (len(rated) + 20)
     halves = [np.flatnonzero(items.half[rated] == side) for side in (0, 1)]
     if min(half.size for half in halves) > 1:
         y, z = ((e[half] - e[half].mean()) @ b[half] for half in halves)
@@ -44,14 +44,14 @@ def by_hand(person, items: EmbeddingMap):
 
 
 class TestOneVector:
-    @given(st.lists(PERSON, min_size=1, max_size=4), st.integers(0, 50))
-    def test_as_it_is_said_in_words(self, people, seed):
+    @given(st.lists(USER, min_size=1, max_size=4), st.integers(0, 50))
+    def test_as_it_is_said_in_words(self, all_users, seed):
         items = some_map(seed=seed)
-        ratings = table(people)
+        ratings = table(all_users)
         at = (ratings.values.astype(float) - 3) / 2
         found = embedding_vectors(ratings.indptr, ratings.indices, at, items)
-        for vector, person in zip(found, people, strict=True):
-            assert vector == pytest.approx(by_hand(person, items), abs=1e-5)
+        for vector, one_user in zip(found, all_users, strict=True):
+            assert vector == pytest.approx(by_hand(one_user, items), abs=1e-5)
 
 
 class TestPlanted:
@@ -66,14 +66,14 @@ class TestPlanted:
         assert by_liking == pytest.approx(liking * PLANTED, abs=0.13)
         assert np.abs(by_choice).max() < 0.12
 
-    def test_never_more_than_a_release_may_tell(self, monkeypatch):
-        """Whoever follows the other way very far, too."""
+    def test_never_more_than_a_release_may_state(self, monkeypatch):
+        """an adversary who follows the other way very far, too."""
         monkeypatch.setattr(UserModel, "within_bounds", lambda model: model)
         monkeypatch.setattr(learning, "BOLDER", 99.0)
         assert np.abs(found(planted([-0.4] * 2, [0.2] * 2)).slopes).max() == 2
 
     def test_ratings_that_follow_nothing(self):
-        """The same choices, the ratings of everybody shuffled among their items."""
+        """The same choices, the ratings of all users shuffled among their items."""
         ratings = planted([0.7] * 2, [0.5] * 2)
         rng, values = np.random.default_rng(1), ratings.values.copy()
         for start, end in zip(ratings.indptr[:-1], ratings.indptr[1:], strict=True):
@@ -96,11 +96,11 @@ class TestNoise:
         assert model.slopes == pytest.approx(0.15 * BOLDER, abs=0.02)
         assert model.slope_spreads == pytest.approx(0.15 * BOLDER, abs=0.03)
 
-    def test_the_same_answers_the_same_rule(self, heard_by, told_again):
-        """Nothing but the answer of the query is seen of how people rate."""
+    def test_the_same_answers_the_same_rule(self, heard_by, stated_again):
+        """Nothing but the answer of the query is seen of how users rate."""
         ratings, sigma = planted([0.7] * 2, [0.0] * 2), 5.0
         heard = heard_by(1, {QUERY: sigma})
         first = found(ratings, sigma, heard)
-        again = found(ratings, sigma, told_again(heard.answers))
+        again = found(ratings, sigma, stated_again(heard.answers))
         assert (first.slopes == again.slopes).all()
         assert (first.slope_spreads == again.slope_spreads).all()

@@ -1,4 +1,4 @@
-"""People who like items are drawn as the rule says: nobody is anybody, and nobody is empty."""
+"""Users who like items are drawn as the rule says: no user is any user, and no user is empty."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def learnt():
 
 
 class TestLearnt:
-    """People drawn by the rule that was learnt without noise are like those it came from."""
+    """Users drawn by the rule that was learnt without noise are like those it came from."""
 
     def test_how_much_they_like_and_what(self, learnt):
         counts, items, _ = drawn(learnt, 4_000)

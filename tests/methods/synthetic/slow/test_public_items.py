@@ -1,4 +1,4 @@
-"""Nobody's ids decide how items are ordered or typed, nor whether there is a release at all."""
+"""No user's ids decide how items are ordered or typed, nor whether there is a release at all."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ ORDERED = np.arange(float(N))
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "result"),
     [
         (ORDERED, "it rises"),
         (ORDERED[::-1], "it falls"),
@@ -23,8 +23,8 @@ ORDERED = np.arange(float(N))
         (np.arange(float(FEWEST)), "it rises"),
     ],
 )
-def test_planted_orders_are_found(values, told):
-    assert find_private_order(values).startswith(told)
+def test_planted_orders_are_found(values, result):
+    assert find_private_order(values).startswith(result)
 
 
 def test_half_an_order_is_found():
@@ -34,12 +34,12 @@ def test_half_an_order_is_found():
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, FEWEST - 1])
-def test_of_few_nothing_is_told(n):
+def test_of_few_nothing_is_stated(n):
     assert find_private_order(np.arange(float(n))) == ""
     assert order_within(np.zeros(n, np.int64), np.arange(float(n))) == ""
 
 
-def test_equal_values_tell_nothing():
+def test_equal_values_state_nothing():
     assert find_private_order(np.ones(N)) == ""
 
 
@@ -48,11 +48,11 @@ def test_rising_is_spearmans_correlation(monkeypatch):
 
     rng = np.random.default_rng(4)
     values = np.round(rng.normal(0, 3, 60)) + np.linspace(0, 1, 60)
-    told = spearmanr(np.arange(60), values).statistic * 59**0.5
-    monkeypatch.setattr(private_data, "_FAR", abs(told) * 1.001)
+    result = spearmanr(np.arange(60), values).statistic * 59**0.5
+    monkeypatch.setattr(private_data, "_FAR", abs(result) * 1.001)
     assert not find_private_order(values).startswith("they r")
-    monkeypatch.setattr(private_data, "_FAR", abs(told) * 0.999)
-    assert find_private_order(values) == ("it rises" if told > 0 else "it falls")
+    monkeypatch.setattr(private_data, "_FAR", abs(result) * 0.999)
+    assert find_private_order(values) == ("it rises" if result > 0 else "it falls")
 
 
 def test_within_groups_an_order_is_found_that_is_none_over_all():

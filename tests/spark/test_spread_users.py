@@ -1,4 +1,4 @@
-"""Sums over spread people are those of one machine, to the last bit."""
+"""Sums over spread users are those of one machine, to the last bit."""
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ POPULAR = bounded_sums.PopularDirection.of(np.arange(40.0), GRID)
 
 
 @pytest.fixture(scope="module")
-def people(frame, ratings):
+def all_users(frame, ratings):
     lake = lake_of(frame, scale=ratings.scale)
     found = distribute_users(
         lake, QueriedItemSums(ratings.items, np.arange(ratings.n_items), 10**5)
@@ -26,7 +26,7 @@ def people(frame, ratings):
     found.frame.unpersist()
 
 
-def tastes(ratings):
+def embeddings(ratings):
     rng = np.random.default_rng(1)
     popularity, means = ratings.support.astype(float), rng.normal(size=ratings.n_items) / 4
     return EmbeddingMap.of(rng.normal(size=(ratings.n_items, 3)), popularity, means)
@@ -44,14 +44,14 @@ def tastes(ratings):
         (bounded_sums.moments, (np.arange(40)[::-1].copy(), POPULAR, 4.0, GRID)),
     ],
 )
-def test_each_sum_is_that_of_one_machine(people, ratings, sums, known):
-    assert np.array_equal(people.add_up(sums, *known), sums(ratings, *known))
+def test_each_sum_is_that_of_one_machine(all_users, ratings, sums, known):
+    assert np.array_equal(all_users.add_up(sums, *known), sums(ratings, *known))
 
 
-def test_sums_of_tastes_are_those_of_one_machine(people, ratings):
-    known = (np.arange(60), tastes(ratings), 2.0**-20)
+def test_sums_of_embeddings_are_those_of_one_machine(all_users, ratings):
+    known = (np.arange(60), embeddings(ratings), 2.0**-20)
     assert np.array_equal(
-        people.add_up(embedding_moments, *known), embedding_moments(ratings, *known)
+        all_users.add_up(embedding_moments, *known), embedding_moments(ratings, *known)
     )
 
 
@@ -61,18 +61,18 @@ def test_sums_do_not_depend_on_partitions(spark, ratings):
     lake = lake_of(spark.createDataFrame(table), scale=ratings.scale)
     found = []
     for parts in (1, 5):
-        people = distribute_users(lake, asked)
-        people.frame = people.frame.repartition(parts)
-        found.append(people.add_up(bounded_sums.item_sums, 0.0, 0.5))
-        people.frame.unpersist()
+        all_users = distribute_users(lake, asked)
+        all_users.frame = all_users.frame.repartition(parts)
+        found.append(all_users.add_up(bounded_sums.item_sums, 0.0, 0.5))
+        all_users.frame.unpersist()
     assert np.array_equal(*found)
 
 
-def test_of_somebody_with_more_items_than_anybody_may_have_the_first_count(spark):
+def test_of_a_user_with_more_items_than_any_user_may_have_the_first_count(spark):
     ratings = Ratings.from_columns([1] * 4 + [2], [1, 2, 3, 4, 4], [5, 4, 3, 2, 1])
     lake = lake_of(spark.createDataFrame(ratings.to_arrow()), scale=ratings.scale)
-    people = distribute_users(lake, QueriedItemSums(ratings.items, np.arange(4), 2))
-    rows = {row["user"]: list(row["items"]) for row in people.frame.collect()}
+    all_users = distribute_users(lake, QueriedItemSums(ratings.items, np.arange(4), 2))
+    rows = {row["user"]: list(row["items"]) for row in all_users.frame.collect()}
     assert rows == {"1": [0, 1], "2": [3]}
 
 
@@ -88,8 +88,8 @@ def test_rows_are_gathered_across_batches():
     assert rows["items"] == [[0, 2], [1, 3], [0]]
 
 
-def test_nobody_stands_in_two_pieces():
-    """A person in two rows would move a sum twice as far as was paid for."""
+def test_no_user_stands_in_two_pieces():
+    """A user in two rows would move a sum twice as far as was paid for."""
     for pieces in (
         [batch(["a", "b", "a"], [0, 1, 2])],
         [batch(["a", "b"], [0, 1]), batch(["a"], [2])],

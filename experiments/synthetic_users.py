@@ -1,10 +1,10 @@
-"""What recommenders keep that learn from synthetic people, at each epsilon.
+"""What recommenders keep that learn from synthetic users, at each epsilon.
 
-    python experiments/synthetic_people.py path/to/ml-100k [--ml1m path/to/ml-1m] [--folds 5]
+    python experiments/synthetic_users.py path/to/ml-100k [--ml1m path/to/ml-1m] [--folds 5]
         [--item-features items.csv] [--item-features-1m movies.csv]
 
-Draws synthetic people from the training ratings of each fold, lets recveil's recommenders learn
-from them as from the raw ratings, and serves the same people from their own ratings. Prints means
+Draws synthetic users from the training ratings of each fold, lets recveil's recommenders learn
+from them as from the raw ratings, and serves the same users from their own ratings. Prints means
 over folds with 95 % intervals: what lists and predictions keep of the best on raw ratings, and how
 far both tables put recommenders into the same order (Kendall's tau of their lists).
 """
@@ -28,7 +28,7 @@ STARS = RatingScale(1, 5, 1)
 
 
 class Setting(NamedTuple):
-    """One way to draw people."""
+    """One way to draw users."""
 
     name: str
     epsilon: float | None
@@ -57,18 +57,18 @@ class Kept(NamedTuple):
 
 
 def judge(table: TrainingTable, train: Ratings, test: HeldOut) -> Served:
-    """Let all recommenders learn from a table, and serve people from their own ratings."""
+    """Let all recommenders learn from a table, and serve users from their own ratings."""
     return serve(fit_all(table), UserRows.from_ratings(train), test)
 
 
 def drawn_table(train: Ratings, setting: Setting, seed: int) -> TrainingTable:
-    """Draw people, and put them on the items of the training ratings."""
-    people = None if setting.times == 1 else setting.times * train.n_users
+    """Draw users, and put them on the items of the training ratings."""
+    all_users = None if setting.times == 1 else setting.times * train.n_users
     made = Synthesizer(
         setting.epsilon,
         item_catalog="as-rated",
         item_features=setting.features,
-        n_users=people,
+        n_users=all_users,
         seed=seed,
     )
     published = made.anonymize(train).published
@@ -117,7 +117,7 @@ def splits_of_1m(folder: Path, n: int) -> Iterator[tuple[Ratings, HeldOut]]:
         yield split_ratings(ratings, 0.2, seed=seed)
 
 
-def told(figures: list[float], form: str) -> str:
+def result(figures: list[float], form: str) -> str:
     """Write a mean with its 95 % interval."""
     mean = float(np.mean(figures))
     if len(figures) < 2:
@@ -150,14 +150,14 @@ def main(
         for setting in settings:
             drawn = judge(drawn_table(train, setting, seed), train, test)
             found[setting.name].append(kept(raw, drawn))
-    print(f"\n**{name}**, best lists on raw ratings: nDCG@10 {told(best, '.3f')}\n")
+    print(f"\n**{name}**, best lists on raw ratings: nDCG@10 {result(best, '.3f')}\n")
     print("| drawn from | lists keep | RMSE above raw's best | same order (tau) |")
     print("|---|---:|---:|---:|")
     for setting in settings:
         parts_of = list(zip(*found[setting.name], strict=True))
         lists, rmse, order = (list(part) for part in parts_of)
-        told_all = told(lists, ".1%"), told(rmse, ".1%"), told(order, ".2f")
-        print(f"| {setting.name} | {' | '.join(told_all)} |")
+        stated_all = result(lists, ".1%"), result(rmse, ".1%"), result(order, ".2f")
+        print(f"| {setting.name} | {' | '.join(stated_all)} |")
 
 
 if __name__ == "__main__":

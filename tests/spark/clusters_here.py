@@ -9,7 +9,7 @@ SECRET = (1, 2)
 
 
 def bin_of(ratings, number, first, last):
-    """Some people as they come into a bin, in no order."""
+    """Some users as they come into a bin, in no order."""
     offsets = pa.array(ratings.indptr.astype(np.int32))
     lists = {
         "items": pa.ListArray.from_arrays(offsets, pa.array(ratings.indices, pa.int32())),
@@ -21,7 +21,7 @@ def bin_of(ratings, number, first, last):
     return whole.take(pa.array(order))
 
 
-class CrowdsHere:
+class ClustersHere:
     """What is asked of `DistributedClusters`: sums over bins; and who is in which class of
     which."""
 
@@ -36,4 +36,4 @@ class CrowdsHere:
             self.bins.append(ClusterTable.unpacked(found["clusters"][-1].as_py()))
 
     def add_up(self, sums, *known):
-        return sum(sums(crowds, *known) for crowds in self.bins)
+        return sum(sums(clusters, *known) for clusters in self.bins)

@@ -1,4 +1,4 @@
-"""People are drawn as the rule says: items in expectation exactly, activity, labels on the grid."""
+"""Users are drawn as the rule says: items in expectation exactly, activity, labels on the grid."""
 
 import numba
 import numpy as np
@@ -30,7 +30,7 @@ def rule(n_items=30, n_directions=2, seed=1, scale=STARS, **changed) -> UserMode
 
 
 def drawn(model, n_users, seed=7, **options):
-    """All people in one block: indptr, items and labels."""
+    """All users in one block: indptr, items and labels."""
     blocks = list(model.draw(n_users, np.random.default_rng(seed), **options))
     counts = np.concatenate([np.diff(block.indptr) for block in blocks])
     items = np.concatenate([block.indices for block in blocks])
@@ -39,7 +39,7 @@ def drawn(model, n_users, seed=7, **options):
 
 class TestItems:
     def pick(self, odds, activity, n_users, order=None):
-        """Everybody alike, with some log-odds, their sampling started at evenly spread places."""
+        """All users alike, with some log-odds, their sampling started at evenly spread places."""
         n_items = len(odds)
         rows = np.tile(np.exp(np.asarray(odds, np.float32)), (n_users, 1))
         orders = np.arange(n_items)[None] if order is None else np.array([order])
@@ -52,7 +52,7 @@ class TestItems:
     @pytest.mark.parametrize("activity", [1.0, 2.5, 7.0])
     @pytest.mark.parametrize("seed", range(3))
     def test_each_item_as_often_as_its_chance(self, activity, seed):
-        """Over all starts at once: the share of people who have an item is its chance."""
+        """Over all starts at once: the share of users who have an item is its chance."""
         rng = np.random.default_rng(seed)
         chances, picked = self.pick(rng.normal(size=12), activity, 4_000, rng.permutation(12))
         assert chances.sum() == pytest.approx(activity, abs=1e-3)
@@ -66,12 +66,12 @@ class TestItems:
         _, picked = self.pick(np.zeros(4), 2.0, 4)
         assert picked.tolist() == [[True, False] * 2] * 2 + [[False, True] * 2] * 2
 
-    def test_whoever_would_have_none_has_the_likeliest(self):
+    def test_any_user_would_have_none_has_the_likeliest(self):
         _, picked = self.pick([-1.0, 2.0, 0.0], 0.01, 1_000)
         assert (picked.sum(axis=1) == 1).all()
         assert picked[:, 1].mean() > 0.98
 
-    def test_counts_of_a_drawn_crowd(self):
+    def test_counts_of_a_drawn_cluster(self):
         model, n = rule(), 20_000
         counts, items, _ = drawn(model, n)
         found = np.bincount(items, minlength=30)
@@ -95,7 +95,7 @@ class TestItems:
         assert counts.min() >= 4
 
 
-class TestPeople:
+class TestUsers:
     def test_activity_is_kept(self):
         model = rule()
         counts, _, _ = drawn(model, 4_000)
@@ -104,18 +104,18 @@ class TestPeople:
         assert counts.mean() == pytest.approx(wanted.mean(), rel=0.01)
 
     @pytest.mark.parametrize("n_users", [1, 2, 3, 17])
-    def test_nobody_without_a_rating(self, n_users):
+    def test_no_user_without_a_rating(self, n_users):
         counts, _, _ = drawn(rule(activity=np.array([1.0])), n_users)
         assert counts.size == n_users
         assert counts.min() >= 1
 
-    def test_tastes_are_exactly_spread(self):
+    def test_embeddings_are_exactly_spread(self):
         _, own = draw_users(rule().activity, rule().item_embeddings, 500, np.random.default_rng(2))
         others = own[:, 1:]
         assert others.mean(axis=0) == pytest.approx(0, abs=1e-6)
         assert others.T @ others / 500 == pytest.approx(np.eye(2), abs=1e-5)
 
-    def test_who_shares_a_taste_has_the_same_items_more_often(self):
+    def test_who_shares_a_embedding_has_the_same_items_more_often(self):
         item_embeddings = np.zeros((30, 2), np.float32)
         item_embeddings[:15, 1], item_embeddings[15:, 1] = 2, -2
         counts, items, _ = drawn(rule(item_embeddings=item_embeddings, n_directions=1), 2_000)
@@ -171,7 +171,7 @@ class TestLabels:
         assert found == pytest.approx([0.1587, 0.3413, 0.1915, 0.1499, 0.1587], abs=0.015)
 
     @pytest.mark.parametrize(("tilt", "liking"), [(0.4, 0.2), (0.2, 0.2), (-0.3, 0.0), (0.0, 0.4)])
-    def test_tastes_take_their_part_of_the_spread_from_chance(self, tilt, liking):
+    def test_embeddings_take_their_part_of_the_spread_from_chance(self, tilt, liking):
         """With strong item_embeddings, too, labels are as often as the cuts say."""
         item_embeddings = np.random.default_rng(4).normal(size=(30, 3)).astype(np.float32)
         item_embeddings[:, 0] = 0
@@ -195,7 +195,7 @@ class TestLabels:
         )
         assert left == pytest.approx(0.8 * np.sqrt(0.2))
 
-    def test_ratings_follow_tastes_as_far_as_they_are_told_to(self):
+    def test_ratings_follow_embeddings_as_far_as_they_are_stated_to(self):
         item_embeddings = np.zeros((30, 2), np.float32)
         item_embeddings[:15, 1], item_embeddings[15:, 1] = 1, -1
         gaps = []
@@ -207,16 +207,16 @@ class TestLabels:
                 slopes=np.array([tilt]),
             )
             counts, items, labels = drawn(model, 4_000)
-            people = np.repeat(np.arange(4_000), counts)
-            first = np.bincount(people, items < 15) / counts
-            # Whoever rates more of one half than usual likes its items better.
-            leaning = (first - first.mean())[people] * np.where(items < 15, 1, -1)
+            users = np.repeat(np.arange(4_000), counts)
+            first = np.bincount(users, items < 15) / counts
+            # an adversary who rates more of one half than usual likes its items better.
+            leaning = (first - first.mean())[users] * np.where(items < 15, 1, -1)
             gaps.append(np.corrcoef(leaning, labels)[0, 1])
         assert gaps[0] > gaps[1] + 0.03 > 0.1
         assert gaps[2] < -0.05
 
-    def test_whoever_likes_one_likes_its_neighbours(self):
-        """Liking alone: who chooses what is not changed, but labels of a person go together."""
+    def test_any_user_likes_one_likes_its_neighbours(self):
+        """Liking alone: who chooses what is not changed, but labels of a user go together."""
         item_embeddings = np.zeros((30, 2), np.float32)
         item_embeddings[:15, 1], item_embeddings[15:, 1] = 1, -1
         together = []
@@ -229,9 +229,9 @@ class TestLabels:
             )
             model = model._replace(slope_spreads=np.array([liking]), strictness=1e-3)
             counts, items, labels = drawn(model, 4_000)
-            people = np.repeat(np.arange(4_000), counts)
+            users = np.repeat(np.arange(4_000), counts)
             off = (labels - labels.mean()) * np.where(items < 15, 1, -1)
-            together.append(np.var(np.bincount(people, off) / np.sqrt(counts)) / np.var(labels))
+            together.append(np.var(np.bincount(users, off) / np.sqrt(counts)) / np.var(labels))
         assert together[0] == pytest.approx(1, abs=0.1)
         assert together[1] > 1.5
 
@@ -250,7 +250,7 @@ class TestLabels:
 
 
 class TestRepeatable:
-    def test_the_same_draw_the_same_people(self):
+    def test_the_same_draw_the_same_users(self):
         first, second = drawn(rule(), 500), drawn(rule(), 500)
         assert all((one == other).all() for one, other in zip(first, second, strict=True))
         assert not np.array_equal(first[1], drawn(rule(), 500, seed=8)[1])

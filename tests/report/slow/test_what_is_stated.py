@@ -1,19 +1,19 @@
-"""The tables of what a release tells, each with its control and its words."""
+"""The tables of what a release reports, each with its control and its words."""
 
 from recveil.auditing import audit
 from recveil.methods import KCoRater
-from shared.report_what_is_told import padded, page_of, ratings  # noqa: F401 (fixtures)
+from shared.report_what_is_stated import padded, page_of, ratings  # noqa: F401 (fixtures)
 
 
-def test_cells_stand_beside_popularity(padded):
+def test_cells_stand_next_to_popularity(padded):
     text, release = padded
-    told = release["residual"]
+    result = release["residual"]
     assert "Who rated what" in text
-    assert f"{told['recall_at_95']:.1%}" in text
-    assert f"{told['popularity_auc']:.2f}" in text
+    assert f"{result['recall_at_95']:.1%}" in text
+    assert f"{result['popularity_auc']:.2f}" in text
 
 
-def test_fills_stand_beside_popularity(ratings, tmp_path):
+def test_fills_stand_next_to_popularity(ratings, tmp_path):
     text, release = page_of(ratings, KCoRater(5, seed=1), tmp_path)
     last = release["fills"][-1]
     assert f"knows {last['users_known']} users" in text
@@ -22,7 +22,7 @@ def test_fills_stand_beside_popularity(ratings, tmp_path):
     assert "Who rated what" not in text
 
 
-def test_hidden_items_stand_beside_ranks(ratings, tmp_path):
+def test_hidden_items_stand_next_to_ranks(ratings, tmp_path):
     from recveil.io import write_ratings
     from recveil.methods import anonymize
 

@@ -31,28 +31,28 @@ def release(ratings, **settings):
 
 @pytest.fixture(scope="module")
 def habits():
-    """People with habits: what fills by item means look like can be learned."""
+    """Users with habits: what fills by item means look like can be learned."""
     return make_ratings(n_users=200, n_items=60, n_ratings=3000, seed=3)
 
 
 class TestPlanted:
-    def test_fills_off_the_scale_are_told_nearly_all(self, habits):
+    def test_fills_off_the_scale_are_stated_nearly_all(self, habits):
         table = release(habits, round_fills=False)
-        told = measure_fills(habits, table, np.arange(200), known_share=0.1, seed=1)
-        assert told.precision[0.5].low > 0.95
-        assert told.reidentified.low > told.reidentified_by_items.high
+        result = measure_fills(habits, table, np.arange(200), known_share=0.1, seed=1)
+        assert result.precision[0.5].low > 0.95
+        assert result.reidentified.low > result.reidentified_by_items.high
 
 
 class TestShadow:
-    def test_who_knows_nobody_tells_item_means(self, habits):
+    def test_who_knows_no_user_states_item_means(self, habits):
         table = release(habits)
         cells = Cells(table.candidates, habits.scale)
         likely = infer_fills_by_shadow(cells, KCoRater(k=5, seed=9), seed=3)
-        nobody = np.empty(0, np.int64)
-        told = judge_fills(habits, table, np.arange(200), cells, likely, nobody)
-        assert told.users_known == told.known_share == 0
-        assert told.precision[0.1].low > told.by_popularity[0.1].high
-        assert told.reidentified.trials == 200
+        no_user = np.empty(0, np.int64)
+        result = judge_fills(habits, table, np.arange(200), cells, likely, no_user)
+        assert result.users_known == result.known_share == 0
+        assert result.precision[0.1].low > result.by_popularity[0.1].high
+        assert result.reidentified.trials == 200
 
     def test_too_few_labels_are_refused_by_the_method(self, habits):
         few = Candidates.from_ratings(
@@ -67,7 +67,7 @@ def test_real_labels_by_hand():
     ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 1, 2], scale=stars)
     table = AttackTarget.from_release(KCoRater(k=2, seed=1).anonymize(ratings), ratings)
     cells, marked = Cells(table.candidates, stars), mark_real(ratings, table)
-    (fill,) = np.flatnonzero(~marked)  # item b, which the second person did not rate
+    (fill,) = np.flatnonzero(~marked)  # item b, which the second user did not rate
     assert (cells.items[fill], cells.records[fill]) == (1, table.record_of[1])
 
 
@@ -75,9 +75,9 @@ def test_real_labels_as_one_by_one(habits):
     table = release(habits)
     marked = mark_real(habits, table)
     cells = Cells(table.candidates, habits.scale)
-    person = {int(record): user for user, record in enumerate(table.record_of)}
+    one_user = {int(record): user for user, record in enumerate(table.record_of)}
     for place in range(0, marked.size, 97):
-        own = habits.row(person[int(cells.records[place])])[0]
+        own = habits.row(one_user[int(cells.records[place])])[0]
         assert marked[place] == (cells.items[place] in own)
 
 
@@ -92,10 +92,10 @@ def test_who_is_known_must_teach_something(habits):
     assert "1 known users" in str(caught.value)
 
 
-def test_without_the_private_side_nobody_judges(habits):
-    nobody = replace(release(habits), record_of=np.full(200, -1))
+def test_without_the_private_side_no_user_judges(habits):
+    no_user = replace(release(habits), record_of=np.full(200, -1))
     with raises("argument.value"):
-        measure_fills(habits, nobody, np.arange(200))
+        measure_fills(habits, no_user, np.arange(200))
 
 
 def test_too_large_tables_are_refused(habits, monkeypatch):
@@ -145,8 +145,8 @@ class TestLikelyRated:
 
     @given(st.integers(2, 6), st.integers(0, 1000))
     @settings(max_examples=20, deadline=None)
-    def test_on_equal_rows_everybody_ties(self, n_people, seed):
-        """One group of everybody: the pick is blind."""
+    def test_on_equal_rows_all_users_ties(self, n_people, seed):
+        """One group of all users: the pick is blind."""
         stars = RatingScale(1, 5, 1)
         users, items = np.repeat(np.arange(n_people), 3), np.tile(np.arange(3), n_people)
         ratings = Ratings.from_columns(users, items, np.tile([5, 1, 3], n_people), scale=stars)

@@ -1,4 +1,4 @@
-"""Who tells words without an order, and what of it a table keeps."""
+"""Who reports words without an order, and what of it a table keeps."""
 
 import numpy as np
 import pytest
@@ -31,25 +31,25 @@ def three():
     )
 
 
-def tell(teller, ratings, user, item):
-    people = UserRows.from_ratings(ratings)
+def describe(predictor, ratings, user, item):
+    all_users = UserRows.from_ratings(ratings)
     table = TrainingTable.from_ratings(ratings)
-    return int(teller.fit(table).predict(people, np.array([user]), np.array([item]))[0])
+    return int(predictor.fit(table).predict(all_users, np.array([user]), np.array([item]))[0])
 
 
 def test_the_commonest_word_by_hand(three):
-    assert [tell(MostFrequentValue(), three, 0, item) for item in (0, 1)] == [2, 1]
+    assert [describe(MostFrequentValue(), three, 0, item) for item in (0, 1)] == [2, 1]
 
 
-def test_words_of_item_and_person_by_hand(three):
+def test_words_of_item_and_user_by_hand(three):
     """Of all five words three are up: (3 + 1) / (5 + 2) = 4/7. To b up was said twice: 3/4.
 
     Ben said down once: 1/3 for up. So up counts 3/4 · 1/3 / (4/7) = 0.4375 for Ben, and down
     1/4 · 2/3 / (3/7) = 0.3889.
     """
-    people = UserRows.from_ratings(three)
-    teller = NaiveBayes().fit(TrainingTable.from_ratings(three))
-    likely = teller._likely(people, np.array([1]), np.array([1]))
+    all_users = UserRows.from_ratings(three)
+    predictor = NaiveBayes().fit(TrainingTable.from_ratings(three))
+    likely = predictor._likely(all_users, np.array([1]), np.array([1]))
     assert likely[0] == pytest.approx([0.4375, 0.38889], abs=1e-4)
 
 
@@ -58,12 +58,12 @@ def test_an_item_that_no_row_holds_has_the_commonest_word_of_all(three):
         *(three.users, np.array(["a", "b", "c"], object), three.indptr, three.indices),
         *(three.values, None, SCALE),
     )
-    for teller in nominal_predictors():
-        assert tell(teller, wider, 0, 2) == 1
+    for predictor in nominal_predictors():
+        assert describe(predictor, wider, 0, 2) == 1
 
 
 def kinds(n_kinds=2, n_people=30, n_items=60):
-    """People of two kinds: what the ones say up to, the others say down to."""
+    """Users of two kinds: what the ones say up to, the others say down to."""
     kind = np.repeat(np.arange(n_kinds), n_people)
     users, items = np.divmod(np.arange(kind.size * n_items), n_items)
     said = np.array(SCALE.labels, object)[(kind[users] + items) % 2]
@@ -77,7 +77,7 @@ def served():
 
 
 class TestPlantedKinds:
-    def test_like_minded_rows_tell_them_and_item_and_person_do_not(self, served):
+    def test_like_minded_rows_state_them_and_item_and_user_do_not(self, served):
         assert served.chosen == served.best == AgreementWeighted.name
         assert served.mean(AgreementWeighted.name).mean == 1.0
         assert served.mean(NaiveBayes.name).mean < 0.7
@@ -94,7 +94,7 @@ class TestPlantedKinds:
         assert np.isnan(nominal_gain_retained(nothing, served).value)
 
 
-def test_a_table_of_one_row_lets_nobody_choose(three):
+def test_a_table_of_one_row_lets_no_user_choose(three):
     rows = UserRows.from_ratings(three).take(np.array([0]))
     table = TrainingTable.from_rows(rows, np.array([3]), three.n_items, SCALE)
     assert choose_predictor(table, nominal_predictors()) == MOST_FREQUENT

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
-from crowds_here import SECRET, CrowdsHere, bin_of
+from clusters_here import SECRET, ClustersHere, bin_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from people_here import PeopleHere
+from users_here import UsersHere
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
@@ -16,7 +16,7 @@ from recveil.spark.sparse import ClusterTable, _gathered, learn_preferences
 STARS = RatingScale(1, 5, 1)
 RATINGS = make_ratings(260, 50, 4_000, seed=3, scale=STARS)
 KEPT = np.arange(45, dtype=np.int32), np.arange(45, 50, dtype=np.int32)
-CHOSEN = learn_preferences(PeopleHere(RATINGS), RATINGS.support, np.random.default_rng(0))
+CHOSEN = learn_preferences(UsersHere(RATINGS), RATINGS.support, np.random.default_rng(0))
 
 
 def gathered(first, last, k=5, least=20, number=3, secret=SECRET):
@@ -25,34 +25,34 @@ def gathered(first, last, k=5, least=20, number=3, secret=SECRET):
 
 
 @settings(max_examples=30, deadline=None)
-@given(n=st.integers(60, 260), k=st.integers(2, 60), crowd=st.integers(20, 60))
-def test_every_class_has_k_and_every_crowd_twenty(n, k, crowd):
-    found = gathered(0, n, k, max(k, crowd))
-    members, crowds = found.slice(0, n), ClusterTable.unpacked(found["clusters"][n].as_py())
+@given(n=st.integers(60, 260), k=st.integers(2, 60), cluster=st.integers(20, 60))
+def test_every_class_has_k_and_every_cluster_twenty(n, k, cluster):
+    found = gathered(0, n, k, max(k, cluster))
+    members, clusters = found.slice(0, n), ClusterTable.unpacked(found["clusters"][n].as_py())
     assert members["clusters"].null_count == n
     keys, sizes = np.unique(members["key"].to_numpy(), return_counts=True)
     assert sizes.min() >= k
-    assert crowds.sizes.min() >= max(k, crowd)
-    assert crowds.sizes.sum() == crowds.class_sizes.sum() == n
-    order = np.argsort(crowds.keys)
-    assert np.array_equal(crowds.keys[order], keys)
-    assert np.array_equal(crowds.class_sizes[order], sizes)
+    assert clusters.sizes.min() >= max(k, cluster)
+    assert clusters.sizes.sum() == clusters.class_sizes.sum() == n
+    order = np.argsort(clusters.keys)
+    assert np.array_equal(clusters.keys[order], keys)
+    assert np.array_equal(clusters.class_sizes[order], sizes)
     assert sorted(members["number"].to_pylist()) == list(range(n))
     parts = members["part"].to_numpy()
     assert (np.diff(parts[np.argsort(members["key"].to_numpy())]) >= 0).all()
 
 
-def test_what_is_told_of_crowds_adds_up():
-    crowds = ClusterTable.unpacked(gathered(0, 260)["clusters"][-1].as_py())
-    counts = crowds.counted(45).toarray()
+def test_what_is_stated_of_clusters_adds_up():
+    clusters = ClusterTable.unpacked(gathered(0, 260)["clusters"][-1].as_py())
+    counts = clusters.counted(45).toarray()
     assert np.array_equal(counts.sum(axis=0), RATINGS.support[:45])
     places = CHOSEN.embed(RATINGS)
-    assert np.allclose(crowds.sizes @ crowds.places, places.sum(axis=0), atol=1e-3)
+    assert np.allclose(clusters.sizes @ clusters.places, places.sum(axis=0), atol=1e-3)
     activity = activity_on(RATINGS, KEPT)
-    assert np.allclose(crowds.class_sizes @ crowds.lengths, activity.sum(axis=0))
+    assert np.allclose(clusters.class_sizes @ clusters.lengths, activity.sum(axis=0))
     logs = np.log(np.maximum(activity[:, 0], 1)).sum()
-    assert np.isclose(crowds.sizes @ np.log(crowds.usual), logs)
-    assert crowds.factors.shape == (crowds.sizes.size, 0)
+    assert np.isclose(clusters.sizes @ np.log(clusters.usual), logs)
+    assert clusters.factors.shape == (clusters.sizes.size, 0)
 
 
 def test_the_order_of_rows_changes_nothing_and_the_secret_does():
@@ -63,19 +63,19 @@ def test_the_order_of_rows_changes_nothing_and_the_secret_does():
         for each, secret in ((table, SECRET), (turned, SECRET), (table, (1, 3)))
     )
     assert one.slice(0, 120).equals(again.slice(0, 120))
-    told = [ClusterTable.unpacked(each["clusters"][-1].as_py()) for each in (one, again)]
-    for here, there in zip(*told, strict=True):
+    result = [ClusterTable.unpacked(each["clusters"][-1].as_py()) for each in (one, again)]
+    for here, there in zip(*result, strict=True):
         assert np.array_equal(here, there)
     assert not one["key"].equals(other["key"])
 
 
 def test_sums_are_those_of_all_bins():
-    bins = CrowdsHere(RATINGS, CHOSEN, None, KEPT, cuts=(0, 80, 170))
-    assert bins.add_up(lambda crowds: crowds.sizes.sum()) == 260
-    assert [int(crowds.number) for crowds in bins.bins] == [0, 1, 2]
+    bins = ClustersHere(RATINGS, CHOSEN, None, KEPT, cuts=(0, 80, 170))
+    assert bins.add_up(lambda clusters: clusters.sizes.sum()) == 260
+    assert [int(clusters.number) for clusters in bins.bins] == [0, 1, 2]
 
 
-def test_too_few_people_for_a_crowd_are_an_error():
+def test_too_few_users_for_a_cluster_are_an_error():
     with raises("internal.fault") as caught:
         gathered(0, 19)
     assert "19 users" in str(caught.value)

@@ -1,4 +1,4 @@
-"""What the fast and the slow tests of `test_what_is_told.py` share."""
+"""What the fast and the slow tests of `test_what_is_stated.py` share."""
 
 import re
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from people_here import PeopleHere
+from users_here import UsersHere
 
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
@@ -33,10 +33,10 @@ def known(items):
     return ItemFactors.of(items.offset, factors, RATINGS.scale)
 
 
-def told(known, items):
+def result(known, items):
     """What refining lowers: squared errors, and pulls."""
-    of_people = known.fit_users(RATINGS)
-    cells = of_people[RATINGS.user_positions()], known.factors[RATINGS.indices]
+    of_users = known.fit_users(RATINGS)
+    cells = of_users[RATINGS.user_positions()], known.factors[RATINGS.indices]
     errors = RATINGS.values - known.offset[RATINGS.indices] - np.einsum("ij,ij->i", *cells)
     pulls = (
         FACTOR_PENALTY * RATINGS.activity + USER_PENALTY,
@@ -44,24 +44,24 @@ def told(known, items):
     )
     of_items = (known.factors[:, :-1] ** 2).sum(axis=1)
     means = 2 * ((known.offset - items.mean) ** 2).sum()
-    return (errors**2).sum() + pulls[0] @ (of_people**2).sum(axis=1) + pulls[1] @ of_items + means
+    return (errors**2).sum() + pulls[0] @ (of_users**2).sum(axis=1) + pulls[1] @ of_items + means
 
 
 def test_each_move_lowers_errors_and_pulls(known, items, monkeypatch):
-    people, values = PeopleHere(RATINGS), [told(known, items)]
+    all_users, values = UsersHere(RATINGS), [result(known, items)]
     monkeypatch.setattr(embeddings, "REFINED", 1)
     for _ in range(30):
-        known = refine_factors(people, items, known)
-        values.append(told(known, items))
+        known = refine_factors(all_users, items, known)
+        values.append(result(known, items))
     assert np.all(np.diff(values) < 1e-3)
     assert values[4] - values[-1] < 0.1 * (values[0] - values[-1])
 
 
 def test_a_slope_is_that_of_errors(known, items):
     sums = _slopes(RATINGS, known) / 2**16
-    of_people = known.fit_users(RATINGS).astype(float)
-    own = np.hstack([of_people[:, :-1], np.ones((120, 1))])[RATINGS.user_positions()]
-    cells = of_people[RATINGS.user_positions()], known.factors[RATINGS.indices]
+    of_users = known.fit_users(RATINGS).astype(float)
+    own = np.hstack([of_users[:, :-1], np.ones((120, 1))])[RATINGS.user_positions()]
+    cells = of_users[RATINGS.user_positions()], known.factors[RATINGS.indices]
     errors = RATINGS.values - known.offset[RATINGS.indices] - np.einsum("ij,ij->i", *cells)
     for item in range(30):
         rated = RATINGS.indices == item
@@ -81,25 +81,25 @@ def test_the_scale_changes_nothing(known, items):
     )
     same = ItemFactors.of((known.offset - 1) * 25, known.factors[:, :-1], wide)
     of_wide = items._replace(offset=(items.offset - 1) * 25, mean=(items.mean - 1) * 25)
-    here = refine_factors(PeopleHere(RATINGS), items, known)
-    there = refine_factors(PeopleHere(ratings), of_wide, same)
+    here = refine_factors(UsersHere(RATINGS), items, known)
+    there = refine_factors(UsersHere(ratings), of_wide, same)
     assert np.allclose(there.factors, here.factors * 25, atol=1e-2)
     assert np.allclose(there.offset, (here.offset - 1) * 25, atol=1e-2)
 
 
-def test_what_tells_people_apart_by_little_is_learned(monkeypatch):
+def test_what_states_users_apart_by_little_is_learned(monkeypatch):
     """A pull by each rating takes away all that is weaker; it left nothing of large tables."""
     rng = np.random.default_rng(3)
     users, liked = np.unique(rng.integers(0, 1200, (500_000, 2)), axis=0).T
     likings, kinds = rng.normal(size=(2, 1200))
-    told = 3 + 0.085 * likings[users] * kinds[liked] + rng.normal(0, 0.02, users.size)
+    result = 3 + 0.085 * likings[users] * kinds[liked] + rng.normal(0, 0.02, users.size)
     scale = RatingScale(1, 5, 0.01)
-    ratings = Ratings.from_columns(users, liked, told.round(2).clip(1, 5), scale=scale)
-    people = PeopleHere(ratings)
-    items = RatedItems.of(people)
+    ratings = Ratings.from_columns(users, liked, result.round(2).clip(1, 5), scale=scale)
+    all_users = UsersHere(ratings)
+    items = RatedItems.of(all_users)
     first = np.random.default_rng(0).normal(scale=0.1, size=(1200, 3))
     monkeypatch.setattr(embeddings, "REFINED", 8)
-    known = refine_factors(people, items, ItemFactors.of(items.offset, first, scale))
+    known = refine_factors(all_users, items, ItemFactors.of(items.offset, first, scale))
     cells = known.fit_users(ratings)[ratings.user_positions()], known.factors[ratings.indices]
     left = ratings.values - known.offset[ratings.indices] - (cells[0] * cells[1]).sum(axis=1)
-    assert left.std() < 0.065 < 0.085 < told.std()
+    assert left.std() < 0.065 < 0.085 < result.std()

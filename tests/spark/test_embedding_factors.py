@@ -1,9 +1,9 @@
-"""A person's factors are what least squares finds, and distances those between padded rows."""
+"""A user's factors are what least squares finds, and distances those between padded rows."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from people_here import some_of
+from users_here import some_of
 
 from recveil.datasets import make_ratings
 from recveil.ratings import Ratings, RatingScale
@@ -27,7 +27,7 @@ def known():
     return ItemFactors.of(offset, rng.normal(size=(20, 4)), RATINGS.scale)
 
 
-def test_each_person_solves_a_ridge_regression(known):
+def test_each_user_solves_a_ridge_regression(known):
     found = known.fit_users(RATINGS)
     for user in range(RATINGS.n_users):
         own = slice(RATINGS.indptr[user], RATINGS.indptr[user + 1])
@@ -38,7 +38,7 @@ def test_each_person_solves_a_ridge_regression(known):
         assert np.allclose(found[user], np.linalg.solve(square, factors.T @ left), atol=1e-5)
 
 
-def test_the_same_ratings_on_a_wider_scale_tell_the_same(known):
+def test_the_same_ratings_on_a_wider_scale_state_the_same(known):
     wide = RatingScale(0, 100, 25)
     ratings = Ratings.from_columns(
         RATINGS.user_positions(), RATINGS.indices, (RATINGS.values - 1) * 25, scale=wide
@@ -53,7 +53,7 @@ def test_the_same_ratings_on_a_wider_scale_tell_the_same(known):
 
 
 def batch_of(ratings):
-    """The rows of people, as executors have them."""
+    """The rows of users, as executors have them."""
     offsets = pa.array(ratings.indptr.astype(np.int32))
     columns = {"items": ratings.indices.astype(np.int32), "ratings": ratings.values}
     lists = {

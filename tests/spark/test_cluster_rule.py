@@ -1,9 +1,9 @@
-"""Given the same crowds, what rows are drawn by is what the local engine learns."""
+"""Given the same clusters, what rows are drawn by is what the local engine learns."""
 
 import numpy as np
 import pytest
-from crowds_here import SECRET, CrowdsHere
-from people_here import PeopleHere
+from clusters_here import SECRET, ClustersHere
+from users_here import UsersHere
 
 from recveil.datasets import make_ratings
 from recveil.methods.sparse.classes import fit_choices
@@ -19,7 +19,7 @@ KEPT = np.arange(50, dtype=np.int32), np.empty(0, np.int32)
 
 @pytest.fixture(scope="module")
 def chosen():
-    return learn_preferences(PeopleHere(RATINGS), RATINGS.support, np.random.default_rng(0))
+    return learn_preferences(UsersHere(RATINGS), RATINGS.support, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -30,31 +30,31 @@ def known():
 
 
 @pytest.fixture(scope="module")
-def crowds(chosen, known):
-    return CrowdsHere(RATINGS, chosen, known, KEPT)
+def clusters(chosen, known):
+    return ClustersHere(RATINGS, chosen, known, KEPT)
 
 
 @pytest.fixture(scope="module")
-def rule(crowds, chosen, known):
-    return learn_rule(PeopleHere(RATINGS), crowds, chosen, known, KEPT[0], SECRET)
+def rule(clusters, chosen, known):
+    return learn_rule(UsersHere(RATINGS), clusters, chosen, known, KEPT[0], SECRET)
 
 
 @pytest.fixture(scope="module")
-def crowd_of(crowds):
-    """The crowd of each person, those of the second bin after those of the first."""
+def own_cluster_of(clusters):
+    """The cluster of each user, those of the second bin after those of the first."""
     labels, before = np.empty(RATINGS.n_users, np.int64), 0
-    for found, members in zip(crowds.bins, crowds.members, strict=True):
-        crowd_of_key = dict(zip(found.keys.tolist(), found.cluster_of.tolist(), strict=True))
-        own = [before + crowd_of_key[key] for key in members["key"].to_pylist()]
+    for found, members in zip(clusters.bins, clusters.members, strict=True):
+        cluster_of_key = dict(zip(found.keys.tolist(), found.cluster_of.tolist(), strict=True))
+        own = [before + cluster_of_key[key] for key in members["key"].to_pylist()]
         labels[members["number"].to_numpy()] = own
         before += found.sizes.size
     return labels
 
 
-def test_tastes_are_those_that_the_local_engine_learns(rule, crowds, chosen, crowd_of):
+def test_embeddings_are_those_that_the_local_engine_learns(rule, clusters, chosen, own_cluster_of):
     places = chosen.embed(RATINGS)
-    here = learn_embeddings(RATINGS, places, crowd_of, KEPT[0], RATINGS.activity)
-    there = np.vstack([rule.embeddings_of(found).places for found in crowds.bins])
+    here = learn_embeddings(RATINGS, places, own_cluster_of, KEPT[0], RATINGS.activity)
+    there = np.vstack([rule.embeddings_of(found).places for found in clusters.bins])
     assert np.allclose(there, here.places, atol=1e-4)
     assert np.allclose(rule.embeddings.within, here.within, atol=1e-4)
     assert np.isclose(rule.embeddings.activity_mean, here.activity_mean, atol=1e-4)
@@ -62,10 +62,10 @@ def test_tastes_are_those_that_the_local_engine_learns(rule, crowds, chosen, cro
     assert np.allclose(rule.embeddings.slopes, here.slopes, atol=1e-3)
 
 
-def test_choices_are_those_that_the_local_engine_fits(rule, crowds):
-    found = [rule.choices(each) for each in crowds.bins]
-    sizes = np.concatenate([each.class_sizes for each in crowds.bins])
-    lengths = np.concatenate([each.lengths[:, 0] for each in crowds.bins])
+def test_choices_are_those_that_the_local_engine_fits(rule, clusters):
+    found = [rule.choices(each) for each in clusters.bins]
+    sizes = np.concatenate([each.class_sizes for each in clusters.bins])
+    lengths = np.concatenate([each.lengths[:, 0] for each in clusters.bins])
     here = fit_choices(
         np.vstack([each.rows for each in found]),
         rule.embeddings.slopes,
@@ -77,44 +77,46 @@ def test_choices_are_those_that_the_local_engine_fits(rule, crowds):
     assert np.allclose(there, here, atol=2e-3)
     assert np.allclose(there.sum(axis=1), lengths, atol=0.01)
     assert np.allclose(sizes @ there, RATINGS.support, atol=0.05)
-    assert np.array_equal(rule.choices(crowds.bins[0]).rows, found[0].rows)
+    assert np.array_equal(rule.choices(clusters.bins[0]).rows, found[0].rows)
 
 
-def test_labels_are_as_far_apart_as_people(rule, crowds, known, crowd_of):
+def test_labels_are_as_far_apart_as_users(rule, clusters, known, own_cluster_of):
     """By the means of what `Padding` predicts, as the local engine has them."""
     factors = known.fit_users(RATINGS).astype(float)
     placed = known.padding(factors.astype(np.float32), STARS).coordinates().astype(float)
-    sizes = np.bincount(crowd_of)
-    sums = np.array([np.bincount(crowd_of, weights=one) for one in placed.T])
+    sizes = np.bincount(own_cluster_of)
+    sums = np.array([np.bincount(own_cluster_of, weights=one) for one in placed.T])
     apart = min(2.5, np.sqrt((placed**2).sum() / (sums**2 / sizes).sum()))
-    means = np.array([np.bincount(crowd_of, weights=one) for one in factors.T]).T / sizes[:, None]
+    means = (
+        np.array([np.bincount(own_cluster_of, weights=one) for one in factors.T]).T / sizes[:, None]
+    )
     middle = factors.mean(axis=0)
-    there = np.vstack([rule.values(each, 50).of_clusters for each in crowds.bins])
+    there = np.vstack([rule.values(each, 50).of_clusters for each in clusters.bins])
     assert np.allclose(there, middle + apart * (means - middle), atol=1e-3)
-    assert np.array_equal(rule.values(crowds.bins[0], 50).of_items, known.factors)
+    assert np.array_equal(rule.values(clusters.bins[0], 50).of_items, known.factors)
 
 
-def test_tasks_change_no_bit(rule, crowds, chosen, known):
+def test_tasks_change_no_bit(rule, clusters, chosen, known):
     class Turned:
         def add_up(self, sums, *known):
-            return sum(sums(found, *known) for found in crowds.bins[::-1])
+            return sum(sums(found, *known) for found in clusters.bins[::-1])
 
-    people = PeopleHere(RATINGS, cut=200)
-    again = learn_rule(people, Turned(), chosen, known, KEPT[0], SECRET)
+    all_users = UsersHere(RATINGS, cut=200)
+    again = learn_rule(all_users, Turned(), chosen, known, KEPT[0], SECRET)
     assert np.array_equal(again.of_items, rule.of_items)
     assert np.array_equal(again.embeddings.slopes, rule.embeddings.slopes)
     assert np.array_equal(again.embeddings.within, rule.embeddings.within)
     assert np.array_equal(again.stretched, rule.stretched)
 
 
-def test_people_who_all_chose_the_same_are_no_error():
+def test_users_who_all_chose_the_same_are_no_error():
     users, items = np.divmod(np.arange(360), 6)
     equal = Ratings.from_columns(users, items, 1.0 + (users + items) % 5, scale=STARS)
     kept = np.arange(6, dtype=np.int32), np.empty(0, np.int32)
-    people = PeopleHere(equal)
-    found = learn_preferences(people, equal.support, np.random.default_rng(0))
-    bins = CrowdsHere(equal, found, None, kept, cuts=(0,))
-    rule = learn_rule(people, bins, found, None, kept[0], SECRET)
+    all_users = UsersHere(equal)
+    found = learn_preferences(all_users, equal.support, np.random.default_rng(0))
+    bins = ClustersHere(equal, found, None, kept, cuts=(0,))
+    rule = learn_rule(all_users, bins, found, None, kept[0], SECRET)
     assert np.isfinite(rule.embeddings.slopes).all()
     assert rule.choices(bins.bins[0]).likely(slice(None)).min() > 0.9
     assert rule.values(bins.bins[0], 6).offset.tolist() == [1] * 6

@@ -20,13 +20,13 @@ def release(ratings, **settings):
 
 @pytest.fixture(scope="module")
 def habits():
-    """People with habits: what fills by item means look like can be learned."""
+    """Users with habits: what fills by item means look like can be learned."""
     return make_ratings(n_users=200, n_items=60, n_ratings=3000, seed=3)
 
 
 @pytest.fixture(scope="module")
 def noise():
-    """Nobody has habits: everybody rates anything, and anyhow."""
+    """No user has habits: all users rates anything, and anyhow."""
     rng = np.random.default_rng(2)
     rated = rng.random((240, 60)) < 0.25
     users, items = np.nonzero(rated)
@@ -35,26 +35,26 @@ def noise():
 
 
 class TestPlanted:
-    def test_item_means_are_told(self, habits):
-        told = measure_fills(habits, release(habits), np.arange(200), known_share=0.1, seed=1)
-        assert told.precision[0.1].low > told.by_popularity[0.1].high
-        assert told.precision[0.5].low > told.base_rate
-        assert told.reidentified.rate > told.reidentified_by_items.rate
+    def test_item_means_are_stated(self, habits):
+        result = measure_fills(habits, release(habits), np.arange(200), known_share=0.1, seed=1)
+        assert result.precision[0.1].low > result.by_popularity[0.1].high
+        assert result.precision[0.5].low > result.base_rate
+        assert result.reidentified.rate > result.reidentified_by_items.rate
 
-    def test_the_same_seed_tells_the_same(self, habits):
+    def test_the_same_seed_states_the_same(self, habits):
         table = release(habits)
         first, second = (measure_fills(habits, table, np.arange(200), 0.1, 4) for _ in range(2))
         assert first == second
 
 
 class TestNull:
-    def test_random_fills_among_random_ratings_tell_nothing(self, noise):
+    def test_random_fills_among_random_ratings_state_nothing(self, noise):
         """Who gave what is as random as what was filled in: only the blind guess is left."""
         table = release(noise, fill="random")
-        told = measure_fills(noise, table, np.arange(240), known_share=0.1, seed=1)
+        result = measure_fills(noise, table, np.arange(240), known_share=0.1, seed=1)
         for recall in RECALLS:
-            assert told.precision[recall].low <= told.base_rate + 0.02
-        assert told.reidentified.low <= max(told.reidentified_by_items.high, 1 / 5)
+            assert result.precision[recall].low <= result.base_rate + 0.02
+        assert result.reidentified.low <= max(result.reidentified_by_items.high, 1 / 5)
 
     def test_shuffled_truth_is_not_learned(self, habits):
         table = release(habits)

@@ -1,4 +1,4 @@
-"""From noisy sums to a rule that draws people with the same sums."""
+"""From noisy sums to a rule that draws users with the same sums."""
 
 import numpy as np
 import pytest
@@ -32,13 +32,13 @@ def drawn(exact):
     model = learn_users(exact, STARS, np.random.default_rng(1))
     blocks = list(model.draw(4_000, np.random.default_rng(2), whole=True))
     counts = np.concatenate([np.diff(block.indptr) for block in blocks])
-    people = np.repeat(np.arange(4_000), counts)
+    users = np.repeat(np.arange(4_000), counts)
     items = np.concatenate([block.indices for block in blocks])
-    return people, items, np.concatenate([block.values for block in blocks])
+    return users, items, np.concatenate([block.values for block in blocks])
 
 
-class TestDrawnPeople:
-    """People drawn by the rule that was learnt without noise are like those it came from."""
+class TestDrawnUsers:
+    """Users drawn by the rule that was learnt without noise are like those it came from."""
 
     def test_how_much_they_rate(self, drawn):
         assert drawn[0].size / 4_000 == pytest.approx(RATINGS.n_ratings / 800, rel=0.1)
@@ -61,14 +61,14 @@ class TestDrawnPeople:
         assert found == pytest.approx(true, abs=0.06)
 
     def test_which_items_go_together(self, drawn):
-        """Co-ratings beyond popularity: planted item_embeddings are found in the drawn people."""
+        """Co-ratings beyond popularity: planted item_embeddings are found in the drawn users."""
         lifts = []
-        for n, people, items in (
+        for n, users, items in (
             (800, RATINGS.user_positions(), RATINGS.indices),
             (4_000, drawn[0], drawn[1]),
         ):
             table = np.zeros((n, N_ITEMS))
-            table[people, items] = 1
+            table[users, items] = 1
             table /= np.maximum(np.sqrt(table.sum(axis=1, keepdims=True)), 1)
             lifts.append(np.corrcoef(table.T)[np.triu_indices(N_ITEMS, 1)])
         assert np.corrcoef(*lifts)[0, 1] > 0.6
@@ -76,7 +76,7 @@ class TestDrawnPeople:
 
 class TestItemMeans:
     def test_exact_means_of_items_without_noise(self, exact):
-        """Weighted by one over the root of each person's number of ratings."""
+        """Weighted by one over the root of each user's number of ratings."""
         weights = 1 / np.sqrt(RATINGS.activity)[RATINGS.user_positions()]
         sums = [np.bincount(RATINGS.indices, of) for of in (weights * RATINGS.values, weights)]
         means = sums[0] / sums[1] / 2 - 1.5
@@ -89,7 +89,7 @@ class TestItemMeans:
         assert spread[1] < spread[0] * 1.1
         assert np.isfinite(item_means(measured(8.0))).all()
 
-    def test_what_hardly_anybody_rated_is_taken_for_what_is_usual_there(self, exact):
+    def test_what_hardly_any_user_rated_is_taken_for_what_is_usual_there(self, exact):
         """Popular items are rated higher, and noise hides nearly everything of the others."""
         rng = np.random.default_rng(5)
         popularity = np.exp(rng.uniform(0, 5, exact.released.size))
@@ -110,8 +110,8 @@ def test_items_that_only_just_stand_out_are_drawn_by_their_popularity():
     assert np.corrcoef(model.offsets, np.log(found.items.popularity[found.released]))[0, 1] > 0.8
 
 
-def test_fewer_chosen_than_told(monkeypatch):
-    """Items outside the moments have an offset, and no taste."""
+def test_fewer_chosen_than_stated(monkeypatch):
+    """Items outside the moments have an offset, and no embedding."""
     found = measured(3.0)
     some = found._replace(
         chosen=found.chosen[:15], moments=np.ascontiguousarray(found.moments[:15, :15])

@@ -1,17 +1,17 @@
-"""People of one process in two tasks, in the stand of those among executors."""
+"""Users of one process in two tasks, in the stand of those among executors."""
 
 from recveil.ratings import Ratings
 
 
 def some_of(ratings, first, last):
-    """Some people, one after the other."""
+    """Some users, one after the other."""
     own = slice(ratings.indptr[first], ratings.indptr[last])
     indptr = ratings.indptr[first : last + 1] - ratings.indptr[first]
     cells = ratings.indices[own], ratings.values[own]
     return Ratings(ratings.users[first:last], ratings.items, indptr, *cells, None, ratings.scale)
 
 
-class PeopleHere:
+class UsersHere:
     """What is asked of `DistributedUsers`: sums, each task's added to the other's."""
 
     def __init__(self, ratings, cut=50):

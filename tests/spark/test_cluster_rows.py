@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from crowds_here import SECRET, CrowdsHere
-from people_here import PeopleHere
+from clusters_here import SECRET, ClustersHere
+from users_here import UsersHere
 
 from recveil.datasets import make_ratings
 from recveil.ratings import RatingScale
@@ -19,31 +19,31 @@ KEPT = np.sort(_BY_SUPPORT[:48]), np.sort(_BY_SUPPORT[48:58])
 
 @pytest.fixture(scope="module", params=["ratings", "likes"])
 def made(request):
-    people, known = PeopleHere(RATINGS), None
+    users, known = UsersHere(RATINGS), None
     if request.param == "ratings":
         rng = np.random.default_rng(0)
         offset = rng.uniform(2, 4, 60).astype(np.float32)
         known = ItemFactors.of(offset, 0.3 * rng.normal(size=(60, 4)), STARS)
-    chosen = learn_preferences(people, RATINGS.support, np.random.default_rng(0))
-    crowds = CrowdsHere(RATINGS, chosen, known, KEPT)
-    return crowds, learn_rule(people, crowds, chosen, known, KEPT[0], SECRET)
+    chosen = learn_preferences(users, RATINGS.support, np.random.default_rng(0))
+    clusters = ClustersHere(RATINGS, chosen, known, KEPT)
+    return clusters, learn_rule(users, clusters, chosen, known, KEPT[0], SECRET)
 
 
-def rows_of(crowds, rule):
-    """Key, people, items and labels of each class of each bin."""
+def rows_of(clusters, rule):
+    """Key, users, items and labels of each class of each bin."""
     return [
         [
             row
             for batch in rows_of_bin(found, rule, KEPT, RATINGS.support, STARS, 0.1, 4)
             for row in batch.to_pylist()
         ]
-        for found in crowds.bins
+        for found in clusters.bins
     ]
 
 
 def test_each_class_has_one_row(made):
-    crowds, rule = made
-    for found, rows in zip(crowds.bins, rows_of(crowds, rule), strict=True):
+    clusters, rule = made
+    for found, rows in zip(clusters.bins, rows_of(clusters, rule), strict=True):
         assert [row["key"] for row in rows] == found.keys.tolist()
         assert [row["users"] for row in rows] == found.class_sizes.tolist()
         for row in rows:
@@ -52,8 +52,8 @@ def test_each_class_has_one_row(made):
 
 
 def test_items_stand_in_as_many_rows_as_they_shall(made):
-    crowds, rule = made
-    for found, rows in zip(crowds.bins, rows_of(crowds, rule), strict=True):
+    clusters, rule = made
+    for found, rows in zip(clusters.bins, rows_of(clusters, rule), strict=True):
         counts = np.bincount([item for row in rows for item in row["items"]], minlength=60)
         expected = rule.choices(found).likely(slice(None)).sum(axis=0)
         assert (np.abs(counts[KEPT[0]] - expected) < 1.01).all()
@@ -64,20 +64,20 @@ def test_items_stand_in_as_many_rows_as_they_shall(made):
         assert not counts[_BY_SUPPORT[58:]].any()
 
 
-def test_labels_are_those_of_the_crowd(made):
-    crowds, rule = made
-    found, rows = crowds.bins[0], rows_of(crowds, rule)[0]
+def test_labels_are_those_of_the_cluster(made):
+    clusters, rule = made
+    found, rows = clusters.bins[0], rows_of(clusters, rule)[0]
     labels = rule.values(found, 60)
-    for row, crowd in zip(rows, found.cluster_of, strict=True):
-        exact = labels.offset + labels.of_clusters[crowd] @ labels.of_items.T.astype(float)
+    for row, cluster in zip(rows, found.cluster_of, strict=True):
+        exact = labels.offset + labels.of_clusters[cluster] @ labels.of_items.T.astype(float)
         expected = STARS.round(exact[row["items"]], 0.1)
         assert np.allclose(row["values"], expected, atol=0.1001)  # a hair decides how to round
         assert np.mean(np.isclose(row["values"], expected)) > 0.9
 
 
-def test_a_bin_whose_people_rated_nothing_rare_has_none(made):
-    crowds, rule = made
-    found = crowds.bins[0]
+def test_a_bin_whose_users_rated_nothing_rare_has_none(made):
+    clusters, rule = made
+    found = clusters.bins[0]
     without = found._replace(
         lengths=np.column_stack([found.lengths[:, 0], 0 * found.lengths[:, 1]])
     )
