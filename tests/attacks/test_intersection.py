@@ -46,7 +46,7 @@ def rows_and_columns(all_users):
 
 
 @pytest.fixture(scope="module")
-def all_users(all_users):
+def one_group(all_users):
     """The null release: all users in one group."""
     return released(all_users, np.zeros(25, int), k=25)
 
@@ -68,8 +68,8 @@ class TestPlanted:
 
 
 class TestNothingToGain:
-    def test_a_null_release_adds_nothing(self, rows_and_columns, all_users):
-        found = intersect(rows_and_columns[0], all_users, promised=np.full(25, 5))
+    def test_a_null_release_adds_nothing(self, rows_and_columns, one_group):
+        found = intersect(rows_and_columns[0], one_group, promised=np.full(25, 5))
         assert found.unique.rate == found.below_k.rate == 0.0
         assert found.mean_users.mean == 5.0
 

@@ -363,7 +363,8 @@ NAMED_ALONE = {
     "anonymize": "output previous k method homogenize grouping distance centers assignment "
     "predictor "
     "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "
-    "delta n-users item-catalog ratings workloads direct-weights trust-steps diversity closeness "
+    "delta n-users item-catalog item-features ratings workloads direct-weights trust-steps "
+    "diversity closeness "
     "neighbours layout seed hide-items force allow-large allow-sparse-coverage earlier-release "
     "dry-run ledger explain json duplicates drop-off-scale query max-memory engine master",
     "sample": "output n-users seed force json max-memory",
