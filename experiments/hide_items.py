@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("ratings", type=ratings_file)
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--people", type=int)
+    parser.add_argument("--users", type=int)
     parser.add_argument("--methods", nargs="+", default=VARIANTS)
     parser.add_argument("--own", action="store_true")
     parser.add_argument("--titles", type=Path)
@@ -68,10 +68,10 @@ def main() -> None:
         describe(ratings, None, options)
         return
     order = np.random.default_rng(options.seed).permutation(ratings.n_users)
-    size = options.all_users or ratings.n_users // 2
+    size = options.users or ratings.n_users // 2
     hidden, public = (only(ratings, np.sort(part)) for part in (order[:size], order[size:]))
     describe(hidden, Catalogue(public, "others"), options)
-    if options.all_users:
+    if options.users:
         describe(hidden, None, options)
 
 
@@ -111,8 +111,8 @@ def only_of_shop(catalogue: Ratings) -> Ratings:
 def describe(ratings: Ratings, catalogue: Catalogue | None, options: argparse.Namespace) -> None:
     """Print a line for each kind of release and each adversary."""
     against = "their own half" if catalogue is None else f"{catalogue.ratings.n_users} others"
-    print(f"\n{ratings.n_users} people hidden, {ratings.n_items} items, against {against}:\n")
-    print("| release | named right: 10, 50, 100, all | by rank alone | with 16 known | people |")
+    print(f"\n{ratings.n_users} users hidden, {ratings.n_items} items, against {against}:\n")
+    print("| release | named right: 10, 50, 100, all | by rank alone | with 16 known | users |")
     print("|---|---|---|---|---|")
     adversaries = [without_dates(ratings, PRESETS[name], "none") for name in ADVERSARIES]
     seed = options.seed

@@ -191,8 +191,8 @@ def print_served(name: str, served: Served) -> None:
 def main(options: argparse.Namespace) -> None:
     """Invent ratings, draw users, and compare what both teach."""
     started = time.process_time()
-    n_ratings = round(RATINGS * options.all_users / USERS)
-    ratings = make_ratings(options.all_users, ITEMS, n_ratings, seed=options.seed)
+    n_ratings = round(RATINGS * options.users / USERS)
+    ratings = make_ratings(options.users, ITEMS, n_ratings, seed=options.seed)
     train, held = hold_out(ratings, options.served, options.seed)
     task = task_of(ratings, train, held, options.items)
     share = train.support[task.place_of >= 0].sum() / train.n_ratings
@@ -211,9 +211,9 @@ def main(options: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = parser_of(__doc__)
-    parser.add_argument("--people", type=int, default=USERS)
+    parser.add_argument("--users", type=int, default=USERS)
     parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--served", type=int, default=20_000, help="people with held-out ratings")
+    parser.add_argument("--served", type=int, default=20_000, help="users with held-out ratings")
     parser.add_argument("--items", type=int, default=4_000, help="the most rated ones")
     parser.add_argument("--seed", type=int, default=1)
     main(parser.parse_args())

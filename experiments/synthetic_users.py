@@ -20,7 +20,7 @@ from scipy.stats import kendalltau, t
 from recveil.evaluation.recipient import Served, fit_all, serve
 from recveil.evaluation.split import HeldOut, TrainingTable, UserRows, split_ratings
 from recveil.io import read_ratings
-from recveil.io.side_tables import ItemFeatures, read_item_features
+from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.ratings import Ratings, RatingScale
 

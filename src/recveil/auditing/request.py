@@ -1,4 +1,4 @@
-"""What an audit is asked to do, checked before any work."""
+"""Options of an audit, validated before any work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -16,7 +16,7 @@ from recveil.runtime.safe_repr import brief
 
 # A table has fewer users than this, and more draws would take too long.
 _MAX_COUNT = 1_000_000_000
-# Fields that Spark supports; see `AuditRequest.reject_beyond_spark`.
+# Fields that Spark supports.
 _BY_SPARK = {"source", "adversaries", "targets", "draws", "seed", "curves", "reading"}
 
 
@@ -40,7 +40,7 @@ class MatchOptions(NamedTuple):
 @brief
 @dataclass(frozen=True, kw_only=True)
 class AuditRequest:
-    """What `audit` is asked to do; see there for the fields.
+    """Options of `audit`, validated; see there.
 
     Raises
     ------
@@ -149,12 +149,12 @@ class AuditRequest:
             )
 
     @classmethod
-    def beyond_spark(cls) -> list[str]:
+    def unsupported_by_spark(cls) -> list[str]:
         """Return the keywords of `audit` that only an audit on one machine supports.
 
         Examples
         --------
-        >>> AuditRequest.beyond_spark()[:2]
+        >>> AuditRequest.unsupported_by_spark()[:2]
         ['release', 'second_release']
         """
         names = [each.name for each in fields(cls) if each.name not in {*_BY_SPARK, "match_by"}]

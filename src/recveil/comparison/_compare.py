@@ -57,7 +57,7 @@ _READING = "Reading ratings"
 @brief
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest:
-    """What `compare` is asked to do; see there for the fields.
+    """Options of `compare`, validated; see there.
 
     Raises
     ------
@@ -87,7 +87,7 @@ class CompareRequest:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def __post_init__(self) -> None:
-        """Check the question before the work."""
+        """Validate the options before any work."""
         if self.methods is not None:
             reject_unknown(self.methods)
         check_ks(self.ks)

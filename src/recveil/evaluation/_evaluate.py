@@ -36,7 +36,7 @@ _READING, _MAKING = "Reading ratings", "Making a release"
 @brief
 @dataclass(frozen=True, kw_only=True)
 class EvaluateRequest:
-    """What `evaluate` is asked to do; see there for the fields.
+    """Options of `evaluate`, validated; see there.
 
     Raises
     ------
@@ -257,8 +257,8 @@ def _made_like(manifest: Manifest, folder: Path, seed: int) -> Anonymizer:
     anonymizer = same_again(manifest, seed)
     if anonymizer is None:
         raise RecveilError(
-            f"{folder.name}: its settings do not suffice to make another such release, for "
-            f"instance because users have different privacy levels; split the ratings yourself, "
+            f"{folder.name}: its settings do not suffice to make another such release (users have "
+            f"different privacy levels, or item features are needed); split the ratings yourself, "
             f"make a release of one part, and pass both parts as train and test",
             code="release.unsupported",
         )

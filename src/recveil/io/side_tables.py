@@ -1,10 +1,9 @@
-"""Files of privacy levels, trust between users, sensitive items, titles and item features."""
+"""Files of privacy levels, trust between users, sensitive items and titles."""
 
 import codecs
 import io
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
@@ -662,7 +661,7 @@ def _titles(path: Path) -> Iterator[tuple[str, str, str]]:
         if form is not None:
             yield from _title_lines(path, form)
             return
-    usual = {"item": USUAL_NAMES["item"], "title": _TITLE_NAMES, "year": ("year", "releaseyear")}
+    usual = {"item": USUAL_NAMES["item"], "title": TITLE_NAMES, "year": ("year", "releaseyear")}
     expected = "expected a header such as item_id,title"
     table = read_named(path, usual, expected, optional=("year",))
     years = table.columns.get("year")
@@ -672,7 +671,7 @@ def _titles(path: Path) -> Iterator[tuple[str, str, str]]:
             yield str(item), _dated(str(title), None if years is None else year), table.locate(row)
 
 
-_TITLE_NAMES = ("title", "name", "movietitle", "itemtitle", "itemname")
+TITLE_NAMES = ("title", "name", "movietitle", "itemtitle", "itemname")
 
 
 def _title_lines(path: Path, form: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
@@ -699,108 +698,3 @@ def _dated(title: str, year: Any) -> str:
     digits = str(year).removesuffix(".0").strip()
     has_year = re.search(r"\(\d{4}\)\s*$", title) is not None
     return title.strip() if has_year or not digits.isdigit() else f"{title.strip()} ({digits})"
-
-
-@brief
-class ItemFeatures(NamedTuple):
-    """Public categories of items.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The categories.
-    items : dict of str to int
-        The row of each item's id.
-    has : ndarray of bool, shape (n_items + 1, n_features)
-        Whether an item has a category; the last row is of items without any.
-    """
-
-    names: tuple[str, ...]
-    items: dict[str, int]
-    has: NDArray[np.bool_]
-
-    def of(self, items: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return the rows of some items; items that are not in the file have no category."""
-        names = items.astype(str).tolist()
-        return self.has[[self.items.get(name, len(self.items)) for name in names]]
-
-
-_CATEGORY_NAMES = ("genres", "genre", "categories", "category", "features", "feature", "tags")
-# A category of fewer items says nothing about others; and the most that are used.
-_FEWEST_OF_CATEGORY, _MOST_CATEGORIES = 5, 100
-
-
-def read_item_features(source: str | PathLike[str]) -> ItemFeatures:
-    r"""Read the categories of items from a file with the columns item_id and genres.
-
-    Parameters
-    ----------
-    source : str or path
-        As for `read_levels`. Several categories of an item are separated by ``|``, or are in
-        several rows. Decades follow from an optional column of years, or from the year in
-        parentheses at the end of an optional title. Of all categories that at least five items
-        have, the 100 most frequent count.
-
-    Raises
-    ------
-    RecveilError
-        For a file that cannot be read, lacks a column, or has no category of five items.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "items.csv")
-    ...     rows = [f"{item},Item ({1990 + item}),{'war|' * (item < 6)}drama" for item in range(9)]
-    ...     _ = path.write_text("\n".join(["item_id,title,genres", *rows]))
-    ...     features = read_item_features(path)
-    >>> features.names, features.of(np.array([8, 9])).astype(int).tolist()
-    (('1990s', 'drama', 'war'), [[1, 1, 0], [0, 0, 0]])
-    """
-    usual = {
-        "item": USUAL_NAMES["item"],
-        "category": _CATEGORY_NAMES,
-        "year": ("year", "releaseyear"),
-        "title": _TITLE_NAMES,
-    }
-    with file_next_to_table("item_features", source) as path:
-        table = read_named(
-            path, usual, "expected a header such as item_id,genres", ("year", "title")
-        )
-        columns = [python_values(table[name]) for name in table.columns]
-        of_items: dict[str, set[str]] = {}
-        for row in zip(*columns, strict=True):
-            each = dict(zip(table.columns, row, strict=True))
-            if each["item"] is not None:
-                of_items.setdefault(str(each["item"]), set()).update(_categories(each))
-    counts = Counter(name for names in of_items.values() for name in names)
-    common = [
-        name
-        for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        if count >= _FEWEST_OF_CATEGORY
-    ]
-    if not common:
-        raise RecveilError(
-            f"item_features (--item-features): {path.name} has no category of at least "
-            f"{_FEWEST_OF_CATEGORY} items; expected genres or the like, separated by |",
-            code="input.empty",
-        )
-    names = tuple(sorted(common[:_MOST_CATEGORIES]))
-    place = {name: at for at, name in enumerate(names)}
-    has = np.zeros((len(of_items) + 1, len(names)), np.bool_)
-    for number, of_item in enumerate(of_items.values()):
-        has[number, [place[name] for name in of_item if name in place]] = True
-    return ItemFeatures(names, {item: number for number, item in enumerate(of_items)}, has)
-
-
-def _categories(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the categories of a row, and its decade."""
-    for category in str(row["category"] or "").split("|"):
-        if name := category.strip():
-            yield name
-    year = str(row.get("year") or "").removesuffix(".0").strip()
-    in_title = re.search(r"\((\d{4})\)\s*$", str(row.get("title") or ""))
-    if re.fullmatch(r"\d{4}", year):
-        yield f"{year[:3]}0s"
-    elif in_title is not None:
-        yield f"{in_title[1][:3]}0s"

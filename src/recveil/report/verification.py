@@ -83,7 +83,7 @@ def describe_limit(limit: Limit) -> str:
     Examples
     --------
     >>> describe_limit(Limit("group-sizes"))
-    'The number of users of a row (group_size) is stated by the publisher.'
+    'Only the publisher states the number of users of a row (group_size).'
     """
     text = _LIMITS[limit.code]
     return text.format(*limit.values) if isinstance(text, str) else text(*limit.values)
@@ -115,7 +115,7 @@ def _user_ids(kind: str, n: int) -> str:
 
 def _dropped_rows(n: object) -> str:
     rows = "1 row was" if n == 1 else f"{n!r:.40} rows were"
-    return f"That {rows} left out is stated by the publisher."
+    return f"The publisher states that {rows} left out."
 
 
 def _irregular_text(*codes: str) -> str:
@@ -157,24 +157,24 @@ def _croissant(file: str, *texts: str) -> str:
 _LIMITS: dict[str, str | Callable[..., str]] = {
     "method": "{}",
     # What only the publisher states.
-    "real-users": "That each {} belongs to a different real user is stated by the publisher.",
-    "group-sizes": "The number of users of a row (group_size) is stated by the publisher.",
-    "synthetic-records": "That no record contains {} of a real user, and that all were sampled, is "
-    "stated by the publisher.",
-    "making": "How the release was made (recveil's version, method, settings, scale), and that its "
-    "records are in a random order, is stated by the publisher.",
+    "real-users": "Only the publisher states that each {} belongs to a different real user.",
+    "group-sizes": "Only the publisher states the number of users of a row (group_size).",
+    "synthetic-records": "Only the publisher states that no record contains {} of a real user, and "
+    "that all were sampled.",
+    "making": "Only the publisher states how the release was made (recveil's version, method, "
+    "settings, scale), and that its records are in a random order.",
     "changed-files": "That these files are as they were published is not proven: their checksums "
     "can be recomputed after a change. Compare the SHA-256 of release.json with the one that the "
     "publisher states.",
     "foreign-class": "The {} {!r:.60} is not one of recveil's: its name is stated by the "
     "publisher.",
     "dropped-rows": _dropped_rows,
-    "kept-classes": "That users keep their class from one release to the next, and how many rows "
-    "are kept for users who left, is stated by the publisher.",
+    "kept-classes": "Only the publisher states that users keep their class from one release to the "
+    "next, and how many rows are kept for users who left.",
     "previous-release": "This release follows another one, with which it was not compared: "
     "against (--against).",
-    "hidden-items": "Which item has which pseudonym, and that their order is random, is stated "
-    "by the publisher.",
+    "hidden-items": "Only the publisher states which item has which pseudonym, and that their "
+    "order is random.",
     # What the claim leaves open.
     "large-delta": of_large_delta,
     "large-epsilon": of_large_epsilon,

@@ -14,7 +14,7 @@ from recveil.auditing.request import AuditRequest
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords
 from recveil.io.options import ReadingOptions
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, option_named
 from recveil.runtime.progress import THE_REST, parts
 from recveil.spark.input import is_for_spark, read_frame
 from recveil.spark.search import DistributedCandidates, Searchers, remote_table
@@ -65,10 +65,11 @@ def audit(
     ...
     recveil.RecveilError: release (--release): not by Spark; leave it out, or leave ...
     """
-    for name in AuditRequest.beyond_spark():
-        if reading.pop(name, None) not in (None, False):
+    for name in AuditRequest.unsupported_by_spark():
+        value = reading.pop(name, None)
+        if value is not None and value is not False:
             raise RecveilError(
-                f"{name} (--{name}): not by Spark; leave it out, or leave engine (--engine) out",
+                f"{option_named(name)}: not by Spark; leave it out, or leave engine (--engine) out",
                 code="option.unsupported",
             )
     reject_unknown_keywords("audit", reading, "k", "user_files")

@@ -1,13 +1,18 @@
 """Public item features lower the noise in embeddings, and cost nothing where they explain none."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.io.side_tables import ItemFeatures
+from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.methods import anonymize
 from recveil.methods.synthetic import learning
 from recveil.methods.synthetic.fitting import FeatureRegression, FitTargets, directions, fit_items
@@ -150,3 +155,53 @@ class TestReleases:
         )
         manifest.write_text(text)
         assert not verify(tmp_path / "out").holds
+
+
+class TestFile:
+    """What a file of features may hold, by hand."""
+
+    def read(self, tmp_path, table):
+        path = tmp_path / "items.parquet"
+        pq.write_table(pa.table(table), path)
+        return read_item_features(path)
+
+    def test_missing_values_are_no_feature_and_zero_is_one(self, tmp_path):
+        genres = pa.array([0.0] * 5 + [1.0] * 5 + [float("nan")] * 5 + [None] * 5)
+        features = self.read(tmp_path, {"item_id": list(range(20)), "genres": genres})
+        assert features.names == ("0", "1")
+
+    def test_ids_of_floats_are_those_of_integers(self, tmp_path):
+        ids = pa.array([float(item) for item in range(6)])
+        features = self.read(tmp_path, {"item_id": ids, "genres": ["war"] * 6})
+        assert features.rows_of(np.arange(7)).ravel().tolist() == [True] * 6 + [False]
+
+    def test_no_genres_listed_is_no_genre(self, tmp_path):
+        genres = ["(no genres listed)"] * 6 + ["war|love"] * 6
+        features = self.read(tmp_path, {"item_id": list(range(12)), "genres": genres})
+        assert features.names == ("love", "war")
+
+    def test_a_file_without_common_features_is_refused(self, tmp_path):
+        with raises("input.empty"):
+            self.read(tmp_path, {"item_id": [1, 2], "genres": ["war", "love"]})
+
+
+def test_item_means_do_not_depend_on_threads():
+    """A regression on many features has the same last bit for any number of threads."""
+    code = (
+        "import numpy as np; from recveil.methods.synthetic.learning import item_means;"
+        "from types import SimpleNamespace as N; r = np.random.default_rng(1);"
+        "s = N(popularity=r.random(3000) * 50, off_centre=r.normal(size=3000), off_noise=2.0);"
+        "m = N(items=s, released=np.arange(3000), centre=0.1, features=r.random((3000, 60)) < 0.2);"
+        "print(item_means(m).tobytes().hex())"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+        ).stdout
+        for threads in "12"
+    }
+    assert len(printed) == 1

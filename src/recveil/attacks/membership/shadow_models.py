@@ -38,7 +38,7 @@ _FARTHEST = 6.0
 _SURE = 1e3
 # Inverse regularization of the fit over many scores.
 _BELIEVED = 0.01
-# Least share of a target's evidence that their own row may leave.
+# Minimum of 1 - p (1 - p) x' S^-1 x, against division by 0.
 _LEAST_LEFT = 1e-6
 # Number of folds of releases: each is judged by what was learned in the others.
 _PARTS = 4
@@ -234,8 +234,10 @@ _DAMPING = (0.3, 3.0, 30.0, 300.0)
 _OF_ROWS = 3.0
 # Weight of an item rated below the mean; others weigh 1.
 _RATED = 0.4
+# The probability that a user is in a release, and the variance of membership.
+_P_MEMBER, _MEMBER_VARIANCE = 0.5, 0.25
 # Noise variances of an item's count, for the joint test: in exact counts, and in released rows.
-_EXACT_NOISE, _ROW_NOISE = (0.3,), (2.0, 8.0)
+_EXACT_NOISES, _ROW_NOISES = (0.3,), (2.0, 8.0)
 # Bound on how much better than usual a row fits.
 _STEEPEST = 30.0
 
@@ -283,11 +285,12 @@ class JointCounts:
 
     Notes
     -----
-    The counts of the chosen items are the sum of the members' rows and of noise. If each user is a
-    member with probability p, their covariance is S = p (1 - p) A'A + s I, for the matrix A of all
-    users' rows. The evidence for a target with the row x is x' S^-1 (c - p A'1), where S and the
-    expected counts are those without the target: the linear test for one more row (Fisher 1936).
-    Users who rated the same items explain each other's counts, which item by item they do not.
+    The counts of the chosen items are the sum of the members' rows, plus noise. If each user is a
+    member with probability p = 1/2, their covariance is S = p (1 - p) A'A + s I, for the matrix A
+    of all users' rows. The evidence for a target with the known items x is x' S^-1 (c - p A'1),
+    where S and the expected counts are those without the target's whole row: the linear test for
+    one more row (Fisher 1936). Counts of items with the same raters are correlated, which tests of
+    single items ignore.
 
     Parameters
     ----------
@@ -310,14 +313,14 @@ class JointCounts:
         self._known = known[:, self._chosen].toarray()
 
     def score(
-        self, counts: Numbers, n_rows: int, noises: Sequence[float] = _ROW_NOISE
+        self, counts: Numbers, n_rows: int, noises: Sequence[float] = _ROW_NOISES
     ) -> dict[str, Numbers]:
         """Score all targets by the counts of a release of half of the users, in so many rows."""
-        counts = counts[self._chosen] * (_HALF * self._n_users / n_rows)
+        counts = counts[self._chosen] * (_P_MEMBER * self._n_users / n_rows)
         published = counts > 0  # rare items are omitted from some releases
-        off = counts[published] - _HALF * self._support[published]
+        off = counts[published] - _P_MEMBER * self._support[published]
         rows, known = self._targets[:, published], self._known[:, published]
-        products = _VARIES * self._products[np.ix_(published, published)]
+        products = _MEMBER_VARIANCE * self._products[np.ix_(published, published)]
         return {
             f"joint counts, noise {noise:g}": _without_target(
                 products + noise * np.eye(len(products)), off, rows, known
@@ -326,25 +329,23 @@ class JointCounts:
         }
 
 
-# The probability that a user is in a release, and the variance of membership.
-_HALF, _VARIES = 0.5, 0.25
-
-
 def _without_target(covariance: Numbers, off: Numbers, rows: Numbers, known: Numbers) -> Numbers:
-    """Return each target's test, with their own row taken out of the covariance and the sum."""
+    """Return each target's test, with the target's row removed from covariance and expectation."""
     solved = linalg.cho_solve(linalg.cho_factor(covariance), np.column_stack([off, rows.T]))
     of_off, of_rows = solved[:, 0], solved[:, 1:]
     square, cross = (rows * of_rows.T).sum(axis=1), (known * of_rows.T).sum(axis=1)
     # Sherman and Morrison, for the rank of one that the target's row adds
-    left = np.maximum(1 - _VARIES * square, _LEAST_LEFT)
-    evidence = known @ of_off + _HALF * cross
-    return np.asarray(evidence + _VARIES * cross * (rows @ of_off + _HALF * square) / left)
+    left = np.maximum(1 - _MEMBER_VARIANCE * square, _LEAST_LEFT)
+    evidence = known @ of_off + _P_MEMBER * cross
+    return np.asarray(
+        evidence + _MEMBER_VARIANCE * cross * (rows @ of_off + _P_MEMBER * square) / left
+    )
 
 
 class ShadowScorer:
     """Scores how well targets fit releases.
 
-    `rows` are the ratings of all users, of whom the adversary makes shadow releases.
+    `rows` are the ratings of all users, from which the adversary makes shadow releases.
     """
 
     def __init__(
@@ -389,7 +390,7 @@ class ShadowScorer:
         counts: Numbers,
         shares: Numbers,
         n_users: int,
-        noises: Sequence[float] = _EXACT_NOISE,
+        noises: Sequence[float] = _EXACT_NOISES,
     ) -> dict[str, Numbers]:
         """Score all targets by item counts alone.
 
@@ -399,7 +400,7 @@ class ShadowScorer:
         shares : ndarray of float64, shape (n_items,)
             Share of all users who rated the item.
         n_users : int
-            Number of users in the counts.
+            Number of users that were counted: one half.
         noises : sequence of float
             Noise variances of a count for the joint test.
         """
@@ -418,7 +419,7 @@ class ShadowScorer:
         """Score by each item's count and sum of values, weighted by its rarity."""
         population, n = self._population, int(table.candidates.sizes.sum())
         counts, totals = table.item_sums()
-        scores = self.by_counts(counts, population.shares, n, _ROW_NOISE)
+        scores = self.by_counts(counts, population.shares, n, _ROW_NOISES)
         off = self._known_rows.copy()
         off.data = off.data - population.means[off.indices]
         root = np.sqrt(np.maximum(np.diff(off.indptr), 1))

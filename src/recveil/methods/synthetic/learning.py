@@ -314,7 +314,8 @@ def item_means(measured: NoisySums) -> Numbers:
     popularity = np.maximum(sums.popularity[measured.released], LEAST_POPULARITY)
     off = np.clip(sums.off_centre[measured.released] / popularity, -2, 2)
     unsure = (sums.off_noise / popularity) ** 2
-    usual, between = _usual(off, unsure, popularity, measured.features)
+    with one_thread():
+        usual, between = _usual(off, unsure, popularity, measured.features)
     pulled = usual + (off - usual) * between / (between + unsure)
     return np.clip(measured.centre + pulled, -1, 1)
 
@@ -363,15 +364,16 @@ def _fit(
     )
     fitted = fit_items(measurements, rng)
     offsets = _tail_offsets(np.maximum(measured.popularity[measured.released], 0), place, fitted)
-    embeddings = np.zeros((measured.released.size, fitted.item_embeddings.shape[1]), np.float32)
+    shape = measured.released.size, fitted.item_embeddings.shape[1]
+    embeddings = np.zeros(shape, np.float32)
     if measured.features is not None:
         weights_of_items = regression_weights(measurements.popularity)
         with one_thread():
             regression = FeatureRegression.of(measured.features[place], weights_of_items)
-            embeddings = regression.predicted(measured.features, fitted.item_embeddings)
+            embeddings[:] = regression.predicted(measured.features, fitted.item_embeddings)
         offsets -= (embeddings**2).sum(axis=1) / 2
     offsets[place], embeddings[place] = fitted.offsets, fitted.item_embeddings
-    return offsets, embeddings.astype(np.float32)
+    return offsets, embeddings
 
 
 def _tail_offsets(popularity: Numbers, place: NDArray[np.int64], fitted: FittedItems) -> Numbers:

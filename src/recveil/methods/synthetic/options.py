@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from recveil.io import spooled
 from recveil.io.files import watched_text
+from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import require_path
-from recveil.io.side_tables import ItemFeatures, read_item_features
 from recveil.ratings import Ratings
 from recveil.release.synthetic_form import MOST_DELTA
 from recveil.runtime.errors import RecveilError, describe_count, quoted
@@ -194,8 +194,8 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
         )
     if options.get("item_features") is not None and is_exact:
         raise RecveilError(
-            "item_features (--item-features): epsilon is none, so there is no noise that they "
-            "could lower; drop it",
+            "item_features (--item-features): epsilon (--epsilon) is none, and without noise "
+            "they have no effect; leave them out",
             code="option.conflict",
         )
     if delta is not None and not (isinstance(delta, float) and 0 < delta <= MOST_DELTA):

@@ -131,11 +131,11 @@ class Public(NamedTuple):
     most_items: int
     # The part of delta spent on partition selection; 0 for a public catalogue
     threshold_delta: float = 0.0
-    # Categories of the items, shape (n_items, n_features); None if there are none
+    # Public features of the items, shape (n_items, n_features); None if there are none
     features: NDArray[np.bool_] | None = None
 
     def features_of(self, items: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Return the categories of items by position."""
+        """Return the features of items by position."""
         return None if self.features is None else self.features[items]
 
 
@@ -161,7 +161,7 @@ class ChoiceSums(NamedTuple):
     moments_noise: float
     # A user's mean share of choices on chosen items, other released items, and the rest
     kinds: Numbers
-    # Public categories of the released items, if there are any
+    # Public features of the released items, if there are any
     features: NDArray[np.bool_] | None = None
 
     @property
@@ -428,7 +428,7 @@ class NoisySums(NamedTuple):
     moments_noise: float
     # A user's mean share of ratings on chosen items, other released items, and the rest
     kinds: Numbers
-    # Public categories of the released items, if there are any
+    # Public features of the released items, if there are any
     features: NDArray[np.bool_] | None = None
 
     @property

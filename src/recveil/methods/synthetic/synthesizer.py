@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.io.columns.ids import reject_personal_ids
-from recveil.io.side_tables import ItemFeatures
+from recveil.io.item_features import ItemFeatures
 from recveil.methods.base import BaseAnonymizer, check_every_user_rated, check_seed
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
@@ -191,9 +191,9 @@ class Synthesizer(BaseAnonymizer):
         rated items is public. By default items are selected by their noisy sums, and rare items are
         dropped.
     item_features : ItemFeatures or path, optional
-        Public categories of items, such as genres, which do not depend on the ratings; see
-        `recveil.io.side_tables.read_item_features`. Items of the same categories share what the
-        noisy sums reveal about them.
+        Public features of items, such as genres, which do not depend on the ratings; see
+        `recveil.io.item_features.read_item_features`. They lower the noise in embeddings and item
+        means.
     rating_grid : {"tenths", "whole"}, optional
         Values are tenths of the scale's step (default), or levels of the scale with their full
         spread. Not for implicit feedback; ordinal labels are always whole.
@@ -414,11 +414,11 @@ class Synthesizer(BaseAnonymizer):
     def _facts_of(self, items: NDArray[Any]) -> Public:
         """Return the public facts on the queried items."""
         features = self.item_features
-        of_items = None if features is None else parse_item_features(features).of(items)
+        of_items = None if features is None else parse_item_features(features).rows_of(items)
         if self.item_catalog is not None:
             if of_items is not None and not of_items.any():
                 raise RecveilError(
-                    "item_features (--item-features): no item of the catalog has a category; use "
+                    "item_features (--item-features): no item of the catalog has a feature; use "
                     "the same item ids",
                     code="id.unknown",
                 )

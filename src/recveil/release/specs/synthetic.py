@@ -49,18 +49,18 @@ def _model_columns(columns: int, settings: Settings) -> tuple[str, ...]:
 
 def _publishers_word(settings: Settings) -> tuple[str, ...]:
     sentences = [
-        "That the sums were computed over real users as stated, with one bounded vector of each, "
-        "is stated by the publisher."
+        "Only the publisher states that the sums were computed over real users, with one bounded "
+        "vector of each."
     ]
     if settings.get("noise") != "none":
         sentences.append(
-            "That the noise of the ledger was added, and that there were no other queries, is "
-            "stated by the publisher."
+            "Only the publisher states that the noise of the ledger was added, and that there were "
+            "no other queries."
         )
     if settings.get("item_catalog") != "selected":
-        sentences.append("That the list of items is public is stated by the publisher.")
+        sentences.append("Only the publisher states that the list of items is public.")
     if "item_features" in settings:
-        sentences.append("That the features of items are public is stated by the publisher.")
+        sentences.append("Only the publisher states that the item features are public.")
     return tuple(sentences)
 
 
@@ -155,8 +155,8 @@ SYNTHETIC = Method(
         Option(
             name="item_features",
             metavar="FILE",
-            help="Public categories of items, such as genres, which do not depend on the ratings "
-            "(item_id, genres[, year or title]): keeps more utility at a small epsilon.",
+            help="A file of public item features, such as genres, which do not depend on the "
+            "ratings (item_id, genres[, year or title]). They retain utility at a small epsilon.",
             panel="Synthetic users",
         ),
         Option(
@@ -189,5 +189,5 @@ SYNTHETIC = Method(
     publishers_word=_publishers_word,
     undone_by=_undone_by,
     no_links="No row belongs to a user, so no link follows from one.",
-    why_not_again="its settings do not state the requested numbers of items and users",
+    why_not_again="the features of its items are not part of it",
 )

@@ -617,11 +617,10 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
     """Describe membership inference with shadow releases."""
     what, chose = ("likes", "liked") if is_unary else ("exact ratings", "rated")
     sentences = [
-        f"From shadow releases, an adversary who has the table learns how one user changes a "
-        f"release. This was "
-        f"measured with {shadows.n} releases, each of one half of the "
-        f"{describe_count(shadows.users, 'user')}; a release of all of them hides a user among "
-        f"twice as many."
+        f"From shadow releases, an adversary who knows the ratings of all other users learns how "
+        f"one user changes a release. This was measured with {shadows.n} releases, each of one "
+        f"half of the {describe_count(shadows.users, 'user')}; a release of all of them hides a "
+        f"user among twice as many."
     ]
     for known, measured in shadows.by_known.items():
         auc = measured.inferred.auc

@@ -1,0 +1,133 @@
+"""Files of public item features."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.io.columns.columns import USUAL_NAMES
+from recveil.io.inputs import file_next_to_table
+from recveil.io.side_tables import TITLE_NAMES, read_named
+from recveil.ratings.arrow_columns import python_values
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+
+@brief
+class ItemFeatures(NamedTuple):
+    """Public features of items, such as genres and decades.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The features.
+    row_of : dict of str to int
+        The row of each item's id.
+    matrix : ndarray of bool, shape (n_items + 1, n_features)
+        Whether an item has a feature; the last row is of items that are not in the file.
+    """
+
+    names: tuple[str, ...]
+    row_of: dict[str, int]
+    matrix: NDArray[np.bool_]
+
+    def rows_of(self, items: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return the rows of some items; items that are not in the file have no feature."""
+        unknown = len(self.row_of)
+        return self.matrix[[self.row_of.get(name, unknown) for name in items.astype(str).tolist()]]
+
+
+_GENRE_NAMES = ("genres", "genre", "categories", "category", "features", "feature", "tags")
+# Minimum number of items of a feature, and maximum number of features.
+_FEWEST_ITEMS, _MOST_FEATURES = 5, 100
+# What MovieLens states in place of a genre.
+_NO_GENRES = "(no genres listed)"
+
+
+def read_item_features(source: str | PathLike[str]) -> ItemFeatures:
+    r"""Read features of items from a file with the columns item_id and genres.
+
+    Parameters
+    ----------
+    source : str or path
+        As for `read_levels`. Several genres of an item are separated by ``|``, or are in several
+        rows. Decades follow from an optional column of years, or from the year in parentheses at
+        the end of an optional title. Of all genres and decades that at least five items have, the
+        100 most frequent are the features.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, lacks a column, or has no feature of five items.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "items.csv")
+    ...     rows = [f"{item},Item ({1990 + item}),{'war|' * (item < 6)}drama" for item in range(9)]
+    ...     _ = path.write_text("\n".join(["item_id,title,genres", *rows]))
+    ...     features = read_item_features(path)
+    >>> features.names, features.rows_of(np.array([8, 9])).astype(int).tolist()
+    (('1990s', 'drama', 'war'), [[1, 1, 0], [0, 0, 0]])
+    """
+    usual = {
+        "item": USUAL_NAMES["item"],
+        "genres": _GENRE_NAMES,
+        "year": ("year", "releaseyear"),
+        "title": TITLE_NAMES,
+    }
+    with file_next_to_table("item_features", source) as path:
+        table = read_named(
+            path, usual, "expected a header such as item_id,genres", ("year", "title")
+        )
+        columns = [python_values(table[name]) for name in table.columns]
+        of_items: dict[str, set[str]] = {}
+        for row in zip(*columns, strict=True):
+            each = dict(zip(table.columns, row, strict=True))
+            if (item := _text(each["item"])) is not None:
+                of_items.setdefault(item, set()).update(_features(each))
+    counts = Counter(name for names in of_items.values() for name in names)
+    common = [
+        name
+        for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        if count >= _FEWEST_ITEMS
+    ]
+    if not common:
+        raise RecveilError(
+            f"item_features (--item-features): {path.name} has no feature of at least "
+            f"{_FEWEST_ITEMS} items; expected genres, separated by |",
+            code="input.empty",
+        )
+    names = tuple(sorted(common[:_MOST_FEATURES]))
+    place = {name: at for at, name in enumerate(names)}
+    matrix = np.zeros((len(of_items) + 1, len(names)), np.bool_)
+    for number, of_item in enumerate(of_items.values()):
+        matrix[number, [place[name] for name in of_item if name in place]] = True
+    return ItemFeatures(names, {item: number for number, item in enumerate(of_items)}, matrix)
+
+
+def _features(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the genres of a row, and its decade."""
+    for genre in (_text(row["genres"]) or "").split("|"):
+        if genre.strip() and genre.strip() != _NO_GENRES:
+            yield genre.strip()
+    year = _text(row.get("year")) or ""
+    in_title = re.search(r"\((\d{4})\)\s*$", _text(row.get("title")) or "")
+    if re.fullmatch(r"\d{4}", year):
+        yield f"{year[:3]}0s"
+    elif in_title is not None:
+        yield f"{in_title[1][:3]}0s"
+
+
+def _text(value: Any) -> str | None:
+    """Return a value as text, whole numbers without a point; None for a missing one."""
+    if value is None or value != value:  # NaN
+        return None
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value).strip()
