@@ -228,21 +228,37 @@ def compare(
     )
     if output is not None:
         require_path("a comparison", is_output=True, output=output)
-    with (
-        temporary_folder() if output is None else nullcontext(Path(output).absolute()) as folder,
-        parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin,
-    ):
+    with temporary_folder() if output is None else nullcontext(Path(output).absolute()) as folder:
+        return _perform(request, folder, on_estimate, on_interrupt, on_progress)
+
+
+def _perform(
+    request: CompareRequest,
+    folder: Path,
+    on_estimate: Callable[[Estimate], object] | None,
+    on_interrupt: Callable[[Comparison], object] | None,
+    on_progress: Callable[[Comparison], object] | None,
+) -> Comparison:
+    """Compute the settings that a folder lacks, and write its table."""
+    with parts("Comparing settings", {_READING: 1, THE_REST: 99}) as begin:
         begin(_READING)
         # Released rows carry no times, so that invalid ones are no error.
-        read = understand(source, times=False, **reading).settled()
+        read = understand(request.source, times=False, **request.reading).settled()
         ratings = read.ratings
-        liked_named = liked_values(liked, ratings.scale)
-        request = replace(request, utility=_utility_of_table(ratings, utility, liked_named))
+        liked = liked_values(request.liked, ratings.scale)
+        request = replace(request, utility=_utility_of_table(ratings, request.utility, liked))
         settings = list_settings(request.methods, request.ks, of=kind_of(ratings))
-        divided = split_ratings(ratings, split, seed)
+        divided = split_ratings(ratings, request.split, request.seed)
         open_folder(folder)
-        ground = Ground(ratings.digest().hex(), split, seed, targets, allow_large, liked_named)
-        evaluator = _evaluator(divided, targets, seed, liked_named)
+        ground = Ground(
+            ratings.digest().hex(),
+            request.split,
+            request.seed,
+            request.targets,
+            request.allow_large,
+            liked,
+        )
+        evaluator = _evaluator(divided, request.targets, request.seed, liked)
 
         def write(cells: list[Cell], computed: int) -> Comparison:
             comparison = _result(request, read, cells, computed, len(settings))
@@ -255,7 +271,7 @@ def compare(
 
         begin(THE_REST)
         callbacks = on_estimate, partial(report, on_interrupt), partial(report, on_progress)
-        return write(*_fill(folder, settings, ground, evaluator, shadows, *callbacks))
+        return write(*_fill(folder, settings, ground, evaluator, request.shadows, *callbacks))
 
 
 def _result(

@@ -173,39 +173,45 @@ def evaluate(
         liked=liked,
         reading=reading,
     )
-    with _opened(release) as folder:
-        manifest = known_manifest(folder)
-        liked_named = liked_values(liked, manifest.scale)
-        if null_rule != "zero" and not manifest.scale.ordered:
-            raise RecveilError(
-                f"null_rule (--null-rule) is {null_rule}, but nominal labels have no error: a cell "
-                f"without a label counts as wrong; leave it out",
-                code="option.unsupported",
-            )
-        # A release that cannot be made again is refused before any work.
-        anonymizer = None if split is None else _made_like(manifest, folder, seed)
-        with parts(
-            "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 2, THE_REST: 90}
-        ) as begin:
-            begin(_READING)
-            matched = None
-            if split is not None:
-                readings: tuple[Reading, ...] = (_read(source, manifest.scale, reading),)
-                divided = split_ratings(readings[0].ratings, split, seed)
-            else:
-                readings = tuple(_read(table, manifest.scale, reading) for table in (train, test))
-                matched = match_held_out(readings[0].ratings, readings[1].ratings)
-                divided = Split(readings[0].ratings, matched.test)
-            if not divided.train.is_unary:
-                reject_likes(divided.train, PREDICTED)
-            begin(_MAKING)
-            evaluated = folder if anonymizer is None else anonymizer.anonymize(divided.train)
-            begin(THE_REST)
-            evaluator = request.evaluator(divided, manifest.scale, liked_named)
-            evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
-        return Evaluated(
-            evaluation, divided.train, readings, folder.name, split, matched, seed, manifest.sha256
+    with _opened(request.release) as folder:
+        return _perform(request, folder)
+
+
+def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
+    """Read the tables, make another release if they are to be split, and evaluate it."""
+    split, seed = request.split, request.seed
+    manifest = known_manifest(folder)
+    liked = liked_values(request.liked, manifest.scale)
+    if request.null_rule != "zero" and not manifest.scale.ordered:
+        raise RecveilError(
+            f"null_rule (--null-rule) is {request.null_rule}, but nominal labels have no error: a "
+            f"cell without a label counts as wrong; leave it out",
+            code="option.unsupported",
         )
+    # A release that cannot be made again is refused before any work.
+    anonymizer = None if split is None else _made_like(manifest, folder, seed)
+    with parts(
+        "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 2, THE_REST: 90}
+    ) as begin:
+        begin(_READING)
+        matched = None
+        tables = (request.train, request.test) if split is None else (request.source,)
+        readings = tuple(_read(table, manifest.scale, request.reading) for table in tables)
+        if split is not None:
+            divided = split_ratings(readings[0].ratings, split, seed)
+        else:
+            matched = match_held_out(readings[0].ratings, readings[1].ratings)
+            divided = Split(readings[0].ratings, matched.test)
+        if not divided.train.is_unary:
+            reject_likes(divided.train, PREDICTED)
+        begin(_MAKING)
+        evaluated = folder if anonymizer is None else anonymizer.anonymize(divided.train)
+        begin(THE_REST)
+        evaluator = request.evaluator(divided, manifest.scale, liked)
+        evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
+    return Evaluated(
+        evaluation, divided.train, readings, folder.name, split, matched, seed, manifest.sha256
+    )
 
 
 def _is_table(source: object) -> bool:
