@@ -5,6 +5,7 @@ import pytest
 
 from recveil.attacks import Adversary, Candidates
 from recveil.auditing._audit import attack_table
+from recveil.auditing.request import AuditRequest
 from recveil.datasets import make_ratings
 
 
@@ -24,8 +25,9 @@ def ratings():
 
 
 def attacked(ratings, candidates, *, curves):
-    one, all_users = [Adversary(known=4, name="one")], np.arange(20)
-    return attack_table(*(ratings, candidates, one, all_users, str), draws=1, seed=0, curves=curves)
+    one, targets = [Adversary(known=4, name="one")], np.arange(20)
+    request = AuditRequest(source=ratings, adversaries=one, curves=curves)
+    return attack_table(request, ratings, candidates, one, targets, str)
 
 
 def test_every_attack_looks_among_the_given_candidates(ratings):
