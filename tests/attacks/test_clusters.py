@@ -72,6 +72,13 @@ def test_who_knows_the_ratings_of_others_infers_no_cluster(ratings, table):
     assert found.cluster_inferred.low <= found.cluster_baseline
 
 
+def test_rows_of_as_many_users_as_a_cluster_are_never_linked(table):
+    """A cluster has fewer than twice its smallest size; values of two may be equal by chance."""
+    large = replace(table, candidates=replace(table.candidates, sizes=np.full(80, 20)))
+    assert np.unique(find_clusters(large)).size < 80
+    assert np.unique(find_clusters(large, 20)).size == 80
+
+
 @pytest.mark.parametrize("k", [20, 40])
 def test_where_each_class_is_its_own_cluster_classes_are_inferred(ratings, k):
     table = AttackTarget.from_release(SparseRows(k, seed=1).anonymize(ratings), ratings)

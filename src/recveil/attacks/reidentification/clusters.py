@@ -105,6 +105,9 @@ def find_clusters(table: AttackTarget, smallest: int | None = None) -> Positions
         by_chance = (agree.sum() + 1) / (common.sum() + 2)  # less and less, as clusters are merged
         enough = np.log(len(common) ** 2 / 2 / _BY_CHANCE) / -np.log(by_chance)
         linked = (agree == common) & (common >= enough)
+        if smallest is not None:
+            sizes = np.bincount(clusters, table.candidates.sizes)
+            linked &= sizes[:, None] + sizes < 2 * smallest
         n_left, joined = connected_components(sparse.csr_array(linked), directed=False)
         if n_left == len(common):
             break
