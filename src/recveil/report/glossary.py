@@ -48,7 +48,9 @@ MEANINGS = {
     # What else a release reveals.
     "class by all": "the share of the targets whose equivalence class, the users of one published "
     "row, is inferred by an adversary who knows all of their ratings exactly; fitted, if the "
-    "adversary knows the rows of other targets, too, and fits weights on them",
+    "adversary knows the rows of other targets, too, fits weights on them, and assigns all "
+    "remaining targets at once; naming the class with the most users unknown to the adversary is "
+    "the baseline",
     "cluster by all": "the share of the targets whose cluster, rows that share their values, is "
     "inferred by an adversary who knows all of their ratings exactly, and the rows of other "
     "targets",

@@ -27,8 +27,8 @@ _BY_CHANCE = 0.01
 _MOST_SCORES = 5_000_000
 # Share of the clusters with too few users that join others in one round.
 _JOINED_AT_ONCE = 0.25
-# Ridge penalty of the weights of the scores.
-_RIDGE = 0.002
+# Ridge penalty of the weights of the scores, and rounds that fit the chances to the class sizes.
+_RIDGE, _ROUNDS = 0.002, 20
 # Rank of the embeddings; weight of an item rated below the user's mean (1 otherwise); and number of
 # records added to an item's count.
 _DIRECTIONS, _DISLIKED, _DAMPING = 24, 0.4, 5
@@ -47,11 +47,11 @@ class ClusterAttack(NamedTuple):
     n_records: int
     # Share of the targets whose own record is in the best-fitting cluster
     cluster_inferred: Interval
-    # Share of users in the largest cluster: a constant guess of it
+    # Largest share of the users unknown to the adversary in one cluster: a constant guess of it
     cluster_baseline: float
     # Share of the targets whose own equivalence class is the best-fitting record
     class_inferred: Interval
-    # Share of users in the largest class
+    # The same for classes
     class_baseline: float
     # Re-identification rate: expected hits of a random pick among the users of that record
     reidentified: Interval
@@ -145,19 +145,20 @@ def attack_clusters(
 ) -> ClusterAttack | None:
     """Pick the cluster and the record that best fit each target's ratings.
 
-    A conditional logit combines the evidence of the records (`_features`). Every other target
-    trains the weights; the rates are those of the rest.
+    A conditional logit combines the evidence of the records (`_features`). The adversary knows the
+    records of every other target, which train the weights; the rates are those of the rest. Chances
+    are scaled so that those of a record sum to at most its number of unknown users.
     """
     if known.targets.size < 2:
         return None
-    sizes = table.candidates.sizes
-    of_cluster = np.bincount(clusters, sizes)
     record = table.record_of[known.targets]
-    features = _features(table, known, clusters)
-    weights = _fit(features[:, ::2], record[::2])
-    chances = _chances(features[:, 1::2], weights)
-    record = record[1::2]
-    records = np.arange(clusters.size)
+    unknown = table.candidates.sizes - np.bincount(record[::2], minlength=clusters.size)
+    with one_thread():
+        features = _features(table, known, clusters, record[::2])
+        weights = _fit(features[:, ::2], record[::2])
+        chances = _fit_to_sizes(_chances(features[:, 1::2], weights), unknown)
+    record, sizes = record[1::2], table.candidates.sizes
+    records, of_cluster = np.arange(clusters.size), np.bincount(clusters, unknown)
     to_cluster = sparse.csr_array((np.ones(clusters.size), (records, clusters)))
     guessed = (chances @ to_cluster).argmax(axis=1)
     right = guessed == clusters[record]
@@ -168,7 +169,7 @@ def attack_clusters(
         cluster_inferred=wilson_interval(int(right.sum()), right.size),
         cluster_baseline=float(of_cluster.max() / of_cluster.sum()),
         class_inferred=wilson_interval(int(right_class.sum()), right.size),
-        class_baseline=float(sizes.max() / sizes.sum()),
+        class_baseline=float(unknown.max() / unknown.sum()),
         reidentified=wilson_interval(float((right_class / sizes[record]).sum()), right.size),
     )
 
@@ -191,14 +192,17 @@ def _compare(table: AttackTarget, clusters: Positions) -> tuple[Numbers, Numbers
     return compared[0], compared[1]
 
 
-def _features(table: AttackTarget, known: Knowledge, clusters: Positions) -> Scores:
+def _features(
+    table: AttackTarget, known: Knowledge, clusters: Positions, record: Positions
+) -> Scores:
     """Return the evidence of each record for each target, shape (features, targets, records).
 
     Log-likelihood ratios of the items that the target has, and of those that they lack, under the
     cluster's shares and under the record itself, and the cosine of both with more weight on rare
     items; the agreement of the target's centred values with those of the cluster; the cosines of
-    embeddings; the difference of the lengths; and the record's number of users. Each is
-    standardized.
+    embeddings, and the distance to the cluster's known members; the difference of the lengths; and
+    the record's number of unknown users. The records of every other target are known, but not to
+    themselves. Each is standardized.
     """
     sizes = table.candidates.sizes.astype(np.float32)
     rows = np.repeat(np.arange(sizes.size), np.diff(table.indptr))
@@ -232,11 +236,13 @@ def _features(table: AttackTarget, known: Knowledge, clusters: Positions) -> Sco
         lengths = np.sqrt((above**2) @ (leans != 0).astype(np.float32).T * squares + 1)
         by_cluster += [product - squares / 2, product / lengths]
     by_cluster += _of_length(n_known, shares.sum(axis=1))
-    of_clusters, of_records = _cosines_of_embeddings(rated, values, users, sizes)
+    of_clusters, of_records = _by_embeddings(rated, values, users, sizes, clusters[record])
     features = [each[:, clusters] for each in by_cluster + of_clusters] + of_records
     features += _of_items(has, records.toarray(), 0.5, background)
     features += _of_length(n_known, records.sum(axis=1))
-    features.append(np.broadcast_to(np.log(sizes), features[0].shape))
+    unknown = np.tile(sizes - np.bincount(record, minlength=sizes.size), (known.targets.size, 1))
+    unknown[::2][np.arange(record.size), record] += 1
+    features.append(unknown)
     joined = np.empty((len(features), *features[0].shape), np.float32)
     for into, each in zip(joined, features, strict=True):
         into[:] = (each - each.mean()) / (each.std() + 1e-9)
@@ -258,22 +264,41 @@ def _of_items(
     ]
 
 
-def _cosines_of_embeddings(
-    targets: Any, records: Any, users: Any, sizes: Scores
+def _by_embeddings(
+    targets: Any, records: Any, users: Any, sizes: Scores, cluster: Positions
 ) -> tuple[list[Any], list[Any]]:
-    """Return cosines of targets with clusters, and with records, on the directions of either."""
+    """Return how targets agree with clusters, and with records, on the directions of either.
+
+    With clusters, by the cosine and by the distance to known members (`_of_members`).
+    """
     weights = 1 / np.sqrt(np.diff(records.tocsc().indptr) + _DAMPING)
     of_targets, of_records = _liked_rows(targets, weights), _liked_rows(records, weights)
     of_clusters = sparse.diags_array(1 / users.sum(axis=1)) @ users @ of_records
     found: tuple[list[Any], list[Any]] = ([], [])
     for rows in (of_targets, sparse.diags_array(np.sqrt(sizes)) @ of_records):
         n_directions = min(_DIRECTIONS, *rows.shape)
-        with one_thread():
-            directions = randomized_svd(rows, n_directions, random_state=0)[2].T
-            record = normalize(of_targets @ directions)
-            for of, cosines in zip((of_clusters, of_records), found, strict=True):
-                cosines.append(record @ normalize(of @ directions).T)
+        directions = randomized_svd(rows, n_directions, random_state=0)[2].T
+        embedded = of_targets @ directions
+        for of, agree in zip((of_clusters, of_records), found, strict=True):
+            agree.append(normalize(embedded) @ normalize(of @ directions).T)
+        found[0].append(_of_members(embedded, of_clusters @ directions, cluster))
     return found
+
+
+def _of_members(targets: Numbers, clusters: Numbers, cluster: Positions) -> Numbers:
+    """Return the squared distances of targets to the means of clusters and of their known members.
+
+    Every other target is a member of the given cluster, whom a known target leaves out.
+    """
+    members = targets[::2]
+    n_rows, sums = np.ones(len(clusters)), clusters.copy()
+    np.add.at(n_rows, cluster, 1)
+    np.add.at(sums, cluster, members)
+    means = sums / n_rows[:, None]
+    apart = (targets**2).sum(axis=1)[:, None] - 2 * targets @ means.T + (means**2).sum(axis=1)
+    others = (sums[cluster] - members) / (n_rows[cluster] - 1)[:, None]
+    apart[::2][np.arange(cluster.size), cluster] = ((members - others) ** 2).sum(axis=1)
+    return apart
 
 
 def _liked_rows(values: Any, weights: Numbers) -> Any:
@@ -283,6 +308,15 @@ def _liked_rows(values: Any, weights: Numbers) -> Any:
     liked = np.where(values.data >= np.repeat(means, n_items), 1, _DISLIKED)
     rows = sparse.csr_array((liked, values.indices, values.indptr), shape=values.shape)
     return normalize(rows @ sparse.diags_array(weights))
+
+
+def _fit_to_sizes(chances: Scores, unknown: Numbers | Positions) -> Scores:
+    """Return chances whose sum per record is at most, or nearly, its number of unknown users."""
+    most = np.maximum(unknown, 1e-6)
+    for _ in range(_ROUNDS):
+        chances = chances * np.minimum(1, most / np.maximum(chances.sum(axis=0), 1e-12))
+        chances /= chances.sum(axis=1, keepdims=True)
+    return chances
 
 
 def _of_length(n_known: Scores, lengths: Scores) -> list[Scores]:

@@ -718,37 +718,33 @@ def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
 
 def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
     """Describe how often a fit on half of the targets infers class and cluster of the rest."""
-    of_class, largest = (
-        estimate(clusters.class_inferred),
-        percent(clusters.class_baseline),
-    )
+    of_class, most = estimate(clusters.class_inferred), percent(clusters.class_baseline)
     how = (
-        "An adversary who knows the rows of other targets, and fits weights of items, values and "
-        "lengths on them, infers the"
+        "An adversary who knows the rows of other targets, fits weights of items, values, lengths "
+        "and known members on them, and assigns all remaining targets at once, infers the"
     )
     n_targets = f"by all {what} of a target, for"
-    row = FigureRow(
-        f"class by all {what}, fitted",
-        estimate(clusters.class_inferred),
-        f"largest {largest}",
+    row = FigureRow(f"class by all {what}, fitted", of_class, f"most unknown users {most}")
+    trials = (
+        f"of {clusters.cluster_inferred.trials:,} targets (always naming the one with the most "
+        f"users unknown to the adversary:"
     )
-    trials = f"of {clusters.cluster_inferred.trials:,} targets (always naming the largest:"
     if clusters.n_clusters == clusters.n_records:
         sentence = (
             f"No two of {clusters.n_records:,} distinct rows show that they share their values. "
-            f"{how} equivalence class, {n_targets} {of_class} {trials} {largest})."
+            f"{how} equivalence class, {n_targets} {of_class} {trials} {most})."
         )
         return Statement(sentence, (row,), "")
     sentence = (
         f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
         f"clusters of {clusters.n_records:,} distinct rows. {how} cluster, {n_targets} "
         f"{estimate(clusters.cluster_inferred)} {trials} {percent(clusters.cluster_baseline)}), "
-        f"and the equivalence class for {of_class} (always naming the largest: {largest})."
+        f"and the equivalence class for {of_class} ({most})."
     )
     of_cluster = FigureRow(
         f"cluster by all {what}",
         estimate(clusters.cluster_inferred),
-        f"largest {percent(clusters.cluster_baseline)}",
+        f"most unknown users {percent(clusters.cluster_baseline)}",
     )
     return Statement(sentence, (of_cluster, row), "Rows of one cluster share their values.")
 
