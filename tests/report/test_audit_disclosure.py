@@ -1,6 +1,6 @@
-"""The tables of what a release reports, each with its control and its words."""
+"""The tables of what a release reveals, each with its control and its text."""
 
-from shared.report_what_is_stated import padded, ratings  # noqa: F401 (fixtures)
+from shared.report_audit_disclosure import padded, ratings  # noqa: F401 (fixtures)
 
 
 def test_members_stand_next_to_the_lot(padded):

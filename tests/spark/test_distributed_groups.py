@@ -1,4 +1,4 @@
-"""Whatever comes into a bin, no user is in a group of fewer than k."""
+"""In every bin, no user is in a group of fewer than k."""
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,7 @@ def test_every_group_of_a_bin_has_k(k, n, kind):
     assert parts.min() >= 0
     assert parts.max() < 4
     order = np.argsort(found["key"].to_numpy())
-    assert (np.diff(parts[order]) >= 0).all()  # an adversary who sorts by key sorts by part
+    assert (np.diff(parts[order]) >= 0).all()  # sorting by key sorts by part
 
 
 def test_the_order_of_rows_changes_nothing_and_the_secret_does():

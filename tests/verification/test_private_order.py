@@ -34,12 +34,12 @@ def test_half_an_order_is_found():
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, FEWEST - 1])
-def test_of_few_nothing_is_stated(n):
+def test_of_few_nothing_is_found(n):
     assert find_private_order(np.arange(float(n))) == ""
     assert order_within(np.zeros(n, np.int64), np.arange(float(n))) == ""
 
 
-def test_equal_values_state_nothing():
+def test_equal_values_reveal_nothing():
     assert find_private_order(np.ones(N)) == ""
 
 

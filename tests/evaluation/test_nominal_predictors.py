@@ -1,4 +1,4 @@
-"""Who reports words without an order, and what of it a table keeps."""
+"""Predictors of nominal labels, and what a table keeps of them."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def served():
 
 
 class TestPlantedKinds:
-    def test_like_minded_rows_state_them_and_item_and_user_do_not(self, served):
+    def test_similar_rows_predict_them_and_item_and_user_do_not(self, served):
         assert served.chosen == served.best == AgreementWeighted.name
         assert served.mean(AgreementWeighted.name).mean == 1.0
         assert served.mean(NaiveBayes.name).mean < 0.7

@@ -20,13 +20,13 @@ def release(ratings, **settings):
 
 @pytest.fixture(scope="module")
 def habits():
-    """Users with habits: what fills by item means look like can be learned."""
+    """Users with habits: the pattern of fills by item means can be learned."""
     return make_ratings(n_users=200, n_items=60, n_ratings=3000, seed=3)
 
 
 @pytest.fixture(scope="module")
 def noise():
-    """No user has habits: all users rates anything, and anyhow."""
+    """No user has habits: items and ratings are random."""
     rng = np.random.default_rng(2)
     rated = rng.random((240, 60)) < 0.25
     users, items = np.nonzero(rated)
@@ -35,21 +35,21 @@ def noise():
 
 
 class TestPlanted:
-    def test_item_means_are_stated(self, habits):
+    def test_item_means_are_detected(self, habits):
         result = measure_fills(habits, release(habits), np.arange(200), known_share=0.1, seed=1)
         assert result.precision[0.1].low > result.by_popularity[0.1].high
         assert result.precision[0.5].low > result.base_rate
         assert result.reidentified.rate > result.reidentified_by_items.rate
 
-    def test_the_same_seed_states_the_same(self, habits):
+    def test_the_same_seed_gives_the_same_result(self, habits):
         table = release(habits)
         first, second = (measure_fills(habits, table, np.arange(200), 0.1, 4) for _ in range(2))
         assert first == second
 
 
 class TestNull:
-    def test_random_fills_among_random_ratings_state_nothing(self, noise):
-        """Who gave what is as random as what was filled in: only the blind guess is left."""
+    def test_random_fills_among_random_ratings_are_not_detected(self, noise):
+        """Ratings are as random as fills: only a random guess is left."""
         table = release(noise, fill="random")
         result = measure_fills(noise, table, np.arange(240), known_share=0.1, seed=1)
         for recall in RECALLS:

@@ -1,4 +1,4 @@
-"""Whoever comes into a bin, crowds have twenty people, and classes k; nobody is told of alone."""
+"""In every bin, clusters have twenty users and classes k; no statistic is of one user."""
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +42,7 @@ def test_every_class_has_k_and_every_cluster_twenty(n, k, cluster):
     assert (np.diff(parts[np.argsort(members["key"].to_numpy())]) >= 0).all()
 
 
-def test_what_is_stated_of_clusters_adds_up():
+def test_statistics_of_clusters_add_up():
     clusters = ClusterTable.unpacked(gathered(0, 260)["clusters"][-1].as_py())
     counts = clusters.counted(45).toarray()
     assert np.array_equal(counts.sum(axis=0), RATINGS.support[:45])

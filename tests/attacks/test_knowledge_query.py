@@ -1,4 +1,4 @@
-"""an adversary who is looked for, and with whomever: what is found of a target is the same."""
+"""The result for a target does not depend on which targets are searched with it."""
 
 import numpy as np
 import pytest

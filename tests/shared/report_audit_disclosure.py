@@ -1,4 +1,4 @@
-"""What the fast and the slow tests of `test_what_is_stated.py` share."""
+"""What the fast and the slow tests of `test_audit_disclosure.py` share."""
 
 import re
 

@@ -31,12 +31,12 @@ def release(ratings, **settings):
 
 @pytest.fixture(scope="module")
 def habits():
-    """Users with habits: what fills by item means look like can be learned."""
+    """Users with habits: the pattern of fills by item means can be learned."""
     return make_ratings(n_users=200, n_items=60, n_ratings=3000, seed=3)
 
 
 class TestPlanted:
-    def test_fills_off_the_scale_are_stated_nearly_all(self, habits):
+    def test_nearly_all_fills_off_the_scale_are_detected(self, habits):
         table = release(habits, round_fills=False)
         result = measure_fills(habits, table, np.arange(200), known_share=0.1, seed=1)
         assert result.precision[0.5].low > 0.95
@@ -44,7 +44,7 @@ class TestPlanted:
 
 
 class TestShadow:
-    def test_who_knows_no_user_states_item_means(self, habits):
+    def test_item_means_are_detected_without_known_users(self, habits):
         table = release(habits)
         cells = Cells(table.candidates, habits.scale)
         likely = infer_fills_by_shadow(cells, KCoRater(k=5, seed=9), seed=3)
@@ -92,7 +92,7 @@ def test_who_is_known_must_teach_something(habits):
     assert "1 known users" in str(caught.value)
 
 
-def test_without_the_private_side_no_user_judges(habits):
+def test_without_the_private_folder_nothing_is_measured(habits):
     no_user = replace(release(habits), record_of=np.full(200, -1))
     with raises("argument.value"):
         measure_fills(habits, no_user, np.arange(200))
@@ -145,7 +145,7 @@ class TestLikelyRated:
 
     @given(st.integers(2, 6), st.integers(0, 1000))
     @settings(max_examples=20, deadline=None)
-    def test_on_equal_rows_all_users_ties(self, n_people, seed):
+    def test_on_equal_rows_all_users_tie(self, n_people, seed):
         """One group of all users: the pick is blind."""
         stars = RatingScale(1, 5, 1)
         users, items = np.repeat(np.arange(n_people), 3), np.tile(np.arange(3), n_people)

@@ -1,8 +1,8 @@
-"""The tables of what a release reports, each with its control and its words."""
+"""The tables of what a release reveals, each with its control and its text."""
 
 from recveil.auditing import audit
 from recveil.methods import KCoRater
-from shared.report_what_is_stated import padded, page_of, ratings  # noqa: F401 (fixtures)
+from shared.report_audit_disclosure import padded, page_of, ratings  # noqa: F401 (fixtures)
 
 
 def test_cells_stand_next_to_popularity(padded):

@@ -1,4 +1,4 @@
-"""Held-out words without an order: reported rightly or not, next to the item's commonest word."""
+"""Accuracy of held-out nominal labels, next to the item's most frequent word."""
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def test_an_item_that_no_user_rated_has_the_commonest_word_of_all():
     assert most_frequent_values(held).tolist() == [2.0, 1.0, 2.0]
 
 
-def test_planted_kinds_are_stated_by_their_rows_and_not_by_the_commonest_word():
+def test_planted_kinds_are_predicted_by_their_rows_and_not_by_the_commonest_word():
     parts = split_ratings(kinds(), 0.25, seed=1)
     found = stated_of(parts, 5)
     assert found.accuracy.low > 0.7
