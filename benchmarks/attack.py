@@ -3,7 +3,7 @@
 python benchmarks/attack.py            1 million ratings, against plain numpy and scipy
 python benchmarks/attack.py --netflix  480,189 users, 100 million ratings, every one attacked
 
-Everything is invented, so that any user can run it. Quiet cores give the shortest times.
+Everything is invented, so that anyone can run it. Quiet cores give the shortest times.
 """
 
 import argparse

@@ -29,7 +29,7 @@ from recveil.io.worker.decoder import _Child
 from recveil.ratings import RatingScale
 
 TABLE = "recveil_benchmark"
-QUERY = f"SELECT * FROM {TABLE}"  # noqa: S608  # no name of anybody's
+QUERY = f"SELECT * FROM {TABLE}"  # noqa: S608  # the table is the benchmark's own
 SCALE = RatingScale(1, 5, 1)
 _TIMES = 5
 _MOST_SECONDS = 1_800

@@ -3,9 +3,9 @@
 python benchmarks/factorization.py                  1 million invented ratings
 python benchmarks/factorization.py --millions 1 10
 
-All learn 50 factors and biases from nine tenths of the ratings. All users's step size and pull
+All learn 50 factors and biases from nine tenths of the ratings. Each one's step size and pull
 are chosen on the first size among twelve, by the RMSE of 20 passes on the tenth held out. Then each
-learns with ever more passes. The end tells the time of the fewest passes that come within 0.002 of
+learns with ever more passes. The end prints the time of the fewest passes that come within 0.002 of
 the best RMSE of all. The peers come with
 pip install "recveil[bench]".
 """
@@ -109,7 +109,7 @@ PULLS = (0.04, 0.05, 0.06, 0.08)
 
 
 def main() -> None:
-    """Read the options, let all users learn, print."""
+    """Read the options, let each program learn, print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

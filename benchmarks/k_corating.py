@@ -4,7 +4,7 @@ python benchmarks/k_corating.py              1 and 10 million ratings at k = 9; 
 python benchmarks/k_corating.py --movielens  70,000 users, 10 million ratings: similarity, trust
 python benchmarks/k_corating.py --netflix    480,189 users, 100 million ratings: item means
 
-Everything is invented, so that any user can run it. The release is streamed to Parquet in a
+Everything is invented, so that anyone can run it. The release is streamed to Parquet in a
 temporary folder (--folder), read back and verified, and removed. Of the two times in a column,
 the first is the clock's and the second the processor's, of all threads together.
 """

@@ -109,7 +109,7 @@ def compare(kind: str, folder: Path, options: argparse.Namespace) -> None:
     if first is None:
         return
     pairs = 10_000 if kind == "drawn" else 0
-    largest = Size(all_users=10**9, items=10**7, ratings=10**11, pairs=pairs, tasks=2_000)
+    largest = Size(users=10**9, items=10**7, ratings=10**11, pairs=pairs, tasks=2_000)
     print("\n10^9 people, 10^7 items, 10^11 ratings, 1,000 cores")
     for phase, cost in predicted(kind, *last, largest, cores=1_000).items():
         print(f"{phase:<10}{cost.seconds / 3600:>12.2f} h{cost.bytes / 1e12:>12.3f} TB")
@@ -117,7 +117,7 @@ def compare(kind: str, folder: Path, options: argparse.Namespace) -> None:
 
 def show(kind: str, first: tuple[Size, dict[str, Any]], size: Size, found: dict[str, Any]) -> None:
     """Print what each phase took, and what was foretold of it."""
-    print(f"{size.all_users:,} people, {size.items:,} items")
+    print(f"{size.users:,} people, {size.items:,} items")
     result = predicted(kind, *first, size)
     print("{:<10}{:>10}{:>12}{:>12}{:>14}".format("phase", "s", "foretold", "MB", "foretold"))
     for phase in PHASES[kind]:
@@ -230,8 +230,8 @@ def watch(phases: "Phases", kind: str) -> None:
     for making in (group_making, sparse):
         making.learn_factors = phases.of("factors", making.learn_factors)
         making.refine_factors = phases.of("moves", making.refine_factors)
-    sparse.learn_preferences = phases.of("tastes", sparse.learn_preferences)
-    sparse.gather_clusters = phases.of("crowds", sparse.gather_clusters)
+    sparse.learn_preferences = phases.of("embedding", sparse.learn_preferences)
+    sparse.gather_clusters = phases.of("clusters", sparse.gather_clusters)
     sparse.learn_rule = phases.of("rule", sparse.learn_rule)
     group_making.gather_groups = phases.of("groups", group_making.gather_groups)
     corated_making.gather_corated = phases.of("groups", corated_making.gather_corated)

@@ -1,7 +1,7 @@
 """What a release will take by Spark, from what a smaller one took.
 
 Each phase has a measure that its work grows with; what it took at one size, over that measure, is
-what a unit takes. Nothing is fitted: `benchmarks/spark.py` prints what was foretold beside what was
+what a unit takes. Nothing is fitted: `benchmarks/spark.py` prints what was predicted and what was
 measured. Users of a larger table rate as much as those of the smaller one, and so their rows have
 as many labels.
 """
@@ -17,7 +17,7 @@ PHASES = {
     "simple": _SHARED,
     "padded": _SHARED,
     "k-corating": (*_BEGIN, "groups", "means", "rows", *_END),
-    "sparse": (*_BEGIN, "tastes", "factors", "moves", "crowds", "rule", "rows", *_END),
+    "sparse": (*_BEGIN, "embedding", "factors", "moves", "clusters", "rule", "rows", *_END),
 }
 # Of two cores, each works so many seconds a second.
 _CORES = 2
@@ -50,12 +50,12 @@ class Size(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """In so many blocks MLlib has users, and as many of items."""
+        """The number of blocks in which MLlib has users, and as many of items."""
         return math.ceil(2 * math.sqrt(self.ratings // _RATINGS_OF_A_PARTITION + 1))
 
     @property
     def bins(self) -> int:
-        """In so many bins users are gathered."""
+        """The number of bins in which users are gathered."""
         return math.ceil(self.users / _BIN)
 
 
@@ -93,8 +93,8 @@ def work(size: Size, kind: str) -> dict[str, float]:
         "moves": size.ratings,
         "groups": size.ratings if kind == "k-corating" else size.users,
         "means": size.ratings,
-        "tastes": size.ratings,
-        "crowds": size.ratings,
+        "embedding": size.ratings,
+        "clusters": size.ratings,
         "rule": chances,
         "rows": {"padded": cells, "sparse": chances}.get(kind, size.ratings),
         "twin": size.users,
@@ -119,12 +119,12 @@ def shuffled(size: Size, kind: str) -> dict[str, float]:
         "moves": size.tasks * size.items * _NUMBER,
         "groups": size.ratings if kind == "k-corating" else size.users,
         "means": size.tasks * size.items * _NUMBER,
-        "tastes": size.tasks * size.items * _NUMBER,
-        "crowds": size.ratings,
+        "embedding": size.tasks * size.items * _NUMBER,
+        "clusters": size.ratings,
         "rule": min(size.tasks, size.bins) * min(size.items, _COMMON) * _NUMBER,
         "rows": size.ratings,
         "twin": size.users,
-        # Rows of one part are compared where they are: a table of one part reports nothing of this.
+        # Rows of one part are compared where they are: a table of one part shows nothing of this.
         "check": size.users * size.items if kind == "padded" else size.ratings,
     }
 

@@ -21,7 +21,7 @@ from recveil.ratings import Ratings
 # Every figure is the mean over these hold-outs, each with its own release.
 SEEDS = (0, 1, 2)
 RULES: tuple[NullRule, ...] = ("zero", "lowest", "skip", "item_mean")
-# The paper's padded rows lack nothing. Ours lack the items that nobody rated in training, for which
+# The paper's padded rows lack nothing. Ours lack the items unrated in training, for which
 # a predictor that learned from the raw ratings has nothing but means, too. For simple rows, 0 is
 # what Table 1's 2.37 suggests.
 READ: dict[str, NullRule] = {"padded": "item_mean", "simple": "zero"}

@@ -7,9 +7,9 @@ given), each of which draws its own levels, its own split, and its own seeds:
 
 1. how many users of level 1 stand alone, and how many users are in groups of each size (Fig. 6.1);
 2. the mean absolute error (MAE) of predictions learned from the homogenized rows, one row a group,
-   on a fifth of all users's ratings that was held back: for users of level 1, for those of level k,
-   and for all (Fig. 6.2); beside conventional k-anonymity by bisecting k-gather (BKG), for the same
-   users, and the means of the items, which is all that one group of all users would leave;
+   on a fifth of all ratings that was held back: for users of level 1, for those of level k,
+   and for all (Fig. 6.2); the same of conventional k-anonymity by bisecting k-gather (BKG), and of
+   the means of the items, which is all that one group of all users would leave;
 3. the sum of squared distances of all users to their groups' centres (SSE) for several mixtures of
    levels, and the part of it that falls to the users of the highest level;
 4. how many are found by an adversary who knows eight of their ratings exactly, in releases with

@@ -9,9 +9,9 @@ nothing added, for several b and sizes of a bundle, and for three groups that ge
   pruning, their harm (the mean distance of an added label from its item's mean), and the seconds
   that choosing them took;
 - who guesses: how often an adversary names a user's group who knows two of its items. They look
-  for the rows that hold both, and takes one at random ("blind") or the shortest. "Rare" items stand
+  for the rows that hold both, and take one at random ("blind") or the shortest. "Rare" items stand
   in at most ten groups before anything is added, "any" are drawn from all that the user rated;
-- the RMSE of `FunkSVD` learned from the rows, one row a user, on a fifth of all users's ratings,
+- the RMSE of `FunkSVD` learned from the rows, one row a user, on a fifth of all ratings,
   held back before padding and grouping: mean over the tries (three if not given), each of which
   draws its own fifth and its own seeds;
 - then, of releases with the defaults, the share of all users who are found by adversaries who know

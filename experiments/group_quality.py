@@ -6,7 +6,7 @@ Prints, as means over the tries (five if not given):
 
 1. the sum of squared distances to the groups' centres as a share of that to the overall centre
    (SSE/SST), on the user factors;
-2. of padded and simple releases, the RMSE on a fifth of all users's ratings, held back before
+2. of padded and simple releases, the RMSE on a fifth of all ratings, held back before
    padding and grouping: of the label in a user's own row, or the item's mean where it has none
    ("row"), and of `FunkSVD` learned from simple releases, one row a user ("learned").
 """

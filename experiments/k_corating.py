@@ -10,7 +10,7 @@ a part all are printed, in a quarter of an hour; each one takes a few minutes at
   all who are alike at all; "10 raters" the ten most alike who rated the item, as they are; "tuned"
   60 of them with significance weighting and biases. Each is learned from the release of a fold's
   base part, without its fills of cells that the test part asks for; the second number takes such a
-  fill as the prediction. The share of test cells that were filled stands next to.
+  fill as the prediction. The share of test cells that were filled is printed next to it.
 - time: seconds of a processor against the number of ratings (Fig. 1) and k (Fig. 2), for invented
   users. Two threads need about half as long.
 - attack: how many users are found with n of m ratings right (Fig. 3). "Believed" are guesses of
@@ -22,8 +22,8 @@ a part all are printed, in a quarter of an hour; each one takes a few minutes at
 - protect: what protected labels cost in RMSE and what they bring. "Told" is the share of a target's
   ratings that the adversary did not know and guesses exactly, by the best of three ways: the label
   of the row that they found; the commonest label of its group; the commonest of those that are not
-  the item's commonest in the whole release, as a fill would be. Whoever attacks nobody and takes
-  the latter label for all users gets the share under "without attack".
+  the item's commonest in the whole release, as a fill would be. Taking
+  the latter label for all users, without any attack, gives the share under "without attack".
 """
 
 import argparse
@@ -302,7 +302,7 @@ def protections(options: argparse.Namespace) -> None:
 
 
 def learn(opened: Opened, ratings: Ratings) -> Iterator[float]:
-    """Yield shares: of people, row and group found; of ratings, told, and told to anybody."""
+    """Yield shares: of people, row and group found; of ratings, inferred, and without attack."""
     known = draw_knowledge(ratings, EIGHT, np.arange(ratings.n_users), seed=0)
     candidates, record_of = opened.candidates()
     # Means lie off the ratings that they hide, so that closeness is tried, too.
@@ -357,8 +357,8 @@ def open_release(release: Release) -> Opened:
     labels = np.concatenate([block.values for block in blocks])
     owners = np.repeat(release.private.groups.members, lengths)
     order = np.argsort(owners, kind="stable")
-    all_users = release.private.groups.members.size
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=all_users))])
+    n_users = release.private.groups.members.size
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n_users))])
     return Opened(indptr, items[order], labels[order], release.published.items.size)
 
 

@@ -2,7 +2,7 @@
 
     python experiments/k_corating_table_2.py path/to/ml-100k
 
-Prints the share of empty cells that follows from each data set's printed counts, beside the printed
+Prints the share of empty cells that follows from each data set's printed counts, and the printed
 share. One of the four does not follow: MovieLens 100K's.
 """
 

@@ -88,7 +88,7 @@ def _lists_of_drawn(likes: Ratings, epsilon: float | None, out: Path) -> Interva
 
 
 def _membership_of_drawn(likes: Ratings, epsilon: float | None) -> list[Row]:
-    """Return who is reported to be in a release of one half of the users, by releases of others."""
+    """Return the membership inference on a release of half of the users, by shadow releases."""
 
     def make(seed: int) -> Synthesizer:
         return Synthesizer(epsilon, item_catalog="as-rated", seed=seed)
@@ -152,7 +152,7 @@ def _next_to(method: str, ours: dict[str, Interval], theirs: dict[str, Interval]
 
 
 def _of_all_users(likes: Ratings, out: Path) -> Row:
-    """Return who is re-identified where all users share one row: at most a blind guess."""
+    """Return who is re-identified where all users share one row: at most a random guess."""
     anonymize(likes, out, k=likes.n_users, method="k-corating", seed=SEED)
     found = max(
         (attack.reidentified for _, attack in _attack(likes, out).attacks), key=lambda one: one.rate

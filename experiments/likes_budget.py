@@ -5,7 +5,7 @@
 Draws users from invented likes, with several splits of the noise between how often items are liked
 (item sums) and which go together (moments), lets recommenders learn from them, and serves the same
 users from their own likes, of which a fifth is held out. Prints what lists keep of the best on the
-raw likes, in percent. No real table has a say: the split is a public rule, the same for all users.
+raw likes, in percent. No real table is used: the split is a public rule, the same for all users.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ EPSILONS = (3.0, 10.0, 30.0)
 class Invented(NamedTuple):
     """An invented table: how many of what, and how far users choose by embedding."""
 
-    all_users: int
+    n_users: int
     items: int
     each: int
     embedding: float
@@ -37,13 +37,13 @@ class Invented(NamedTuple):
     def likes(self, seed: int) -> Ratings:
         """Let all users choose by popularity, eight embeddings and chance."""
         rng = np.random.default_rng(seed)
-        wishes = np.exp(rng.normal(size=self.all_users))
+        wishes = np.exp(rng.normal(size=self.n_users))
         counts = np.clip(np.rint(self.each * wishes / wishes.mean()), 2, self.items // 2)
-        embeddings = [rng.normal(size=(n, 8)) / 8**0.25 for n in (self.all_users, self.items)]
+        embeddings = [rng.normal(size=(n, 8)) / 8**0.25 for n in (self.n_users, self.items)]
         odds = self.embedding * embeddings[0] @ embeddings[1].T + 1.2 * rng.normal(size=self.items)
         ranked = np.argsort(-(odds + rng.gumbel(size=odds.shape)), axis=1)
         own = [row[: int(count)] for row, count in zip(ranked, counts, strict=True)]
-        users = np.repeat(np.arange(self.all_users), [items.size for items in own])
+        users = np.repeat(np.arange(self.n_users), [items.size for items in own])
         return Ratings.from_columns(users, np.concatenate(own))
 
 
@@ -99,7 +99,7 @@ def main(seeds: int) -> None:
                     kept[row, column] += best_lists(drawn, train, test) / raw / seeds
         for epsilon, row in zip(EPSILONS, kept, strict=True):
             cells = " | ".join(f"{100 * share:.1f}" for share in row)
-            print(f"| {table.all_users:,} | {epsilon:g} | {cells} |", flush=True)
+            print(f"| {table.n_users:,} | {epsilon:g} | {cells} |", flush=True)
         everything.append(kept)
     cells = " | ".join(f"{100 * share:.1f}" for share in np.mean(everything, axis=(0, 1)))
     print(f"| all | all | {cells} |")

@@ -2,7 +2,7 @@
 
     python experiments/lone_ratings.py RATINGS [RATINGS ...]
 
-A rating is published as it is where no user else in its group rated the item, and where all who
+A rating is published as it is where no other user in its group rated the item, and where all who
 rated it agree, or their rounded mean is the rating. The last column says how often a label that is
 a value of the scale is the exact rating of all users in the group who rated the item.
 """

@@ -173,7 +173,7 @@ def print_intersections(made: dict[str, list[Release]], tables: list[Ratings], k
 
 
 def print_who_left(made: dict[str, list[Release]], tables: list[Ratings]) -> None:
-    """Print how well the changes of item counts report users who left from others."""
+    """Print how well the changes of item counts distinguish users who left from others."""
     print("\n| releases | AUC of who left, mean of the months | the same of real item counts |")
     print("|---|---:|---:|")
     for name, releases in made.items():

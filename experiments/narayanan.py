@@ -52,7 +52,7 @@ def _renamed(figure: Figure) -> Figure:
 
 
 def bits_of_all_users(folder: Path) -> float:
-    """Return what a user who knows nothing has to learn to name a user, in bits."""
+    """Return how many bits an adversary without information needs to re-identify a user."""
     return float(np.log2(ratings_of(folder).n_users))
 
 

@@ -2,7 +2,7 @@
 
     python experiments/narayanan_figure_1.py path/to/ml-100k (or path/to/ml-1m)
 
-Prints the share of users who have any user of at least a similarity. Claim: the vast majority has
+Prints the share of users for whom some user has at least a similarity. Claim: the vast majority has
 no user above 0.5, even if only the items are compared.
 """
 

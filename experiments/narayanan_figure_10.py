@@ -21,7 +21,7 @@ AXES = (IN_WORDS, "share of users re-identified")
 
 
 def run(folder: Path) -> list[Row]:
-    """Return who is found, and whether it is far more than a blind guess."""
+    """Return who is found, and whether it is far more than a random guess."""
     figure, rows = figures_of(folder)["10"], []
     blind = 1 / ratings_of(folder).n_users
     for known in ("3 of 4", "4 of 6", "6 of 8"):

@@ -1,9 +1,9 @@
-"""Narayanan & Shmatikov, Fig. 7: what one known item reports, by its rank in popularity.
+"""Narayanan & Shmatikov, Fig. 7: what one known item reveals, by its rank in popularity.
 
     python experiments/narayanan_figure_7.py path/to/ml-100k (or path/to/ml-1m)
 
-Prints how many bits an item tells about who rated it. Claims: the rarer, the more; a rating within
-one point reports more than none, a date within 14 days more still.
+Prints how many bits an item reveals about who rated it. Claims: the rarer, the more; a rating
+within one point reveals more than none, a date within 14 days more still.
 """
 
 from pathlib import Path
@@ -14,9 +14,9 @@ from page import Row, main
 
 from recveil.attacks import information_by_rank
 
-TITLE = "Narayanan & Shmatikov, Fig. 7: what one item tells"
+TITLE = "Narayanan & Shmatikov, Fig. 7: what one item reveals"
 READING = (
-    "Bits that the knowledge of one item tells, by the item's rank (1 is the most rated one). "
+    "Bits that the knowledge of one item reveals, by the item's rank (1 is the most rated one). "
     "The figure is a plot only, no number is printed. Each figure of ours is a mean of the "
     "items of the named ranks."
 )

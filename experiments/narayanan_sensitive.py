@@ -3,8 +3,8 @@
     python experiments/narayanan_sensitive.py path/to/ml-100k
 
 Prints the share of users whose record an adversary finds and who are revealed to have rated a
-sensitive item that the adversary did not know. No item of MovieLens is sensitive: genres mean
-politics, religion and sexuality.
+sensitive item that the adversary did not know. No item of MovieLens is sensitive: genres stand
+in for politics, religion and sexuality.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
     python experiments/narayanan_titles.py path/to/ml-100k
 
-Needs the folder ml-latest-small (movies.csv) beside the one that is given. The titles of u.item are
+Needs the folder ml-latest-small (movies.csv) next to the given one. The titles of u.item are
 the table's, those of movies.csv the auxiliary file's. A match is right if title and year are the
 same text. As a control, the movies with the same text are taken out of movies.csv: every match of
 their titles is wrong then.

@@ -3,7 +3,7 @@
     python experiments/outside_attacks.py path/to/ml-100k
 
 Publishes MovieLens 100K in several ways, audits and evaluates each release as `recveil audit` and
-`recveil evaluate` do, and prints what the strongest of ours finds beside what was measured outside.
+`recveil evaluate` do, and prints what the strongest of ours finds, and what was measured outside.
 A row holds if ours is at least as strong within its interval.
 """
 
@@ -37,7 +37,7 @@ READING = (
 NEXT_TO = "outside"
 AXES = None
 
-# Private twins lie next to the releases: all of it goes when the program ends.
+# Private folders are next to the releases: all are removed when the program ends.
 RELEASED = TemporaryDirectory()
 
 Plain = dict[str, Any]
@@ -71,7 +71,7 @@ class Line(NamedTuple):
     find : callable
         Takes what the library says of the release, and finds the figure in it.
     outside : float, optional
-        None for a control, which no user claims anything about.
+        None for a control, for which nothing is claimed.
     form : str
     """
 

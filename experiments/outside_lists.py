@@ -7,7 +7,7 @@ Needs cornac and implicit. Releases of the training part of MovieLens 100K (fold
 recommenders that were not written here; the same users are served by them, and judged by the same
 held-out ratings. So are ml-latest-small (ratings.csv), FilmTrust (ratings.txt) and MovieLens 1M
 (the raw ratings alone), if their folders ml-latest-small, filmtrust and ml-1m lie next to the one
-that is given; a fifth of all users's ratings is held out there.
+that is given; a fifth of all users' ratings is held out there.
 """
 
 import contextlib
@@ -67,7 +67,7 @@ _MANY_ITEMS = 5_000
 
 
 class Judge(NamedTuple):
-    """Users to be served, and what is held out of them."""
+    """Users to be served, and their held-out ratings."""
 
     all_users: UserRows
     relevant: UserRows
@@ -82,7 +82,7 @@ class Judge(NamedTuple):
         return cls(UserRows.from_ratings(split.train).take(users), relevant, split)
 
     def ndcg(self, scores: Numbers) -> Numbers:
-        """Return the nDCG@10 of all users's list."""
+        """Return the nDCG@10 of all users' list."""
         return ndcg(list_items(scores, self.all_users), self.relevant)
 
 
@@ -166,7 +166,7 @@ def serve_both(setting: str, make: Callable[[Ratings], TrainingTable], judge: Ju
     train, test = judge.split
     table = make(train)
     ours = serve(fit_all(table), UserRows.from_ratings(train), test)
-    assert ours.per_user is not None  # noqa: S101  it serves somebody
+    assert ours.per_user is not None  # noqa: S101  it serves some users
     lists = ours.per_user.ndcg[ours.ranker]
     result = {name: float(np.nanmean(judge.ndcg(s))) for name, s in outside_scores(table, judge)}
     by = max(result, key=result.__getitem__)
@@ -196,7 +196,7 @@ def outside_scores(table: TrainingTable, judge: Judge) -> Iterator[tuple[str, Nu
         for matrix in (given, own):
             matrix.eliminate_zeros()
         for name, learn in _able(table).items():
-            # They say how they turn matrices around; no user here asked.
+            # Their message that they transpose matrices is of no use here.
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield f"{name}, {form}", learn(given, own)

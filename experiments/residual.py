@@ -1,9 +1,9 @@
-"""What do padded rows report of who rated what, who is where, and who is in the data?
+"""What do padded rows reveal of who rated what, who is where, and who is in the data?
 
     python experiments/residual.py RATINGS [--k 5] [--seed 0]
 
 A padded row is a mean of predictions, which are smooth, and of ratings, which are not: what a
-smooth fit of all rows leaves over reports of the ratings. Prints, as a table in Markdown, what the
+smooth fit of all rows leaves over reveals the ratings. Prints, as a table in Markdown, what the
 residual attack of an audit makes of such a release, each figure next to its baseline or control,
 with 95 % intervals. Nothing private is used, but to judge.
 """
@@ -28,7 +28,7 @@ ADVERSARIES = ("bystander", "paper", "public-profile", "insider")
 
 
 def main() -> None:
-    """Make a release, and print what it reports."""
+    """Make a release, and print what it reveals."""
     parser = parser_of(__doc__)
     parser.add_argument("ratings", type=ratings_file)
     parser.add_argument("--k", type=int, default=5)
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def print_cells(ratings: Ratings, table: AttackTarget) -> None:
-    """Print what is reported of who rated what."""
+    """Print what is revealed of who rated what."""
     result = infer_cells(ratings, table)
     if result is None:
         print("| cells | no smooth fit of so few rows | |")

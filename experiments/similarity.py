@@ -1,4 +1,4 @@
-"""How alike are users before and after grouping, and what does a release report of who rated what?
+"""How alike are users before and after grouping, and what does a release reveal of who rated what?
 
     python experiments/similarity.py RATINGS [K]
 

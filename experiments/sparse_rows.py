@@ -43,7 +43,7 @@ NAMES = (
 
 
 def table_of(release: Release, train: Ratings) -> TrainingTable:
-    """Write out all users's row, as a recipient reads it."""
+    """Write out all users' row, as a recipient reads it."""
     indptr, indices, values = [np.zeros(1, np.int64)], [], []
     for block in release.published.blocks():
         for size, start, end in zip(block.sizes, block.indptr, block.indptr[1:], strict=False):
@@ -59,7 +59,7 @@ def table_of(release: Release, train: Ratings) -> TrainingTable:
 
 
 def figures(raw: Served, made: Served, release: Release, train: Ratings) -> Figures:
-    """Tell what a release keeps of what raw ratings give."""
+    """Print the utility that a release retains of the raw ratings."""
     lists = [np.nanmax([one.ndcg for one in of.utilities.values()]) for of in (raw, made)]
     rmse = [np.nanmin([one.rmse for one in of.utilities.values()]) for of in (raw, made)]
     users = np.zeros(train.n_items)

@@ -67,7 +67,7 @@ def raw_table(ratings: Ratings, adversaries: list[Adversary], targets: NDArray[n
 def releases(
     ratings: Ratings, adversaries: list[Adversary], targets: NDArray[np.int64], grouping: str
 ) -> None:
-    """Say which attack finds most in releases, and whether members are reported from others."""
+    """Say which attack finds most in releases, and whether it distinguishes members from others."""
     print(f"\nReleases with the grouping {grouping}:\n")
     print("| release | adversary | attack | group found | person found | AUC of membership |")
     print("|---|---|---|---|---|---|")

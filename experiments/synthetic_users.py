@@ -63,12 +63,12 @@ def judge(table: TrainingTable, train: Ratings, test: HeldOut) -> Served:
 
 def drawn_table(train: Ratings, setting: Setting, seed: int) -> TrainingTable:
     """Draw users, and put them on the items of the training ratings."""
-    all_users = None if setting.times == 1 else setting.times * train.n_users
+    n_users = None if setting.times == 1 else setting.times * train.n_users
     made = Synthesizer(
         setting.epsilon,
         item_catalog="as-rated",
         item_features=setting.features,
-        n_users=all_users,
+        n_users=n_users,
         seed=seed,
     )
     published = made.anonymize(train).published

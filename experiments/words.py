@@ -84,7 +84,7 @@ def _of_release(words: Ratings, homogenize: str, out: Path) -> list[Row]:
 
 
 def _of_all_users(words: Ratings, out: Path) -> Row:
-    """Make all users one group: a rate above a blind guess would be a fault of the attacks."""
+    """Make all users one group: a rate above a random guess would be a fault of the attacks."""
     anonymize(words, out, k=words.n_users, method="nominal", seed=SEED)
     attacked = audit(words, release=out, curves=False, seed=SEED).published
     found = max((each.reidentified for _, each in attacked.attacks), key=_RATE)

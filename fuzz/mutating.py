@@ -16,10 +16,10 @@ ODD = [
 ]
 RATINGS, CARD = b"\n=== ratings.csv\n", b"\n=== README.md\n"
 SETTINGS = b'"settings": {\n'
-# How a user may write a field, or a line, that says the same.
+# Other notations of a field, or of a line, with the same value.
 FIELDS = [b" %b", b"%b ", b"0%b", b"+%b", b"%b.0", b"%b0", b"%be0", b'"%b"', b"0_%b"]
 LINES = [b"%b\r", b"%b\n", b"\n%b", b"%b,", b"%b "]
-# What a user may write on a card, or take away from it.
+# What may be added to a card, or removed from it.
 WORDS = [b"not ", b"nobody ", b"5", b"alice is p0000-0", b" ", b"", b"\n", b"no"]
 
 

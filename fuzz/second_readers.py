@@ -1,4 +1,4 @@
-"""Second readers: the rows of a table as Python's own readers, or pyarrow's, report them.
+"""Second readers: the rows of a table as Python's own readers, or pyarrow's, give them.
 
 They share nothing with recveil. Each returns (user, item, rating) as texts and a number, once for
 each row that has all three; where a text can be taken in several ways, one list for each.
@@ -25,7 +25,7 @@ _SECTION = re.compile(rb"([0-9]+):")
 
 
 def text_of(data: bytes) -> str:
-    """Return bytes as text; those that are no text stay apart, as they may stand beside ratings."""
+    """Return bytes as text; those that are no text stay apart, as they may be next to ratings."""
     if data.startswith(_UTF_16) and not data.startswith(codecs.BOM_UTF32_LE):
         return data.decode("utf-16", errors="surrogatepass")
     return data.decode("utf-8-sig", errors="surrogateescape")

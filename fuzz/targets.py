@@ -1,4 +1,4 @@
-"""Targets: what is fuzzed. Each takes bytes that anybody could have written, and raises if we fail.
+"""Targets: what is fuzzed. Each takes bytes from any source, and raises if we fail.
 
 Two ends are right: an answer, and a RecveilError, which the command line ends with exit code 2. All
 else is a finding: another error, a crash, a hang, and a verdict that a second checker contradicts,
@@ -104,7 +104,7 @@ def compare_with_rows(verdict: Verification, content: bytes, names: dict[str, An
         if names["user"] in header:
             break
     if "group_size" in header:
-        return  # one row means several users
+        return  # one row stands for several users
     at, rows_of = header.index(names["user"]), defaultdict(list)
     for row in rows:
         rows_of[row[at]].append([*row[:at], *row[at + 1 :]])
@@ -223,7 +223,7 @@ def wide(data: bytes) -> None:
 
 
 def compare_with_matrix(reading: Reading, plain: bytes, null: str | None) -> None:
-    """Compare all ratings with the cells of a matrix; how they lie, the reading reports."""
+    """Compare all ratings with the cells of a matrix; the reading reports the orientation."""
     user = next(column.name for column in reading.columns if column.role == "user")
     counts = any("counts the others" in each for each in reading.layout)
     compare_rows(reading.ratings, *rows_of_matrix(plain, user, null, counts))

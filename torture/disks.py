@@ -1,6 +1,6 @@
 """Disks that are full or cannot be written, and runs that are process 1: in a namespace of our own.
 
-A user who may make namespaces can mount a small file system in memory, seen by no user else.
+A user who may make namespaces can mount a small file system in memory, seen by no other user.
 """
 
 import os

@@ -98,7 +98,7 @@ def problems(folder: Path, job: Job, expected: Expected, *, may_leave: bool) -> 
 
 
 def _processes(folder: Path) -> Iterator[str]:
-    """Tell what still runs a moment after a run has ended, however it did."""
+    """List what still runs a moment after a run has ended, however it did."""
     end = time.monotonic() + _A_MOMENT
     while (left := left_behind(folder.resolve())) and time.monotonic() < end:
         time.sleep(0.02)
@@ -107,7 +107,7 @@ def _processes(folder: Path) -> Iterator[str]:
 
 
 def _orphans(folder: Path, job: Job, *, may_leave: bool) -> Iterator[str]:
-    """Tell what stands there that should not."""
+    """List what is there that should not be."""
     usual = {name for target in job.targets for name in target.names}
     left = "|".join(_LEFT.format(re.escape(target.name)) for target in job.targets)
     for path in (folder / AT).iterdir():
@@ -223,7 +223,7 @@ def _state_of_release(folder: Path, twin: Path | None) -> str:
 
 
 def _open_to_others(folder: Path, job: Job) -> Iterator[str]:
-    """Tell what others can read that is private, and what they can write."""
+    """List what others can read that is private, and what they can write."""
     published = [folder / AT / each.name for each in job.targets if each.kind != "file"]
     for part in (AT, TMP):
         for path in _reachable(folder / part):

@@ -47,7 +47,7 @@ def _is_fault(line: str) -> bool:
 
 
 def wrong_words(outcome: Outcome, codes: tuple[int, ...]) -> list[str]:
-    """Tell what is wrong with an exit code, and with what was said."""
+    """List what is wrong with an exit code, and with what was said."""
     if outcome.code == LOST:
         return [f"hung for {outcome.seconds:.0f} seconds"]
     if outcome.code not in codes or any(fault in outcome.said for fault in _FAULTS):

@@ -303,7 +303,7 @@ class Started:
 
 def _hearing(first: Callable[[], None] | None) -> Callable[[], None]:
     def begin() -> None:
-        # an adversary who runs us in the background, or under nohup, asked to hear none of these.
+        # A shell that runs recveil in the background, or nohup, ignores them.
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         if first is not None:

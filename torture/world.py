@@ -112,7 +112,7 @@ class World:
         return self.in_the_end(folder, job)
 
     def in_the_end(self, folder: Path, job: Job) -> list[str]:
-        """Tell what is wrong where a job came to its end: all is whole, and holds."""
+        """List what is wrong where a job came to its end: all is whole, and holds."""
         expected = self.expected(job)
         found = problems(folder, job, expected, may_leave=False)
         for target in job.targets:
