@@ -1,6 +1,6 @@
 """Compile the kernels that many tests run, in two processes, before two workers do so twice.
 
-`make test` begins with it: numba keeps what is compiled beside the modules, and a worker that needs
+`make test` begins with it: numba stores compiled code next to the modules, and a worker that needs
 a kernel compiles it unless it is kept already. Nothing depends on it: what is missing here is
 compiled when a test needs it.
 """

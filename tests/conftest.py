@@ -114,7 +114,7 @@ settings.load_profile("patient")
 def the_same_chances_again():
     """Let each test draw the same "secret" noise in every run, but not twice the same in a run.
 
-    Else one draw in thousands makes a right program fail, on a day when no user changed it.
+    Else one draw in thousands makes a right program fail, on a day when it was not changed.
     """
     if ALL_CHANCES:
         yield
@@ -207,7 +207,7 @@ def _own_ledger(monkeypatch):
 def rough_fit():
     """Fit drawn users roughly: it takes most of the time, and what is promised is the same.
 
-    What comes after the noise cannot report more of any user than the noisy sums do.
+    What comes after the noise cannot reveal more of any user than the noisy sums do.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting, "_SAMPLE_SIZE", 200)
@@ -250,9 +250,9 @@ def reports(monkeypatch):
 
 
 class DrawnByShares:
-    """The simplest maker of drawn users: all users takes items by their noisy shares.
+    """The simplest maker of drawn users: each user takes items by their noisy shares.
 
-    It means whatever draws users; its sums are one bounded vector a user.
+    It represents any method that draws users; its sums are one bounded vector a user.
     """
 
     def __init__(
@@ -380,9 +380,9 @@ def synthetic():
 
 @pytest.fixture(scope="module")
 def postgresql_server(_postgresql_folder):
-    """A PostgreSQL server of our own, with a database that nothing stands in yet.
+    """A PostgreSQL server of our own, with an empty database.
 
-    All users who gets to the socket may come in as the user "shop"; "guarded" needs a password.
+    Any account that reaches the socket may log in as the user "shop"; "guarded" needs a password.
     """
     programs, folder = _postgresql_programs(), _postgresql_folder
     name = f"of_{uuid4().hex[:12]}"

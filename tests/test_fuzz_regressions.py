@@ -80,7 +80,7 @@ PARSED_ALIKE = [
 
 
 def leave_text_alone(monkeypatch):
-    """Plant a fault: no user compares a text with how recveil writes what it says."""
+    """Plant a fault: a text is not compared with recveil's own notation."""
     monkeypatch.setattr(published_file, "_compare", lambda *_, **__: 0)
     monkeypatch.setattr(published_file, "_unusual", lambda *_: iter(()))
 
@@ -223,7 +223,7 @@ class TestTheFuzzersOwnEyes:
         assert read.n_ratings == 2
 
     @pytest.mark.parametrize("target", ["gzip", "packed"])
-    def test_packed_data_whose_end_no_user_misses_are_found(self, monkeypatch, target):
+    def test_packed_data_whose_end_is_not_checked_are_found(self, monkeypatch, target):
         """A reader that takes the end of a cut file for the end of its table."""
         table = (CORPUS / "packed" / "plain.csv").read_bytes()
         for rest in range(4):  # each of the four ways
@@ -266,13 +266,13 @@ class TestTheFuzzersOwnEyes:
                 return str(error)
         return ""
 
-    def test_a_card_that_no_user_compares_is_found(self, monkeypatch):
+    def test_a_card_that_is_not_compared_is_found(self, monkeypatch):
         card = (CORPUS / "release" / "card").read_bytes()
         assert not self.found("release", mutating.change_card, card, 10)
         monkeypatch.setattr(release_folder, "wrong_card", lambda *_: iter(()))
         assert "the card" in self.found("release", mutating.change_card, card, 10)
 
-    def test_a_list_of_classes_that_no_user_compares_is_found(self, monkeypatch):
+    def test_a_list_of_classes_that_is_not_compared_is_found(self, monkeypatch):
         """The corpus holds one without a card, so that digests are made to fit to it."""
         release = (CORPUS / "release" / "classes").read_bytes()
         digest, _, _ = release.partition(b"=== classes.csv\n")[2].partition(b",")
@@ -282,7 +282,7 @@ class TestTheFuzzersOwnEyes:
         with pytest.raises(targets.FoundError, match="classes"):
             targets.release(broken)
 
-    def test_levels_that_no_user_keeps_are_found(self, monkeypatch):
+    def test_levels_that_are_not_kept_are_found(self, monkeypatch):
         """A k that changes in all lines of a record, while verify asks for the lowest alone."""
         levels = (CORPUS / "release" / "levels").read_bytes()
         assert not self.found("release", mutating.change_record, levels, 30)
@@ -303,14 +303,14 @@ class TestTheFuzzersOwnEyes:
             targets.compare_verdicts(tmp_path)
 
     @pytest.mark.parametrize("name", ["simple-users", "drawn", "levels"])
-    def test_settings_that_no_user_checks_are_found(self, monkeypatch, name):
+    def test_settings_that_are_not_checked_are_found(self, monkeypatch, name):
         release = (CORPUS / "release" / name).read_bytes()
         assert not self.found("release", mutating.change_settings, release, 30)
         monkeypatch.setattr(manifest_reader, "problems_of_settings", lambda *_: iter(()))
         assert "settings" in self.found("release", mutating.change_settings, release, 30)
 
     @pytest.mark.parametrize("name", ["simple-users", "k-corating", "sparse", "drawn", "hidden"])
-    def test_a_note_in_settings_that_no_user_checks_is_found(self, monkeypatch, name):
+    def test_a_note_in_settings_that_is_not_checked_is_found(self, monkeypatch, name):
         release = (CORPUS / "release" / name).read_bytes()
         broken = release.replace(b'    "method"', b'    "note": "alice",\n    "method"')
         targets.release(broken)
@@ -318,7 +318,7 @@ class TestTheFuzzersOwnEyes:
         with pytest.raises(targets.FoundError, match="the settings are no method's"):
             targets.release(broken)
 
-    def test_keys_that_no_user_compares_are_found(self, monkeypatch):
+    def test_keys_that_are_not_compared_are_found(self, monkeypatch):
         release = (CORPUS / "release" / "simple-users").read_bytes()
         broken = release.replace(b'"low": 1.0', b'"note": 1.0,\n    "low": 1.0')
         targets.release(broken)
@@ -327,7 +327,7 @@ class TestTheFuzzersOwnEyes:
             targets.release(broken)
 
     @pytest.mark.parametrize("target", ["stored-ratings", "stored-model"])
-    def test_bytes_that_no_user_accounts_for_are_found(self, monkeypatch, target):
+    def test_bytes_that_are_not_accounted_for_are_found(self, monkeypatch, target):
         (file,) = (CORPUS / target).glob("*.parquet")
         data = file.read_bytes()
         assert not self.found(target, mutating.change_parts, data, 10)
@@ -342,8 +342,8 @@ class TestTheFuzzersOwnEyes:
         with pytest.raises(targets.FoundError, match="bytes before the footer"):
             targets.TARGETS[target](gap + b"alice" + data[len(gap) :])
 
-    def test_epsilon_that_no_user_adds_up_is_found(self, monkeypatch):
-        """And numbers of a ledger that no user compares."""
+    def test_epsilon_that_is_not_added_up_is_found(self, monkeypatch):
+        """And numbers of a ledger that are not compared."""
         drawn = (CORPUS / "release" / "drawn").read_bytes()
         broken = drawn.replace(b'"epsilon": 20.0', b'"epsilon": 2.0')
         targets.release(broken)

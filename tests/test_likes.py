@@ -1,4 +1,4 @@
-"""Likes through all verbs: who is found, what lists keep, and what is not reported."""
+"""Likes through all verbs: users found, utility of lists, and what does not apply."""
 
 import json
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 
 def liked_by_all_too(likes):
-    """Add an item that all users likes: sparse rows leave out what fewer than k did."""
+    """Add an item that all users like: sparse rows leave out what fewer than k did."""
     users = np.repeat(likes.users, likes.activity)
     items = np.concatenate([likes.items[likes.indices], np.full(likes.n_users, 9_999)])
     return Ratings.from_columns(np.concatenate([users, likes.users]), items)
@@ -41,7 +41,7 @@ class TestAudit:
             assert attack["reidentified"]["low"] <= 0.2
 
     @pytest.mark.parametrize("make", [KCoRater, SparseRows])
-    def test_no_user_is_found_where_all_users_has_one_row(self, likes, make, tmp_path):
+    def test_no_user_is_found_where_all_users_have_one_row(self, likes, make, tmp_path):
         likes = liked_by_all_too(likes)
         make(likes.n_users, seed=1).anonymize(likes).write(tmp_path / "out")
         result = audit(likes, release=tmp_path / "out", targets=120, curves=False).to_dict()

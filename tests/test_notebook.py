@@ -46,7 +46,7 @@ class TestTables:
         assert "<img" not in found._repr_html_()
         assert HOSTILE in Cells(found._repr_html_()).texts
 
-    def test_no_user_looked_for_is_no_reassuring_share(self, results):
+    def test_a_rate_without_targets_does_not_reassure(self, results):
         """Of users who rated too little, none is found, which shows nothing."""
         found = audit(results["audit"].ratings, targets=5, curves=False, seed=1)
         idle = [outcome.adversary.name for outcome in found.attacks if not outcome.attacked]
@@ -95,7 +95,7 @@ class TestCharts:
     def test_of_a_comparison(self, results):
         assert {"as good as the raw data", "padded"} <= drawn(results["comparison"].chart())
 
-    def test_nothing_that_could_be_drawn_is_stated(self, results):
+    def test_without_a_chart_nothing_is_stated(self, results):
         with raises("argument.value", "'ratings'"):
             results["comparison"].chart("ratings")
 

@@ -9,7 +9,7 @@ BUILT = Path(__file__).parents[1] / "site"
 
 
 def test_nothing_is_loaded_from_elsewhere():
-    """an adversary who reads of privacy reports no user that they do."""
+    """Pages load nothing from other sites."""
     if not (BUILT / "index.html").exists():
         pytest.skip("the site was not built here; make docs builds it")
     for page in BUILT.rglob("*.html"):

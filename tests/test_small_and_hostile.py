@@ -116,7 +116,7 @@ class TestWhatBecomesManyRows:
 
 
 class TestWhatBecomesManyColumns:
-    """In a megabyte that means what few bytes of packed data hold."""
+    """In a megabyte that few bytes of packed data expand to."""
 
     def _refused(self, path, what):
         with (
@@ -145,7 +145,7 @@ class TestWhatBecomesManyColumns:
         self._refused(path, "fields")
 
 
-def test_a_date_that_a_folder_states_counts_for_each_row(tmp_path):
+def test_the_date_of_a_folder_counts_for_each_row(tmp_path):
     folder = tmp_path / ("date=2020-01-15T" + "0" * 200)
     folder.mkdir()
     n_rows = 400_000

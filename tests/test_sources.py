@@ -68,14 +68,14 @@ def test_every_verb_refuses_what_it_does_not_know_in_one_line(verb, thing):
     assert len(str(refused.value)) < 300
 
 
-def test_a_relation_that_fails_when_it_is_read_is_stated_in_one_line():
+def test_a_relation_that_fails_when_it_is_read_is_reported_in_one_line():
     failing = duckdb.sql("SELECT 1 AS user, 2 AS item, error('a boom') AS rating")
     with raises("input.unreadable", "a boom"):
         understand(failing)
 
 
 class TestLazyFrames:
-    def test_what_cannot_be_collected_is_stated_in_one_line(self, tmp_path):
+    def test_what_cannot_be_collected_is_reported_in_one_line(self, tmp_path):
         broken = pl.scan_csv(tmp_path / "gone.csv")
         with raises("input.unreadable", "gone.csv"):
             understand(broken)

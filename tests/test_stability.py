@@ -1,7 +1,7 @@
 """What version 2.0 offers, every later 2.x offers, too: docs/reference/stability.md.
 
 tests/stable_2.json says what that is. Nothing may vanish from what is offered; new things may come,
-if no user has to say anything new. `python tests/test_stability.py` prints what is offered now.
+if no caller has to pass anything new. `python tests/test_stability.py` prints what is offered now.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def test_every_name_is_still_there_and_takes_what_it_took():
                 found.append(f"{package}.{name}: gone, or does not take what it took")
                 continue
             thing = getattr(module, name)
-            # No user makes results.
+            # Users do not construct results.
             is_result = isinstance(thing, type) and issubclass(thing, tuple)
             for new in set(now) - set(parameters) if not is_result else ():
                 each = inspect.signature(thing).parameters.get(new)  # None among **reading

@@ -38,7 +38,7 @@ def declared():
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
-    """Releases of every kind, some of them forged, and files that a user else made."""
+    """Releases of every kind, some of them forged, and files of other programs."""
     folder = tmp_path_factory.mktemp("alone")
     releases = [STORED / "arrow_18", *sorted(STORED.glob("format_[14]/*"))]
     for number, path in enumerate(releases[::3]):
@@ -80,7 +80,7 @@ def test_what_it_takes_is_what_the_page_of_installing_names(alone):
 
 
 def test_a_broken_compiler_is_no_missing_one():
-    """Kernels would run for hours in its stead, and no user would know why."""
+    """Kernels would run for hours in its stead, without an explanation."""
     program = (
         "import sys\n"
         "class Broken:\n"

@@ -44,7 +44,7 @@ def same(one, other):
     return all(np.array_equal(first, second) for first, second in pairs)
 
 
-def test_groups_that_state_the_same_are_one_class():
+def test_groups_with_the_same_row_are_one_class():
     ratings = Ratings.from_columns(
         [0, 1, 2, 3, 4, 5], [7, 7, 7, 7, 8, 8], [1, 3, 2, 2, 5, 4], scale=RatingScale(1, 5, 1)
     )
@@ -106,7 +106,7 @@ def test_what_is_read_is_what_was_in_memory(
     assert table.k == 4
 
 
-def test_all_users_is_in_his_class(small):
+def test_all_users_are_in_their_class(small):
     release = PredictiveAnonymizer(k=4, seed=1).anonymize(small)
     table = AttackTarget.from_release(release, small)
     assert (np.bincount(table.record_of) >= 4).all()

@@ -61,7 +61,7 @@ class TestRaw:
         assert result.rating_errors.rmse == 0
 
     def test_users_who_are_alike_share_a_class(self):
-        # Users 0 and 1 gave the same ratings, and no user can distinguish them.
+        # Users 0 and 1 gave the same ratings, and nothing distinguishes them.
         ratings = Ratings.from_columns([0, 0, 1, 1, 2], [7, 8, 7, 8, 7], [5, 1, 5, 1, 2])
         table = released(Pseudonymizer(seed=1), ratings)
         assert table.record_of[0] == table.record_of[1] != table.record_of[2]
@@ -76,9 +76,9 @@ class TestLabelsOffTheScale:
         assert result.reidentified.rate > 0.5
 
     def test_labels_are_read_as_the_ends_of_the_scale(self):
-        # User 0 gave a and b 5, published as 7 and 9.5; user 1 gave them 1. Whoever knows that
-        # a user gave b 5 is nearer to 1 (4 off) than to 9.5 (4.5 off), but not if they know the
-        # scale. And then the row reports the other rating exactly, the item mean does not:
+        # User 0 gave a and b 5, published as 7 and 9.5; user 1 gave them 1. An adversary who knows
+        # that one gave b 5 is nearer to 1 (4 off) than to 9.5 (4.5 off), but not if they know the
+        # scale. And then the row reveals the other rating exactly, the item mean does not:
         # (7 + 1) / 2 = 4 for a, and (9.5 + 1) / 2 = 5.25, read as 5, for b.
         scale = RatingScale(1, 5, 1)
         ratings = Ratings.from_columns([0, 0, 1, 1], [7, 8, 7, 8], [5, 5, 1, 1], scale=scale)
@@ -120,7 +120,7 @@ class TestLabelsOffTheScale:
         assert find_nearest(candidates, known, np.arange(2)).best.tolist() == [0]
 
 
-def test_read_as_ratings_a_rotated_table_states_who_no_user_is(ratings):
+def test_read_as_ratings_a_rotated_table_identifies_no_user(ratings):
     # Which is why a rate on it says nothing: see what undoes it in the tests of the rotation.
     table = released(RotationPerturbation(seed=1), ratings)
     assert attack_release(ratings, table, KNOWS, np.arange(150)).reidentified.rate < 0.1

@@ -32,7 +32,7 @@ def ratings():
 
 
 class TestCompanions:
-    def test_nothing_wrong_is_stated(self, ratings):
+    def test_nothing_wrong_is_inferred(self, ratings):
         for k, rounded in itertools.product((2, 5), ("tenth", "none", "scale")):
             table = release(ratings, k, round_values=rounded)
             grid = {"tenth": 0.1, "none": None, "scale": 1.0}[rounded]
@@ -40,7 +40,7 @@ class TestCompanions:
             assert found.correct.rate == 1.0
             assert found.inferred.low > found.control.high
 
-    def test_exact_means_state_everything(self, ratings):
+    def test_exact_means_reveal_everything(self, ratings):
         """An exact mean leaves the target's rating, unless it is the mean of the others."""
         table = release(ratings, 3, round_values="none")
         found = measure_companions(ratings, table, np.arange(60), None)
@@ -51,7 +51,7 @@ class TestCompanions:
             result += not others or abs(np.mean(others) - dense[user, item]) > 1e-6
         assert found.inferred.rate == pytest.approx(result / ratings.n_ratings)
 
-    def test_one_group_of_all_users_states_who_knows_all_others(self, ratings):
+    def test_one_group_of_all_users_reveals_the_last_to_all_others(self, ratings):
         table = release(ratings, 60)
         found = measure_companions(ratings, table, np.arange(60), 0.1)
         assert found.control.trials == 0
@@ -61,7 +61,7 @@ class TestCompanions:
             < measure_companions(ratings, release(ratings, 2), np.arange(60), 0.1).inferred.low
         )
 
-    def test_on_a_continuous_scale_all_is_stated_nearly(self):
+    def test_on_a_continuous_scale_nearly_all_is_inferred(self):
         """The mean of .1 and .3 is .2: who knows the one works out the other one."""
         continuous = Ratings.from_columns(
             [1, 1, 2], ["a", "b", "a"], [0.1, 0.2, 0.3], scale=RatingScale(0, 1)

@@ -1,4 +1,4 @@
-"""Fills are reported the same, however many labels are judged at a time."""
+"""Detected fills do not depend on how many labels are judged at a time."""
 
 import numpy as np
 

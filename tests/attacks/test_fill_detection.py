@@ -92,7 +92,7 @@ class TestFillsOffTheScaleByHand:
         assert found.reidentified.rate == 1 / 2
 
 
-def test_records_that_state_the_same_once_struck_share_their_score():
+def test_records_that_are_equal_once_struck_share_their_score():
     # Users 0 and 1 both gave item 0 five stars; their fills of item 1 distinguish them, but say
     # nothing of them. Item 1 was rated by user 2, whose item 0 is filled.
     ratings = Ratings.from_columns([0, 1, 2], [0, 0, 1], [5, 5, 3], scale=STARS)

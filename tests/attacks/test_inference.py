@@ -42,7 +42,7 @@ def test_a_coin_is_no_evidence(rate):
     assert "--shadows 32" in result
 
 
-def test_what_releases_made_for_comparison_stated_stands_next_to_what_one_release_states():
+def test_results_of_shadow_releases_are_next_to_those_of_one_release():
     result = describe_membership(
         Interval(0.57, 0.49, 0.64, 99), shadows=Interval(0.9, 0.8, 0.95, 99)
     )
@@ -51,7 +51,7 @@ def test_what_releases_made_for_comparison_stated_stands_next_to_what_one_releas
 
 
 @pytest.mark.parametrize(("rate", "low"), [(0.57, 0.49), (0.58, 0.51), (0.7, 0.6), (0.94, 0.9)])
-def test_an_area_that_is_not_high_reassures_no_user(rate, low):
+def test_an_area_that_is_not_high_does_not_reassure(rate, low):
     result = describe_membership(Interval(rate, low, 1.0, 99))
     assert "lower bound" in result
     assert "lower bound" not in describe_membership(Interval(0.97, 0.95, 0.99, 99))
@@ -70,12 +70,12 @@ def test_a_better_score_is_one_more_entry(invented, monkeypatch):
     assert before.scorer in SCORERS
     outside = np.random.default_rng(3).permutation(invented.n_users)[: invented.n_users // 5]
 
-    def was_stated(_candidates, _adversary, known, _scale):
+    def was_inferred(_candidates, _adversary, known, _scale):
         return [np.zeros(known.targets.size), 1.0 - np.isin(known.targets, outside)]
 
-    monkeypatch.setitem(SCORERS, "was told", was_stated)
+    monkeypatch.setitem(SCORERS, "was inferred", was_inferred)
     after = infer_membership(invented, anonymizer, adversary, seed=3)
-    assert (after.auc.rate, after.scorer) == (1.0, "was told")
+    assert (after.auc.rate, after.scorer) == (1.0, "was inferred")
 
 
 def test_a_score_that_is_the_same_for_all_users_is_not_chosen(invented, monkeypatch):
@@ -122,7 +122,7 @@ class TestNarrowest:
     def test_where_there_are_ratings_it_does_not_apply(self):
         assert self.scores([[0, 1]], [[0]], RatingScale(1, 5, 1)) == []
 
-    def test_filled_rows_state_who_is_in_them_and_one_row_for_all_states_no_user(self, monkeypatch):
+    def test_filled_rows_reveal_members_and_one_row_for_all_reveals_none(self, monkeypatch):
         monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
         likes = make_ratings(n_users=200, n_items=150, n_ratings=4_000, seed=1).as_likes()
         result = infer_memberships(likes, hold_out(likes, KCoRater(3, seed=1)))

@@ -35,20 +35,20 @@ def released(ratings, groups, k=5):
 
 
 @pytest.fixture(scope="module")
-def all_users():
+def planted():
     return make_ratings(n_users=25, n_items=40, n_ratings=500, seed=3)
 
 
 @pytest.fixture(scope="module")
-def rows_and_columns(all_users):
+def rows_and_columns(planted):
     """Planted: 25 users in a square, in groups by its rows, and in groups by its columns."""
-    return [released(all_users, np.arange(25) // 5), released(all_users, np.arange(25) % 5)]
+    return [released(planted, np.arange(25) // 5), released(planted, np.arange(25) % 5)]
 
 
 @pytest.fixture(scope="module")
-def one_group(all_users):
+def one_group(planted):
     """The null release: all users in one group."""
-    return released(all_users, np.zeros(25, int), k=25)
+    return released(planted, np.zeros(25, int), k=25)
 
 
 class TestPlanted:
@@ -56,7 +56,7 @@ class TestPlanted:
     def found(self, rows_and_columns):
         return intersect(*rows_and_columns, promised=np.full(25, 5))
 
-    def test_all_users_is_alone(self, found):
+    def test_each_user_is_alone(self, found):
         assert found.unique.rate == found.below_k.rate == found.mean_users.mean == 1.0
 
     def test_no_user_is_alone_in_one(self, found):
@@ -97,8 +97,8 @@ def test_the_order_of_the_releases_does_not_matter(rows_and_columns):
     assert intersect(*rows_and_columns, promised) == intersect(*rows_and_columns[::-1], promised)
 
 
-def test_groups_of_a_co_rated_release_share_items(all_users):
-    table = AttackTarget.from_release(KCoRater(5, seed=1).anonymize(all_users), all_users)
+def test_groups_of_a_co_rated_release_share_items(planted):
+    table = AttackTarget.from_release(KCoRater(5, seed=1).anonymize(planted), planted)
     groups = groups_of(table)
     assert np.bincount(groups)[groups].min() >= 5
     for group in np.unique(groups):
@@ -108,7 +108,7 @@ def test_groups_of_a_co_rated_release_share_items(all_users):
         assert len(set(rows)) == 1
 
 
-def test_no_user_in_both_is_refused(all_users, rows_and_columns):
+def test_releases_without_common_users_are_refused(planted, rows_and_columns):
     first = rows_and_columns[0]
     no_user = AttackTarget(**{**vars(first), "record_of": np.full(25, -1)})
     with raises("release.mismatch"):

@@ -147,11 +147,11 @@ def test_the_order_of_items_decides_nothing():
 
 
 def test_halves_of_planted_company_are_matched():
-    """Items of one size and mean that go together more or less often: counts report none."""
+    """Items of one size and mean that go together more or less often: counts distinguish none."""
     rng = np.random.default_rng(4)
     embeddings = rng.normal(size=(12, 4))
-    all_users = rng.normal(size=(4000, 4))
-    chance = 1 / (1 + np.exp(-(all_users @ embeddings.T) * 2))
+    users = rng.normal(size=(4000, 4))
+    chance = 1 / (1 + np.exp(-(users @ embeddings.T) * 2))
     held = rng.random(chance.shape) < chance
     users, items = np.nonzero(held)
     ratings = Ratings.from_columns(users, items, rng.integers(1, 6, users.size).astype(float))
@@ -188,7 +188,7 @@ def test_one_item_alone_is_matched():
     assert match_items(side, side, 1).guess.tolist() == [0]
 
 
-def test_company_of_full_rows_is_stated_by_labels_alone():
+def test_co_occurrence_in_full_rows_is_revealed_by_labels_alone():
     users, items = np.divmod(np.arange(300), 6)
     values = np.random.default_rng(5).integers(1, 6, 300).astype(float)
     full = ItemSide.of_ratings(Ratings.from_columns(users, items, values))

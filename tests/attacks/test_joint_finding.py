@@ -43,12 +43,12 @@ class TestTwoReleases:
     def test_more_users_are_found_than_one_release_allows(self, found):
         assert found.reidentified_by_one.rate <= 1 / 5 < found.reidentified_by_both.low
 
-    def test_a_user_elses_row_finds_no_user(self, found):
+    def test_the_row_of_another_user_finds_no_user(self, found):
         assert found.control.rate < 0.05
 
 
 class TestNothingToGain:
-    def test_a_null_release_is_found_and_states_nothing(self, ratings, tables):
+    def test_a_null_release_is_found_and_reveals_nothing(self, ratings, tables):
         found = reidentify_in_both(
             ratings, tables[0], released(ratings, "mdav", 150), STRONG, ALL_USERS
         )

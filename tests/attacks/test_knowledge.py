@@ -250,7 +250,7 @@ def test_dates_need_times():
         draw_knowledge(undated, Adversary(known=1, date_error=14), np.array([0]))
 
 
-def test_any_user_knows_items_only_cannot_be_wrong_about_values(ratings):
+def test_knowledge_of_items_only_cannot_be_wrong_about_values(ratings):
     bystander = Adversary(known=2, right=1, rating_error=None)
     with raises("option.conflict"):
         draw_knowledge(ratings, bystander, np.arange(400))

@@ -119,7 +119,7 @@ def test_it_finds_no_fewer_than_scoreboard_rh(adversary, threads):
 
 
 def test_bits_are_those_of_a_calibrated_posterior():
-    # an adversary who believes p should be right in about p of the cases: bits of 1 mean even odds.
+    # An adversary who believes p should be right in about p of the cases: bits of 1 mean even odds.
     ratings = make_ratings(n_users=3000, n_items=200, n_ratings=60_000, seed=3)
     adversary = Adversary(known=5, rating_error=1)
     known = draw_knowledge(ratings, adversary, np.arange(3000), seed=2)

@@ -29,7 +29,7 @@ class TestRatios:
         """Where all users are moved alike and nothing is pulled, the ratio is the textbook's."""
         inside = halves(300, 100)
         rng = np.random.default_rng(1)
-        own = rng.normal(0, 3, 300)[:, None]  # what a user's score is like says nothing
+        own = rng.normal(0, 3, 300)[:, None]  # a user's typical score says nothing
         scores = own + 0.8 * inside + rng.normal(size=inside.shape)
         ratio = likelihood_ratios({"s": scores}, inside).values[..., 1]
         expected = 0.8 * (scores - own - 0.4)
@@ -62,7 +62,7 @@ class TestRatios:
         result = infer_members(likelihood_ratios(scores, inside), inside)
         assert 0.9 < result.auc.rate <= 1
 
-    def test_nothing_that_differs_states_nothing(self):
+    def test_scores_without_differences_reveal_nothing(self):
         inside = halves(20, 4)
         result = infer_members(likelihood_ratios({"same": np.ones((20, 8))}, inside), inside)
         assert result.auc.rate == 0.5
@@ -76,7 +76,7 @@ class TestRatios:
 
 
 class TestMembers:
-    def test_planted_scores_state(self):
+    def test_planted_scores_reveal_members(self):
         inside = halves(200, 16)
         rng = np.random.default_rng(1)
         scores = {f"{place}": inside + rng.normal(size=inside.shape) for place in range(3)}
@@ -88,7 +88,7 @@ class TestMembers:
         assert result.tpr_at_5.low > 0.2
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_scores_of_nothing_state_nothing(self, seed):
+    def test_random_scores_reveal_nothing(self, seed):
         inside = halves(200, 16, seed)
         rng = np.random.default_rng(seed)
         scores = {f"{place}": rng.normal(size=inside.shape) for place in range(20)}
@@ -96,14 +96,14 @@ class TestMembers:
         assert abs(result.auc.rate - 0.5) < 0.03
         assert result.tpr_at_5.rate < 0.08
 
-    def test_the_lot_states_nothing_of_scores_that_state(self):
+    def test_random_labels_reveal_nothing_of_planted_scores(self):
         inside = halves(200, 16)
         scores = {"s": 4 * inside + np.random.default_rng(1).normal(size=inside.shape)}
         lot = shuffle_membership(inside, 0)
         result = infer_members(likelihood_ratios(scores, lot), lot)
         assert result.auc.low < 0.5 < result.auc.high
 
-    def test_the_lot_puts_all_users_into_one_of_each_pair(self):
+    def test_random_labels_put_all_users_into_one_of_each_pair(self):
         inside = halves(50, 4)
         lot = shuffle_membership(inside, 0)
         assert (lot[:, ::2] ^ lot[:, 1::2]).all()
@@ -123,7 +123,7 @@ class TestArea:
         assert area.low <= area.rate <= area.high
         assert area.trials == n_people
 
-    def test_the_same_again_and_again_states_no_more(self):
+    def test_repeated_scores_reveal_no_more(self):
         """Of a hundred pairs, ten times the same ten, the interval is about that of ten."""
         inside = halves(60, 10)
         scores = inside + np.random.default_rng(1).normal(size=inside.shape)
@@ -137,7 +137,7 @@ class TestArea:
         areas = [area_over_clusters(rng.normal(size=inside.shape), inside) for _ in range(200)]
         assert np.mean([area.low <= 0.5 <= area.high for area in areas]) > 0.9
 
-    def test_no_user_outside_is_nothing_to_measure(self):
+    def test_without_outsiders_nothing_is_measured(self):
         area = area_over_clusters(np.zeros((2, 2)), np.ones((2, 2), bool))
         assert np.isnan(area.rate)
         assert area.trials == 0

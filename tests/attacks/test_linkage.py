@@ -1,4 +1,4 @@
-"""Items that two rows of a user report together."""
+"""Items that two rows of a user reveal together."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def ratings():
 
 
 class TestPlanted:
-    """Each of four users rated an item that no user else did; pairs share groups crosswise."""
+    """Each of four users rated an item that no other user did; pairs share groups crosswise."""
 
     @pytest.fixture
     def result(self):
@@ -66,19 +66,19 @@ class TestPlanted:
             promised=np.array([2, 2]),
         )
 
-    def test_both_rows_state_exactly_what_they_rated(self, result):
+    def test_both_rows_reveal_exactly_what_they_rated(self, result):
         assert result.both.mean == 1.0
 
-    def test_one_row_states_the_companions_item_too(self, result):
+    def test_one_row_reveals_the_companions_item_too(self, result):
         assert result.first.mean == result.second.mean == pytest.approx(2 / 3)
 
-    def test_popularity_states_the_item_of_all(self, result):
+    def test_popularity_reveals_the_item_of_all(self, result):
         assert result.popularity.mean < result.both.mean
 
 
-class TestBothStateMore:
+class TestBothRevealMore:
     @pytest.mark.parametrize("make", [simple, padded])
-    def test_than_one_and_than_a_outsiders(self, ratings, make):
+    def test_than_one_row_and_than_outsiders(self, ratings, make):
         result = infer_links(
             ratings, *released(ratings, make("mdav"), make("k-member")), np.arange(200)
         )
@@ -100,7 +100,7 @@ class TestNullRelease:
         assert result.both == result.control == result.first
 
     @pytest.mark.parametrize("make", [simple, padded])
-    def test_two_state_no_more_than_popularity(self, ratings, make):
+    def test_two_reveal_no_more_than_popularity(self, ratings, make):
         result = infer_links(
             ratings, *released(ratings, *[make("mdav", k=200)] * 2), np.arange(200)
         )
@@ -113,7 +113,7 @@ def test_invented_labels_of_co_rated_releases_differ(ratings):
     assert result.both.low > result.one.high
 
 
-def test_the_same_seed_states_the_same(ratings):
+def test_the_same_seed_gives_the_same_result(ratings):
     tables = released(ratings, padded("mdav"), padded("k-member"))
     assert infer_links(ratings, *tables, np.arange(50), 3) == infer_links(
         ratings, *tables, np.arange(50), 3
@@ -153,7 +153,7 @@ class TestWords:
     def rows(grouping, k=3):
         return NominalAnonymizer(k, grouping=grouping, seed=1)
 
-    def test_both_rows_state_more_than_one_and_than_a_outsiders(self, words):
+    def test_both_rows_reveal_more_than_one_and_than_outsiders(self, words):
         tables = released(words, self.rows("mdav"), self.rows("k-member"))
         result = infer_links(words, *tables, np.arange(300))
         assert result.both.low > result.control.mean
@@ -171,13 +171,13 @@ class TestWords:
             words, first, second, all_users
         )
 
-    def test_one_row_for_all_users_states_no_more_than_popularity(self, words):
+    def test_one_row_for_all_users_reveals_no_more_than_popularity(self, words):
         tables = released(words, *[self.rows("mdav", k=300)] * 2)
         result = infer_links(words, *tables, np.arange(300))
         assert result.both == result.control == result.one == result.popularity
 
     def test_by_hand(self):
-        """Ann and Ben said down to b, Cy and Dee up; a has one word, so that only b reports."""
+        """Ann and Ben said down to b, Cy and Dee up; only b has two words."""
         words = Ratings.from_columns(
             np.repeat(["ann", "ben", "cy", "dee"], 2),
             ["a", "b", "b", "c", "a", "b", "b", "c"],

@@ -54,7 +54,7 @@ def test_a_maker_of_pairs_makes_the_same_release(words):
 
 
 def test_how_words_are_numbered_changes_nothing(words):
-    """No distance is measured: other numbers for the same words find as many users."""
+    """Distances do not matter: other numbers for the same words find as many users."""
     from recveil.auditing import audit
 
     turned = RatingScale.of_labels(["none", "up", "down"], ordered=False)

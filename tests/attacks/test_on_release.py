@@ -31,7 +31,7 @@ def table(*rows):
 
 
 class InGroups:
-    """Simple homogenizing with groups that are given; one of all users's own if they are not."""
+    """Simple homogenizing with given groups; without any, each user is a group."""
 
     def __init__(self, labels=None, k=2):
         self.labels, self.k = labels, k
@@ -135,8 +135,8 @@ def test_single_precision_does_not_hide_an_exact_label():
     assert attack_release(ratings, found, Adversary(known=1), np.arange(2)).exact.rate == 1.0
 
 
-def test_no_user_found_nothing_learned():
-    """Both groups report the same of d, so that their scores tie."""
+def test_nothing_is_learned_without_a_found_user():
+    """Both groups have the same of d, so that their scores tie."""
     ratings = table(["a5", "d3"], ["b5"], ["a1", "d3"], ["b1"])
     found = AttackTarget.from_release(InGroups([0, 0, 1, 1]).anonymize(ratings), ratings)
     result = attack_release(ratings, found, Adversary(known=1, outside_top=2), np.arange(4))
@@ -163,7 +163,7 @@ def test_ratings_of_another_table(four_users, two_groups):
 
 
 class TestMembership:
-    def test_raw_rows_state_who_is_inside(self, invented):
+    def test_raw_rows_reveal_members(self, invented):
         result = infer_membership(invented, InGroups(), Adversary(known=8), seed=1)
         assert result.auc.rate == 1
         assert result.auc.low > 0.8  # there are 21 non-members
@@ -171,7 +171,7 @@ class TestMembership:
         assert 300 - result.skipped - 2 <= 2 * result.auc.trials <= 300 - result.skipped
         assert result.auc.trials == result.members + result.nonmembers
 
-    def test_one_row_for_all_states_little(self, invented):
+    def test_one_row_for_all_reveals_little(self, invented):
         all_users = InGroups(np.zeros(240, np.int64), k=240)
         result = infer_membership(invented, all_users, Adversary(known=4), seed=1)
         assert result.auc.low < 0.5 < result.auc.high
@@ -190,7 +190,7 @@ class TestMembership:
         assert (result.members, result.nonmembers, result.skipped) == (500, 500, 0)
 
     @pytest.mark.parametrize("holdout", [0, 1, -0.5, 0.001, 0.999, math.nan])
-    def test_a_user_must_be_on_either_side(self, invented, holdout):
+    def test_both_sides_need_a_user(self, invented, holdout):
         with raises("argument.value"):
             infer_membership(invented, InGroups(), STRONG, holdout=holdout)
 

@@ -41,7 +41,7 @@ IN_FOUR_OF_FIVE = 5 / 4
 
 
 def long_tail(n_users=100, lone=6, seed=1):
-    """All users rated what many rate, and some items that hardly any user else did."""
+    """All users rated what many rate, and some items that hardly any other user did."""
     rng = np.random.default_rng(seed)
     users, items = [], []
     for user in range(n_users):
@@ -53,7 +53,7 @@ def long_tail(n_users=100, lone=6, seed=1):
 
 
 def rarest(ratings, users, n=8):
-    """Know the rarest items of a user, as a lover of rare films would of a friend."""
+    """Know the rarest items of a user, as a friend with the same rare preferences would."""
     found = [ratings.row(user)[0] for user in users]
     found = [own[np.argsort(ratings.support[own], kind="stable")[:n]] for own in found]
     starts = np.concatenate([[0], np.cumsum([own.size for own in found])])
@@ -63,7 +63,7 @@ def rarest(ratings, users, n=8):
 
 @pytest.mark.parametrize("certain", [1.0, 0.75])
 @given(seed=st.integers(0, 10_000), n_items=st.integers(2, 25))
-def test_it_is_what_ten_lines_state(certain, seed, n_items):
+def test_it_equals_ten_plain_lines(certain, seed, n_items):
     rng = np.random.default_rng(seed)
     rated = rng.random((10, n_items)) < rng.random(n_items)
     rated[:, 0] |= ~rated.any(axis=1)
@@ -101,7 +101,7 @@ def test_a_rare_item_that_is_missing_counts_more_than_a_common_one():
     ratings = long_tail()
     known = know_everything(ratings, np.array([0]))
     weighed = []
-    for missing in known.items[[-1, 0]]:  # one that no user else rated, and one that many did
+    for missing in known.items[[-1, 0]]:  # one that no other user rated, and one that many did
         items = np.delete(np.arange(ratings.n_items), missing)
         row = Records(np.array([100]), np.array([0, items.size]), items, np.full(items.size, 3.0))
         candidates = Candidates.from_records([row], ratings.n_items, ratings.scale)
@@ -112,7 +112,7 @@ def test_a_rare_item_that_is_missing_counts_more_than_a_common_one():
 
 @pytest.mark.parametrize("make", [Pseudonymizer, lambda: KCoRater(5, seed=1)])
 @pytest.mark.parametrize("likes", [True, False])
-def test_members_of_a_long_tail_are_stated(make, likes):
+def test_members_of_a_long_tail_are_inferred(make, likes):
     ratings = long_tail().as_likes() if likes else long_tail()
     held_out = hold_out(ratings, make())
     candidates = held_out.table.candidates
@@ -124,13 +124,13 @@ def test_members_of_a_long_tail_are_stated(make, likes):
         assert area_under_curve(inside, outside).rate == 1.0
 
 
-def test_sparse_rows_of_a_long_tail_are_stated_from_by_which_items_they_hold(monkeypatch):
-    """Each item was rated by five or six: one user more or less decides whether it stands."""
+def test_members_of_sparse_rows_of_a_long_tail_are_inferred_by_presence(monkeypatch):
+    """Each item was rated by five or six: one user more or less decides whether it is published."""
     rng = np.random.default_rng(3)
     users = np.repeat(np.arange(200), 20)
     items = np.concatenate([rng.choice(700, 20, replace=False) for _ in range(200)])
     ratings = Ratings.from_columns(users, items, 3 + rng.integers(3, size=users.size))
-    for other in ("counts", "values"):  # they report more
+    for other in ("counts", "values"):  # they reveal more
         monkeypatch.delitem(SCORERS, other)
     monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
     result = infer_memberships(ratings, hold_out(ratings, SparseRows(5, seed=1)))["all"]
@@ -139,9 +139,9 @@ def test_sparse_rows_of_a_long_tail_are_stated_from_by_which_items_they_hold(mon
 
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
-def test_one_group_of_all_users_whose_items_many_rated_states_nothing(homogenize):
+def test_one_group_of_all_users_without_rare_items_reveals_nothing(homogenize):
     ratings = make_ratings(n_users=200, n_items=40, n_ratings=4_000, seed=1)
-    assert ratings.support.min() > 20  # who rated what no user else did would be reported by it
+    assert ratings.support.min() > 20  # an item of one rater would reveal that user
     held_out = hold_out(ratings, PredictiveAnonymizer(160, homogenize, seed=1))
     for knows in KNOWN.values():
         inside, outside = (

@@ -1,4 +1,4 @@
-"""What is reported of who rated what: no simple fit reports more, on any scale."""
+"""Inference of who rated what: no simple fit reveals more, on any scale."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def of_noise(low, high, seed):
 
 
 def clipped_svd(labels, rank):
-    """The simplest version: ten lines that any user writes."""
+    """The simplest version: ten plain lines."""
     smooth = labels
     for _ in range(15):
         mean = smooth.mean(axis=0)
@@ -44,7 +44,7 @@ def clipped_svd(labels, rank):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_on_a_continuous_scale_no_simple_fit_states_more(seed):
+def test_on_a_continuous_scale_no_simple_fit_reveals_more(seed):
     ratings = of_noise(-10, 10, seed)
     table = AttackTarget.from_release(PredictiveAnonymizer(3, seed=1).anonymize(ratings), ratings)
     stated = infer_cells(ratings, table)
@@ -92,8 +92,8 @@ def test_ways_are_chosen_on_other_rows_than_they_are_judged_on():
     assert (alone == 1).all()
 
 
-def test_a_rate_that_failed_does_not_reassure_where_the_area_states():
-    """As of a continuous scale: no marks are 95 % right, and pairs are reported all the same."""
+def test_a_rate_that_failed_does_not_reassure_where_the_area_is_high():
+    """As of a continuous scale: no marks are 95 % right, and pairs are inferred all the same."""
     none, area = Interval(0.002, 0.0, 0.004, 900), Interval(0.777, 0.75, 0.8, 900)
     no_user = Interval(float("nan"), 0.0, 1.0, 0)
     said = of_fit(InferredCells(area, none, none, no_user, 0.56, 0.001, 0.01, 9, 9)).sentence

@@ -1,4 +1,4 @@
-"""The registry of attacks: who is in it is tried, and no user else can be named."""
+"""The registry of attacks: all its attacks run, and no others can be named."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ SCALE = RatingScale(1, 5, 1)
 
 
 class Insider:
-    """Was reported who is who: no attack finds more."""
+    """Knows who is who: no attack finds more."""
 
     name = "insider"
 
@@ -40,7 +40,7 @@ class Insider:
 @pytest.fixture
 def insider():
     entry = AttackEntry(
-        Insider.name, "Was told.", lambda *_: Insider(), lambda *_: [Insider(), Insider()]
+        Insider.name, "Knows who is who.", lambda *_: Insider(), lambda *_: [Insider(), Insider()]
     )
     register_attack(entry)
     yield entry
@@ -117,6 +117,6 @@ def test_a_lineup_is_a_kind_of_guesses(invented):
     assert lineups.chance.tolist() == (1 / lineups.tied_users).tolist()
 
 
-def test_what_an_attack_does_not_state_is_left_out():
+def test_what_an_attack_does_not_infer_is_left_out():
     one = np.ones(1, np.int64)
     assert len(list(Guesses(best=one, tied_users=one, target_is_top=one == 1))) == 3

@@ -1,4 +1,4 @@
-"""What a smooth fit of full rows leaves over: cells, users and members are reported by it."""
+"""The residuals of a smooth fit of full rows reveal cells, users and members."""
 
 import math
 
@@ -85,7 +85,7 @@ def test_planted_ratings_are_found(planted):
     assert _area(score, rated).low > 0.8
 
 
-def test_residuals_state_more_than_popularity_and_noise_states_nothing_more(planted):
+def test_residuals_reveal_more_than_popularity_and_noise_reveals_nothing_more(planted):
     """The same rows with ratings of popular items, and with none in them: a null release."""
     rows, _, given_ = planted
     rng = np.random.default_rng(6)
@@ -105,7 +105,7 @@ def test_residuals_state_more_than_popularity_and_noise_states_nothing_more(plan
 
 
 def test_large_groups_are_marked_as_well_as_by_popularity():
-    """Behind sixty users no residual stands out; that the item is popular still reports."""
+    """Behind sixty users no residual stands out; the popularity of the item still does."""
     ratings = make_ratings(n_users=900, n_items=200, n_ratings=6_000, seed=4)
     release = PredictiveAnonymizer(60, seed=1).anonymize(ratings)
     result = infer_cells(ratings, AttackTarget.from_release(release, ratings))
@@ -176,15 +176,15 @@ def test_the_model_of_one_cell_by_hand():
 
 @settings(deadline=None, max_examples=30)
 @given(
-    seed=st.integers(0, 1000), all_users=st.integers(2, 60), half=st.sampled_from([0.0, 0.05, 0.5])
+    seed=st.integers(0, 1000), n_users=st.integers(2, 60), half=st.sampled_from([0.0, 0.05, 0.5])
 )
-def test_probabilities_are_probabilities(seed, all_users, half):
+def test_probabilities_are_probabilities(seed, n_users, half):
     rng = np.random.default_rng(seed)
     shape = (4, 6)
     cells = FullCells(
         rng.uniform(1, 5, shape),
         rng.uniform(1, 5, shape),
-        np.full(4, float(all_users)),
+        np.full(4, float(n_users)),
         *(np.ones(4), np.full(6, 1e-3), np.ones(4), rng.uniform(0.01, 30, 6)),
     )
     model = RaterModel(rng.uniform(0, 0.8), 0.2, 0.0, 0.9, half)
@@ -201,7 +201,7 @@ def few():
 
 
 class TestNullRelease:
-    """All users one group: nothing is reported, and every attack ends on its baseline."""
+    """All users one group: nothing is revealed, and every attack ends on its baseline."""
 
     def test_no_user_is_found(self, few):
         release = PredictiveAnonymizer(120, seed=1).anonymize(few)
@@ -211,7 +211,7 @@ class TestNullRelease:
         found = attack_release(few, table, Adversary(known=8), np.arange(120))
         assert found.by_attack["residual"].rate <= 1 / 120 + 1e-12
 
-    def test_no_member_is_stated_without_the_means_of_all_others(self, few, monkeypatch):
+    def test_no_member_is_inferred_without_the_means_of_all_others(self, few, monkeypatch):
         monkeypatch.delitem(SCORERS, "values")
         monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
         for result in infer_memberships(
@@ -219,14 +219,14 @@ class TestNullRelease:
         ).values():
             assert result.auc.low <= 0.5 or not result.auc.trials
 
-    def test_nothing_is_stated_of_members_alone(self, few):
+    def test_nothing_is_reported_of_members_alone(self, few):
         result = infer_attributes(
             few, hold_out(few, PredictiveAnonymizer(96, seed=1)), Adversary(known=4)
         )
         assert result.excess.low <= 0 <= result.excess.high
 
 
-def test_records_of_three_state_of_members_what_is_not_stated_of_outsiders():
+def test_records_of_three_reveal_more_of_members_than_of_outsiders():
     ratings = make_ratings(n_users=600, n_items=60, n_ratings=18_000, seed=2)
     held_out = hold_out(ratings, PredictiveAnonymizer(2, "simple", seed=1))
     result = infer_attributes(ratings, held_out, Adversary(known=12))
@@ -247,7 +247,7 @@ def test_an_attack_that_does_not_apply_is_not_the_strongest(seed, known):
     assert result.members.low < result.members.high
 
 
-def test_a_lot_states_nothing_and_members_are_stated(monkeypatch):
+def test_random_groups_reveal_nothing_and_members_are_inferred(monkeypatch):
     monkeypatch.setattr("recveil.attacks.membership.inference.JOINT", {})
     ratings = make_ratings(n_users=400, n_items=120, n_ratings=16_000, seed=2)
     found = infer_memberships(ratings, hold_out(ratings, PredictiveAnonymizer(5, seed=1)))
@@ -322,7 +322,7 @@ def test_every_kind_of_knowledge_is_scored(invented, adversary):
     assert guesses.target_is_top.mean() > 2 * table.candidates.sizes.max() / 300
 
 
-def test_who_has_rated_nothing_published_scores_like_any_user():
+def test_a_user_without_published_ratings_scores_like_any_user():
     rows = np.round(np.random.default_rng(1).uniform(1, 5, (12, 5)), 1)
     release = listed(rows, np.full(12, 3))
     known = Knowledge(

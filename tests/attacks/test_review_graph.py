@@ -89,7 +89,7 @@ def test_alice_is_found_by_one_rare_film(figure_1):
     assert structure_based(figure_1, about_alice, np.arange(4)).unique_share == 1
 
 
-def test_the_anonymized_graph_hides_them_in_two_but_states_the_profile(figure_1b):
+def test_the_anonymized_graph_hides_them_in_two_but_reveals_the_profile(figure_1b):
     record_of = np.array([0, 0, 1, 1])
     for knowledge in (
         know(BEN, godfather=4, english_patient=5),

@@ -46,7 +46,7 @@ def test_by_hand(four_users):
     assert lineups.bits.tolist() == [1, 2, 0, 2]  # log2 of all four users where they are lost
 
 
-def test_without_knowledge_all_users_matches(four_users):
+def test_without_knowledge_all_users_match(four_users):
     lineups = Scoreboard().attack(
         Candidates.from_ratings(four_users), know([[], [(0, 5)]]), np.arange(4)
     )

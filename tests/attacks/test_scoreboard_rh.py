@@ -145,7 +145,7 @@ def test_a_target_without_a_record_has_no_bits():
 
 
 def test_similarities_too_small_for_single_precision_still_count():
-    # Labels 10,000 widths away: every item counts next to nothing, but whoever carries one is
+    # Labels 10,000 widths away: every item counts next to nothing, but a user who has one is
     # touched, and a long list of such records does not overflow.
     matrix = np.zeros((50, 4))
     matrix[:40] = 1
@@ -186,7 +186,7 @@ def test_full_exact_knowledge_finds_everyone_who_is_unique():
 
 
 def test_random_ratings_are_found_no_better_than_by_a_blind_guess():
-    # Many tables, since an adversary who rated much wins again and again within one.
+    # Many tables, since a user who rated much wins again and again within one.
     successes, trials = 0, 0
     for seed in range(100):
         truth, other = (make_ratings(80, 40, 1_200, seed=s) for s in (seed, 1_000 + seed))

@@ -94,7 +94,7 @@ def test_a_joint_score_of_noise_is_measured_on_users_it_was_not_fitted_on():
         assert area.low < 0.5 < area.high
 
 
-def test_scores_that_each_state_a_little_state_more_together():
+def test_scores_that_each_reveal_a_little_reveal_more_together():
     rng = np.random.default_rng(6)
     scores = []
     for name in ("counts", "values"):

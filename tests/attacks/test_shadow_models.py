@@ -37,21 +37,21 @@ def embeddings(table, mean):
 
 
 class TestPopulation:
-    def test_two_halves_state_what_all_state(self, ratings):
-        all_users = learn_population([released(ratings)])
+    def test_two_halves_give_the_same_as_all(self, ratings):
+        population = learn_population([released(ratings)])
         first = np.arange(0, 60, 2)
         pair = learn_population([released(ratings, first), released(ratings, first + 1)])
-        assert_allclose(pair.shares, all_users.shares)
-        assert_allclose(pair.means, all_users.means)
-        assert pair.mean == pytest.approx(all_users.mean)
-        for kind, products in all_users.products.items():
+        assert_allclose(pair.shares, population.shares)
+        assert_allclose(pair.means, population.means)
+        assert pair.mean == pytest.approx(population.mean)
+        for kind, products in population.products.items():
             assert_allclose(pair.products[kind], products, atol=1e-12)
 
     def test_a_row_of_five_users_counts_five_times(self, ratings):
         table = released(ratings, anonymizer=PredictiveAnonymizer(k=5, seed=1))
-        all_users = learn_population([table])
-        assert_allclose(all_users.shares, 1)  # padded: all rows hold all items
-        assert_allclose(all_users.means, table.item_means())
+        population = learn_population([table])
+        assert_allclose(population.shares, 1)  # padded: all rows hold all items
+        assert_allclose(population.means, table.item_means())
 
     def test_it_shows_nothing_of_itself(self, ratings):
         assert "array" not in repr(learn_population([released(ratings)]))
@@ -61,10 +61,10 @@ class TestScores:
     def test_products_are_those_of_the_matrix(self, ratings):
         """The quadratic form of all products, as it is written down."""
         users = np.arange(30)
-        all_users, table = learn_population([released(ratings)]), released(ratings, users)
+        population, table = learn_population([released(ratings)]), released(ratings, users)
         known = know_everything(ratings, np.arange(60))
-        scores = ShadowScorer(all_users, known, Adversary(), ratings.scale).score(table)
-        own = embeddings(dense(ratings), all_users.mean)
+        scores = ShadowScorer(population, known, Adversary(), ratings.scale).score(table)
+        own = embeddings(dense(ratings), population.mean)
         matrix = own[users].T @ own[users] / 30
         usual = own.T @ own / 60
         damped = usual + 3.0 * np.trace(usual) / len(usual) * np.eye(len(usual))
@@ -83,9 +83,9 @@ class TestScores:
 
     def test_who_is_in_a_raw_table_is_nearest_to_their_own_row(self, ratings):
         users = np.arange(0, 60, 2)
-        all_users = learn_population([released(ratings)])
+        population = learn_population([released(ratings)])
         known = know_everything(ratings, np.arange(60))
-        scorer = ShadowScorer(all_users, known, Adversary(), ratings.scale)
+        scorer = ShadowScorer(population, known, Adversary(), ratings.scale)
         inside = scorer.score(released(ratings, users))["ratings, nearest"]
         outside = scorer.score(released(ratings, users + 1))["ratings, nearest"]
         assert (inside[users] > outside[users]).mean() > 0.95
@@ -94,8 +94,8 @@ class TestScores:
     def test_all_are_numbers_for_one_item_and_for_a_constant_table(self):
         one = Ratings.from_columns([1, 2, 3], ["a", "a", "a"], [3, 3, 3])
         known = know_everything(one, np.arange(3))
-        all_users = learn_population([released(one)])
-        scores = ShadowScorer(all_users, known, Adversary(), one.scale).score(released(one))
+        population = learn_population([released(one)])
+        scores = ShadowScorer(population, known, Adversary(), one.scale).score(released(one))
         assert all(np.isfinite(score).all() for score in scores.values())
 
 

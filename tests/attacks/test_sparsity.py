@@ -109,7 +109,7 @@ def test_share_at_least_counts_equal_ones_and_divides_by_all():
     assert np.isnan(share_at_least([], [0, 1])).all()
 
 
-def test_structure_alone_states_the_share_of_raters(invented):
+def test_structure_alone_gives_the_share_of_raters(invented):
     information = information_by_rank(invented)
     assert information.bits == pytest.approx(np.log2(invented.n_users / information.support))
 

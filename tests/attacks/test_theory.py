@@ -52,7 +52,7 @@ def test_it_is_the_least_number_that_leaves_k_in_expectation(n_records, delta, k
 
 
 def test_the_lineup_of_a_table_without_similar_users_is_as_small_as_promised():
-    # All users has rated everything at random, so that the target's support is the union.
+    # All users have rated everything at random, so that the target's support is the union.
     n_users, n_items, epsilon = 200, 300, 0.05
     values = np.random.default_rng(0).integers(1, 3, (n_users, n_items))
     users, items = np.divmod(np.arange(values.size), n_items)
@@ -73,7 +73,7 @@ def test_the_lineup_of_a_table_without_similar_users_is_as_small_as_promised():
 
 
 def test_a_record_that_holds_everything_matches_whatever_is_known():
-    # The gap in Lemma 1: by Definition 1 no user is similar to any user, so Theorem 2 promises that
+    # The gap in Lemma 1: by Definition 1 no two users are similar, so Theorem 2 promises that
     # all users are found by `m` items. But user 0 has rated all items, and is in every lineup.
     items = np.arange(200)
     users = np.concatenate([np.zeros(200, int), 1 + items // 20])

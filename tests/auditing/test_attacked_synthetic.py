@@ -35,7 +35,7 @@ def test_membership_is_measured_next_to_control_and_promise(found):
     assert bound["auc"] < bound["accuracy_of_two"] < 1
 
 
-def test_what_is_guessed_of_members_stands_next_to_outsiders(found):
+def test_inference_about_members_is_next_to_outsiders(found):
     for key in ("nearest", "inference"):
         result = found["release"]["synthetic"][key]
         for name in ("members", "nonmembers", "excess"):
@@ -62,7 +62,7 @@ def test_two_releases_are_not_held_against_each_other(folder, ratings, tmp_path)
 
 
 class TestModel:
-    """From a model any user draws users: it is attacked as five times as many of them."""
+    """Anyone can draw users from a model: it is attacked as five times as many of them."""
 
     def test_a_model_that_was_changed_is_refused(self, model, ratings, tmp_path):
         changed = shutil.copytree(model, tmp_path / "changed")
@@ -82,7 +82,7 @@ class TestRefusedBeforeTheWork:
         for name in ("shadow_published", "attack_opened", "attack_table"):
             monkeypatch.setattr(_audit, name, begun)
 
-    def test_another_release_where_no_user_is_in_any(self, folder, ratings):
+    def test_another_release_without_records_of_users(self, folder, ratings):
         both = {"release": folder / "noisy", "second_release": folder / "exact"}
         with raises("option.unsupported"):
             audit(ratings, **both, shadows=8)
@@ -116,25 +116,25 @@ def test_records_of_users_are_not_for_these_attacks(ratings):
         attack_synthetic(ratings, table, Manifest.of(release.published))
 
 
-class TestWhatBeingInTheDataStates:
-    """Planted: records that are members' own. Null: all users gets one and the same record."""
+class TestWhatMembershipReveals:
+    """Planted: records that are members' own. Null: all users have one and the same record."""
 
     who = Adversary(known=8)
 
-    def test_records_of_members_are_stated(self, ratings):
+    def test_attributes_of_members_are_inferred(self, ratings):
         held_out = hold_out(ratings, Pseudonymizer(seed=1), seed=1)
         nearest = score_nearest(ratings, held_out, self.who)
         assert nearest.excess.low > 0.3
         assert nearest.members.mean > 0.9
 
-    def test_one_record_for_all_users_states_nothing(self, ratings):
+    def test_one_record_for_all_users_reveals_nothing(self, ratings):
         held_out = hold_out(ratings, Pseudonymizer(seed=1), seed=1)
         no_user = self.null(held_out, ratings)
         for describe in (score_nearest, infer_embeddings):
             result = describe(ratings, no_user, self.who)
             assert result.excess.low <= 0 <= result.excess.high
 
-    def test_where_nothing_is_guessed_no_rate_is_stated(self, ratings):
+    def test_without_guesses_there_is_no_rate(self, ratings):
         no_user = self.null(hold_out(ratings, Pseudonymizer(seed=1), seed=1), ratings)
         result = infer_embeddings(ratings, no_user, self.who)
         assert parts_of(result)["attack"] == "no attack applied"

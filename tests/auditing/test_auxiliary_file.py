@@ -81,7 +81,7 @@ WRITERS = {
     "table.parquet": lambda rows, path: pq.write_table(as_table(rows), path),
     "file.arrow": arrow_file,
     "stream.arrow": arrow_stream,
-    # Other names are found as usual, and without a header the order reports.
+    # Other names are found as usual, and without a header the order decides.
     "usual.csv": lambda rows, path: path.write_text(as_text(rows, "user_id,item_id,rating")),
     "bare.csv": lambda rows, path: path.write_text(as_text(rows[1:], ",".join(map(str, rows[0])))),
 }
@@ -100,7 +100,7 @@ def test_every_way_to_write_it_finds_the_same(ratings, rows, tmp_path, name):
 
 @pytest.fixture
 def table(ratings, tmp_path):
-    """The same ratings under column names that no user could guess."""
+    """The same ratings under column names that cannot be guessed."""
     write_ratings(ratings, tmp_path / "usual.csv")
     lines = (tmp_path / "usual.csv").read_text().splitlines()
     path = tmp_path / "table.csv"
@@ -178,7 +178,7 @@ def test_ids_are_compared_as_they_are_written(tmp_path):
     assert (found.known, found.matched) == (2, 1)
 
 
-def test_rows_of_outside_knowledge_that_are_left_out_are_stated(tmp_path):
+def test_rows_of_auxiliary_information_that_are_left_out_are_reported(tmp_path):
     table = make_ratings(n_users=40, n_items=20, n_ratings=300, seed=1)
     aux = tmp_path / "aux.csv"
     item = table.items[table.indices[0]]
@@ -206,12 +206,12 @@ class TestLikes:
         assert found.users[0] == "1"
         assert found.scores[0] > found.scores[1]
 
-    def test_without_ratings_items_alone_state(self, tmp_path):
+    def test_without_ratings_items_alone_identify(self, tmp_path):
         found = self.suspects(tmp_path, "user,item\nann,a\nann,b\n")
         assert set(found.users[:2]) == {"1", "2"}
         assert found.scores[0] == found.scores[1] > found.scores[2]
 
-    def test_ratings_state_nothing_of_likes(self, tmp_path):
+    def test_ratings_add_nothing_to_likes(self, tmp_path):
         text, likes = "target,item,rating\nann,a,5\nann,b,2\n", self.RATINGS.as_likes()
         found = self.suspects(tmp_path, text, likes)
         assert found.scores == self.suspects(tmp_path, "user,item\nann,a\nann,b\n", likes).scores

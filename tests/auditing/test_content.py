@@ -11,7 +11,7 @@ from recveil.release.manifest_reader import known_manifest
 from shared.auditing_content import audited, ratings  # noqa: F401 (fixtures)
 
 
-def test_a_simple_release_states_companions_and_labels(audited):
+def test_a_simple_release_reveals_companions_and_labels(audited):
     release = audited(k=4, method="predictive", homogenize="simple")["release"]
     assert release["fills"] is None
     assert release["companions"]["correct"]["rate"] == 1.0
@@ -49,7 +49,7 @@ def test_the_raw_table_has_the_papers_measures(audited):
 
 
 def test_one_group_of_all_users_hides_all(ratings, tmp_path):
-    """The null release: no user is alone by the papers' attacks, nor reported by labels."""
+    """The null release: no user is alone by the papers' attacks, nor identified by labels."""
     write_ratings(ratings, tmp_path / "ratings.csv")
     anonymize(
         tmp_path / "ratings.csv",
@@ -62,7 +62,7 @@ def test_one_group_of_all_users_hides_all(ratings, tmp_path):
     )
     table = AttackTarget.from_folder(tmp_path / "out", ratings)
     for attack in attack_graphs(ratings, table, np.arange(150)):
-        if attack.attack != "homogeneity":  # what all gave together is no secret of any user's
+        if attack.attack != "homogeneity":  # what all gave together is no user's secret
             assert attack.expected.rate <= attack.baseline + 1e-12
     result = measure_content(ratings, table, known_manifest(tmp_path / "out"), np.arange(150))
     assert result.possible.distance.mean == pytest.approx(0, abs=1e-12)

@@ -45,8 +45,8 @@ def test_all_attacked_needs_no_other_denominator():
     assert figure.note == f"All {able.size} targets had enough ratings to be attacked."
 
 
-def test_no_user_attacked_is_no_point():
-    # Three users with two ratings each: no user can be asked about three.
+def test_without_targets_there_is_no_point():
+    # Three users with two ratings each: three cannot be known of any.
     ratings = Ratings.from_columns([1, 1, 2, 2, 3, 3], [1, 2, 2, 3, 3, 4], [1, 5, 3, 3, 4, 2])
     candidates = Candidates.from_ratings(ratings)
     assert draw_knowledge(ratings, Adversary(known=3), np.arange(3)).skipped == 3

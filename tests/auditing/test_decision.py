@@ -128,8 +128,8 @@ def test_the_plain_scoreboard_scores_by_the_least_similar_entry(ratings, candida
     assert outcome.success.rate == pytest.approx(right / 60)
     assert outcome.control.rate == pytest.approx(of_control / known.targets.size)
     assert outcome.by_attack["scoreboard"] == outcome.success
-    all_users = outcome.success.rate + outcome.wrong_match.rate + outcome.no_match.rate
-    assert all_users == pytest.approx(1)
+    total = outcome.success.rate + outcome.wrong_match.rate + outcome.no_match.rate
+    assert total == pytest.approx(1)
 
 
 def test_a_threshold_of_one_is_agreement_within_the_errors(ratings, candidates):

@@ -42,7 +42,7 @@ class TestTwoReleases:
         assert "share both with fewer than k = 5" in warning
         assert warning in attacked.to_dict()["verdict"]
 
-    def test_the_headline_states_who_is_found_by_both(self, attacked):
+    def test_the_headline_states_the_rate_of_both(self, attacked):
         headline = attacked.to_dict()["headline"]
         assert headline.endswith("the guarantee holds for one release alone.")
 

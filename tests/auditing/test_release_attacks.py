@@ -76,7 +76,7 @@ class TestLevels:
         assert re.search("Membership inference was not measured, because .* levels", warning)
         assert warning in found.to_dict()["verdict"]
 
-    def test_where_all_users_has_level_one_no_user_is_promised_more(self, ratings):
+    def test_where_all_users_have_level_one_no_user_is_promised_more(self, ratings):
         alone = PredictiveAnonymizer(2, "simple", privacy_levels="activity>=0:1", seed=2)
         release = alone.anonymize(ratings)
         table = AttackTarget.from_release(release, ratings)
@@ -90,7 +90,7 @@ class TestLevels:
         )
 
 
-def test_json_states_what_is_stated_of_cells_and_members(ratings, tmp_path):
+def test_json_has_the_figures_of_cells_and_members(ratings, tmp_path):
     found = audited(PredictiveAnonymizer(5, seed=1), ratings, tmp_path)
     plain = json.loads(json.dumps(found.to_dict()))
     residual = plain["residual"]
@@ -172,10 +172,10 @@ class TestLabels:
         assert plain["values_exact"] == given.label_share
         assert plain["lone_ratings"] == given.rating_share
 
-    def test_lone_ratings_of_a_continuous_scale_are_stated_to_within_the_rounding(
+    def test_lone_ratings_of_a_continuous_scale_are_revealed_to_within_the_rounding(
         self, ratings, tmp_path
     ):
-        """None is published exactly, and that reassures no user."""
+        """None is published exactly, which is no reassurance."""
         noise = np.random.default_rng(3).uniform(-0.4, 0.4, ratings.n_ratings)
         users = np.repeat(ratings.users, ratings.activity)
         fine = Ratings.from_columns(
@@ -229,10 +229,10 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
 
 
 @pytest.mark.parametrize("homogenize", ["padded", "simple"])
-def test_of_one_group_of_all_users_nothing_new_is_stated(ratings, tmp_path, homogenize):
+def test_one_group_of_all_users_reveals_nothing_new(ratings, tmp_path, homogenize):
     """The null release: each rate is said to be no more than without an attack.
 
-    But what is told to who knows all the others, and with them much that the release does not say.
+    But what an adversary who knows all the others infers, beyond the release itself.
     """
     found = audited(PredictiveAnonymizer(150, homogenize, seed=1), ratings, tmp_path)
     first, *others = found.to_dict()["verdict"]

@@ -1,4 +1,4 @@
-"""All users's risk as a file: for its owner alone, harmless in a spreadsheet, and read back."""
+"""The risk of each user as a file: private, harmless in a spreadsheet, and read back."""
 
 import csv
 import math

@@ -79,7 +79,7 @@ def test_what_the_rows_of_a_release_reveal(ratings, file):
 
 def test_by_hand():
     # ann rated a b c, ben a b d, eve d e. c is sensitive: a record found by a and b, ann's, reveals
-    # it; no user else has c, so that no random record does.
+    # it; no other user has c, so that no random record does.
     ratings = Ratings.from_columns(
         ["ann"] * 3 + ["ben"] * 3 + ["eve"] * 2, list("abcabdde"), [5, 1, 2, 1, 5, 3, 4, 4]
     )

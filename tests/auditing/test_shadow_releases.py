@@ -1,4 +1,4 @@
-"""Releases of halves of the users, and what they report of who is in a release."""
+"""Releases of halves of the users, and the membership inference that they permit."""
 
 import numpy as np
 import pytest
@@ -23,11 +23,11 @@ def ratings():
 
 
 class TestAttack:
-    def test_raw_rows_state_everything(self, ratings):
+    def test_raw_rows_reveal_everything(self, ratings):
         found = attack_by_shadows(ratings, lambda seed: Pseudonymizer(), 8)
         assert found.by_known["all"].inferred.auc.rate > 0.99
         assert found.by_known["8"].inferred.tpr_at_1.rate > 0.9
-        # Item counts report some of it, and the lot nothing.
+        # Item counts reveal some of it, and random labels nothing.
         assert 0.55 < found.by_known["all"].counts_auc.rate < 0.99
         assert abs(found.by_known["all"].null_auc.rate - 0.5) < 0.1
 
@@ -73,7 +73,7 @@ class TestMaker:
         assert shadow_maker(written, ratings.n_users)(1).n_users == 300
         assert shadow_maker(written, ratings.n_users)(2).seed == 2
 
-    def test_as_many_as_counted_if_no_user_asked(self, ratings):
+    def test_as_many_as_counted_by_default(self, ratings):
         release = Synthesizer(20.0, item_catalog="as-rated", seed=1).anonymize(ratings)
         made = shadow_maker(Manifest.of(release.published), ratings.n_users)(1)
         assert (made.n_users, made.epsilon) == (None, 20.0)
@@ -98,7 +98,7 @@ def folder(ratings, tmp_path_factory):
 
 
 class TestAudit:
-    def test_no_user_asked(self, ratings, folder):
+    def test_without_a_requested_number(self, ratings, folder):
         found = audit(ratings, release=folder, targets=20, curves=False)
         assert found.to_dict()["release"]["shadows"] is None
 

@@ -93,7 +93,7 @@ def test_every_figure_stands_in_rows_or_next_to_them(name):
             assert figure in FIGURE.findall(shown), each.sentence
 
 
-def test_who_was_judged_is_stated():
+def test_the_judged_users_are_stated():
     areas = [row for row in rows_of(STATED["members"]()) if row.value.startswith("AUC")]
     assert len(areas) == 3
     assert all(row.figure.endswith(", 344 + 86") for row in areas)
@@ -138,7 +138,7 @@ def test_rows_have_room_on_a_narrow_terminal():
     assert estimate(rate(0.5)) == "50% (48.7–51.3)"
 
 
-def test_where_no_attack_guessed_no_rate_is_stated():
+def test_without_guesses_there_is_no_rate():
     half = Mean(0.5, 0.5, 0.5, 90)
     nothing = Attributes(half, half, Mean(0.0, 0.0, 0.0, 180), "nearest", has_guessed=False)
     *_, result = describe_members(MEMBERS, {}, nothing)

@@ -30,13 +30,13 @@ def test_without_curves_the_table_is_not_listed_again(ratings, monkeypatch):
     assert attacked(ratings, whole, curves=False).attacks
 
 
-def test_no_user_knows_what_a_table_does_not_state():
+def test_no_adversary_knows_what_a_table_does_not_contain():
     likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
     paper = fit_adversary(likes, PRESETS["paper"])
     assert (paper.date_error, paper.rating_error, paper.wrong_kind) == (None, None, "item")
 
 
-def test_no_user_with_enough_items_gives_no_rate_of_the_graph_attacks():
+def test_without_users_of_enough_items_the_graph_attacks_have_no_rate():
     ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "a", "b"], [5, 1, 5, 1])
     for attack in attack_graphs(ratings, None, np.arange(3)):
         assert math.isnan(attack.unique.rate)

@@ -1,4 +1,4 @@
-"""The headline says when too few users can be looked for, in place of a rate of no user."""
+"""The headline says when there are too few targets, in place of a rate."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def verdict_of(folder, users, items):
 
 
 @pytest.mark.parametrize("users", [1, 60])
-def test_where_no_user_can_be_looked_for_no_rate_is_stated(tmp_path, users):
+def test_without_targets_there_is_no_rate(tmp_path, users):
     (only,) = verdict_of(tmp_path, users, 2)
     assert only.startswith("No user could be attacked")
     assert "%" not in only

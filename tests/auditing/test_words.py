@@ -30,7 +30,7 @@ class TestAudit:
         assert rates[0] == rates[1]
         assert max(rates[0]) > 0.5  # planted users are found
 
-    def test_no_user_is_found_where_all_users_has_one_row(self, words, tmp_path):
+    def test_no_user_is_found_where_all_users_have_one_row(self, words, tmp_path):
         anonymize(words, tmp_path / "out", k=words.n_users, method="predictive", seed=1)
         result = audit(words, release=tmp_path / "out", targets=120, curves=False).to_dict()
         for attack in result["release"]["attacks"]:
@@ -105,7 +105,7 @@ class TestWithoutAnOrder:
     @pytest.mark.parametrize(
         ("lines", "scores"),
         [
-            # No user but Dee said both; a stands with down twice, c with up once: 1 / ln 2 each.
+            # Only Dee said both; a has down twice, c with up once: 1 / ln 2 each.
             (["target,item,rating", "eve,a,down", "eve,c,up"], {"dee": 2 * BIT, "ben": BIT}),
             # By items alone: a has four users, c two.
             (["target,item", "eve,a", "eve,c"], {"cy": 1.5 * BIT, "dee": 1.5 * BIT}),

@@ -20,7 +20,7 @@ def test_the_table_and_the_warnings(run):
         assert name in out
 
 
-def test_who_could_look_for_no_user_found_no_share_of_them(capsys, monkeypatch):
+def test_an_adversary_without_targets_has_no_rate(capsys, monkeypatch):
     """No user has as many ratings as most adversaries know: 0 % would look like safety."""
     monkeypatch.setenv("COLUMNS", "1000")
     ratings = make_ratings(n_users=30, n_items=20, n_ratings=90, seed=1)
@@ -228,7 +228,7 @@ def test_dates_are_no_help_against_a_release(run):
     assert expected in attack["description"]
 
 
-def test_the_risk_that_no_user_asked_for_replaces_nothing_elsewhere(run, tmp_path):
+def test_a_risk_file_that_was_not_requested_replaces_nothing(run, tmp_path):
     """An archive may bring a release and a link in its private twin."""
     (tmp_path / "home.rc").write_text("my only one")
     for name in ("out", "out.private"):

@@ -34,7 +34,7 @@ class TestTaken:
         assert json.loads((tmp_path / "out/release.json").read_text())["k"] == 4
 
     @pytest.mark.parametrize("said", [("--counts", "log"), ("--scale", "1:9:1")])
-    def test_what_is_typed_wins_over_what_cannot_stand_next_to_it(self, run, tmp_path, said):
+    def test_what_is_typed_wins_over_what_excludes_it(self, run, tmp_path, said):
         (tmp_path / "plays.csv").write_text("user,item,plays\nann,7,4\nben,7,9\n")
         put(tmp_path, '[inspect]\nlikes = true\nrating = "plays"\n')
         code, out, err = run("inspect", "plays.csv", *said, "--config", "recveil.toml")
@@ -230,7 +230,7 @@ class TestWritten:
 
 
 def of_option(text, verb, name):
-    """Return what the section of a verb tells of an option, and what the one it points at does."""
+    """Return what the section of a verb says of an option, and what the one it points at does."""
     section = text.partition(f"[{verb}]\n")[2].partition("\n\n[")[0]
     parts = [part for part in section.split("\n\n") if part]
     (own,) = [part for part in parts if f"\n# {name} = " in part] or [""]
@@ -382,7 +382,7 @@ NAMED_ALONE = {
     "generate": "users items ratings seed scale format force json",
     "workbench": "port open-browser",
 }
-# Which table is read, which column is what, and which ratings count: whoever says that says who is
+# Which table is read, which column is what, and which ratings count: this decides who is
 # hidden.
 OF_A_TABLE = [
     *("format", "user", "item", "rating", "time", "delimiter", "wide", "null", "table", "sheet"),
@@ -404,7 +404,7 @@ NO_TABLE = {"demo", "sample", "verify", "describe", "generate", "workbench"}
 
 
 class TestFound:
-    """A file that stands in the folder, and that no user named: an archive may have brought it."""
+    """A file in the folder that was not named: an archive may have brought it."""
 
     @pytest.mark.parametrize("verb", KNOWN)
     def test_every_option_has_its_place(self, verb):

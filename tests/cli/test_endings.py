@@ -94,7 +94,7 @@ class TestTerminated:
                 Thrown()
                 time.sleep(20)
 
-        # an adversary who runs us in the background, or under nohup, hides them.
+        # A shell that runs recveil in the background, or nohup, ignores them.
         usual = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
         before = {each: signal.signal(each, handler) for each, handler in usual.items()}
         hook = sys.unraisablehook

@@ -30,7 +30,7 @@ def test_a_dry_run_has_nothing_to_explain(here, capsys):
     assert "--dry-run: not with --explain" in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_word_that_no_user_explained_is_refused():
+def test_a_word_without_an_explanation_is_refused():
     with raises("internal.fault") as caught:
         explain(["control", "safety"])
     assert "'safety'" in str(caught.value)

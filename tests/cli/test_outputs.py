@@ -107,7 +107,7 @@ REFUSED = [
     ((*ANONYMIZE, "-o", "x", "--item-catalog", "other.csv", "--json", "other.csv"), "an input"),
     ((*ANONYMIZE, "-o", "old", "--earlier-release", "old", "--force"), "is an input itself"),
     (("sample", "old", "--n-users", "9", "-o", "./old", "--force"), "is an input itself"),
-    # a file that an input means
+    # a file that is part of an input
     (("selftest", "parts/part-*.csv", "--json", "parts/part-1.csv"), "is a file of the input"),
     (("selftest", "file://{here}/parts/*.csv", "--json", "parts/part-1.csv"), "is a file of"),
     (("anonymize", "parts/*", "--k", "2", "-o", "x", "--json", "parts/part-0.csv"), "a file of"),
@@ -139,7 +139,7 @@ REFUSED = [
     (("anonymize", "parts", "--k", "2", "-o", "parts/out"), "would be among the files of"),
     (("anonymize", "parts/*", "--k", "2", "-o", "parts/out"), "would be among the files of"),
     (("compare", "parts", "-o", "parts/out"), "would be among the files of"),
-    # in a release, or what reports who is who
+    # in a release, or what reveals who is who
     (("verify", "old", "--json", "old/x.json"), "would be inside the release"),
     ((*EVALUATE, "--test", "other.csv", "--json", "old/x.json"), "would be inside the release"),
     ((*AUDIT, "--release", "old", "--html", "old/x.html"), "would be inside the release"),
@@ -187,7 +187,7 @@ def test_what_destroys_nothing_is_not_refused(capsys, arguments):
 
 
 def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
-    """an adversary who adds one has to say here which it is."""
+    """A new output must be listed here."""
     inputs = {
         *(
             "source",

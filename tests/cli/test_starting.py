@@ -10,14 +10,14 @@ from shared.cli_starting import PLENTY, START, is_running, resource, run, until,
 
 
 @pytest.mark.parametrize("addresses", [150_000_000, 400_000_000, 690_000_000])
-def test_too_few_addresses_are_stated_at_once(addresses):
+def test_too_few_addresses_are_reported_at_once(addresses):
     found = run(["-m", "recveil", "verify", "ratings.csv"], addresses)
     assert found.returncode == 2
     assert found.stderr.startswith("error: not enough memory: this process may use ")
     assert found.stderr.endswith("raise that limit\n")
 
 
-def test_an_error_for_lack_of_memory_is_stated():
+def test_an_error_for_lack_of_memory_is_reported():
     raising = "entry._run_verb = lambda _: bytearray(10**14); "
     found = run(["-c", f"from recveil.cli import entry; {raising}entry.main()"], PLENTY)
     assert found.returncode == 2
@@ -93,7 +93,7 @@ def test_who_is_killed_takes_the_verb_along(tmp_path):
 
 
 @pytest.mark.parametrize("data", [50_000_000, 90_000_000, 130_000_000, 205_000_000])
-def test_too_little_data_is_stated_as_too_few_addresses_are(tmp_path, data):
+def test_too_little_data_is_reported_like_too_few_addresses(tmp_path, data):
     """Before, libraries hung or aborted."""
     (tmp_path / "r.csv").write_text("user,item,rating\n1,1,4\n2,1,4\n")
     found = with_limits(["verify", str(tmp_path / "r.csv"), "--k", "2"], DATA=data)

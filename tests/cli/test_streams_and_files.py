@@ -59,7 +59,7 @@ def test_a_full_disk_keeps_the_older_json(capfd, monkeypatch):
 )
 @pytest.mark.parametrize("is_there", [False, True])
 def test_what_may_hold_ids_is_its_owner_s_alone(capfd, arguments, is_there):
-    """A table that does not hold shows ids of users; an audit, whom it found."""
+    """A failed verification shows ids of users; an audit, whom it found."""
     before = os.umask(0o022)
     if is_there:
         Path("new").touch(0o644)

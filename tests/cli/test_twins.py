@@ -101,7 +101,7 @@ def function_of(verb):
 
 
 def keywords_of_reading(verb):
-    """Return what means the ``**reading`` of a library function."""
+    """Return the parameters that replace the ``**reading`` of a library function."""
     kinds = {**ReadingOptions.__annotations__, **({"times": True} if verb == "convert" else {})}
     defaults = {"times": True, "duplicates": "error"}
     return {
@@ -114,7 +114,7 @@ def keywords_of_reading(verb):
 
 
 def parameters_of(verb):
-    """Return the parameters of a library function, with what its ``**reading`` means."""
+    """Return the parameters of a library function, with those that replace its ``**reading``."""
     own = inspect.signature(function_of(verb)).parameters
     named = {name: each for name, each in own.items() if each.kind is not each.VAR_KEYWORD}
     if "options" in own:
@@ -123,7 +123,7 @@ def parameters_of(verb):
 
 
 def options_of_methods():
-    """Return what means the options of methods among the ``**options``."""
+    """Return the parameters that replace the options of methods among the ``**options``."""
     return {
         option.name: inspect.Parameter(
             option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default

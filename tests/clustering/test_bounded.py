@@ -29,7 +29,7 @@ def squared_distances(X, centres):
 
 
 def slow_assignment(X, centres, min_size):
-    """The placing as its docstring reports it, row by row, for distinct centres."""
+    """The placing as its docstring describes it, row by row, for distinct centres."""
     distance = squared_distances(X, centres)
     free = [min_size] * len(centres)
     label = {}

@@ -52,7 +52,7 @@ class TestExchange:
         assert look_around(leaf, 2) == 0
         assert (leaf.regret < 0).all()
 
-    def test_a_group_of_k_gives_no_user_away(self):
+    def test_a_group_of_k_gives_up_no_user(self):
         # Row 1 at 9 would gain by moving to 10 and 11, but its group has two rows only. To swap for
         # 10, d = -1, p - q = 4.5 - 10.5 = -6 and 1/2 + 1/2 = 1, gains -1 (-1 + 12) < 0.
         leaf = leaf_of([0, 9, 10, 11], [0, 0, 1, 1], 2)
@@ -90,7 +90,7 @@ class TestDissolve:
         return leaf_of([0, 1, 2, 100, 101, 102, 3, 99], [0, 0, 0, 1, 1, 1, 2, 2], k)
 
     def test_a_straddling_group_is_given_up(self):
-        # k = 3, so that the clusters may take up to five; the pair means a group that small
+        # k = 3, so that the clusters may take up to five; the pair is a group that small
         # for the sake of the example. Its centroid is 51, its SSE 48² + 48² = 4608. Row 6 joins
         # the first cluster for 3/4 * 2² = 3, row 7 the second likewise.
         leaf = self.straddling(3)

@@ -56,7 +56,7 @@ class TestBothWays:
     def test_the_highest_level_may_need_all_users(self, gather):
         assert gather([0, 1, 2, 90, 91], [1, 1, 5, 1, 2]) == [0] * 5
 
-    def test_no_user_minds(self, gather):
+    def test_all_users_at_level_one_are_alone(self, gather):
         assert gather([4, 4, 5, 6], [1] * 4) == [0, 1, 2, 3]
 
     def test_one_row(self, gather):

@@ -69,8 +69,8 @@ def test_the_share_lies_between_0_and_1(table):
     X, labels = table
     assert 0 <= sse_ratio(X, labels) <= 1
     assert sse_ratio(X, np.arange(len(X))) == 0
-    all_users = sse_ratio(X, np.zeros(len(X)))
-    assert all_users == (1 if sse(X, np.zeros(len(X))) > 0 else 0)
+    ratio = sse_ratio(X, np.zeros(len(X)))
+    assert ratio == (1 if sse(X, np.zeros(len(X))) > 0 else 0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

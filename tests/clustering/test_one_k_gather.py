@@ -67,7 +67,7 @@ def test_equal_rows_leave():
     assert gather([7, 7, 7], [2, 1, 1], 2) == [0, 1, 0]
 
 
-def test_no_user_minds():
+def test_without_users_of_level_k_all_are_alone():
     assert gather(range(30), [1] * 30, 5) == list(range(30))
     labels = BisectingOneKGather(5).fit([[3.0], [4.0]], levels=[1, 1]).labels_
     assert labels.tolist() == [0, 1]
@@ -155,7 +155,7 @@ def test_the_groups_are_those_of_the_recursive_oracle(n, k, d, share, n_bisectio
 
 @settings(deadline=None, max_examples=60)
 @given(n=st.integers(1, 60), k=st.integers(1, 8), share=st.floats(0, 1), seed=st.integers(0, 99))
-def test_who_minds_has_company_and_no_user_else_is_in_between(n, k, share, seed):
+def test_users_of_level_k_have_company_and_no_other_is_in_between(n, k, share, seed):
     k = min(k, n)
     rng = np.random.default_rng(seed)
     X = rng.integers(-3, 4, size=(n, 2)).astype(float)  # many equal rows

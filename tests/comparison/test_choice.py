@@ -92,7 +92,7 @@ def test_a_measured_risk_is_not_called_proven():
     assert any("not guaranteed" in caveat for caveat in caveats_of(choose_setting(TABLE, 1.0)))
 
 
-def test_caveats_state_what_else_is_given_away():
+def test_caveats_state_what_else_is_revealed():
     row = made("simple", 5, "k-anonymity", 0.1, 0.92, lone_share=0.433, membership_auc=0.99)
     row = row._replace(published_share=0.63)
     result = " ".join(caveats_of(choose_setting([row._replace(membership_auc_low=0.98)], 0.5)))
@@ -177,7 +177,7 @@ class TestWorth:
         assert "(worse than popular items alone)" in describe_advice(alone)
         assert ("no collaborative gain" in describe_answer(alone)) == (worth == "lists")
 
-    def test_who_asks_for_ratings_is_stated_of_the_lists_in_the_same_sentence(self):
+    def test_an_answer_about_ratings_states_the_lists_in_the_same_sentence(self):
         choice = choose_setting(self.ROWS, 0.1, utility="ratings")
         assert describe_answer(choice) == (
             "With at most 10% of users re-identified, “padded, k = 10” retains most for ratings: "
@@ -215,7 +215,7 @@ class TestWorth:
         assert "averages" in headline_of(ratings)
         assert frontier(rows, "ratings") == []
 
-    def test_shares_that_are_stated_of_no_setting_decide_nothing(self):
+    def test_shares_that_no_setting_states_decide_nothing(self):
         """What 150 users gave: lists 98.6, 87 and 49 %, ratings 30, 19 and 18 %, all too wide."""
         found = {
             2: (0.986, 0.95, 1.02, 0.301, -0.71, 0.9),
@@ -260,7 +260,7 @@ class TestWorth:
         assert "(2–100% of" in alone
         assert "ratings are as good" not in alone
 
-    def test_nothing_is_left_only_where_it_is_so_any_user_is_judged(self):
+    def test_nothing_is_left_only_where_all_judges_agree(self):
         nothing = {"ndcg_retained": 0.0, "ndcg_retained_low": 0.0, "ndcg_retained_high": 0.0}
         row = self.EVEN._replace(
             gain_retained=-0.1, gain_retained_low=-0.3, gain_retained_high=0.1, **nothing
@@ -281,14 +281,14 @@ class TestWorth:
             describe_answer(choose_setting([row], 0.5))
         )
 
-    def test_why_a_share_is_not_stated_is_said(self):
+    def test_the_reason_of_a_missing_share_is_given(self):
         few = "too-few-users"
         row = self.EVEN._replace(is_gain_reliable=False, gain_unreliable_reason=few)
         row = row._replace(is_ndcg_reliable=False, ndcg_unreliable_reason=few)
         result = describe_answer(choose_setting([row], 0.5))
         assert result.count(explain_unreliable(few, 0)) == 2
 
-    def test_who_serves_and_the_best_of_all_are_stated(self):
+    def test_the_chosen_recommender_and_the_best_of_all_are_stated(self):
         row = self.EVEN._replace(best_ndcg_retained=0.95, best_gain_retained=1.02)
         result = " ".join(caveats_of(choose_setting([row], 0.5)))
         assert "lists by “kNN” (nDCG 0.100; best on raw data: “EASE”)" in result
@@ -304,7 +304,7 @@ class TestWorth:
         assert frontier(self.ROWS, "ratings") == [self.SMOOTH]
 
 
-def test_what_one_split_cannot_state_apart():
+def test_what_one_split_cannot_distinguish():
     """Gains 0.9, 0.7 and 0.3; the best reaches down to 0.65, so that only 0.3 is worse for sure."""
     ends = {2: (0.65, 1.1), 5: (0.5, 0.8), 50: (0.2, 0.4)}
     rows = [
@@ -336,7 +336,7 @@ def test_nothing_left_is_said_plainly():
     assert "no collaborative gain" in describe_answer(choose_setting([row], 0.5))
 
 
-def test_where_nothing_can_be_stated_the_safest_is_named():
+def test_without_any_figure_the_safest_is_named():
     rows = [row._replace(gain_retained=None, ndcg_retained=None) for row in TABLE]
     choice = choose_setting(rows, 0.3)
     assert choice.row.title == "padded, k = 50"
@@ -364,7 +364,7 @@ def test_a_proof_outweighs_the_interval():
     assert choose_setting([row._replace(bound=None)], 0.1).row is None
 
 
-def test_adversaries_who_attacked_no_user_are_named():
+def test_adversaries_without_targets_are_named():
     """The strongest adversary is the strongest of those who could attack a user."""
     rows = [row._replace(adversaries_without_targets="close friend; reviewer") for row in TABLE]
     (warning,) = risk_warnings(rows)
@@ -438,7 +438,7 @@ def test_no_safe_setting_beats_the_answer(rows, limit):
 
 
 @given(random_rows)
-def test_the_frontier_is_what_no_user_dominates(rows):
+def test_the_frontier_is_what_nothing_dominates(rows):
     able = [row for row in rows if row.promise != "nothing"]
 
     def is_beaten(row):
@@ -487,7 +487,7 @@ uncertain_rows = st.lists(
 
 
 def beats(one, other):
-    """Tell whether a setting as safe keeps more of one, and no less of the other, as measured."""
+    """Whether a setting as safe keeps more of one, and no less of the other, as measured."""
     pairs = (one.gain_retained, other.gain_retained), (one.ndcg_retained, other.ndcg_retained)
     return (
         one.risk_high <= other.risk_high
@@ -543,7 +543,7 @@ def test_lists_of_popular_items_are_no_sign_of_anything_kept():
     assert "count as retaining nothing" not in result
 
 
-class TestNoUserAttacked:
+class TestNoTargets:
     """No target has enough ratings for any adversary, so that nothing is measured."""
 
     ROW = made("padded", 5, "k-anonymity", None, 0.93, targets_attacked=0, most_targets_attacked=0)

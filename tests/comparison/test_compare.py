@@ -187,7 +187,7 @@ class TestFolder:
         assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
 
     @pytest.mark.parametrize("name", ["index.html", "cells/raw.json", "cells"])
-    def test_no_link_in_it_is_followed_that_no_user_named(self, tmp_path, name):
+    def test_no_link_in_it_is_followed_that_was_not_named(self, tmp_path, name):
         """An archive may bring a folder of a comparison, in which a name leads out of it."""
         link = tmp_path / "out" / name
         (tmp_path / "elsewhere").mkdir()
@@ -205,8 +205,8 @@ class TestFolder:
         assert files(tmp_path / "out") == [name]
 
     @pytest.mark.parametrize("name", ["", "cells", "cells/raw.json"])
-    def test_no_user_else_can_have_put_results_there(self, run, tmp_path, name, monkeypatch):
-        """an adversary who knows the ratings can write a cell that says that a setting is safe."""
+    def test_no_other_user_can_have_put_results_there(self, run, tmp_path, name, monkeypatch):
+        """An adversary who knows the ratings can write a cell that says that a setting is safe."""
         run(methods=["raw"])
         path = tmp_path / "out" / name
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -280,7 +280,7 @@ class TestResult:
         row = run().rows[1]
         assert (row.risk_by, row.bound) == ("paper", 0.2)
         assert (row.risk, row.risk_low, row.risk_high) == pytest.approx((0.18, 0.09, 0.2))
-        # Who knows all ratings reports membership best.
+        # An adversary who knows all ratings infers membership best.
         assert (row.membership_auc, row.order_tau, row.ndcg) == (0.71, 0.9, 0.3)
         assert (row.ranker, row.raw_ranker) == ("kNN", "popularity")
         assert row.ndcg_retained == pytest.approx(0.75)  # 0.3 / 0.4
@@ -425,7 +425,7 @@ class TestMethods:
         assert list(second.seconds) == titles
         assert all(title in second.sentence() for title in titles)
 
-    def test_keys_state_settings_apart(self):
+    def test_keys_distinguish_settings(self):
         grounds = [Ground("a", 0.2, 0, 9), Ground("b", 0.2, 0, 9), Ground("a", 0.2, 9, 0)]
         settings = [Setting("padded", 2), Setting("padded", 3), Setting("simple", 2)]
         keys = {ground.key(setting) for ground in grounds for setting in settings}

@@ -72,7 +72,7 @@ class TestRefused:
             Row("raw", None, "nothing", None, toy=value)
         assert "'toy'" in str(caught.value)
 
-    def test_a_measure_that_no_user_knows(self):
+    def test_an_unknown_measure(self):
         with raises("argument.value") as caught:
             Row("raw", None, "nothing", None, riks=0.5)
         assert "'riks'" in str(caught.value)
@@ -92,7 +92,7 @@ class TestRow:
         assert row != tuple(row._asdict().values())
 
 
-def test_all_measures_speak_to_users():
+def test_all_measures_have_a_text():
     for name, measure in MEASURES.items():
         assert measure.name == name
         assert len(measure.description) > 5
@@ -120,7 +120,7 @@ class TestCells:
         assert repr(cell) == "Cell(simple, k = 5: finished)"
 
 
-def test_a_rate_of_no_user_attacked_is_none(plain_evaluation):
+def test_a_rate_without_targets_is_none(plain_evaluation):
     """It was 0 % to 1.3 %, which looked like safety."""
     evaluation = plain_evaluation(risk=0.0, attacked=0)
     row = to_row(Cell("key", Setting("padded", 5), evaluation=evaluation))

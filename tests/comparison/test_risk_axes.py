@@ -1,4 +1,4 @@
-"""Each risk chooses by its own strongest adversary, and can be told of; another one is an entry."""
+"""Each risk chooses by its own strongest adversary, and has a text; another one is an entry."""
 
 from typing import ClassVar
 
@@ -32,7 +32,7 @@ def measured(evaluation, method="padded"):
 
 
 def test_each_axis_takes_its_own_strongest(plain_evaluation):
-    """The paper finds most users, the bystander most groups, the colleague reports most links."""
+    """The paper finds most users, the bystander most groups, the colleague infers most links."""
     result = plain_evaluation()
     bystander = dict(result["disclosure"]["attacks"][0], name="bystander")
     bystander["class_reidentified"] = {"rate": 0.7, "low": 0.6, "high": 0.8, "trials": 200}
@@ -54,7 +54,7 @@ def test_each_axis_takes_its_own_strongest(plain_evaluation):
     assert (row.membership_tpr_by, row.membership_tpr) == ("adversary with all exact ratings", 0.33)
 
 
-def test_where_rows_hold_all_items_a_fit_states_the_links(plain_evaluation):
+def test_where_rows_hold_all_items_a_fit_reveals_the_links(plain_evaluation):
     result = plain_evaluation()
     result["disclosure"]["residual"] = {
         "popularity_recall_at_95": 0.03,
@@ -89,7 +89,7 @@ def test_a_risk_below_its_baseline_is_no_evidence_if_the_second_figure_is_above_
 
 
 def test_a_figure_of_fewer_than_twenty_users_is_no_risk(plain_evaluation):
-    """Neither low nor high: who is too few to report is reported nothing of."""
+    """Neither low nor high: nothing is reported of too few users."""
     result = plain_evaluation()
     members = result["disclosure"]["membership"]
     members["all"]["is_measured"] = False

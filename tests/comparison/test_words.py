@@ -46,7 +46,7 @@ def found(unordered, out):
 
 
 class TestWithoutAnOrder:
-    """Words reported rightly stand in the place of ratings; lists are of what is liked."""
+    """Correctly predicted words take the place of ratings; lists are of what is liked."""
 
     def test_the_checker_counted_and_the_attacks_find_the_raw_ones(self, found):
         rows = {row.title: row for row in found.rows}

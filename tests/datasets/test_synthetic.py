@@ -6,7 +6,7 @@ from recveil.datasets import make_ratings
 from recveil.ratings import RatingScale
 
 
-def test_sizes_are_exact_and_all_users_rates():
+def test_sizes_are_exact_and_all_users_rate():
     ratings = make_ratings(n_users=500, n_items=200, n_ratings=12_345, seed=3)
     assert (ratings.n_users, ratings.n_items, ratings.n_ratings) == (500, 200, 12_345)
     assert ratings.activity.min() >= 1

@@ -37,7 +37,7 @@ def test_ties_count_for_neither_side():
     assert kendall_tau([1, 2, 2 + 1e-12], [1, 2, 3]) == kendall_tau([1, 2, 2], [1, 2, 3])
 
 
-def test_what_states_nothing_apart_has_no_order():
+def test_equal_scores_have_no_order():
     assert np.isnan(kendall_tau([1, 1, 1], [1, 2, 3]))
     assert np.isnan(kendall_tau([1], [1]))
 

@@ -52,7 +52,7 @@ class TestMeasures:
         plain, squared = weighted(first, second, stars), weighted_squared(first, second, stars)
         assert plain - 1e-12 <= squared <= 2 * plain + 1e-12
 
-    def test_a_scale_of_one_rating_states_no_user_apart(self):
+    def test_a_scale_of_one_rating_distinguishes_no_users(self):
         likes = RatingScale(1, 1)
         assert weighted([1, 1], [1, 1], likes) == weighted_squared([1, 1], [1, 1], likes) == 0
 
@@ -103,7 +103,7 @@ class TestDistributions:
         assert found.mean_before.tolist() == pytest.approx([0, 0, 1 / 8, 1 - 49 / 64])
 
     def test_own_ratings_stand_over_predictions_and_unrated_items_do_not_count(self):
-        # Predicted 3 everywhere; user 0 rated item 0 with 5, user 1 item 1 with 3; item 2 no user.
+        # Predicted 3 everywhere; user 0 rated item 0 with 5, user 1 item 1 with 3; item 2 unrated.
         # Rows 5 3 and 3 3: d = 1/2 and 0, mean 1/4.
         ratings = Ratings([0, 1], ["a", "b", "c"], [0, 1, 2], [0, 1], [5, 3], None, stars)
         offset = np.array([3, 3, 3], np.float32)

@@ -51,7 +51,7 @@ class TestInvariants:
         assert found["target_deviation"]["rmse"] == pytest.approx(
             np.sqrt(np.mean(split.test.values**2)), abs=1e-9
         )
-        # an adversary who is alone in a row rated what stands in it.
+        # A user alone in a row rated what is in it.
         assert found["disclosure"]["links"]["mean"] == 1
 
     def test_the_chosen_and_the_best_stand_side_by_side(self, judge, padded):
@@ -71,7 +71,7 @@ class TestInvariants:
             share = (averages - release["rmse"]) / (averages - raw["rmse"])
             kept = result["utility_retained"][who]
             assert kept["ratings"]["value"] == pytest.approx(share, abs=1e-12)
-            # Lists are compared with the best of the raw data, whoever is taken on the release.
+            # Lists are compared with the best of the raw data, whichever is chosen on the release.
             whole, popular = result["best"]["raw"]["ndcg@10"], result["popularity"]["ndcg@10"]
             lists, gain = release["ndcg@10"] / whole, release["ndcg@10"] - popular
             assert kept["lists"]["value"] == pytest.approx(lists, abs=1e-12)
@@ -110,7 +110,7 @@ class TestInvariants:
         assert found["target_deviation"]["rmse"] == pytest.approx(
             np.sqrt(np.mean(own_errors**2)), abs=1e-9
         )
-        # All users has the same row, so no user is found but by a blind guess.
+        # All users have the same row, so no user is found but by a random guess.
         assert found["disclosure"]["worst"]["reidentified"]["rate"] <= 1 / k + 1e-12
 
 
@@ -181,8 +181,8 @@ class TestMeasures:
         assert found.ndcg == pytest.approx(ndcg, abs=1e-9)
         assert found.recall == pytest.approx(recall, abs=1e-9)
 
-    def test_what_states_no_items_apart_is_not_ranked_by_their_ids(self):
-        # Ten users carry all of 200 items, and all users likes the ten with the lowest ids.
+    def test_equal_scores_are_not_ranked_by_the_ids_of_items(self):
+        # Ten users carry all of 200 items, and all users like the ten with the lowest ids.
         everything = UserRows(np.array([0, 200]), np.arange(200, dtype=np.int32), np.full(200, 3.0))
         fitted = fit_all(TrainingTable.from_rows(everything, np.array([10]), 200, stars))
         nothing = UserRows(np.zeros(6, np.int64), np.empty(0, np.int32), np.empty(0))
@@ -208,12 +208,12 @@ class TestMeasures:
         assert found["disclosure"]["worst"]["targets_requested"] == 60
 
     @pytest.mark.parametrize("method", [KCoRater(k=8, seed=1), SparseRows(k=8, seed=1)])
-    def test_no_link_is_stated_where_an_item_may_be_no_user_s(self, split, judge, method):
+    def test_no_link_is_reported_where_an_item_may_have_no_rater(self, split, judge, method):
         result = judge.evaluate(method.anonymize(split.train)).to_dict()
         assert result["disclosure"]["links"] is None
         assert any("is not computed" in note for note in result["notes"])
 
-    def test_padded_rows_state_nothing_about_links(self, judge, padded):
+    def test_padded_rows_reveal_nothing_about_links(self, judge, padded):
         found = judge.evaluate(padded)
         assert found.links is None
         assert found.notes == (Note("no-links"),)

@@ -33,7 +33,7 @@ class TestGainInterval:
         return Served(utilities, "kNN", per_user=users)
 
     def test_users_who_are_all_alike_leave_no_doubt(self):
-        """Errors 1.0, 0.8 and 0.9 of everybody: half of the gain is kept, whoever is drawn."""
+        """Errors 1.0, 0.8 and 0.9 of all users: half of the gain is kept in each sample."""
         raw = self.plain([1.0] * 9, [0.64] * 9, [1] * 9)
         release = self.plain([1.0] * 9, [0.81] * 9, [1] * 9)
         assert gain_interval(raw, release) == pytest.approx((0.5, 0.5))
@@ -139,7 +139,7 @@ class TestLists:
         # Against the best lists of the raw data: 0.15 / 0.4.
         assert lists_retained(raw, release) == pytest.approx(0.375)
         assert lists_retained(raw, release, best=True) == pytest.approx(1)
-        # an adversary who is drawn twice: 0.1 / 0.6 and 0.2 / 0.2.
+        # A user who is sampled twice: 0.1 / 0.6 and 0.2 / 0.2.
         assert lists_interval(raw, release) == pytest.approx((1 / 6, 1))
         of_both = utility_retained(raw, release)
         assert of_both.lists == pytest.approx((0.375, 1 / 6, 1, 2))
@@ -162,7 +162,7 @@ class TestLists:
             lists_gain_retained(raw, served[name]) for name in ("raw", "same", "half", "worse")
         ]
         assert shares == pytest.approx([1, 0, 0.5, -0.25])
-        # an adversary who is drawn twice: 0.2 / 0.3 and 0.2 / 0.5.
+        # A user who is sampled twice: 0.2 / 0.3 and 0.2 / 0.5.
         assert utility_retained(raw, served["half"]).lists_gain == pytest.approx(
             (0.5, 0.4, 2 / 3, 2)
         )
@@ -181,7 +181,7 @@ class TestLists:
         assert np.isnan(lists_interval(nothing, nothing)).all()
         assert raw_lists(nothing).unreliable_reason is not None
 
-    def test_lists_that_are_all_perfect_state_nothing(self):
+    def test_lists_that_are_all_perfect_show_nothing(self):
         perfect = raw_lists(self.served([1.0] * 40, [1.0] * 40))
         assert perfect[:3] == (1, 1, 1)
         assert perfect.unreliable_reason == "no-variation"

@@ -47,7 +47,7 @@ def test_raw_words_keep_all_and_hide_no_user(judged):
     assert max(attack["reidentified"]["rate"] or 0 for attack in attacks) > 0.5
 
 
-def test_one_row_for_all_users_states_no_lists_and_finds_no_user(judged):
+def test_one_row_for_all_users_gives_no_lists_and_finds_no_user(judged):
     result = judged["one row"].to_dict()
     assert result["recipient"]["lists"]["release"]["ndcg@10"] is None or (
         result["recipient"]["utility_retained"]["chosen"]["lists"]["value"] < 1

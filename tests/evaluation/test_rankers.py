@@ -39,7 +39,7 @@ def null_table(ratings, n_rows, rng) -> TrainingTable:
 
 @pytest.fixture(scope="module")
 def planted():
-    """Users of strong embeddings, who rate what they like: groups of five report whom they hold."""
+    """Users of strong embeddings, who rate what they like: groups of five reveal their members."""
     rng = np.random.default_rng(4)
     ratings = make_ratings(
         n_users=400, n_items=120, n_ratings=9000, seed=4, preference=1.2, noise=0.3

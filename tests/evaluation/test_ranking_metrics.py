@@ -99,7 +99,7 @@ class TestMeasures:
         assert ndcg(np.array([[2, 0]]), relevant)[0] == pytest.approx(1, abs=1e-12)
         assert recall(np.array([[2, 0]]), relevant)[0] == pytest.approx(2 / 3, abs=1e-12)
 
-    def test_any_user_has_nothing_relevant_is_left_out_and_counted(self):
+    def test_users_with_nothing_relevant_are_left_out_and_counted(self):
         relevant = rows_of([[0, 0, 0], [0, 0, 1]])
         top = np.array([[0, 1], [1, 2]])
         assert np.isnan(ndcg(top, relevant)).tolist() == [True, False]

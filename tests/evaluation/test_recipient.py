@@ -158,10 +158,10 @@ class TestWhoMakesTheLists:
         [
             ([0.1, 0.2, 0.1, 0.2], "popularity"),  # worse by 0.4, beyond doubt
             ([0.9, 0.1, 0.9, 0.2], "item mean"),  # not distinguished: the one with an RMSE
-            ([0.5, 0.5], "item mean"),  # too few rows to report anything
+            ([0.5, 0.5], "item mean"),  # too few rows to decide
         ],
     )
-    def test_lists_that_are_not_stated_apart_are_decided_by_rmse(self, lists, expected):
+    def test_lists_that_are_not_distinguished_are_decided_by_rmse(self, lists, expected):
         train = Ratings.from_columns([0, 0, 1, 2, 2], [0, 1, 0, 1, 2], [5, 1, 3, 3, 5], scale=stars)
         test = HeldOut(np.array([0]), np.array([2]), np.array([4.0]))
         means, popular = fit_all(TrainingTable.from_ratings(train), [ItemMeans(), Popularity()])

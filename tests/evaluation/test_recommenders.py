@@ -38,14 +38,14 @@ def fresh(recommender):
 
 @pytest.mark.parametrize("recommender", EVERY, ids=lambda r: r.name)
 class TestEveryRecommender:
-    def test_users_whom_the_table_does_not_know_are_served(self, recommender, invented):
+    def test_users_who_are_not_in_the_table_are_served(self, recommender, invented):
         half = UserRows.from_ratings(invented).take(np.arange(150))
         sizes = np.ones(150, np.int64)
         table = TrainingTable.from_rows(half, sizes, invented.n_items, invented.scale)
         outsiders = UserRows.from_ratings(invented).take(np.arange(150, 300))
         assert np.isfinite(fresh(recommender).fit(table).predict(outsiders)).all()
 
-    def test_any_user_has_rated_nothing_gets_the_averages(self, recommender, invented):
+    def test_users_without_ratings_get_the_averages(self, recommender, invented):
         fitted = fresh(recommender).fit(TrainingTable.from_ratings(invented))
         no_user = UserRows(np.array([0, 0]), np.empty(0, np.int32), np.empty(0))
         assert np.isfinite(fitted.predict(no_user)).all()
@@ -72,7 +72,7 @@ class TestEveryRecommender:
         ]
         assert np.allclose(*learnt, rtol=0, atol=1e-6)
 
-    def test_two_blocks_are_stated_apart(self, recommender, two_blocks, fans_of_two_blocks):
+    def test_two_blocks_are_distinguished(self, recommender, two_blocks, fans_of_two_blocks):
         fitted = fresh(recommender).fit(TrainingTable.from_ratings(two_blocks))
         scores = fitted.predict(UserRows.from_ratings(two_blocks))
         loved = (np.arange(10) < 5)[None] == (fans_of_two_blocks == 0)[:, None]
@@ -262,12 +262,12 @@ class TestListMakers:
             one = Ease(form)
             scores = one._serve(one._learn(table, ()), all_users, (strength,))
             spread = scores.std(axis=1)[:, None]
-            assert ((spread > 0.001) | (spread < 1e-12)).all()  # whoever liked nothing has none
+            assert ((spread > 0.001) | (spread < 1e-12)).all()  # users without likes have none
             expected = expected + scores / np.where(spread < 1e-12, np.inf, spread)
         assert np.allclose(got, expected, rtol=0, atol=1e-9)
 
     def test_nothing_liked_leaves_the_order_to_the_labels(self):
-        """What only rounding distinguishes  counts nothing, however it is spread."""
+        """What only rounding distinguishes counts nothing, however it is spread."""
         ratings = Ratings.from_columns(
             [0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 0, 2], [1, 2, 3, 1, 2, 2], scale=RatingScale(1, 5, 1)
         )
@@ -297,7 +297,7 @@ class TestListMakers:
             column[column < np.sort(column)[-7]] = 0
         assert np.allclose(got, x @ similar, rtol=0, atol=1e-6)
 
-    def test_of_many_items_those_with_most_are_stated_apart(self, invented, monkeypatch):
+    def test_of_many_items_those_with_most_are_distinguished(self, invented, monkeypatch):
         monkeypatch.setattr(rankers, "MOST_MODELLED", 30)
         table, all_users = TrainingTable.from_ratings(invented), UserRows.from_ratings(invented)
         for maker in (Ease("liked"), PureSVD(), ItemCosine()):

@@ -193,7 +193,7 @@ class TestSimilarUsers:
         assert found.null_share == pytest.approx(1 / 3, abs=1e-12)
         assert (found.n_cells, found.n_absent) == (3, 2)
 
-    def test_any_user_is_nearest_to_himself_deviates_alike(self, invented):
+    def test_users_who_are_nearest_to_themselves_deviate_alike(self, invented):
         train, test = split_ratings(invented, 0.2, 1)
         release = PredictiveAnonymizer(k=5, seed=1).anonymize(train)
         released = AttackTarget.from_release(release, train)

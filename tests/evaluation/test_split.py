@@ -16,7 +16,7 @@ def cells(users, items, values) -> set:
 class TestSplitRatings:
     @settings(deadline=None, max_examples=30)
     @given(share=st.floats(0.2, 0.95), seed=st.integers(0, 99))
-    def test_every_rating_is_in_one_of_the_two_and_all_users_keeps_one(self, share, seed):
+    def test_every_rating_is_in_one_of_the_two_and_all_users_keep_one(self, share, seed):
         ratings = make_ratings(n_users=40, n_items=25, n_ratings=200, seed=3)
         train, test = split_ratings(ratings, share, seed)
         kept = cells(train.user_positions(), train.indices, train.values)

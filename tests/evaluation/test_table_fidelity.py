@@ -71,7 +71,7 @@ class TestFidelity:
         found = fidelity(raw, TrainingTable.from_released(released, invented.scale))
         share, published = invented.support / invented.n_users, invented.support > 0
         assert found.rated_share_error == pytest.approx(np.mean(published - share), abs=1e-9)
-        # Only the items that no user rated can still be reported from the others.
+        # Only the items that no user rated can still be distinguished from the others.
         expected = stats.spearmanr(share, published).statistic
         assert found.popularity_correlation == pytest.approx(expected, abs=1e-9)
         assert found.activity_distance == 1

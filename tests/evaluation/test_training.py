@@ -74,7 +74,7 @@ class TestInnerSplits:
         splits = inner_splits(table, seed=1)
         everything = row_digests(table.rows)
         sizes = [inner.known.n_users for inner in splits]
-        assert sizes == [60, 60, 60, 60, 59]  # of 300 users, one reported what another one reported
+        assert sizes == [60, 60, 60, 60, 59]  # two of 300 users have the same ratings
         held_out = []
         for inner in splits:
             learnt = row_digests(inner.table.rows)
@@ -96,7 +96,7 @@ class TestInnerSplits:
         assert len(enough_for_errors(splits[:1])) == 1
         assert len(enough_for_errors(())) == 0
 
-    def test_full_rows_state_nothing_of_lists_so_that_a_hundred_are_enough(self):
+    def test_full_rows_do_not_serve_lists_so_that_a_hundred_are_enough(self):
         rng = np.random.default_rng(0)
         rows = [dict(enumerate(rng.integers(1, 6, 4).astype(float))) for _ in range(300)]
         table = table_of(rows, [1] * 300)

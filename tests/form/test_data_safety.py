@@ -31,7 +31,7 @@ CALLS = {
 }
 NETWORK = {"socket", "urllib", "http", "requests", "httpx", "ftplib", "smtplib", "pooch", "aiohttp"}
 NETWORK |= {"adbc_driver_postgresql"}
-# Those that go where they are told to; and the one that asks what this machine is called.
+# Those that write to a given place; and the one that asks what this machine is called.
 MAY_USE_NETWORK = {
     "runtime/threads.py": {"ctypes"},  # asks the library that is loaded for its working space
     "datasets.py": {"pooch"},
@@ -41,7 +41,7 @@ MAY_USE_NETWORK = {
     "workbench/serving.py": {"socket"},  # listens, on this machine alone
     "io/remote.py": {"pa.fs.FileSystem.from_uri"},
 }
-# It takes addresses apart, and asks nobody.
+# It takes addresses apart, without a request.
 ASKS_NOBODY = {"urllib.parse"}
 # The card is Markdown, and all that stands in it is a number or a name of an exact form.
 NO_PAGE = "release/data_card.py"
@@ -131,13 +131,13 @@ def test_one_place_reads_what_may_be_damaged_or_large():
     assert found == places
 
 
-# Their fields say nothing about people: parameters, shapes of a chart, words for the docs.
+# Their fields say nothing about users: parameters, shapes of a chart, words for the docs.
 HARMLESS_WITH_COLLECTIONS = {
     *("_Family", "GroupSizes", "Selection", "Look", "Chart", "Panel"),
 }
 # They say in their own words what they show; tests/runtime/test_safe_repr.py looks at them.
 OWN_WORDS = {"Reading", "ReadColumn"}
-# Fields that hold what nobody else may see, even as mere words and numbers.
+# Fields with private content, even as mere words and numbers.
 PRIVATE = {"seed", "users", "user_ids", "target", "examples", "values"}
 
 

@@ -174,7 +174,7 @@ def test_the_site_has_every_page_option_and_package():
     assert "; for nominal, " in options
     found += re.findall(r"\w\w\.;", options)
     named = set(re.findall(r"^\| `recveil\.(\w+)` \|", text_of(DOCS / "api.md"), re.M))
-    small = {"progress", "memory"}  # one function or two, told on the library's page
+    small = {"progress", "memory"}  # one function or two, described on the library's page
     found += sorted(named - small - set(conf["PACKAGES"]))
     functions = conf["functions_page"]()
     found += [

@@ -149,12 +149,12 @@ REFUTED = {
     r"who knows no ratings is stopped": FILLS,
     r"48 % of the ratings": "64 % stand in the rows exactly; lone ratings are 48 %",
 }
-# Said to be not promised, or told as what a measurement refutes.
+# Said to be not promised, or reported as what a measurement refutes.
 DENIED = re.compile(r"not promised|\bThat it is hidden\b|were said to|not hide|no evidence|refute")
 
 
 def _strings_of(file: Path) -> str:
-    """Return all strings of a module, docstrings among them, as people read them."""
+    """Return all strings of a module, docstrings among them, as users read them."""
     found = [
         node.value
         for node in nodes_of(file)

@@ -11,7 +11,7 @@ WORDS = ("hate", "dislike", "like", "love")
 
 
 def _rows(n_users: int, n_items: int, low: float, high: float, step: float, seed: int) -> list[Row]:
-    """Three embeddings, popular and rare items, active users and others."""
+    """Three embedding dimensions, popular and rare items, active users and others."""
     rng = np.random.default_rng(seed)
     popularity = 1 / (1 + np.arange(n_items))
     popularity /= popularity.sum()

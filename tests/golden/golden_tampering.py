@@ -1,7 +1,7 @@
 """Ways to tamper with a release: each takes its folder, and changes files in it.
 
 A way that finds no place for its change in a release raises `NoPlaceError`. After a change of any
-file but release.json all digests are made anew, as a user would who wants the release to verify.
+file but release.json all digests are renewed, as if the release should still verify.
 """
 
 import hashlib

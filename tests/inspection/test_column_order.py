@@ -24,14 +24,14 @@ def swapped(ratings):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_days_state_a_swapped_table(seed):
+def test_days_reveal_a_swapped_table(seed):
     made = make_ratings(n_users=600, n_items=300, n_ratings=20_000, seed=seed)
     assert seen(made).looks_swapped is False
     assert seen(swapped(made)).looks_swapped is True
 
 
-def test_without_days_what_gathers_on_few_items_states():
-    """All users rates ten items, and few items get most ratings."""
+def test_without_days_ratings_of_few_items_reveal_it():
+    """Each user rates ten items, and few items get most ratings."""
     rng = np.random.default_rng(1)
     weights = 1 / np.arange(1, 301)
     rows = [rng.choice(300, 10, replace=False, p=weights / weights.sum()) for _ in range(400)]
@@ -41,8 +41,8 @@ def test_without_days_what_gathers_on_few_items_states():
     assert seen(swapped(ratings)).looks_swapped is True
 
 
-def test_where_everything_is_alike_nothing_is_stated():
-    """The null: who rated what is drawn by lot, so that no side is users's."""
+def test_where_everything_is_alike_nothing_is_reported():
+    """The null: who rated what is drawn by lot, so that neither column is that of the users."""
     rng = np.random.default_rng(1)
     users, items = np.divmod(rng.permutation(300 * 300)[:9_000], 300)
     days = rng.integers(0, 900, users.size)
@@ -51,7 +51,7 @@ def test_where_everything_is_alike_nothing_is_stated():
     assert seen(swapped(ratings)) == (None, ())
 
 
-def test_of_few_users_nothing_is_stated():
+def test_of_few_users_nothing_is_reported():
     ratings = Ratings.from_columns([1, 2], [7, 7], [1, 5])
     assert seen(ratings).looks_swapped is None
 

@@ -1,4 +1,4 @@
-"""What probably says who a user is."""
+"""Columns that probably identify a user."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def of_column(name, values, users=None):
         (["", ""], None),
     ],
 )
-def test_values_state_the_kind(values, kind):
+def test_values_reveal_the_kind(values, kind):
     assert of_column("x", values) == kind
 
 
@@ -48,7 +48,7 @@ def test_values_state_the_kind(values, kind):
         *("dob", "deviceId", "session_id", "userAgent", "gender"),
     ],
 )
-def test_names_state_of_users(name):
+def test_names_reveal_columns_about_users(name):
     assert of_column(name, ["x", "y"]) == "name"
 
 
@@ -60,7 +60,7 @@ def test_names_of_items_do_not(name):
 def test_one_value_a_row():
     assert of_column("x", [f"r{n}" for n in range(60)]) == "unique-values"
     assert of_column("x", [f"{n}.5" for n in range(60)]) is None  # a measurement
-    assert of_column("x", [f"r{n}" for n in range(10)]) is None  # of ten rows, nothing is reported
+    assert of_column("x", [f"r{n}" for n in range(10)]) is None  # of ten rows, nothing is inferred
 
 
 def test_one_value_a_user():
@@ -94,7 +94,7 @@ def test_numbers_that_stand_on_both_sides_say_nothing():
     assert [each.role for each in find_identifiers(ratings, FirstRows((), (), ()))] == ["user"]
 
 
-def test_no_value_stands_in_what_is_stated():
+def test_no_value_is_in_the_report():
     ratings = Ratings.from_columns(["hugo@example.org"], ["hugo's item"], [1])
     rows = FirstRows(("user", "x"), ("user", ""), (("hugo@example.org", "hugo@example.org"),))
     found = find_identifiers(ratings, rows)
@@ -102,7 +102,7 @@ def test_no_value_stands_in_what_is_stated():
     assert "hugo" not in str([each._asdict() for each in found]) + repr(found) + repr(rows)
 
 
-def test_a_name_states_even_where_no_value_is_seen():
+def test_a_name_is_enough_where_no_value_is_seen():
     """As of columns that hold bytes or several values a row, which are not read."""
     assert of_column("email", ["", ""]) == "name"
     assert of_column("photo", ["", ""]) is None

@@ -40,7 +40,7 @@ def test_one_user():
 
 
 def test_a_hand_worked_table():
-    """Ten users: the tenth with most is one of them, with 55 of 100 ratings."""
+    """Ten users: the tenth with most ratings is one of them, with 55 of 100 ratings."""
     spread = distribution_of(np.array([5] * 9 + [55]))
     assert spread.top_tenth_share == 0.55
     assert [tuple(each) for each in spread.bins] == [

@@ -55,7 +55,7 @@ def test_a_matrix_shows_what_was_read(tmp_path):
     assert found.rows.rows[0] == ("ann", "heat", "4")
 
 
-def test_partitions_that_state_the_time(tmp_path):
+def test_partitions_with_the_time(tmp_path):
     for day in ("2020-01-15", "2020-02-01"):
         part = tmp_path / "parts" / f"date={day}" / "part-0.csv"
         part.parent.mkdir(parents=True)
@@ -75,7 +75,7 @@ def test_a_pipe_is_read_once(tmp_path, monkeypatch):
     assert found.rows.rows[0] == tuple(map(str, ROWS[0]))
 
 
-def test_duplicates_are_stated_and_stop_no_user(tmp_path):
+def test_duplicates_are_reported_and_are_no_error(tmp_path):
     (tmp_path / "ratings.csv").write_text("user,item,rating\na,1,4\na,1,5\nb,1,4\n")
     found = inspect(tmp_path / "ratings.csv")
     assert found.dropped == {"duplicate": 1}
@@ -86,7 +86,7 @@ def test_duplicates_are_stated_and_stop_no_user(tmp_path):
     assert "the mean of each pair was kept" in chosen.reading.notes[0]
 
 
-def test_what_is_off_the_scale_is_stated(tmp_path):
+def test_what_is_off_the_scale_is_reported(tmp_path):
     (tmp_path / "ratings.csv").write_text("user,item,rating\na,1,4\na,2,99\nb,1,4\n")
     found = inspect(tmp_path / "ratings.csv", scale=RatingScale(1, 5, 1), drop_off_scale=True)
     assert found.dropped == {"off scale": 1}
@@ -108,7 +108,7 @@ def test_ends_of_the_scale_count_ratings_and_users():
         ("who,what,much\na,1,3\n", "column.missing"),
     ],
 )
-def test_bad_input_is_stated_as_by_every_verb(tmp_path, text, code):
+def test_bad_input_is_reported_as_by_every_verb(tmp_path, text, code):
     (tmp_path / "ratings.csv").write_text(text)
     with raises(code):
         inspect(tmp_path / "ratings.csv")

@@ -1,4 +1,4 @@
-"""How finely a table reports when users rated."""
+"""Resolution of a table's times."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -60,7 +60,7 @@ def test_days_of_a_place_that_is_not_at_greenwich_are_days():
     assert found(days).granularity == "day"
 
 
-def test_numbers_that_are_dates_state_the_day():
+def test_numbers_that_are_dates_give_the_day():
     dates = found([int(moment.strftime("%Y%m%d")) for moment in moments()])
     assert (dates.granularity, dates.first[:2]) == ("day", "20")
 

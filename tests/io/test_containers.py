@@ -43,7 +43,7 @@ def test_empty_rows_and_columns_are_passed_over(tmp_path):
     assert read_ratings(path) == read_ratings(plain(tmp_path / "plain.csv"))
 
 
-def test_a_row_is_stated_as_the_sheet_counts(tmp_path):
+def test_a_row_is_numbered_as_in_the_sheet(tmp_path):
     rows = [[], HEAD, ROWS[0], [], ["ben", 12, "four", date(2020, 1, 15)]]
     path = book(tmp_path / "shop.xlsx", ratings=rows)
     with raises("rating.not-a-number") as error:
@@ -100,7 +100,7 @@ def test_what_means_nothing_is_refused(tmp_path, given):
     assert "'x'" in str(error.value)
 
 
-def test_a_missing_value_is_stated(tmp_path):
+def test_a_missing_value_is_reported(tmp_path):
     path = book(tmp_path / "shop.xlsx", ratings=[HEAD[:3], ["ann", 1, 3], ["ben", None, 4]])
     with raises("id.missing") as error:
         understand(path)

@@ -421,7 +421,7 @@ def test_bytes_that_are_not_utf8(write: Write) -> None:
         read_ratings(path)
     assert "r.csv line 3" in str(error.value)
     assert "'\\xe9'" in str(error.value)
-    # A title that no user reads does no harm; read_table reads it.
+    # An unused title does no harm; read_table reads it.
     with raises("input.encoding") as error:
         read_table(path)
     assert "r.csv line 2" in str(error.value)
@@ -561,7 +561,7 @@ def test_an_id_with_text_after_its_closing_quote_is_refused(tmp_path):
 
 
 def test_an_id_that_spans_lines_may_hold_rows_and_may_not(write: Write) -> None:
-    """Whether a field holds rows, no user knows: "9,i9,5" in an id may be a name."""
+    """Whether a field holds rows is unknown: "9,i9,5" in an id may be a name."""
     path = write('user,item,rating\n1,"i1",3\n1,"i\r9",4\n2,"i1",3\n')
     with raises("input.quote-spans-lines", "line 3", "line 4"):
         understand(path)

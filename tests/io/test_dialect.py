@@ -51,7 +51,7 @@ def test_names_that_differ_from_the_rows_are_names(tmp_path, header):
     assert understand(path, user=1, item=2, time=3).ratings.n_ratings == 84
 
 
-def test_any_user_names_a_column_or_the_format_knows(tmp_path):
+def test_an_option_or_the_format_names_a_column(tmp_path):
     path = write(tmp_path / "named.csv", [("who", "what"), ("ann", "heat"), ("ben", "heat")])
     with raises("input.header"):
         understand(path, user=1, item=2)

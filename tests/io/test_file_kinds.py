@@ -345,7 +345,7 @@ def test_ids_and_titles_are_not_taken_for_another_kind(tmp_path, text):
 
 
 @pytest.mark.parametrize("delimiter", ["\t", " "])
-def test_a_decimal_comma_is_named_where_no_user_reads_it(tmp_path, delimiter):
+def test_a_decimal_comma_is_named_where_it_is_not_read(tmp_path, delimiter):
     (tmp_path / "r.txt").write_text(delimiter.join(["1", "2", "3,5"]) + "\n")
     with raises("rating.not-a-number") as error:
         read_ratings(tmp_path / "r.txt", decimal=".")

@@ -1,4 +1,4 @@
-"""A keyword that no user knows is refused in the name of the verb that was called."""
+"""An unknown keyword is rejected in the name of the verb that was called."""
 
 import pyarrow as pa
 import pytest

@@ -38,7 +38,7 @@ TEXTS = {
 EXPECTED = Ratings.from_columns([1, 1, 2], [5, 6, 5], [4, 3.5, 1], days=[12_000, 12_000, 12_001])
 
 
-# Without a header nothing else reports users from items.
+# Without a header nothing else distinguishes users from items.
 PLACES = {
     format: {"user": "1", "item": "2"} if format in ("movielens-tab", "csv-plain", "space") else {}
     for format in FORMATS
@@ -135,7 +135,7 @@ def test_refuses_a_folder_without_netflix_files(tmp_path: Path) -> None:
         read_ratings(tmp_path)
 
 
-def test_a_release_is_stated_from_other_folders(tmp_path: Path) -> None:
+def test_a_release_is_distinguished_from_other_folders(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "release.json").write_text("{}")

@@ -89,7 +89,7 @@ def test_what_is_asked_about(read, text, options, code, said):
     assert said in str(error.value)
 
 
-def test_who_publishes_must_say_which_column_holds_the_users(read):
+def test_a_publisher_must_name_the_column_of_users(read):
     with pytest.raises(UnknownOrderError):
         read("1,5\n1,6\n2,5\n", k=2)
 

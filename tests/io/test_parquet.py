@@ -118,7 +118,7 @@ class TestNestedColumns:
             assert re.match(result, str(caught.value))
             assert len(str(caught.value)) < 300
 
-    def test_one_that_no_user_needs_does_no_harm(self, tmp_path, kind, nested):
+    def test_an_unused_column_does_no_harm(self, tmp_path, kind, nested):
         path = write(TABLE.append_column("tags", NESTED[nested]), tmp_path / "r.bin", kind)
         assert read_ratings(path) == EXPECTED
 

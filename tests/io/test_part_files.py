@@ -54,12 +54,12 @@ class TestParts:
         assert str(caught.value).startswith(f"ratings/part-00001.{ending}: ")
         assert len(str(caught.value)) < 300
 
-    def test_no_user_verifies_them(self, folder, ending):
+    def test_they_are_not_verified(self, folder, ending):
         with raises("input.folder"):
             read_table(folder)
 
 
-def test_partitions_that_state_no_date_are_no_times(tmp_path):
+def test_partitions_without_dates_are_no_times(tmp_path):
     folder = tmp_path / "ratings"
     for day in range(1, 4):
         write(folder / "year=2020" / f"day={day}" / "0.csv", [(day, day, 3)], NAMES[:3])

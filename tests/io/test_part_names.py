@@ -35,7 +35,7 @@ def test_a_folder_in_a_pattern_is_a_name_too(tmp_path):
     assert "'dislikes/0.csv'" in str(error.value)
 
 
-def test_other_names_that_differ_are_stated(tmp_path):
+def test_other_names_that_differ_are_reported(tmp_path):
     notes = understand(write(tmp_path / "h", "likes.csv", "clicks.csv")).notes
     assert notes[0].startswith("Parts have different names ('h/clicks.csv', 'h/likes.csv')")
 

@@ -309,7 +309,7 @@ class TestTemporaryFolder:
         with pipes.temporary_folder() as folder:
             assert folder.parent.parent == tmp_path
 
-    def test_the_systems_own_that_is_gone_is_stated(self, tmp_path, monkeypatch):
+    def test_a_missing_pipe_of_the_system_is_reported(self, tmp_path, monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
         with pytest.raises(MachineError) as error:
             pipes.temporary_folder().__enter__()

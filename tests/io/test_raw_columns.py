@@ -1,4 +1,4 @@
-"""Who asks sees the columns of a table as they stand; no user else does."""
+"""The columns of a table are read as they are only on request."""
 
 import pyarrow as pa
 import pytest

@@ -155,7 +155,7 @@ def test_names_that_lead_out_of_the_folder_are_refused(tmp_path, temporary, monk
         pa.ArrowInvalid("Cannot parse URI: 's3://geheim:geheim@b'"),
     ],
 )
-def test_what_goes_wrong_is_stated_without_secrets(raised, monkeypatch, temporary):
+def test_errors_are_reported_without_secrets(raised, monkeypatch, temporary):
     def from_uri(uri):
         raise raised
 
@@ -271,7 +271,7 @@ class TestAgainstAServerThatSpeaksS3:
             with raises("input.not-found"):
                 understand(f"s3://bucket/nope.csv?{options}")
 
-    def test_any_user_may_not_read(self, bucket, monkeypatch):
+    def test_a_bucket_without_permission(self, bucket, monkeypatch):
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "stranger")
         with serving(bucket) as options, raises("input.remote"):
             understand(f"s3://bucket/my%20ratings.csv?{options}")

@@ -1,4 +1,4 @@
-"""Dates in files whose columns no user called so: taken if beyond doubt, and always reported."""
+"""Columns of dates without an option in files: used if beyond doubt, and always reported."""
 
 import pandas as pd
 import pyarrow as pa
@@ -42,7 +42,7 @@ def write(table, path, format):
 
 @pytest.mark.parametrize("format", FORMATS)
 class TestEveryFormat:
-    def test_iso_dates_are_taken_and_stated(self, tmp_path, format):
+    def test_iso_dates_are_used_and_reported(self, tmp_path, format):
         path = write(frame("seen", lambda t: t.dt.strftime("%Y-%m-%d")), tmp_path / "r", format)
         reading = understand(path)
         assert reading.ratings == RATINGS
@@ -50,7 +50,7 @@ class TestEveryFormat:
         (note,) = reading.notes
         assert note.startswith("Column 'seen' was used as the times")
 
-    def test_other_ways_of_writing_are_stated_and_need_a_format(self, tmp_path, format):
+    def test_other_notations_are_reported_and_need_a_format(self, tmp_path, format):
         path = write(frame("seen", lambda t: t.dt.strftime("%d/%m/%Y")), tmp_path / "r", format)
         reading = understand(path)
         assert reading.ratings.days is None
@@ -70,7 +70,7 @@ class TestEveryFormat:
         path = write(seconds.rename(columns={"seen": "created_at"}), path, format)
         assert understand(path).ratings == RATINGS
 
-    def test_counters_are_left_out_and_stated(self, tmp_path, format):
+    def test_counters_are_left_out_and_reported(self, tmp_path, format):
         path = write(frame("timestamp", lambda t: range(1, len(t) + 1)), tmp_path / "r", format)
         reading = understand(path)
         assert reading.ratings.days is None
@@ -101,7 +101,7 @@ class TestColumnsThatAreOnlyCalledTimes:
         assert reading.ratings == RATINGS
         assert reading.notes[1].startswith("Column 'date' was used as the times")
 
-    def test_missing_times_stop_no_user_who_did_not_name_them(self, tmp_path, format):
+    def test_missing_times_are_no_error_unless_named(self, tmp_path, format):
         table = frame("created_at", lambda t: t.dt.strftime("%Y-%m-%d"))
         table.loc[[1, 5], "created_at"] = None
         path = write(table, tmp_path / "r", format)

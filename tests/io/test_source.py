@@ -32,7 +32,7 @@ def test_every_column_of_the_file_is_chosen_once(extras, at):
 @pytest.mark.parametrize("role", ["time", "user", "item", "rating"])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_column_called_extra_next_to_one_that_becomes_it(role, first, tmp_path):
-    """`time` stands next to `timestamp`: it becomes "time (extra)", which stands there already."""
+    """Besides `timestamp`, `time` becomes "time (extra)", a name that exists already."""
     columns = {name: ["4", "4"] for name in NEEDED} | {"user_id": ["a", "b"]}
     unique, equal = {f"{role} (extra)": ["x", "y"]}, {role: ["4", "4"]}
     file = tmp_path / "some.csv"

@@ -1,4 +1,4 @@
-"""Text from any user: bytes that no text has, lines without end, more rows than may be held."""
+"""Text from any source: bytes that no text has, lines without end, more rows than may be held."""
 
 import gzip
 

@@ -93,7 +93,7 @@ class TestReading:
         with raises("option.conflict"):
             self.read(tmp_path, "user,item,rating\n1,7,like\n", **said)
 
-    def test_words_that_look_like_one_are_stated(self, tmp_path):
+    def test_words_that_look_like_one_are_reported(self, tmp_path):
         scale = RatingScale.of_labels("like,Like,love")
         found = self.read(tmp_path, "user,item,rating\n1,7,like\n2,7,Like\n", scale=scale)
         assert any(

@@ -1,4 +1,4 @@
-"""Sparse rows: what is drawn, what is promised, and what no user finds in them."""
+"""Sparse rows: what is drawn, what is promised, and what they do not reveal."""
 
 import itertools
 
@@ -83,7 +83,7 @@ class TestRows:
         assert lengths.min() >= 5
         assert lengths.max() <= 27  # four standard deviations of what is drawn
 
-    def test_who_rated_nothing_that_is_kept_counts_as_no_user_of_any_length(self):
+    def test_users_without_kept_ratings_do_not_count_for_lengths(self):
         """Half of the users rated but items of their own: rows hold what the others rated."""
         rng = np.random.default_rng(0)
         items = [rng.choice(40, 10, replace=False) for _ in range(60)]
@@ -106,7 +106,7 @@ class TestRows:
         assert min(items.size for items, _ in rows) == 1
 
     def test_planted_embeddings_are_kept_apart(self, fans):
-        """Where two crowds share no item, neither do their rows, and labels are their crowd's."""
+        """If two clusters share no item, neither do their rows, and labels are their cluster's."""
         release = SparseRows(5, seed=1).anonymize(fans)
         groups = release.private.groups
         kept = []
@@ -176,8 +176,8 @@ class TestPromise:
             assert "no differential privacy" in " ".join(card.split())
             assert "method" in {limit.code for limit in verdict.not_covered}
 
-    def test_a_null_release_states_nothing(self):
-        """Where all are one cluster, no class is found more often than by a blind guess."""
+    def test_a_null_release_reveals_nothing(self):
+        """Where all are one cluster, no class is found more often than by a random guess."""
         ratings = make_ratings(n_users=300, n_items=120, n_ratings=6_000, seed=5)
         release = SparseRows(5, cluster_size=256, seed=1).anonymize(ratings)
         table = AttackTarget.from_release(release, ratings)
@@ -199,7 +199,7 @@ class TestPromise:
         assert "do not hide who is in the data" in " ".join(result)
 
     def test_what_fewer_than_k_rated_is_left_out(self):
-        """That it stood there would say that a user rated it."""
+        """A published item would reveal that a user rated it."""
         ratings = make_ratings(n_users=200, n_items=300, n_ratings=2_500, seed=3)
         release = SparseRows(6, seed=1).anonymize(ratings)
         items = np.concatenate([block.indices for block in release.published.blocks()])
@@ -255,7 +255,7 @@ class TestPaddedOfPredictions:
     def test_no_user_is_more_than_one_of_the_pool(self, predictor, most):
         """A user alone rated a hundred items; five others rated the one that is pooled with them.
 
-        Whether that user gave 1 or 5 to all of them moves what is reported by a sixth, or less.
+        Whether that user gave 1 or 5 to all of them moves what is published by a sixth, or less.
         """
         rng = np.random.default_rng(0)
         users = [*np.repeat(np.arange(60), 10), *range(5), *[60] * 100]

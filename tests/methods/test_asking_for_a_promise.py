@@ -55,7 +55,7 @@ def test_epsilon_is_enough(run, tmp_path):
     assert code == 0, result
 
 
-def test_no_user_knows_the_noise(run):
+def test_the_noise_is_secret(run):
     code, result = run("--epsilon", "20", "--scale", "1:5:1", "--seed", "1")
     assert code == 2
     assert "seed (--seed): with epsilon (--epsilon)" in result

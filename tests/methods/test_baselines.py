@@ -53,7 +53,7 @@ class TestEveryBaseline:
                 release.write(tmp_path / "out", force=force)
         assert list(tmp_path.iterdir()) == []
 
-    def test_all_users_has_exactly_one_record(self, name, small):
+    def test_all_users_have_exactly_one_record(self, name, small):
         release = BASELINES[name](1).anonymize(small)
         assert np.array_equal(np.sort(release.private.groups.members), np.arange(small.n_users))
         sizes = np.concatenate([block.sizes for block in release.published.blocks()])
@@ -65,11 +65,11 @@ class TestEveryBaseline:
                 assert (np.diff(block.indices[start:end]) > 0).all()
             assert not (np.signbit(block.values) & (block.values == 0)).any()
 
-    def test_what_is_published_does_not_state_the_seed(self, name, small):
+    def test_what_is_published_does_not_reveal_the_seed(self, name, small):
         settings = BASELINES[name](123456789).anonymize(small).published.settings
         assert "123456789" not in json.dumps(settings)
 
-    def test_a_bad_seed_or_no_user_is_refused(self, name, small):
+    def test_a_bad_seed_or_an_empty_table_is_refused(self, name, small):
         for seed in (-1, 0.5):
             with raises("option.value") as caught:
                 BASELINES[name](seed).anonymize(small)
@@ -98,7 +98,7 @@ def test_no_folder_with_such_a_claim_verifies(small, tmp_path):
 
 
 class TestRawRelease:
-    def test_publishes_all_users_as_he_is(self, small):
+    def test_publishes_all_users_as_they_are(self, small):
         rows = rows_of(Pseudonymizer(seed=1).anonymize(small))
         for user in range(small.n_users):
             items, values = small.row(user)

@@ -9,8 +9,8 @@ from recveil.methods.sparse.classes import deal_classes
 
 class TestClasses:
     def test_by_hand(self):
-        # Crowd 0: users 0, 2, 3, 5 and 6, two classes, of three and two; sorted activities
-        # 1, 2, 3 | 8, 9 make the lengths 2 and 8.5. Crowd 1: users 1 and 4, one class.
+        # Cluster 0: users 0, 2, 3, 5 and 6, two classes, of three and two; sorted activities
+        # 1, 2, 3 | 8, 9 make the lengths 2 and 8.5. Cluster 1: users 1 and 4, one class.
         classes = deal_classes(
             np.array([0, 1, 0, 0, 1, 0, 0]),
             np.array([[9], [4], [1], [8], [6], [2], [3]]),

@@ -68,13 +68,13 @@ def test_it_agrees_with_the_run_and_writes_nothing(ratings, tmp_path, name):
     if expected is not None:
         assert really.n_values == pytest.approx(expected.n_values, rel=0.5)
         assert really.kind == expected.kind
-        if really.kind != "synthetic":  # what is said of real users there is as noisy as all else
+        if really.kind != "synthetic":  # what it says of real users is as noisy as all else
             assert really.ratings == expected.ratings
     assert dry.sentences()
     assert dry.to_dict()["method"] == dry.method.name
 
 
-def test_every_method_can_state(ratings, tmp_path):
+def test_every_method_can_estimate(ratings, tmp_path):
     tested = {
         dry_run(fitting(ratings, options), tmp_path / "out", **options).method.name
         for options in RUNS.values()
@@ -111,7 +111,7 @@ def test_no_epsilon_is_spent(ratings, tmp_path, monkeypatch):
     assert "no epsilon is spent" in dry.sentences()[0]
 
 
-def test_of_drawn_users_it_states_no_more_than_the_size_of_the_table(ratings, tmp_path):
+def test_of_drawn_users_it_reveals_no_more_than_the_size_of_the_table(ratings, tmp_path):
     """Who rated what does not change a word of it: only numbers that every verb says first."""
     others = make_ratings(n_users=120, n_items=40, n_ratings=1_500, seed=9)
     other = others.with_scale(RatingScale(1, 5, 1))
@@ -152,7 +152,7 @@ def test_a_catalogue_that_lacks_items_is_refused(ratings, tmp_path):
         dry_run(ratings, tmp_path / "out", epsilon=1.0, item_catalog=str(tmp_path / "items.txt"))
 
 
-def test_an_older_release_is_in_the_way_and_is_stated_of(ratings, tmp_path):
+def test_an_older_release_at_the_output_is_reported(ratings, tmp_path):
     anonymize(ratings, tmp_path / "march", k=4, method="predictive")
     with raises("output.exists", "march"):
         dry_run(ratings, tmp_path / "march", k=4, method="predictive")
@@ -165,7 +165,7 @@ def test_an_older_release_is_in_the_way_and_is_stated_of(ratings, tmp_path):
 
 @pytest.fixture
 def left_by_a_killed_run(tmp_path):
-    """A staging folder with its lock, which no user holds."""
+    """A staging folder with its lock, which no process holds."""
     left = tmp_path / ".out.partial-0123abcd"
     left.mkdir(mode=0o700)
     with hold_lock(left / LOCK):
@@ -173,7 +173,7 @@ def left_by_a_killed_run(tmp_path):
     return left
 
 
-def test_what_a_killed_run_left_is_stated_and_stays(ratings, tmp_path, left_by_a_killed_run):
+def test_what_a_killed_run_left_is_reported_and_stays(ratings, tmp_path, left_by_a_killed_run):
     found = dry_run(ratings, tmp_path / "out", k=5, method="predictive")
     assert found.leftovers == (left_by_a_killed_run.name,)
     assert found.to_dict()["leftovers"] == [left_by_a_killed_run.name]
@@ -190,7 +190,7 @@ def test_half_a_release_is_not_taken_for_one(ratings, tmp_path, left_by_a_killed
         dry_run(ratings, tmp_path / "out", k=5, method="predictive")
 
 
-def test_what_a_user_works_on_is_no_leftover(ratings, tmp_path):
+def test_what_a_process_works_on_is_no_leftover(ratings, tmp_path):
     working = tmp_path / ".out.partial-0123abcd"
     working.mkdir(mode=0o700)
     with hold_lock(working / LOCK):
@@ -198,7 +198,7 @@ def test_what_a_user_works_on_is_no_leftover(ratings, tmp_path):
 
 
 def test_what_might_be_too_large_is_said(tmp_path):
-    """Each item is one user's, and all users in a group gets a label for all of theirs."""
+    """Each item has one rater, and each user in a group gets a label for all items of the group."""
     users = np.arange(150)
     wide = Ratings.from_columns(users, users, users % 5 + 1, scale=RatingScale(1, 5, 1))
     dry = dry_run(wide, tmp_path / "out", k=149, method="predictive", homogenize="simple")

@@ -41,7 +41,7 @@ def all_keep(n, epsilon):
 
 
 def warned(ratings, output, claim):
-    """The one warning that a user reads who writes a release with that claim."""
+    """The one warning for the publisher of a release with that claim."""
     found = find_earlier(ratings.users, output)
     (warning,) = set(linkage_warnings(found, output, claim, digest_of(ratings)))
     return warning
@@ -70,7 +70,7 @@ def test_its_published_folder_may_be_gone(ratings, tmp_path):
     assert find_earlier(ratings.users, tmp_path / "april")[0].n_users == 60
 
 
-def test_the_very_same_release_states_nothing_more(ratings, tmp_path):
+def test_the_very_same_release_reveals_nothing_more(ratings, tmp_path):
     for name in ("march", "april"):
         made = anonymize(ratings, tmp_path / name, k=5, seed=2)
     assert made.earlier == ()
@@ -114,7 +114,7 @@ def test_one_that_is_named_must_have_its_twin(ratings, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_that_cannot_be_read_is_stated(ratings, tmp_path):
+def test_one_that_cannot_be_read_is_reported(ratings, tmp_path):
     write(ratings, tmp_path / "march")
     (tmp_path / "march.private" / "assignment.parquet").write_bytes(b"broken")
     assert "cannot be read" in warned(ratings, tmp_path / "april", ROWS)
@@ -185,7 +185,7 @@ def test_rows_that_were_replaced_leave_no_epsilon(cluster, tmp_path):
     assert "with this run" not in warning
 
 
-def test_who_was_in_what_was_replaced_no_user_knows(cluster, tmp_path):
+def test_the_users_of_a_replaced_release_are_unknown(cluster, tmp_path):
     some, rest = only(cluster, np.arange(150)), only(cluster, np.arange(150, 300))
     write(some, tmp_path / "r")
     write(rest, tmp_path / "r", force=True)
@@ -231,7 +231,7 @@ def test_a_twin_that_remembers_nothing_has_its_release_asked(cluster, tmp_path):
 
 @pytest.mark.parametrize("name", ["private.json", "assignment.parquet"])
 def test_a_pipe_in_its_place_is_not_waited_for(ratings, tmp_path, name):
-    """Anybody could put one next to an output in a shared folder."""
+    """Any account could put one next to an output in a shared folder."""
     twin = tmp_path / "sib"
     twin.mkdir()
     (twin / "private.json").write_text("{}")

@@ -83,7 +83,7 @@ def _digests(release, ratings):
 
 
 def _users(release, ratings) -> Counter:
-    """How many users stand behind what the claim says that they share."""
+    """How many users share what the claim says that they share."""
     keys, all_users = item_keys(ratings.items), Counter()
     for block in release.published.blocks():
         digests = block.digests(keys, items_only=release.published.claim.kind == "co-rated")
@@ -94,7 +94,7 @@ def _users(release, ratings) -> Counter:
 
 @pytest.mark.parametrize("name", WITH_BASELINES)
 class TestEveryAnonymizerAndBaseline:
-    def test_all_users_is_in_exactly_one_group(self, name, invented):
+    def test_all_users_are_in_exactly_one_group(self, name, invented):
         groups = WITH_BASELINES[name](5, seed=1).anonymize(invented).private.groups
         assert np.array_equal(np.sort(groups.members), np.arange(invented.n_users))
 
@@ -207,7 +207,7 @@ class TestEveryAnonymizer:
 
 
 class FitsAndReturnsNothing:
-    """A user's own predictor, which does not know the custom of returning itself."""
+    """A third-party predictor whose fit does not return itself."""
 
     def fit(self, ratings):
         self.mean = float(ratings.values.mean())

@@ -133,7 +133,7 @@ class TestEdges:
             grouped(["a", "b"], 0)
         assert "k is 0" in str(caught.value)
 
-    def test_k_of_1_leaves_all_users_with_his_likes(self):
+    def test_k_of_1_leaves_all_users_with_their_likes(self):
         assert grouped(["ab", "a", "ab", "b"], 1) == [[1], [3], [0, 2]]
 
 

@@ -16,13 +16,13 @@ from shared.methods_guarantees import ANY, TORTURE, forms, tables, texts_of, wri
 @settings(ANY, max_examples=100 if TORTURE else 3)
 @given(ratings=tables(20), epsilon=st.sampled_from([None, 1_000.0]), form=forms, data=st.data())
 def test_drawn_users(ratings, epsilon, form, data):
-    all_users = data.draw(st.none() | st.integers(1, 9))
+    n_users = data.draw(st.none() | st.integers(1, 9))
 
     def make(seed):
         seed = seed if epsilon is None else None
-        return Synthesizer(
-            epsilon, n_users=all_users, item_catalog="as-rated", seed=seed
-        ).anonymize(ratings)
+        return Synthesizer(epsilon, n_users=n_users, item_catalog="as-rated", seed=seed).anonymize(
+            ratings
+        )
 
     with written(make, 10**15, ("users", form[1])) as out:
         if out is None:

@@ -40,7 +40,7 @@ def folder(tmp_path):
 
 
 def sign(folder, **changes):
-    """Write release.json and the card anew, as a user would who changed the ratings."""
+    """Renew release.json and the card after a change of the ratings."""
     content = json.loads((folder / "release.json").read_text()) | changes
     for name in content["files"]:
         entry = FileEntry.of(folder / name)
@@ -67,15 +67,15 @@ def rarely_rated():
     return Ratings.from_columns(*pairs.T, values, scale=RatingScale(1, 5, 1))
 
 
-def test_what_the_owner_of_sparse_rows_is_stated_does_not_depend_on_hiding():
+def test_messages_about_sparse_rows_do_not_depend_on_hiding():
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=2)
     release = anonymize_hidden(ratings, SparseRows(4, seed=2), seed=2)
-    all_users = dict.fromkeys(ratings.items.tolist(), 0)
+    counts = dict.fromkeys(ratings.items.tolist(), 0)
     for block in release.published.blocks():
         for size, row in zip(block.sizes, np.split(block.indices, block.indptr[1:-1]), strict=True):
             for item in row:
-                all_users[release.original_items[item]] += size
-    off = np.abs(np.array([*all_users.values()]) - ratings.support)
+                counts[release.original_items[item]] += size
+    off = np.abs(np.array([*counts.values()]) - ratings.support)
     figures = summarize(release, ratings).figures
     assert (figures.mean_error, figures.max_error) == (off.mean(), off.max())
 
@@ -106,7 +106,7 @@ def test_the_order_of_items_is_drawn_anew(release):
     assert release.private.items.tolist() != RATINGS.items.tolist()
 
 
-def test_the_seed_alone_does_not_state_the_order():
+def test_the_seed_alone_does_not_reveal_the_order():
     others = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=3)
     orders = [
         anonymize_hidden(ratings, METHODS["simple"], seed=1).private.items.tolist()

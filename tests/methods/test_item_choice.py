@@ -1,4 +1,4 @@
-"""Support embeddings: places of users, and log odds of items, against plain versions."""
+"""Embeddings by item choice: places of users and log odds of items, against plain versions."""
 
 import numpy as np
 from scipy import optimize, sparse

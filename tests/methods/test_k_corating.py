@@ -45,7 +45,7 @@ class TestByHand:
 
     def test_similarity(self):
         # Users 0 and 4 share a, b, c: (2*2 + 0*1 + -2*-1) / (√8 √6) > 0, so what user 4 thinks of
-        # d makes user 0's 3 - 2 = 1. No user else shares two items with a user who rated what is
+        # d makes user 0's 3 - 2 = 1. No other user shares two items with a user who rated what is
         # to be filled: their own mean.
         expected = {0: "d1 e3 f3", 1: "", 2: "b3", 3: "", 4: "e3 f3", 5: "c5", 6: "b3 c3 d3"}
         assert filled(KCoRater(2, "similarity", seed=1).anonymize(BY_HAND)) == expected
@@ -98,7 +98,7 @@ class TestByHand:
 
     def test_trust_that_was_stated(self):
         # 6 trusts 4: b 3 + 1, c 3 - 1, d 3 - 2. 0 trusts 6: e 3 + 0, f 3 + 2; by way of 6 user 0
-        # trusts 4: d 3 - 2. No user else trusts any user: means.
+        # trusts 4: d 3 - 2. No other user trusts any: means.
         links = sparse.csr_array(([1.0, 1.0], ([6, 0], [4, 6])), shape=(7, 7))
         expected = {0: "d1 e3 f5", 1: "", 2: "b3", 3: "", 4: "e3 f3", 5: "c5", 6: "b4 c2 d1"}
         release = KCoRater(2, "trust", trust=StatedTrust(links, 3, 2), seed=1).anonymize(BY_HAND)
@@ -403,7 +403,7 @@ def test_unknown_settings_are_refused(invented, setting, code):
         KCoRater(5, **setting).anonymize(invented)
 
 
-def test_trust_about_no_user_or_not_asked_for_is_refused(invented):
+def test_trust_about_no_user_or_without_its_method_is_refused(invented):
     def stated(*links):
         rows, columns, values = zip(*links, strict=True)
         return StatedTrust(sparse.csr_array((values, (rows, columns)), shape=(300, 300)), 4, 3)

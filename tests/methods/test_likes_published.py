@@ -189,14 +189,14 @@ class TestDrawn:
             self.made().write(tmp_path / "out")
 
     @pytest.mark.parametrize("epsilon", [None, 60.0], ids=["exact", "noisy"])
-    def test_all_users_likes_the_same(self, epsilon):
+    def test_all_users_like_the_same(self, epsilon):
         same = Ratings.from_columns(np.repeat(np.arange(300), 5), np.tile(np.arange(5), 300))
         release = self.made(epsilon, same)
         rows = rows_of(release)
         assert set(release.published.items.tolist()) == set(range(5))
         assert np.mean([len(items) for _, items, _ in rows]) > 3
 
-    def test_an_item_that_all_users_likes(self):
+    def test_an_item_that_all_users_like(self):
         users, items = self.LIKES.user_positions(), self.LIKES.items[self.LIKES.indices]
         liked = Ratings.from_columns(
             np.concatenate([users, np.arange(300)]), np.concatenate([items, np.full(300, 999)])
@@ -308,7 +308,7 @@ class TestFromFiles:
         assert found.verification.holds
         result = json.loads((many / "out" / "release.json").read_text())
         assert result["settings"]["feedback"] == "implicit"
-        # Rows that stood twice are no user's business: no user paid for their number.
+        # Rows that stood twice are no user's business: their number was not charged.
         assert "duplicates_dropped" not in result["counts"]
 
     def test_ratings_that_happen_to_be_equal_are_not_drawn_as_likes(self, many):

@@ -379,7 +379,7 @@ def test_classes_with_equal_rows_are_one_class_from_then_on(tmp_path):
     assert verify(outputs[2], against=outputs[1]).holds
 
 
-def test_the_publisher_is_stated_what_became_of_the_users(alone, tmp_path):
+def test_the_publisher_learns_how_users_were_assigned(alone, tmp_path):
     options = {"k": 5, "seed": 1, "previous": f"{alone(1)}.private"}
     ratings = only(RATINGS, MONTHS[2])
     estimate = dry_run(ratings, tmp_path / "out", **options)

@@ -55,7 +55,7 @@ class TestByHand:
         assert found.tolist() == pytest.approx([0.74, 0.26])
 
     def test_the_end(self):
-        # p = (3 + p) / 5 at p = 3/4: the open one reports nothing.
+        # p = (3 + p) / 5 at p = 3/4: the open one reveals nothing.
         found = reconstruct_distribution(self.noisy, FROM_MINUS_ONE_TO_ONE, self.grid)
         assert found.tolist() == pytest.approx([0.75, 0.25], abs=1e-6)
 
@@ -180,7 +180,7 @@ class TestPrivacyByEntropy:
 
     def test_the_example_of_the_paper(self):
         # Equally likely from 0 to 1 and from 4 to 5: h = 1 bit. With noise from -1 to 1, the
-        # published value reports the interval, 1 bit, and more: the sum of a value from 0 to 1 and
+        # published value reveals the interval, 1 bit, and more: the sum of a value from 0 to 1 and
         # the noise has a density of 1/2 in the middle half, and two ramps of a quarter each, so
         # that its entropy is 1 + 1 / (4 ln 2), of which 1 is that of the noise.
         assert inherent_privacy([0.5, 0, 0, 0, 0.5]) == pytest.approx(2)

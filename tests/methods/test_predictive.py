@@ -59,9 +59,7 @@ def test_parts_can_be_objects_and_stay_as_they_were(invented):
         (type("FunkSVD", (ItemMean,), {})(), "FunkSVD, with parameters of its own"),
     ],
 )
-def test_the_release_states_a_predictor_from_the_usual_one_of_its_class(
-    invented, predictor, result
-):
+def test_the_release_distinguishes_a_predictor_from_the_default(invented, predictor, result):
     anonymizer = PredictiveAnonymizer(5, predictor=predictor, seed=1)
     assert anonymizer.anonymize(invented).published.settings["predictor"] == result
 
@@ -74,7 +72,7 @@ def test_the_release_states_a_predictor_from_the_usual_one_of_its_class(
         (BisectingKGather(9, n_bisections=1), "BisectingKGather, with parameters of its own"),
     ],
 )
-def test_the_release_states_a_grouping_from_the_usual_one_of_its_class(invented, grouping, result):
+def test_the_release_distinguishes_a_grouping_from_the_default(invented, grouping, result):
     release = PredictiveAnonymizer(5, grouping=grouping, seed=1).anonymize(invented)
     assert release.published.settings["grouping"] == result
 

@@ -38,7 +38,7 @@ class TestLevels:
         highest=st.integers(2, 30),
         homogenize=st.sampled_from(["simple", "padded"]),
     )
-    def test_all_users_sits_in_a_group_as_large_as_his_own_level(self, seed, highest, homogenize):
+    def test_all_users_are_in_a_group_as_large_as_their_own_level(self, seed, highest, homogenize):
         ratings = make_ratings(n_users=60, n_items=20, n_ratings=400, seed=seed)
         levels = np.random.default_rng(seed).integers(1, highest + 1, 60)
         release = PredictiveAnonymizer(
@@ -156,7 +156,7 @@ class TestLevels:
             anonymize(source, tmp_path / "other", k=2, method="predictive", privacy_levels=levels)
         assert not (tmp_path / "other").exists()
 
-    def test_no_user_is_found_beyond_his_own_bound(self, invented):
+    def test_no_user_is_found_beyond_their_own_bound(self, invented):
         levels = np.where(invented.activity < 15, 6, 1)
         release = PredictiveAnonymizer(6, "simple", privacy_levels=levels, seed=2).anonymize(
             invented

@@ -27,7 +27,7 @@ class TestPool:
         )
         assert pooled_items(ratings, 20).tolist() == [1, 2, 3]
 
-    def test_what_one_user_alone_rated_is_stated_with_others(self):
+    def test_items_of_one_rater_are_published_with_others(self):
         """However many these are: their mean would be that user's."""
         users = [*range(30), *range(22), *[3] * 50]
         items = [0] * 30 + [1] * 22 + list(range(2, 52))
@@ -184,7 +184,7 @@ class TestSparseRowsWithRareItems:
         assert verify(tmp_path / "out").holds
 
     def test_who_rates_rare_items_makes_rows_no_longer_by_common_ones(self):
-        """Twenty of 200 users rated sixty items more, which no user else knows."""
+        """Twenty of 200 users rated sixty items more, which no other user rated."""
         rng = np.random.default_rng(1)
         items = [rng.choice(12, 5, replace=False).tolist() for _ in range(200)]
         for heavy in range(20):

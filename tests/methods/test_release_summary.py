@@ -38,7 +38,7 @@ def with_epsilon(release, epsilon):
     return Sides(replace(published, claim=claim), release.private)
 
 
-def test_padded_rows_are_stated_next_to_sparse_ones(invented):
+def test_padded_rows_are_mentioned_next_to_sparse_ones(invented):
     release = PredictiveAnonymizer(5, seed=1).anonymize(invented)
     assert SPARSE_KEEPS_MORE in describe_summary(summarize(release, invented))
     assert SparseRows(5, seed=1).anonymize(invented).published.claim.k == 5

@@ -109,7 +109,7 @@ class TestRotation:
         assert ((noise**2).sum() / n) ** 0.5 == pytest.approx(0.5, abs=5 * 0.5 / (2 * n) ** 0.5)
         assert release.published.settings["noise"] == "before rotation"
 
-    def test_any_user_knows_some_rows_undoes_it(self, ratings, before, space, rank):
+    def test_an_adversary_with_some_rows_undoes_it(self, ratings, before, space, rank):
         _, rows = before
         predictor = before[0]
         turned, _ = published_rows(
@@ -118,7 +118,7 @@ class TestRotation:
         shuffled = np.random.default_rng(5).permutation(ratings.n_users)
         published = turned[shuffled]
         known = np.arange(40)  # more users than dimensions
-        # Who they are: the multiset of distances to all users names each of them.
+        # Who they are: the multiset of distances to all users identifies each of them.
         own = np.sort(cdist(rows[known], rows), axis=1)
         seen = np.sort(cdist(published, published), axis=1)
         match = cdist(own, seen).argmin(axis=1)
@@ -158,7 +158,7 @@ def test_latent_rotation_keeps_item_means():
     assert rows.mean(axis=0) == pytest.approx(before.mean(axis=0), abs=1e-9)
 
 
-def test_a_predictor_that_states_no_user_apart_leaves_one_row():
+def test_a_predictor_that_distinguishes_no_users_leaves_one_row():
     ratings = make_ratings(n_users=20, n_items=10, n_ratings=60, seed=2)
     rows, items = published_rows(RotationPerturbation("latent", "item-mean").anonymize(ratings))
     assert rows == pytest.approx(

@@ -1,4 +1,4 @@
-"""Users are drawn from a published model, by any user, as often as they like."""
+"""Anyone can draw users from a published model, any number of times."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ def model(tmp_path_factory, synthetic):
     folder = tmp_path_factory.mktemp("model")
     ratings = make_ratings(n_users=60, n_items=25, n_ratings=500, seed=4)
     synthetic(20.0).anonymize(ratings).write(folder / "model", layout="model")
-    shutil.rmtree(folder / "model.private")  # no user else has it
+    shutil.rmtree(folder / "model.private")  # other users do not have it
     return folder / "model"
 
 
@@ -60,10 +60,10 @@ def test_a_private_twin_is_not_left_next_to_what_is_drawn(model, tmp_path):
     assert verify(tmp_path / "out").holds
 
 
-@pytest.mark.parametrize("all_users", [0, -1, True, 2.0, "9"])
-def test_users_are_a_number(model, tmp_path, all_users):
+@pytest.mark.parametrize("n_users", [0, -1, True, 2.0, "9"])
+def test_users_are_a_number(model, tmp_path, n_users):
     with raises("option.value") as caught:
-        sample(model, tmp_path / "drawn", n_users=all_users)
+        sample(model, tmp_path / "drawn", n_users=n_users)
     assert "--n-users" in str(caught.value)
 
 

@@ -108,7 +108,7 @@ class TestRareWords:
 
 
 class TestHabits:
-    """Sixty users say five words; another one says "weird" to all, which no user else says."""
+    """Sixty users say five words; another one says "weird" to all, which no other user says."""
 
     SCALE = RatingScale.of_labels("a,b,c,d,e,weird", ordered=False)
 
@@ -133,7 +133,7 @@ class TestHabits:
         (shown,) = NominalAnonymizer(k, homogenize, seed=k).anonymize(ratings).published.blocks()
         assert 6.0 not in shown.values
 
-    def test_it_is_likely_for_no_user_and_places_no_user(self):
+    def test_it_is_unlikely_for_all_and_moves_no_embedding(self):
         ratings = self.table(1)
         shares = learn_shares(ratings, 2)
         assert shares.of_items[:, 5].max() == 0
@@ -167,7 +167,7 @@ class TestPool:
         # Up: Ann 1, Ben 1, Cy 1/4; down: Cy 3/4. Each word counts once more: 3.25 and 1.75 of 5.
         assert shares.of_items[:-1] == pytest.approx(np.array([[0.65, 0.35]] * 4))
 
-    def test_who_gave_nearly_all_of_its_words_is_one_of_its_users(self):
+    def test_a_rater_of_nearly_all_of_its_words_counts_once(self):
         users = [*range(6), *range(5), *[6] * 200, *range(7, 12)]
         items = [0] * 6 + [1] * 5 + [*range(2, 202)] + [300] * 5  # which others say down to
         ratings = Ratings.from_columns(users, items, ["up"] * 11 + ["down"] * 205, scale=UP_DOWN)

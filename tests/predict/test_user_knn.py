@@ -46,7 +46,7 @@ class TestByHand:
 
     def test_equation_2(self):
         # Item 3: 3 + (0.70711 * 2 + 0.89443 * -1) / (0.70711 + 0.89443) = 3 + 0.51978 / 1.60154.
-        # Item 4: both are 2 below their means, so 3 - 2. Item 2: no user but user 0 rated it.
+        # Item 4: both are 2 below their means, so 3 - 2. Item 2: only user 0 rated it.
         predicted = UserKNN(**PAPER).fit(BY_HAND).predict([0, 0, 0], [3, 4, 2])
         assert np.allclose(predicted, [3.32456, 1, 3], atol=1e-4)
 
@@ -126,7 +126,7 @@ class TestByHand:
         )
         predictor = TrustKNN(links=stated).fit(BY_HAND)
         assert np.allclose(predictor.weights(0), [0, 0.5, 0, 0.75], atol=1e-5)
-        # Item 3: 3 + (0.5 * 2 + 0.75 * -1) / 1.25 = 3.2. User 2 trusts no user: their mean.
+        # Item 3: 3 + (0.5 * 2 + 0.75 * -1) / 1.25 = 3.2. User 2 trusts no one: their mean.
         assert np.allclose(predictor.predict([0, 2], [3, 2]), [3.2, 3], atol=1e-4)
         direct = TrustKNN(links=stated, steps=0).fit(BY_HAND)
         assert np.allclose(direct.weights(0), [0, 0.5, 0, 0], atol=1e-5)
@@ -156,7 +156,7 @@ class TestByHand:
         assert twice.tolist() == [0, 1, 0.75, 0.875, 0]
 
     def test_biases(self):
-        # All users's rating is their own level plus the item's: nothing is left for neighbours, and
+        # Each rating is the user's level plus the item's: nothing is left for neighbours, and
         # the missing cell (1 + 2 above the middle) is found but for the pull towards the mean.
         users, items = np.divmod(np.arange(60 * 40), 40)
         values = (users % 3) + (items % 3) + 1

@@ -121,7 +121,7 @@ class TestCard:
         described(padded, CARD)
         assert not re.search("[<>&]", (padded.parent / "croissant.json").read_text())
 
-    def test_what_no_user_said_is_not_made_up(self, padded, monkeypatch):
+    def test_what_was_not_said_is_not_made_up(self, padded, monkeypatch):
         for name in ("USER", "LOGNAME", "EMAIL", "HOSTNAME"):
             monkeypatch.setenv(name, "j.doe")
         result = described(padded)
@@ -192,7 +192,7 @@ class TestAudit:
             describe(tmp_path / "other", tmp_path / "x.json", audit=found[0])
         assert "other" in str(error.value)
 
-    def test_a_second_release_is_not_stated_of(self, padded, found, tmp_path):
+    def test_a_second_release_is_not_described(self, padded, found, tmp_path):
         """Its name alone says that there is one."""
         result = json.loads(found[0].read_text())
         result["release"]["linkage"] = {"name": "out_old_ann"}
@@ -209,7 +209,7 @@ class TestAudit:
 
 
 class TestUnpaid:
-    """Figures of an audit are worked out from real users, which no epsilon covers."""
+    """Figures of an audit are computed from real users, which no epsilon covers."""
 
     def result(self, folder, off_scale, name):
         release = {
@@ -241,7 +241,7 @@ class TestEvaluation:
         assert not read.ctx.issues.errors
         assert judged[1]["headline"] in str(read.data_use_cases)
 
-    def test_what_no_user_measured_is_not_made_up(self, padded):
+    def test_what_was_not_measured_is_not_made_up(self, padded):
         assert "rai:dataUseCases" not in described(padded)
 
     def test_words_without_an_order(self, tmp_path):
@@ -301,7 +301,7 @@ def test_figures_of_a_release_with_the_same_settings_are_refused(what, found, ju
 
 
 class TestOrigin:
-    """What is reported of the owner's table: for what it had columns, and what was left out."""
+    """What is reported of the owner's table: its columns, and what was left out."""
 
     def result(self, folder, **options):
         audited = {"audit": folder / "audit.json"}

@@ -71,7 +71,7 @@ def test_both_formats_and_layouts_have_the_same_classes(release, tmp_path):
 
 
 @pytest.mark.parametrize("layout", ["users", "groups"])
-def test_the_private_side_states_who_is_who(release, tmp_path, layout):
+def test_the_private_folder_states_who_is_who(release, tmp_path, layout):
     release.write(tmp_path / "out", layout=layout)
     assignment = pq.read_table(tmp_path / "out.private" / "assignment.parquet").to_pydict()
     assert sorted(assignment["user_id"]) == release.private.users.tolist()
@@ -169,7 +169,7 @@ class TestNothingPrivateIsPublished:
         for file in (tmp_path / "forth").iterdir():
             assert file.read_bytes() == (tmp_path / "back" / file.name).read_bytes()
 
-    def test_file_times_and_manifest_state_no_clock(self, release, tmp_path):
+    def test_file_times_and_manifest_reveal_no_clock(self, release, tmp_path):
         release.write(tmp_path / "out")
         text = (tmp_path / "out" / "release.json").read_text()
         assert not re.search(r"\d{4}-\d\d-\d\d", text)
@@ -217,7 +217,7 @@ class TestTargets:
             check_target(tmp_path / ("x" * 201), force=False)
         assert "200 bytes" in str(error.value)
 
-    def test_a_user_who_came_first_is_not_replaced(self, release, tmp_path, monkeypatch):
+    def test_a_folder_that_came_first_is_not_replaced(self, release, tmp_path, monkeypatch):
         check = check_target
 
         def overtaken(target, *, force):

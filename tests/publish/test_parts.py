@@ -1,4 +1,4 @@
-"""A release in many parts is a release: whoever checks, reads or describes one takes it."""
+"""A release in many parts is a release to all that checks, reads or describes one."""
 
 import json
 import re

@@ -191,7 +191,7 @@ class TestWhatIsRefused:
         assert package in str(error.value)
 
     def test_rows_of_groups_are_no_ratings(self, written):
-        """Each means several users, which plain ratings cannot say."""
+        """Each stands for several users, which plain ratings cannot say."""
         release = Release.read(written["padded", "groups", "parquet"])
         with raises("table.kind"):
             Ratings.from_frame(release)

@@ -136,7 +136,7 @@ class TestSomethingElseStandsThere:
 
 
 class TestWhatIsNobodysLeftover:
-    """A folder of a user's own may be called as what a killed run leaves."""
+    """An unrelated folder may have the name of what a killed run leaves."""
 
     NAME = ".out.partial-deadbeef"
 
@@ -318,7 +318,7 @@ ACTS = {
 
 
 class TestWhatComesAtTheLastMoment:
-    """Between the last look and the renaming; what its owner puts there is nobody's old release."""
+    """Between the last look and the renaming; what its owner puts there is no old release."""
 
     @pytest.mark.parametrize("act", ACTS)
     def test_it_is_not_removed_with_the_old_release(self, put, tmp_path, monkeypatch, act):
@@ -350,7 +350,7 @@ class TestWhatComesAtTheLastMoment:
         assert (names(tmp_path), (tmp_path / at).read_text()) == ([at], "mine")
 
     def test_what_comes_into_it_after_that_stays_and_is_named(self, put, tmp_path, monkeypatch):
-        """A user has the old folder open, and saves into it when it has been moved away."""
+        """Another program has the old folder open, and writes into it after it was moved away."""
         place = staging._put_into_place
 
         def late(where, *renames):

@@ -60,7 +60,7 @@ class TestTooLarge:
         assert "would be written, but 500 MB are free" in message
         assert "--homogenize simple" in message
 
-    def test_layout_users_is_stated_of_layout_groups(self, tmp_path):
+    def test_layout_groups_is_advised_for_layout_users(self, tmp_path):
         rng = np.random.default_rng(2)
         items = np.concatenate([np.arange(2_000), rng.integers(2_000, size=200)])
         users = np.concatenate([np.arange(2_000) % 600, rng.integers(600, size=200)])
@@ -91,7 +91,7 @@ def test_simple_and_co_rated_rows_are_refused_before_they_are_written(ratings, t
 
 
 class TestDrawnUsers:
-    """How many there are is any user's choice, and is looked at before they are drawn."""
+    """Their number is an option, and is checked before they are drawn."""
 
     @pytest.mark.parametrize("epsilon", ["none", 50.0])
     def test_far_more_than_were_counted_are_refused(self, ratings, epsilon, tmp_path):
@@ -123,7 +123,7 @@ class TestSaying:
         assert expected["seconds"] > 0
         assert streams.err.startswith("Expected: about ")
 
-    def test_the_library_states_any_user_asks(self, ratings, tmp_path):
+    def test_the_library_calls_back_with_the_estimate(self, ratings, tmp_path):
         result = []
         anonymize(
             ratings, tmp_path / "out", k=5, method="predictive", seed=1, on_estimate=result.append

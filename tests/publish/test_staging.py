@@ -34,7 +34,7 @@ class TestModes:
             (0o777, "0o600", "0o700"),
         ],
     )
-    def test_no_user_else_may_write_whatever_the_umask(
+    def test_no_other_user_may_write_whatever_the_umask(
         self, release, tmp_path, umask, mask, file, folder
     ):
         umask(mask)
@@ -45,7 +45,7 @@ class TestModes:
         for name, mode in found.items():
             assert mode == ("0o600" if name.startswith("out.private") else file), name
 
-    def test_no_user_may_look_into_what_is_being_written(
+    def test_no_other_user_may_read_what_is_being_written(
         self, release, tmp_path, umask, monkeypatch
     ):
         umask(0)
@@ -174,7 +174,7 @@ class TestKilledAgain:
 
 @pytest.mark.parametrize("left", ["published", "private", "old-published"])
 def test_what_a_run_left_that_was_no_release_is_never_put_into_place(release, tmp_path, left):
-    """A release that was refused, or half written: whoever clears it up may be killed meanwhile."""
+    """A release that was refused, or half written: its removal may be killed."""
     release.write(tmp_path / "new")
     staging = tmp_path / ".out.partial-0123abcd"
     staging.mkdir()

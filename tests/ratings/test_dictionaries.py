@@ -171,7 +171,7 @@ def test_a_tidied_column_says_the_same(parts):
     ],
     ids=["no dictionary", "gap", "value of gaps", "nothing but gaps", "no values"],
 )
-def test_what_is_missing_is_stated_wherever_the_gap_stands(column):
+def test_what_is_missing_is_reported_wherever_the_gap_is(column):
     column = pa.chunked_array([column])
     assert missing_rows(column).to_pylist() == [value is None for value in column.to_pylist()]
     table = pa.table({"user": column, "item": [7, 8], "rating": [3, 4]})

@@ -1,4 +1,4 @@
-"""The ends of a scale that no user named are a user's ratings."""
+"""The ends of a scale that was not named may be one user's ratings."""
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from recveil.ratings.ratings import count_users, doubts_of, reject_doubts
 
 
 def invented(*extra: float) -> Ratings:
-    """Return 40 users's whole stars, the scale not named; the first few gave the extra ratings."""
+    """Return whole stars of 40 users, without a scale; the first few gave the extra ratings."""
     made = make_ratings(n_users=40, n_items=30, n_ratings=600, seed=1)
     values = made.values.copy()
     values[made.indptr[: len(extra)]] = extra
@@ -48,7 +48,7 @@ def test_the_verb_refuses_it_and_takes_the_remedy(tmp_path):
     assert str(made.release.published.scale) == "1:5:1"
 
 
-def test_two_users_at_two_ends_of_the_cluster():
+def test_two_users_at_two_ends_of_the_scale():
     found = doubts_of(invented(11.5, 55, 11.5), 3)
     assert [(end.side, end.value, end.n_users) for end in found] == [("high", 55.0, 1)]
     with raises("scale.inferred") as error:
@@ -88,7 +88,7 @@ def test_a_continuous_scale_has_ends_that_are_a_tenth_wide():
     assert [end.side for end in doubts_of(lonely, 10)] == ["high"]
 
 
-def test_a_scale_that_a_user_named_is_theirs():
+def test_a_named_scale_is_kept():
     ratings = invented(11.5)
     assert doubts_of(ratings.with_scale(RatingScale(1, 11.5, 0.5)), 5) == []
     # Even if they found it by looking.
@@ -98,12 +98,12 @@ def test_a_scale_that_a_user_named_is_theirs():
     assert not named.scale.inferred
 
 
-def test_reading_keeps_in_mind_that_no_user_named_it(tmp_path):
+def test_reading_records_that_the_scale_was_inferred(tmp_path):
     (tmp_path / "r.csv").write_text("user,item,rating\n1,7,4\n2,7,2\n")
     assert read_ratings(tmp_path / "r.csv").scale.inferred
     assert understand(tmp_path / "r.csv", k=2).ratings.scale.inferred
     result = understand(tmp_path / "r.csv")
-    assert result.ratings.scale.inferred  # an adversary who publishes it next must hear of it
+    assert result.ratings.scale.inferred  # a publisher must hear of it
     assert not result.settled().ratings.scale.inferred
     assert [note[:23] for note in result.notes] == ["The scale is inferred: "] * 2
 
@@ -173,7 +173,7 @@ def test_one_users_rating_is_never_the_step_of_a_published_scale(odd, scale):
     assert "--scale 1:5:1" in str(refused.value)
 
 
-def test_half_stars_that_a_cluster_gave_are_steps():
+def test_half_stars_of_many_users_are_steps():
     made = make_ratings(40, 30, 600, seed=1, scale=RatingScale(0.5, 5, 0.5))
     half = Ratings.from_columns(made.user_positions(), made.indices, made.values)
     assert doubts_of(half, 2) == []

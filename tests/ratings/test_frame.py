@@ -49,7 +49,7 @@ def test_the_remedy_works():
     assert Ratings.from_frame(mixed).users.tolist() == ["1", "a"]
 
 
-def test_a_mixed_column_that_no_user_needs_does_no_harm():
+def test_an_unused_mixed_column_does_no_harm():
     assert Ratings.from_frame(frame(note=[1, "a"])) == Ratings.from_frame(frame())
 
 

@@ -24,7 +24,7 @@ RATINGS = Ratings.from_columns(USERS, ITEMS, np.ones(15))
         ("activity>=3:4,else:1", [1, 1, 4, 4, 4]),
         (" activity < 2 : 5 , activity>=4:1 , else : 3 ", [5, 3, 3, 1, 1]),
         ("activity<4:2,activity<2:5,else:3", [2, 2, 2, 3, 3]),  # the first that holds counts
-        ("activity>=2:2,activity<2:1", [1, 2, 2, 2, 2]),  # all users meets one
+        ("activity>=2:2,activity<2:1", [1, 2, 2, 2, 2]),  # each user meets one
         ("activity>=99:5,else:1", [1, 1, 1, 1, 1]),
     ],
 )

@@ -97,7 +97,7 @@ class TestScale:
         # Halves go to the word with an even number of steps from the lowest.
         assert self.SCALE.round([1.5, 2.5, 3.4, 9]).tolist() == [1, 3, 3, 4]
 
-    def test_order_and_words_state_scales_apart(self):
+    def test_order_and_words_distinguish_scales(self):
         assert RatingScale.of_labels(self.SCALE.labels) == self.SCALE
         for other in (
             RatingScale.of_labels(self.SCALE.labels[::-1]),

@@ -153,7 +153,7 @@ pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 
 @pytest.mark.usefixtures("another_claim")
-def test_a_plain_file_cannot_claim_what_is_stated_by_no_column(table):
+def test_a_plain_file_cannot_claim_what_no_column_contains(table):
     with raises("option.unsupported"):
         verify(table, k=2, claim="as-many-items")
 

@@ -35,7 +35,7 @@ def plain(card):
 
 
 @pytest.mark.parametrize("protect", ["none", "shuffle"])
-def test_rounded_fills_hide_as_long_as_they_cannot_be_stated(card_of, protect):
+def test_rounded_fills_hide_as_long_as_they_cannot_be_detected(card_of, protect):
     card = plain(card_of(KCoRater(5, "similarity", protect=protect, seed=1)))
     assert (
         "finds at best a group of 5 or more, as long as imputed values cannot be distinguished "
@@ -109,7 +109,7 @@ def test_what_is_seen_of_whom_is_found(card_of, name):
         ),
     ],
 )
-def test_what_a_fit_of_all_rows_states_is_not_promised_away(card_of, homogenize, sentences):
+def test_what_a_fit_of_all_rows_reveals_is_not_denied(card_of, homogenize, sentences):
     card = plain(card_of(PredictiveAnonymizer(5, homogenize, seed=1)))
     limits = card[card.index("## What is not guaranteed") : card.index("## Files")]
     for sentence in sentences:
@@ -117,7 +117,7 @@ def test_what_a_fit_of_all_rows_states_is_not_promised_away(card_of, homogenize,
 
 
 @pytest.mark.parametrize("protect", ["none", "shuffle"])
-def test_that_fills_are_stated_is_said(card_of, protect):
+def test_that_fills_are_detected_is_said(card_of, protect):
     card = plain(card_of(KCoRater(5, "random", protect=protect, seed=1)))
     assert "from eight items without ratings: 81% with item means" in card
     assert "36% with random values" in card
@@ -151,10 +151,8 @@ def test_points_follow_each_other_without_a_gap(card_of, name):
         ),
     ],
 )
-def test_what_was_made_before_keeps_its_words_and_is_stated_of(
-    invented, anonymizer, setting, words
-):
-    """They said too little, and labels of rare items reported their raters' ratings."""
+def test_older_releases_keep_their_words_and_are_reported(invented, anonymizer, setting, words):
+    """They said too little, and labels of rare items revealed their raters' ratings."""
     now = Manifest.of(anonymizer.anonymize(invented).published)
     now = replace(now, counts=dict.fromkeys(COUNTS[now.format], 1))
     before = replace(

@@ -75,7 +75,7 @@ def test_a_continuous_scale_has_no_labels_on_it():
     assert (found.exact_share, found.label_share) == (1, None)
 
 
-def test_a_lone_rating_is_stated_to_within_the_rounding():
+def test_a_lone_rating_is_revealed_to_within_the_rounding():
     """On a continuous scale nearly no label is a rating, and all are near one."""
     fine = RatingScale(-10, 10)
     ratings = of([{"a": 4.27, "b": -3.14}, {"c": 0.55}], fine)

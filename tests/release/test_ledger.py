@@ -97,7 +97,7 @@ class TestByHand:
         assert LEDGER.epsilon(1.1e-6) == pytest.approx(whole.epsilon(1e-6), rel=1e-12)
         assert LEDGER.epsilon(1e-6) > whole.epsilon(1e-6)
 
-    def test_so_little_is_stated_that_delta_covers_it(self):
+    def test_so_little_is_revealed_that_delta_covers_it(self):
         assert epsilon_of(1e-9, 1e-6) == 0
 
 

@@ -1,4 +1,4 @@
-"""Whether a release was made from some ratings: reported by a digest that the owner alone keeps."""
+"""Whether a release was made from some ratings: shown by a digest that the owner alone keeps."""
 
 import json
 
@@ -33,7 +33,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_twin_states_and_the_published_side_does_not(way, tmp_path):
+def test_the_private_folder_reveals_it_and_the_published_one_does_not(way, tmp_path):
     ratings = WORDS if way == "words" else MADE
     WAYS[way].anonymize(ratings).write(tmp_path / "out")
     assert is_made_of(tmp_path / "out", ratings) is True
@@ -98,7 +98,7 @@ def test_one_rating_matters():
     assert digest_of(result) != digest_of(same)
 
 
-def test_without_a_twin_or_a_digest_nothing_is_stated(tmp_path):
+def test_without_a_private_folder_or_a_digest_nothing_is_said(tmp_path):
     WAYS["padded"].anonymize(MADE).write(tmp_path / "out")
     file = tmp_path / "out.private" / "private.json"
     result = json.loads(file.read_text())

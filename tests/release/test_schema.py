@@ -18,7 +18,7 @@ SCHEMA = json.loads(PAGE.read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 EPSILON = {"epsilon": 20.0, "item_catalog": "as-rated"}
-# Each way to a release, by what reports it from the others: what is rated, and the options.
+# Each kind of release, by what distinguishes it from the others: what is rated, and the options.
 RELEASES = {
     "padded": ("ratings", {"k": 3, "method": "predictive"}),
     "predictions alone": ("ratings", {"k": 3, "method": "predictive", "values": "predicted"}),
@@ -132,7 +132,7 @@ def test_every_release_has_this_shape(result, name):
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_nothing_can_be_added_anywhere(result, name):
-    """What a key of a user's own says could report who a user is."""
+    """An added key could reveal who a user is."""
     for path in objects(result[name]):
         changed = copy.deepcopy(result[name])
         at(changed, path)["added"] = 1

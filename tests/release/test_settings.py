@@ -74,7 +74,7 @@ def test_what_is_written_is_expected(anonymizer):
         *[(name, False) for name in ("x" * 41, "a b", "", "2x", "Mödel", None, True)],
     ],
 )
-def test_a_user_elses_class_is_a_name_and_no_more(name, is_a_name):
+def test_a_third_party_class_is_a_name_and_no_more(name, is_a_name):
     manifest = _manifest(PredictiveAnonymizer(4, seed=1).anonymize(make_ratings(40, 15, 300)))
     manifest["settings"] = manifest["settings"] | {"predictor": name}
     assert (list(problems_of_settings(manifest)) == []) == is_a_name

@@ -240,14 +240,14 @@ def test_an_older_format_is_no_way_around(tmp_path):
         shutil.rmtree(folder)
 
 
-def test_exact_sums_of_hardly_any_user_are_refused(copy_of):
+def test_exact_sums_of_very_few_users_are_refused(copy_of):
     folder = copy_of("exact")
     change(folder, lambda content: content.update(k=1), card=True)
     assert any("k is 1; sums" in violation.problem for violation in verify(folder).violations)
 
 
 def test_embeddings_go_in_fewer_directions_than_items_have_moments(copy_of):
-    """Of the smallest moments, two items, there is one direction next to popularity."""
+    """Of the smallest moments, two items, there is one direction besides popularity."""
     folder = copy_of("users")
     edits = settings(slopes=[0.1] * 40, slope_spreads=[0.1] * 40)
     change(folder, edits, card=True)
@@ -288,7 +288,7 @@ def test_what_the_card_does_not_show_it_binds(copy_of, name, way):
 
 
 def with_many_embeddings(table):
-    """More columns than users have item_embeddings: anything could be written there."""
+    """More columns than users have embeddings: anything could be written there."""
     for place in range(len(table.column_names), 200):
         numbers = np.random.default_rng(place).normal(size=table.num_rows).astype(np.float32)
         table = table.append_column(f"factor_{place - 3}", pa.array(numbers))

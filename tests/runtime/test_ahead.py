@@ -51,7 +51,7 @@ def test_nothing_to_do():
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_any_user_stops_early_waits_for_one_step_only():
+def test_a_consumer_that_stops_early_waits_for_one_step_only():
     made = []
 
     def steps():

@@ -1,4 +1,4 @@
-"""What is being written: nothing is left of it, however a run ends, and no user else's is taken."""
+"""Files being written: none is left, however a run ends, and none of another user is taken."""
 
 import os
 import stat
@@ -90,7 +90,7 @@ class TestSweeping:
             pass  # which does not sweep: who makes it does
         assert [name for name in names(tmp_path) if not name.startswith(".work-")] == ["page.html"]
 
-    def test_what_belongs_to_a_user_else_stays(self, tmp_path, monkeypatch):
+    def test_what_belongs_to_another_user_stays(self, tmp_path, monkeypatch):
         """In a folder for all, it may be a trap: a link may stand there the next moment."""
         folder = tmp_path / ".work-0"
         folder.mkdir()
@@ -156,7 +156,7 @@ class TestSweeping:
         seen = []
 
         def settle(folder):
-            sweep(tmp_path, WORK)  # of a user else
+            sweep(tmp_path, WORK)  # of another account
             seen.append((folder / "half").exists())
             return True
 
@@ -219,7 +219,7 @@ class TestWriting:
         assert names(tmp_path) == []
 
     @pytest.mark.parametrize("mask", [0o000, 0o002, 0o027, 0o777])
-    def test_no_user_else_may_read_or_write_it_whatever_the_umask(self, tmp_path, umask, mask):
+    def test_no_other_user_may_read_or_write_it_whatever_the_umask(self, tmp_path, umask, mask):
         umask(mask)
         with temporary_file_near(tmp_path / "page.html") as next_to:
             assert mode(next_to) == 0o600

@@ -56,7 +56,7 @@ def test_files_that_are_held_in_memory_are_files():
 
 class TestTraps:
     @pytest.fixture
-    def a_user_else(self, monkeypatch):
+    def another_user(self, monkeypatch):
         """Give paths to another user, or be another one."""
         if os.geteuid() != 0:
             real = os.geteuid()
@@ -82,10 +82,10 @@ class TestTraps:
     )
 
     @pytest.mark.parametrize("write", WRITERS)
-    def test_a_link_of_a_user_else_is_not_followed(self, shared, a_user_else, write):
+    def test_a_link_of_another_user_is_not_followed(self, shared, another_user, write):
         for name, target, inner in (("page", "../precious", ""), ("to", "../home", "page")):
             (shared / name).symlink_to(target)
-            a_user_else(shared / name)
+            another_user(shared / name)
             with raises("output.not-writable") as caught:
                 write(shared / name / inner)
             assert name in str(caught.value)
@@ -93,17 +93,17 @@ class TestTraps:
         assert (shared.parent / "precious").read_text() == "mine"
         assert not list((shared.parent / "home").iterdir())
 
-    def test_nor_is_one_behind_a_link_of_ones_own(self, shared, a_user_else):
+    def test_nor_is_one_behind_a_link_of_ones_own(self, shared, another_user):
         (shared / "page").symlink_to("../precious")
         (shared.parent / "own").symlink_to("home/../shared/page")
-        a_user_else(shared / "page")
+        another_user(shared / "page")
         with raises("output.not-writable") as error:
             reject_traps(shared.parent / "own")
         assert "link" in str(error.value)
 
-    def test_a_pipe_of_a_user_else_is_not_written_to(self, shared, a_user_else):
+    def test_a_pipe_of_another_user_is_not_written_to(self, shared, another_user):
         os.mkfifo(shared / "found.json")
-        a_user_else(shared / "found.json")
+        another_user(shared / "found.json")
         with raises("output.not-writable") as error:
             write_json({}, shared / "found.json")
         assert "pipe" in str(error.value)

@@ -23,7 +23,7 @@ def test_what_is_no_amount_of_memory_is_refused(size):
         parse_memory(size)
 
 
-def test_half_of_the_machine_unless_a_user_names_another():
+def test_half_of_the_machine_unless_set_otherwise():
     assert memory_limit() == machine_memory() // 2
     with memory_limited("123MB"):
         assert memory_limit() == 123_000_000

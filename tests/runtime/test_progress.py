@@ -184,7 +184,7 @@ class TestOnATerminal:
         titles = dict.fromkeys(re.findall(r"Working: (\w+)", text))
         assert list(titles) == ["Reading", "Searching", "Drawing"]
 
-    def test_what_is_left_is_stated_within_a_factor_of_two(self, said):
+    def test_the_remaining_time_is_right_within_a_factor_of_two(self, said):
         frames, _ = said
         whole = frames[-1][0]
         result = [
@@ -338,7 +338,7 @@ def test_an_expected_time_that_has_passed_is_forgotten():
     assert whole.seconds_left() is None
 
 
-def test_the_task_is_stated_what_to_expect():
+def test_the_task_is_given_what_to_expect():
     heard = []
     expect(9.0)  # outside of a task
     with listening(heard.append), parts("Comparing", {"one": 1, "two": 99}) as begin:

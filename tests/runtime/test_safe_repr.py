@@ -1,4 +1,4 @@
-"""No user publishes a private thing by looking at it: what objects show of themselves."""
+"""The repr of an object shows nothing private."""
 
 import dataclasses
 import re

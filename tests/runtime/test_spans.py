@@ -78,7 +78,7 @@ def test_steps_weigh_as_they_say(heard):
     assert set(fractions(heard)) == {0, 0.25, 1}
 
 
-def test_a_loop_whose_length_no_user_knows_is_done_at_the_end(heard):
+def test_a_loop_of_unknown_length_is_done_at_the_end(heard):
     assert sum(track((number for number in (1, 2)), "Adding")) == 3
     assert set(fractions(heard)) == {0, 1}
 

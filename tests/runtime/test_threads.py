@@ -38,7 +38,7 @@ def test_several_threads_work_at_once():
         assert sorted(workers.map(lambda _: meeting.wait(timeout=60), range(3))) == [0, 1, 2]
 
 
-def test_no_user_waits_for_a_thread_that_never_began():
+def test_a_thread_that_never_began_is_not_waited_for():
     program = f"""
 from recveil.runtime.threads import prefetch
 from recveil.runtime.progress import show_progress

@@ -56,7 +56,7 @@ def test_a_step_that_takes_longer_does_not_end_what_comes_after(clock):
     assert whole.seconds_left() == pytest.approx(5)
 
 
-def test_a_listener_is_not_stated_the_same_a_thousand_times(clock):
+def test_a_listener_does_not_get_the_same_a_thousand_times(clock):
     heard = []
     whole = Whole("Working", heard.append, clock)
     for step in range(1_000):

@@ -9,7 +9,7 @@ from recveil.methods import anonymize
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Ratings, a release of them with hidden items, one with names, and other users's ratings."""
+    """Ratings, a release of them with hidden items, one with names, and ratings of others."""
     folder = tmp_path_factory.mktemp("hidden")
     for name, seed in (("ratings", 1), ("others", 2)):
         generate(folder / f"{name}.csv", users=80, items=30, ratings=900, seed=seed)

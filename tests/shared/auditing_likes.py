@@ -11,7 +11,7 @@ NEVER_LIKED = "Here the wrong entries are items that the target never liked"
 
 
 def table(values_of, *, dated=False, seed=1):
-    """Eighty users's ratings, each turned into another one."""
+    """Ratings of eighty users, each turned into another one."""
     ratings = make_ratings(n_users=80, n_items=60, n_ratings=1_600, seed=seed)
     return Ratings.from_columns(
         ratings.user_positions(),

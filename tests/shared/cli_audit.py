@@ -24,7 +24,7 @@ def run(capsys, monkeypatch, tmp_path):
 
 @pytest.fixture
 def likes(run, tmp_path):
-    """The same users's ratings as likes: every rating is 1, and there are no dates."""
+    """The ratings of the same users as likes: every rating is 1, and there are no dates."""
     ratings = make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3)
     pairs = zip(ratings.user_positions(), ratings.indices, strict=True)
     (tmp_path / "likes.csv").write_text("\n".join(f"{user},{item},1" for user, item in pairs))

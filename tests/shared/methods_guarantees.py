@@ -79,7 +79,7 @@ forms = st.tuples(st.sampled_from(["users", "groups"]), st.sampled_from(["csv", 
 
 @contextmanager
 def written(make, seed, form, threads=1):
-    """A release, written by a user, on some machine, at some place, with some threads."""
+    """A release, written on some machine, in some folder, with some threads."""
     before = numba.get_num_threads()
     with (
         tempfile.TemporaryDirectory(prefix=f"{MARK}place") as place,
@@ -101,7 +101,7 @@ def written(make, seed, form, threads=1):
 
 
 def texts_of(out):
-    """All that any user can read in a release, whatever the way."""
+    """All that can be read in a release."""
     for file in out.iterdir():
         yield file.name
         yield file.read_bytes().decode(errors="replace")

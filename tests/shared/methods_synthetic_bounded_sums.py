@@ -23,10 +23,10 @@ N_ITEMS = 7
 
 GRID = embedding_grid(0.3)
 
-# Any centre and spread that noisy sums may report.
+# Any centre and spread that noisy sums may give.
 CENTRE, SPREAD = 0.21, 0.4
 
-# Any popularity that noisy sums may report.
+# Any popularity that noisy sums may give.
 POPULARITY = np.array([5.0, -1.0, 3.0, 0.5, 0.0, 2.0, 4.0])
 
 

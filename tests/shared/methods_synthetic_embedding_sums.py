@@ -14,7 +14,7 @@ STARS = RatingScale(1, 5, 1)
 def some_map(n_items=12, n_directions=3, seed=0, means=None) -> EmbeddingMap:
     rng = np.random.default_rng(seed)
     item_embeddings = rng.normal(size=(n_items, n_directions))
-    item_embeddings[-1] = 0  # of the last item nothing is reported
+    item_embeddings[-1] = 0  # of the last item nothing is known
     popularity = rng.uniform(1, 9, n_items)
     return EmbeddingMap.of(
         item_embeddings, popularity, rng.uniform(-1, 1, n_items) if means is None else means

@@ -10,7 +10,7 @@ from recveil.methods.synthetic.fitting import (
 
 
 def chances_of(items, cluster, activity):
-    """All users's chances in floats, with offsets so that they rate as much as they do."""
+    """The users' probabilities in floats, with offsets that keep their numbers of ratings."""
     odds = cluster @ np.asarray(items.item_embeddings, float).T + np.asarray(items.offsets, float)
     chances = np.empty_like(odds)
     for one_user, wanted in enumerate(activity):
@@ -26,7 +26,7 @@ def _sum(odds):
 
 
 def expected(items, cluster, activity, result):
-    """A cluster's expected item_embeddings, as many as there are users, and its popularity."""
+    """Expected moments of the users' embeddings, and popularity."""
     chances = chances_of(items, cluster, activity)
     lengths = np.sqrt(chances @ result.weights[:, 1])
     stands_for = result.n_users / len(cluster)
@@ -57,7 +57,7 @@ def stated_of(n_items, seed=0, n_users=2_000.0, **changed) -> FitTargets:
 
 
 def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5):
-    """Items' offsets and item_embeddings, and the exact moments of users who are drawn by them."""
+    """Items' offsets and embeddings, and the exact moments of users who are drawn by them."""
     rng = np.random.default_rng(seed)
     offsets = rng.normal(size=n_items) - 1
     item_embeddings = np.column_stack(

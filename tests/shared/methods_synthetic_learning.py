@@ -22,7 +22,7 @@ PUBLIC = Public(True, N_ITEMS)
 
 
 def planted(tilt, liking, seed=1) -> Ratings:
-    """Users who choose by two clear item_embeddings, and rate by them as far as is said."""
+    """Users who choose by two clear embedding dimensions, and rate by them as far as is said."""
     rng = np.random.default_rng(seed)
     item_embeddings = np.zeros((N_ITEMS, 3), np.float32)
     item_embeddings[:, 1] = np.where(np.arange(N_ITEMS) % 2, 1, -1)

@@ -48,7 +48,7 @@ def _manifest(folder: Path) -> dict:
 
 
 def _sign(folder: Path, manifest: dict | None = None) -> None:
-    """Make all checksums anew, as a user would who changed something."""
+    """Renew all checksums, as an adversary would after a change."""
     manifest = _manifest(folder) if manifest is None else manifest
     for name, entry in manifest["files"].items():
         if (folder / name).is_file():

@@ -15,7 +15,7 @@ CORPUS = Path(targets.__file__).parent / "corpus"
 
 
 def leave_text_alone(monkeypatch):
-    """Plant a fault: no user compares a text with how recveil writes what it says."""
+    """Plant a fault: a text is not compared with recveil's own notation."""
     monkeypatch.setattr(published_file, "_compare", lambda *_, **__: 0)
     monkeypatch.setattr(published_file, "_unusual", lambda *_: iter(()))
 
@@ -33,7 +33,7 @@ class TestTheFuzzersOwnEyes:
         return ""
 
     @pytest.mark.parametrize("name", ["simple-users", "drawn", "hidden", "formulas"])
-    def test_text_that_no_user_writes_again_is_found(self, monkeypatch, name):
+    def test_text_that_is_not_written_again_is_found(self, monkeypatch, name):
         """Needless quotes, other line ends, and 4.0 for 4: a parser takes them for nothing."""
         release = (CORPUS / "release" / name).read_bytes()
         assert not self.found("release", mutating.change_notation, release, 40)

@@ -1,4 +1,4 @@
-"""Likes through all verbs: who is found, what lists keep, and what is not reported."""
+"""Likes through all verbs: users found, utility of lists, and what does not apply."""
 
 import json
 
@@ -63,13 +63,13 @@ class TestDrawn:
         assert release["synthetic"]["nearest"]
         assert (release["synthetic"]["inference"], release["attributes"]) == (None, None)
 
-    def test_exact_sums_of_few_users_state_who_is_in_them(self, likes):
+    def test_exact_sums_of_few_users_reveal_members(self, likes):
         """Planted: each of sixty users is a sixtieth of the sums."""
         found = attack_by_shadows(likes, self.exact, n=8).by_known["all"]
         assert found.inferred.auc.low > 0.55
 
-    def test_a_release_of_others_states_nothing(self, likes):
-        """The null: an adversary who is in the data, users are drawn from the same others."""
+    def test_a_release_of_others_reveals_nothing(self, likes):
+        """Null: whichever users are members, synthetic users follow the same others."""
         others = make_ratings(n_users=60, n_items=60, n_ratings=1_200, seed=9).as_likes()
 
         class OfOthers:

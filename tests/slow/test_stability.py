@@ -1,7 +1,7 @@
 """What version 2.0 offers, every later 2.x offers, too: docs/reference/stability.md.
 
 tests/stable_2.json says what that is. Nothing may vanish from what is offered; new things may come,
-if no user has to say anything new. `python tests/test_stability.py` prints what is offered now.
+if no caller has to pass anything new. `python tests/test_stability.py` prints what is offered now.
 """
 
 import contextlib

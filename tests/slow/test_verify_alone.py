@@ -30,7 +30,7 @@ def run(lines, hidden=()):
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
-    """Releases of every kind, some of them forged, and files that a user else made."""
+    """Releases of every kind, some of them forged, and files of other programs."""
     folder = tmp_path_factory.mktemp("alone")
     releases = [STORED / "arrow_18", *sorted(STORED.glob("format_[14]/*"))]
     for number, path in enumerate(releases[::3]):

@@ -28,7 +28,7 @@ PAGES = [page for folder in FOLDERS for page in sorted((DOCS / folder).glob("*.m
 PAGES = [page for page in PAGES if str(page.relative_to(DOCS)) not in OTHERS]
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# Where recveil comes from; all users who runs these tests has done it.
+# Where recveil comes from; as everyone who runs these tests has done.
 INSTALLING = ("git clone", "python3 -m venv", "export PATH", "mkdir ~/")
 
 

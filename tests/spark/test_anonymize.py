@@ -88,7 +88,7 @@ def test_the_same_seed_draws_the_same_users(made, spark, ratings, folder, tmp_pa
         assert part.read_bytes() == (tmp_path / "again" / part.name).read_bytes()
 
 
-def test_any_user_reads_releases_reads_parts(made, folder):
+def test_readers_of_releases_read_parts(made, folder):
     read = Release.read(folder / "out")
     rows = np.concatenate([block.values for block in made.release.published.blocks()])
     assert np.array_equal(np.sort(read.to_arrow()["rating"].to_numpy()), np.sort(rows))
@@ -132,7 +132,7 @@ def test_what_is_not_offered_is_refused_by_name(frame, tmp_path, options, code):
     assert not any(tmp_path.iterdir())
 
 
-def test_earlier_releases_of_the_same_users_are_stated(made, frame, folder):
+def test_earlier_releases_of_the_same_users_are_reported(made, frame, folder):
     again = anonymize(frame, folder / "april", seed=4, **EXACT)
     assert [(each.folder.name, each.n_users) for each in again.earlier] == [("out", 400)]
 
@@ -169,7 +169,7 @@ class TestVerifying:
         assert found.checksums == here.checksums
         assert any("do not continue" in violation.problem for violation in found.violations)
 
-    def test_what_cannot_be_read_is_stated(self, copied):
+    def test_what_cannot_be_read_is_reported(self, copied):
         (copied / "ratings-00002.parquet").write_bytes(b"broken")
         found = verify(copied)
         assert any("changed, and" in each.problem for each in found.violations)

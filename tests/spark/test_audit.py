@@ -75,7 +75,7 @@ def test_an_index_by_item_finds_the_same(dated, wanted, no_room):
 
 
 def test_identical_users_are_one_profile_by_item_too(spark, no_room):
-    """Ids in text, likes, and no user's dates."""
+    """Ids in text, likes, and no dates."""
     rows = [(f"u{user:02d}", item) for user in range(30) for item in range(user % 3, 9 + user % 3)]
     likes = spark.createDataFrame(rows, ["user", "item"])
     given = {"targets": 20, "curves": False, "adversaries": [PRESETS["bystander"]]}
@@ -115,7 +115,7 @@ def test_what_needs_all_ratings_is_refused_where_they_do_not_fit(dated, no_room,
         audit(dated, **{**GIVEN, **options})
 
 
-def test_dates_that_no_user_named_are_not_left_out_in_silence(dated, no_room):
+def test_dates_that_were_not_named_are_not_left_out_in_silence(dated, no_room):
     """Without dates users look harder to find."""
     renamed = dated.withColumnRenamed("timestamp", "x")
     with raises("column.ambiguous"):

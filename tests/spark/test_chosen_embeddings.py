@@ -16,14 +16,14 @@ def inner(places):
 
 
 def test_of_all_embeddings_they_are_those_of_the_local_engine():
-    """With no more items than embeddings, nothing is left out, and all distances are the same."""
+    """With no more items than dimensions, nothing is left out, and all distances are the same."""
     ratings = make_ratings(120, 20, 900, seed=2, scale=STARS)
     chosen = learn_preferences(UsersHere(ratings), ratings.support, np.random.default_rng(0))
     here = embed_users(ratings, 24, seed=0)
     assert np.allclose(inner(chosen.embed(ratings)), inner(here), atol=1e-5)
 
 
-def test_they_state_as_much_as_singular_vectors_do():
+def test_they_explain_as_much_as_singular_vectors_do():
     ratings = make_ratings(200, 90, 4_000, seed=2, scale=STARS)
     chosen = learn_preferences(UsersHere(ratings), ratings.support, np.random.default_rng(0))
     assert np.allclose(chosen.directions.T @ chosen.directions, np.eye(24), atol=1e-9)

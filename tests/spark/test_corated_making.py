@@ -100,7 +100,7 @@ def test_both_checkers_say_that_it_holds(made, folder):
     assert listed[0] == listed[1]
 
 
-def test_the_owner_is_stated_what_they_are_stated_here(made, local, folder):
+def test_the_owner_gets_the_same_figures_as_here(made, local, folder):
     result = [
         json.loads((folder / f"{name}.private/private.json").read_text())
         for name in ("local", "out")

@@ -38,7 +38,7 @@ def test_each_user_solves_a_ridge_regression(known):
         assert np.allclose(found[user], np.linalg.solve(square, factors.T @ left), atol=1e-5)
 
 
-def test_the_same_ratings_on_a_wider_scale_state_the_same(known):
+def test_the_same_ratings_on_a_wider_scale_give_the_same(known):
     wide = RatingScale(0, 100, 25)
     ratings = Ratings.from_columns(
         RATINGS.user_positions(), RATINGS.indices, (RATINGS.values - 1) * 25, scale=wide

@@ -87,7 +87,7 @@ def test_the_scale_changes_nothing(known, items):
     assert np.allclose(there.offset, (here.offset - 1) * 25, atol=1e-2)
 
 
-def test_what_states_users_apart_by_little_is_learned(monkeypatch):
+def test_what_distinguishes_users_by_little_is_learned(monkeypatch):
     """A pull by each rating takes away all that is weaker; it left nothing of large tables."""
     rng = np.random.default_rng(3)
     users, liked = np.unique(rng.integers(0, 1200, (500_000, 2)), axis=0).T

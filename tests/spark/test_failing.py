@@ -73,7 +73,7 @@ def said_by(job: subprocess.Popen[str]) -> str:
             job.kill()
 
 
-def test_a_full_disk_of_spark_s_own_is_stated_in_one_line(spark, frame, little_disk, tmp_path):
+def test_a_full_disk_of_spark_is_reported_in_one_line(spark, frame, little_disk, tmp_path):
     """Where executors keep what does not stay in memory."""
     frame.write.parquet(str(tmp_path / "ratings"))
     environment = {**os.environ, "SPARK_LOCAL_DIRS": str(little_disk)}
@@ -88,8 +88,8 @@ def test_a_full_disk_of_spark_s_own_is_stated_in_one_line(spark, frame, little_d
     assert [path.name for path in little_disk.iterdir()] == ["filler"]
 
 
-def test_java_that_is_killed_is_stated_in_one_line_and_leaves_no_rows(spark, frame, tmp_path):
-    """No user else could have read on Spark's disk what of users's rows was there meanwhile."""
+def test_killed_java_is_reported_in_one_line_and_leaves_no_rows(spark, frame, tmp_path):
+    """No other user could read users' rows on Spark's disk meanwhile."""
     disk = tmp_path / "disk"
     left = disk / "recveil-spark-left" / "blockmgr-1"
     left.mkdir(parents=True)
@@ -132,7 +132,7 @@ def test_files_of_shuffles_that_are_lost_are_made_again(spark, frame, tmp_path):
     parts_are_those_of(tmp_path / "out", tmp_path / "here")
 
 
-def test_files_of_shuffles_that_are_lost_for_good_are_stated_in_one_line(spark, frame, tmp_path):
+def test_lost_files_of_shuffles_are_reported_in_one_line(spark, frame, tmp_path):
     frame.write.parquet(str(tmp_path / "ratings"))
     at_once = {"spark.stage.maxConsecutiveAttempts": "1"}
     job, disk = begun_on_a_disk(tmp_path, at_once, *FEW)
@@ -207,7 +207,7 @@ def test_an_executor_that_is_killed_changes_nothing(spark, frame, tmp_path):
 
 
 def with_one_killed(frame, tmp_path, kill):
-    """Kill something of the first worker while users are written; the release is the same."""
+    """Kill a process of the first worker while users are written; the release is the same."""
     frame.write.parquet(str(tmp_path / "ratings"))
     given = {"epsilon": "none", "item_catalog": "as-rated", "scale": STARS, "n_users": 80_000}
     anonymize(frame, tmp_path / "here", seed=3, allow_large=True, **given)

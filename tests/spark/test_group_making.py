@@ -88,7 +88,7 @@ def test_both_checkers_say_the_same(simple, padded, folder):
         assert verify(folder / name).holds
 
 
-def test_all_users_is_in_one_record_of_one_part(simple, folder, ratings):
+def test_all_users_are_in_one_record_of_one_part(simple, folder, ratings):
     assert len(list((folder / "simple").glob("ratings-*.parquet"))) > 1
     twin = twin_of(folder / "simple.private")
     assert sorted(twin["user_id"].to_pylist()) == sorted(ratings.users.astype(str))
@@ -97,7 +97,7 @@ def test_all_users_is_in_one_record_of_one_part(simple, folder, ratings):
 
 
 def groups_of(twin, folder, ratings):
-    """The groups, as the rows that users share report them, in published order."""
+    """The groups, as the users' shared rows show them, in published order."""
     row_of = {}
     table = Release.read(folder).to_arrow()
     rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
@@ -125,7 +125,7 @@ def test_the_row_of_a_group_is_the_mean_of_its_users(simple, folder, ratings):
             at += 1
 
 
-def test_the_owner_is_stated_what_rows_show(simple, folder, ratings):
+def test_the_owner_gets_the_figures_of_rows(simple, folder, ratings):
     groups, _ = groups_of(twin_of(folder / "simple.private"), folder / "simple", ratings)
 
     def blocks():

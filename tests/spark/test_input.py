@@ -162,7 +162,7 @@ WHOLE = [2**53, 2**53 + 1]
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.decimal128(21, 2), pa.string()])
-def test_whole_numbers_that_not_even_a_double_states_apart_are_refused(spark, tmp_path, kind):
+def test_whole_numbers_that_a_double_does_not_distinguish_are_refused(spark, tmp_path, kind):
     values = pa.array([*map(str, WHOLE), "5"]).cast(kind)
     table = pa.table({"user": ["a", "b", "c"], "item": ["i"] * 3, "rating": values})
     pq.write_table(table, tmp_path / "all.parquet")

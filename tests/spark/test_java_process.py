@@ -47,7 +47,7 @@ def test_spark_says_nothing_in_a_session_of_ours_and_all_in_one_s_own(spark, rel
     assert done.stdout == ""
 
 
-def test_java_that_cannot_be_begun_is_stated_in_its_own_words(spark, release, tmp_path):
+def test_java_that_cannot_be_begun_is_reported_in_its_own_words(spark, release, tmp_path):
     java = tmp_path / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text("#!/bin/sh\necho \"Unrecognized VM option 'X'\" >&2\nexit 1\n")

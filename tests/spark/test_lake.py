@@ -37,7 +37,7 @@ def test_likes_count_once(spark):
     assert lake.n_ratings == 2
 
 
-def test_a_scale_that_no_user_named_is_marked(spark):
+def test_a_scale_that_was_inferred_is_marked(spark):
     lake = lake_of(frame_of(spark, [("a", 1, 2.0), ("b", 1, 5.0)]))
     assert lake.scale == RatingScale(2, 5, 3) or lake.scale.low == 2
     assert lake.scale.inferred

@@ -63,7 +63,7 @@ def test_pseudonyms_must_go_on(rows, where):
     assert found.startswith(f"ratings-{where}.parquet: its user ids do not continue")
 
 
-def test_what_parts_found_is_stated():
+def test_problems_of_parts_are_reported():
     one = ["ratings-00001.parquet row 3", 3, "x", "its rating is outside the scale"]
     rows = [row(0, 4), row(4, 8, violations=json.dumps([one]), left_out=5), row(8, 9)]
     violations = Violations()
@@ -77,7 +77,7 @@ def test_a_part_that_cannot_be_read_though_it_is_right_is_no_verdict():
         problems([row(0, 4), row(4, 8, unread="ratings-00001.parquet: broken"), row(8, 9)])
 
 
-def test_a_part_that_was_changed_and_cannot_be_read_is_stated():
+def test_a_changed_part_that_cannot_be_read_is_reported():
     broken = row(0, 0, right=False, unread="ratings-00001.parquet: broken", prefix="")
     _, _, found = problems([row(0, 4), broken, row(8, 9)])
     assert found[0] == "ratings-00001.parquet: changed, and broken"

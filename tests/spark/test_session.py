@@ -1,4 +1,4 @@
-"""Spark is begun where it can be, and what goes wrong in it is reported in our words."""
+"""Spark is started where possible, and its errors are reported in our words."""
 
 import shutil
 import sys
@@ -18,12 +18,12 @@ pytest.importorskip("pyspark", reason="the extra [spark] is not installed")
 STARS = RatingScale(1, 5, 1)
 
 
-def test_what_an_executor_says_is_stated_as_it_said_it():
+def test_errors_of_an_executor_keep_their_text():
     text = "Job aborted.\n  File x\nrecveil.RecveilError: disk: no room; make room\n\tat java"
     assert _translate(text) == "disk: no room; make room"
 
 
-def test_what_other_python_raised_is_stated_and_not_where():
+def test_errors_of_other_python_are_reported_without_a_traceback():
     text = (
         "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
         '  File "x.py", line 3, in work\n    f()\nValueError: two of them\nand more\n\tat java'
@@ -47,23 +47,23 @@ def test_a_session_with_settings_of_its_own_is_as_it_was_afterwards(
     assert {name: spark.conf.get(name) for name in given} == given
 
 
-def test_the_last_cause_is_stated():
+def test_the_last_cause_is_reported():
     text = "Job aborted due to stage failure\nCaused by: java.io.IOException: No space left\n\tat x"
     assert _translate(text).startswith("Spark: java.io.IOException: No space left")
 
 
-def test_what_java_says_is_stated_and_not_what_was_called():
+def test_errors_of_java_are_reported_without_the_call():
     text = "An error occurred while calling None.x.JavaSparkContext.\n: java.io.Y: no /logs\n\tat x"
     assert _translate(text) == "Spark: java.io.Y: no /logs; fix that, and run it again"
 
 
-def test_what_is_lost_again_and_again_is_stated_but_for_a_full_disk():
+def test_repeated_loss_is_reported_unless_the_disk_is_full():
     text = "Job aborted\norg.apache.spark.shuffle.FetchFailedException\nCaused by: java.nio: /x\n"
     assert "lost repeatedly" in _translate(text)
     assert "No space left" in _translate(text + "Caused by: java.io: No space left on device")
 
 
-def test_where_recveil_is_missing_it_is_stated_what_to_do():
+def test_where_recveil_is_missing_the_remedy_is_reported():
     assert "PYSPARK_PYTHON" in _translate("ModuleNotFoundError: No module named 'recveil'\n at")
 
 

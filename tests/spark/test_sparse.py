@@ -108,8 +108,8 @@ def test_rows_are_as_many_as_users_and_items_as_frequent_as_here(made, folder, r
     assert abs(rows.num_rows / ratings.n_ratings - 1) < 0.05
     found = rows["item_id"].to_pylist()
     counts = {item: found.count(item) for item in set(found)}
-    all_users = np.array([counts.get(item, 0) for item in ratings.items.tolist()])
-    off = np.abs(all_users - ratings.support)
+    item_counts = np.array([counts.get(item, 0) for item in ratings.items.tolist()])
+    off = np.abs(item_counts - ratings.support)
     # In each of some four bins less than a row of at most nine users more or less.
     assert off.max() < 4 * 9
     assert (
@@ -121,7 +121,7 @@ def test_rows_are_as_many_as_users_and_items_as_frequent_as_here(made, folder, r
     assert len(list((folder / "out").glob("ratings-*.parquet"))) > 1
 
 
-def test_all_users_is_in_one_record(made, folder, ratings):
+def test_all_users_are_in_one_record(made, folder, ratings):
     parts = sorted((folder / "out.private").glob("assignment-*.parquet"))
     twin = pa.concat_tables([pq.read_table(part) for part in parts])
     assert sorted(twin["user_id"].to_pylist()) == sorted(ratings.users.astype(str))

@@ -32,7 +32,7 @@ def test_batches_do_not_matter():
         [USERS, ITEMS, pa.array([[1, 2], [3], [4, 5, 2]], pa.list_(pa.float32()))],
     ],
 )
-def test_any_user_gives_something_else_changes_the_digest(changed):
+def test_any_change_of_a_rating_changes_the_digest(changed):
     other = pa.RecordBatch.from_arrays(changed, names=NAMES)
     assert counted(other)["digest"] != counted(BATCH)["digest"]
 

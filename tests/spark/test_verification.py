@@ -1,4 +1,4 @@
-"""Both checkers say the same of releases of users's rows."""
+"""Both checkers say the same of releases of users' rows."""
 
 import json
 import shutil
@@ -149,7 +149,7 @@ def test_classes_below_k_are_named_once(spark, folder):
 
 
 def resigned(out, name):
-    """Let release.json report of a changed file as if it were the one that was written."""
+    """Let release.json describe a changed file as if it were the one that was written."""
     result = json.loads((out / "release.json").read_text())
     entry = FileEntry.of(out / name)
     result["files"][name] = {"sha256": entry.sha256, "bytes": entry.bytes}
@@ -203,7 +203,7 @@ def test_what_is_not_checked_is_refused(spark, folder):
 
 
 def test_two_rows_that_meet_in_a_digest_are_two_classes(folder):
-    """No collision hides that a user shares a row with no user."""
+    """No collision hides that a user shares a row with no other."""
     manifest = Manifest.from_json(json.loads((folder / "simple" / "release.json").read_text()))
     file = PublishedFile(folder / "simple" / "x.parquet", manifest, claim_kind("identical-rows"))
     file.items = [7, 8]

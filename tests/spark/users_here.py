@@ -1,4 +1,4 @@
-"""Users of one process in two tasks, in the stand of those among executors."""
+"""Users of one process in two tasks, in place of those of executors."""
 
 from recveil.ratings import Ratings
 

@@ -151,7 +151,7 @@ def test_a_table_that_others_can_read_is_found_though_it_is_packed(ground, expec
     file = ground / AT / "out.private" / "assignment.parquet"
     assert file.exists()
     file.chmod(0o644)
-    assert found(ground, expected, may_leave=True) == []  # no user can enter the folder
+    assert found(ground, expected, may_leave=True) == []  # the folder cannot be entered
     file.parent.chmod(0o755)
     assert found(ground, expected, may_leave=True) != []
 
@@ -177,7 +177,7 @@ def test_an_input_that_was_changed_is_found(ground, expected, change):
 
 @pytest.fixture
 def lasting():
-    """A process that runs where it is reported to, until the test is over."""
+    """A process that runs in a given folder until the test is over."""
     begun = []
 
     def begin(folder, then="time.sleep(60)"):
@@ -212,7 +212,7 @@ def test_a_process_that_ends_a_moment_later_survives(ground, expected, lasting):
     assert found(ground, expected) == []
 
 
-def test_processes_elsewhere_are_no_user_s(ground, expected, lasting, tmp_path):
+def test_processes_elsewhere_do_not_count(ground, expected, lasting, tmp_path):
     (tmp_path / "try-other").mkdir()
     lasting(tmp_path / "try-other")
     assert left_behind(ground) == {}

@@ -53,7 +53,7 @@ def test_a_tiny_run_survives_and_leaves_nothing(tmp_path):
         (("--workers", "0"), "--workers 0: expected at least 1"),
     ],
 )
-def test_what_is_mistyped_is_stated(options, message, monkeypatch, capsys):
+def test_mistyped_options_are_reported(options, message, monkeypatch, capsys):
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         monkeypatch.setenv(name, "1")  # as the program does, for itself alone
     from torture.__main__ import _options
@@ -65,7 +65,7 @@ def test_what_is_mistyped_is_stated(options, message, monkeypatch, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_it_is_stated_before_the_work(tmp_path):
+def test_it_is_reported_before_the_work(tmp_path):
     found = run("--jobs", "dance", "--folder", str(tmp_path))
     assert found.returncode == 2
     assert "--jobs: 'dance' is none of " in found.stderr

@@ -43,7 +43,7 @@ def refused_by_both(
 
     class RefusedByBoth:
         @pytest.mark.parametrize("name", [*noisy, exact])
-        def test_what_no_user_changed_holds(self, copy_of, name):
+        def test_what_was_not_changed_holds(self, copy_of, name):
             folder = copy_of(name)
             assert (refused(folder), list(independent.problems(folder))) == (False, [])
             forging.forge(folder, lambda result: None)

@@ -1,4 +1,4 @@
-"""What a user does who changed a release and wants it to verify: all that can fit is made to fit.
+"""Forgeries of an adversary who wants a changed release to verify: all is adapted that can be.
 
 Like the second checker, which it asks, it shares nothing with recveil but the data card.
 """
@@ -54,7 +54,7 @@ def card_of(result: dict, name: str) -> str:
 
 
 def state_formulas(result: dict, items: set) -> None:
-    """Tell the ids that a spreadsheet would run, where the format knows of them."""
+    """List the ids that a spreadsheet would run, where the format knows of them."""
     found = sorted(item for item in items if isinstance(item, str) and independent.RUN.match(item))
     files = result.pop("files")
     result.pop("formulas", None)
@@ -324,7 +324,7 @@ def _smaller_delta(result: dict) -> None:
     result["claim"]["ledger"]["threshold_delta"] /= 10
 
 
-# What a user may claim falsely of drawn users.
+# False claims about drawn users.
 OF_A_PROMISE = {
     "a lower epsilon": lambda result: result["claim"].update(
         epsilon=result["claim"]["epsilon"] * 0.999

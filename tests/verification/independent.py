@@ -5,7 +5,7 @@ verify` disagree, one of the two is wrong. It asks less than recveil does, and h
 memory.
 
 Of the card it reads the last line alone. Which words a card has follows from recveil's templates,
-so that words which somebody added cannot be seen by who knows nothing of recveil; whoever judges
+so that words which a publisher added cannot be seen without knowledge of recveil; whoever judges
 `verify` must write the card again, with recveil, and compare it (as fuzz/targets.py does).
 """
 
@@ -83,7 +83,7 @@ def problems(folder):
         yield "nobody knows what is claimed"
         return
     found = list(problems_of_form(content, result, written))
-    # What is reported in another form can mean anything: nothing else is asked then.
+    # What has another form can mean anything: nothing else is checked then.
     yield from found or problems_of_release(
         folder, result, written, is_drawn=kind not in ("identical-rows", "co-rated")
     )
@@ -210,7 +210,7 @@ def on_grid(label, low, high, step):
 
 
 def problems_of_claim(folder, records, result):
-    """Enough users mean what is claimed to be shared, and classes.csv says how many."""
+    """Enough users share what is claimed to be shared, and classes.csv says how many."""
     users, needed, items_of = classes(records, result)
     sizes = {size for *_, next_to in records for size, _ in next_to}
     if min(sizes, default=1) < 1:

@@ -1,7 +1,7 @@
 """The second checker, of releases in which no record is any user's: what they promise and hold.
 
 Like the rest of it, it shares nothing with recveil. Epsilon is worked out from the ledger by
-Theorem 8 of Balle & Wang (2018): a sum that one person moves by at most s, told with Gaussian noise
+Theorem 8 of Balle & Wang (2018): a sum that one user moves by at most s, with Gaussian noise
 of the standard deviation sigma, keeps epsilon with exactly
 
     delta = Phi(mu / 2 - epsilon / mu) - exp(epsilon) Phi(-mu / 2 - epsilon / mu),  mu = s / sigma,
@@ -27,7 +27,7 @@ def kind_of(claim):
 
 
 def problems_of_promise(result):
-    """The promise follows from what was asked, and nothing is promised that is of users's rows."""
+    """The promise follows from the settings, and nothing is promised that concerns users' rows."""
     if (
         result["levels"]
         or result["diversity"] != {"b": 1, "l": 1}
@@ -141,7 +141,7 @@ def problems_of_model(rows, result):
 
 
 def problems_of_items(n_items, result):
-    """No more items are named than were asked of: two numbers were told of each; of likes, one."""
+    """No more items are named than were queried: two numbers of each; of likes, one."""
     if kind_of(result["claim"]) == NOISY:
         queries = result["claim"]["ledger"]["queries"]
         asked = sum(query["values"] for query in queries if query["name"] == "item sums")

@@ -198,7 +198,7 @@ def cluster(value, result):
 
 
 def share(value, _):
-    """At least a hundredth is of published items, and four decimals are reported."""
+    """At least a hundredth is of published items, and four decimals are stated."""
     return type(value) is float and 0 <= value <= 0.99 and round(value, 4) == value
 
 
@@ -589,7 +589,7 @@ def claim_of(given):
 
 
 def problems_of_queries(result):
-    """What was asked is reported in the method's own words."""
+    """Queries have the names that the method uses."""
     if isinstance(result["claim"], dict):
         number = FORMATS.index(result["format"]) + 1
         found = [(query["name"], query["what"]) for query in result["claim"]["ledger"]["queries"]]

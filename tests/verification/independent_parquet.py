@@ -1,4 +1,4 @@
-"""The second checker, of the bytes of a Parquet file: nothing stands next to the values.
+"""The second checker, of the bytes of a Parquet file: nothing is there besides the values.
 
 It asks pyarrow for the values and for the footer, which must be as pyarrow writes it again; between
 them, each byte must be of a page whose head has the usual fields, and whose body is one frame of

@@ -1,7 +1,7 @@
 """The second checker, of the text of a CSV file: rows are split by hand, and written again.
 
 4 and 4.0 are one number to a parser, and needless quotes or empty lines are nothing to it, but
-whoever opens the file can tell them apart, and with them people. It shares nothing with recveil.
+whoever opens the file can distinguish them, and with them users. It shares nothing with recveil.
 """
 
 import re
@@ -53,7 +53,7 @@ def again(field, kind):
 
 
 def number(value):
-    """A number in as few digits as report it from all others, and no point that is not needed.
+    """A number in as few digits as distinguish it from all others, and no point that is not needed.
 
     With a power of ten below a millionth and from ten thousand million on.
     """

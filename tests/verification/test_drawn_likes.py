@@ -219,7 +219,7 @@ def test_a_ledger_of_another_split_is_refused(copy_of):
     assert {found.where for found in verify(folder).violations} == {"release.json"}
 
 
-def test_ids_that_a_spreadsheet_runs_are_stated(tmp_path, likes):
+def test_ids_that_a_spreadsheet_runs_are_reported(tmp_path, likes):
     ids = np.array(sorted(f"=cmd({item})" for item in likes.items), object)
     odd = Ratings(likes.users, ids, likes.indptr, likes.indices, likes.values, None, likes.scale)
     release = Synthesizer(30.0, item_catalog="as-rated", n_users=30).anonymize(odd)

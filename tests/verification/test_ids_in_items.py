@@ -30,24 +30,24 @@ def table(users, name_of_item, n_items=30):
     made = make_ratings(n_users=len(users), n_items=n_items, n_ratings=12 * len(users), seed=5)
     frame = made.to_arrow()
     by_id = dict(zip(sorted(set(frame["user_id"].to_pylist())), users, strict=True))
-    all_users = [by_id[user] for user in frame["user_id"].to_pylist()]
+    user_ids = [by_id[user] for user in frame["user_id"].to_pylist()]
     items = [name_of_item(item) for item in frame["item_id"].to_pylist()]
-    return Ratings.from_columns(all_users, items, frame["rating"].to_pylist(), scale=made.scale)
+    return Ratings.from_columns(user_ids, items, frame["rating"].to_pylist(), scale=made.scale)
 
 
-def lists_of(all_users):
+def lists_of(user_ids):
     """Names of items that hold four users each, so that all users stand there."""
-    parts = [all_users[at::30] for at in range(30)]
+    parts = [user_ids[at::30] for at in range(30)]
     return lambda item: f"list no. {item}: " + ", ".join(map(str, parts[item % 30]))
 
 
 class TestPlanted:
     @pytest.mark.parametrize(
-        "all_users", [NAMES, [f"{name[:2]}_{n}" for n, name in enumerate(NAMES)], SPARSE.tolist()],
+        "user_ids", [NAMES, [f"{name[:2]}_{n}" for n, name in enumerate(NAMES)], SPARSE.tolist()],
         ids=["short names", "two words", "numbers"],
     )  # fmt: skip
-    def test_all_users_in_the_ids_of_items_is_not_written(self, all_users, tmp_path):
-        ratings = table(all_users, lists_of(all_users))
+    def test_a_table_with_all_users_in_the_ids_of_items_is_not_written(self, user_ids, tmp_path):
+        ratings = table(user_ids, lists_of(user_ids))
         with raises("release.refused") as error:
             ANONYMIZER.anonymize(ratings).write(tmp_path / "out")
         assert "item_id" in str(error.value)
@@ -57,20 +57,20 @@ class TestPlanted:
         result = verify(tmp_path / "out", private=tmp_path / "out.private")
         assert (result.private_found, result.holds) == ([], True)
 
-    def test_users_s_numbers_in_the_column_of_items(self):
-        """Item ids are the numbers of users: a user took one column for the other."""
-        all_users = SPARSE.tolist()
-        assert "not the adjacent numbers" in ids_in_items(all_users, all_users[:80]).problem
+    def test_numbers_of_users_in_the_column_of_items(self):
+        """Item ids are the numbers of users: one column was taken for the other."""
+        user_ids = SPARSE.tolist()
+        assert "not the adjacent numbers" in ids_in_items(user_ids, user_ids[:80]).problem
 
     def test_no_id_is_repeated(self):
-        for all_users in (NAMES, SPARSE.tolist()):
-            problem = ids_in_items(all_users, [f"by {each}" for each in all_users]).problem
-            assert not match_words(all_users, [problem])
+        for user_ids in (NAMES, SPARSE.tolist()):
+            problem = ids_in_items(user_ids, [f"by {each}" for each in user_ids]).problem
+            assert not match_words(user_ids, [problem])
 
-    @pytest.mark.parametrize("all_users", [NAMES, SPARSE.tolist()], ids=["names", "numbers"])
-    def test_users_in_few_items_that_are_else_the_same(self, all_users):
-        items = [f"film {n}" for n in range(5_000)] + [f"the list of {each}" for each in all_users]
-        assert ids_in_items(all_users, items).problem
+    @pytest.mark.parametrize("user_ids", [NAMES, SPARSE.tolist()], ids=["names", "numbers"])
+    def test_users_in_few_items_that_are_otherwise_equal(self, user_ids):
+        items = [f"film {n}" for n in range(5_000)] + [f"the list of {each}" for each in user_ids]
+        assert ids_in_items(user_ids, items).problem
 
     def test_of_few_users_all_must_stand_there(self):
         few = ["ann", "ben", "cat", "dan"]
@@ -109,23 +109,23 @@ class TestHonest:
 
     def test_deleted_users_leave_gaps_that_items_do_not_have(self):
         rng = np.random.default_rng(3)
-        all_users = np.sort(rng.choice(1_000, 900, replace=False)).tolist()
-        assert ids_in_items(all_users, [f"item {n}" for n in range(1_000)]).problem == ""
-        assert ids_in_items(all_users, range(700)).problem == ""
+        user_ids = np.sort(rng.choice(1_000, 900, replace=False)).tolist()
+        assert ids_in_items(user_ids, [f"item {n}" for n in range(1_000)]).problem == ""
+        assert ids_in_items(user_ids, range(700)).problem == ""
 
     def test_two_ranges_of_users(self):
-        all_users = [*range(1, 501), *range(1_000_001, 1_000_501)]
-        assert ids_in_items(all_users, range(1, 2_001)).problem == ""
+        user_ids = [*range(1, 501), *range(1_000_001, 1_000_501)]
+        assert ids_in_items(user_ids, range(1, 2_001)).problem == ""
 
     def test_first_names_in_titles(self):
-        """All users are called as a user in a title is, here and there."""
+        """All users have the name of a person in some title."""
         titles = [f"film {n} of {n % 7} and {n % 11}" for n in range(2_000)]
         titles += [f"{name} {n} times {n % 13}" for n, name in enumerate(NAMES)]
         assert ids_in_items(NAMES, titles) == ("", 120, 120)
 
 
 class TestItSays:
-    def test_how_many_it_cannot_state(self, tmp_path, capsys):
+    def test_an_unknown_number_of_ids(self, tmp_path, capsys):
         long = [f"user{n:04d}@example.org" for n in range(60)]
         ratings = table([*NAMES[:60], *long], lambda item: f"{NAMES[item]} {item}")
         ANONYMIZER.anonymize(ratings).write(tmp_path / "out")
@@ -137,9 +137,9 @@ class TestItSays:
         result = "60 are short, words or numbers, and may occur in item ids by chance"
         assert f"{result}: {n_matched} do" in said
 
-    def test_addresses_are_stated_from_numbers(self):
-        all_users = ["ann.b_7@example.org", 480_310_000_000_017, 7, "ann"]
-        assert ids_in_items(all_users, [1, 7, 480_310_000_000_017]) == ("", 3, 2)
+    def test_addresses_are_distinguished_from_numbers(self):
+        user_ids = ["ann.b_7@example.org", 480_310_000_000_017, 7, "ann"]
+        assert ids_in_items(user_ids, [1, 7, 480_310_000_000_017]) == ("", 3, 2)
 
     def test_nothing_where_items_are_hidden(self):
         assert ids_in_items(NAMES, [f"i4773-{n:02d}" for n in range(30)]) == ("", 0, 0)

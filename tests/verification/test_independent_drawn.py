@@ -1,4 +1,4 @@
-"""Both checkers, on releases and what a user may write in them who wants it to verify."""
+"""Both checkers, on releases and on forgeries that are made to verify."""
 
 import shutil
 from pathlib import Path
@@ -37,7 +37,7 @@ TestRefusedByBoth = refused_by_both(NOISY, "synthetic-exact", ["synthetic-users"
 
 
 @pytest.mark.parametrize("claim", ["certified", "nothing", "unknown", None, 7, ["co-rated"]])
-def test_a_claim_that_no_user_knows_is_refused_of_rows_too(copy_of, claim):
+def test_an_unknown_claim_is_refused_of_rows_too(copy_of, claim):
     folder = copy_of("predictive-padded")
     forging.forge(folder, lambda result: result.update(claim=claim))
     assert refused(folder)

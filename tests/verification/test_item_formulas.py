@@ -50,7 +50,7 @@ FORMS = ["csv", "parquet", "users", "model"]
 
 @pytest.fixture(params=FORMS)
 def out(request, made, tmp_path):
-    """A release with such ids, of users or of no user, that a test may break."""
+    """A release with such ids, with or without users' rows, that a test may break."""
     return Path(shutil.copytree(made / f"some-{request.param}", tmp_path / "out"))
 
 
@@ -158,7 +158,7 @@ def test_releases_of_before_say_nothing_on_the_card_but_in_the_verdict(out, monk
     assert "formulas" in {limit.code for limit in verify(out).not_covered}
 
 
-def test_later_ones_must_state(out, monkeypatch):
+def test_later_ones_must_state_them(out, monkeypatch):
     manifest = result(out)
     del manifest["formulas"]
     sign(out, manifest)

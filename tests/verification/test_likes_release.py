@@ -37,7 +37,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def forged(made, tmp_path):
-    """Change a release, sign it anew as a user would who can, and return both verdicts."""
+    """Change a release, renew all checksums, and return both verdicts."""
 
     def forged(name, change, *, ratings=lambda text: text, card=True):
         folder = Path(shutil.copytree(made / name, tmp_path / name))
@@ -141,7 +141,7 @@ def test_ratings_cannot_pass_for_likes(tmp_path):
 
 
 class TestPlainFiles:
-    """Tables of users and items alone, an adversary who made them."""
+    """Tables of users and items alone, from other programs."""
 
     @pytest.fixture
     def check(self, tmp_path):

@@ -159,7 +159,7 @@ def test_links_of_rows_by_hand():
     assert links.uncovered_share == pytest.approx(5 / 7)
 
 
-def test_the_real_shares_lie_between_what_the_rows_state():
+def test_the_real_shares_are_between_the_bounds_of_the_rows():
     ratings = make_ratings(n_users=200, n_items=50, n_ratings=2500, seed=3)
     release = PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings)
     table = AttackTarget.from_release(release, ratings)
@@ -179,7 +179,7 @@ def test_the_real_shares_lie_between_what_the_rows_state():
 
 
 @pytest.mark.parametrize("protect", ["none", "shuffle", "mean"])
-def test_nothing_is_stated_of_rows_that_were_filled_up(protect, tmp_path):
+def test_nothing_is_reported_of_rows_that_were_filled_up(protect, tmp_path):
     ratings = make_ratings(n_users=80, n_items=60, n_ratings=700, seed=3)
     KCoRater(4, protect=protect, seed=1).anonymize(ratings).write(tmp_path / "out")
     found = verify(tmp_path / "out", links=True)
@@ -189,7 +189,7 @@ def test_nothing_is_stated_of_rows_that_were_filled_up(protect, tmp_path):
     assert verify(tmp_path / "out").no_links is None
 
 
-def test_of_simple_rows_it_is_stated(tmp_path):
+def test_of_simple_rows_it_is_reported(tmp_path):
     ratings = make_ratings(n_users=80, n_items=60, n_ratings=700, seed=3)
     PredictiveAnonymizer(4, "simple", seed=1).anonymize(ratings).write(tmp_path / "out")
     found = verify(tmp_path / "out", links=True)

@@ -55,7 +55,7 @@ def test_one_way_throughout(tmp_path, monkeypatch, content, piece):
 
 @pytest.mark.parametrize("piece", [1, 7, 1 << 20])
 @pytest.mark.parametrize(("content", "result"), IRREGULAR)
-def test_several_ways_are_stated(tmp_path, monkeypatch, content, result, piece):
+def test_several_ways_are_reported(tmp_path, monkeypatch, content, result, piece):
     monkeypatch.setattr(not_covered, "_PIECE", piece)
     (tmp_path / "some.csv").write_bytes(content)
     found = find_irregularities(tmp_path / "some.csv", DIALECTS["csv"])

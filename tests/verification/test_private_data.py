@@ -35,9 +35,9 @@ def table(users=USERS, name_of_item=str):
     made = make_ratings(n_users=len(users), n_items=30, n_ratings=12 * len(users), seed=5)
     frame = made.to_arrow()
     by_id = dict(zip(sorted(set(frame["user_id"].to_pylist())), users, strict=True))
-    all_users = [by_id[user] for user in frame["user_id"].to_pylist()]
+    user_ids = [by_id[user] for user in frame["user_id"].to_pylist()]
     items = [name_of_item(item) for item in frame["item_id"].to_pylist()]
-    return Ratings.from_columns(all_users, items, frame["rating"].to_pylist(), scale=made.scale)
+    return Ratings.from_columns(user_ids, items, frame["rating"].to_pylist(), scale=made.scale)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ class TestNothingIsThere:
         sides.write(tmp_path / "out", file_format="csv")
         assert found(tmp_path / "out") == []
 
-    def test_of_titles_that_are_a_user_s_word(self, tmp_path):
+    def test_of_titles_that_are_an_id_of_a_user(self, tmp_path):
         titles = ["Godzilla (1998)", "Spider-Man 2", "Apollo 13", "12:08:30 East", "The Matrix"]
         users = ["godzilla", "spider-man", "apollo 13", "matrix", *USERS[:116]]
         ratings = table(users, lambda item: f"{titles[item % 5]} part {item}")
@@ -232,16 +232,16 @@ class TestPlanted:
         assert found(tmp_path / "out") == []
 
     def test_users_in_the_column_of_items_are_not_written(self, tmp_path):
-        """Words alone report nothing one by one, but not if half of them are ids of items."""
+        """Single words reveal nothing, but not if half of them are ids of items."""
         words = ["".join(chr(97 + int(digit)) for digit in f"{n:05d}") for n in range(120)]
         ratings = table(words, lambda item: words[item])
         few = [words[0], *USERS[:119]]
         PredictiveAnonymizer(3, seed=1).anonymize(table(few, lambda item: words[item])).write(
             tmp_path / "few"
         )
-        all_users = [*words[:31], *words[40:50]]
+        user_ids = [*words[:31], *words[40:50]]
         assert len(set(ratings.items) & set(words)) == 30
-        fewer = table(all_users, lambda item: words[item])
+        fewer = table(user_ids, lambda item: words[item])
         with raises("release.refused") as error:
             PredictiveAnonymizer(3, seed=1).anonymize(fewer).write(tmp_path / "out")
         assert "30 of 41 user ids" in str(error.value)
@@ -249,7 +249,7 @@ class TestPlanted:
 
 class TestOrder:
     @pytest.mark.parametrize("stated", ["rise", "fall"])
-    def test_an_order_of_groups_that_states_is_not_written(self, tmp_path, stated):
+    def test_an_order_of_groups_that_reveals_users_is_not_written(self, tmp_path, stated):
         made = PredictiveAnonymizer(3, seed=1, homogenize="simple").anonymize(table(range(1, 121)))
         groups, private = made.private.groups, made.private
         members = np.arange(120) if stated == "rise" else np.arange(120)[::-1]
@@ -260,7 +260,7 @@ class TestOrder:
         assert f"it {stated}s" in str(error.value)
 
     def test_an_order_of_the_members_of_each_group_is_not_written(self, tmp_path):
-        """Records of k-coRating differ, so that the order within a group reports who is who."""
+        """Records of k-coRating differ, so that the order within a group reveals who is who."""
         made = KCoRater(3, seed=1).anonymize(table(range(1, 121)))
         made.write(tmp_path / "right", layout="users")
         assert found(tmp_path / "right") == []
@@ -335,7 +335,7 @@ class TestAsking:
         assert asked == [True]
 
 
-def test_ids_of_items_that_a_spreadsheet_runs_are_stated(tmp_path):
+def test_ids_of_items_that_a_spreadsheet_runs_are_reported(tmp_path):
     ratings = table(name_of_item=lambda item: f"=HYPERLINK({item})" if item < 5 else f"f{item}")
     PredictiveAnonymizer(3, seed=1).anonymize(ratings).write(tmp_path / "out")
     n = sum(item.startswith("=") for item in ratings.items)
@@ -347,7 +347,7 @@ def test_ids_of_items_that_a_spreadsheet_runs_are_stated(tmp_path):
     assert "formulas" not in limits
 
 
-def test_anonymize_states_them_too(tmp_path, capsys):
+def test_anonymize_reports_them_too(tmp_path, capsys):
     ratings = table(name_of_item=lambda item: f"=HYPERLINK({item})" if item < 5 else f"f{item}")
     write_ratings(ratings, tmp_path / "ratings.csv")
     with pytest.raises(SystemExit) as stop:

@@ -44,7 +44,7 @@ def manifest_of(folder):
 
 
 def sign(folder, manifest, *, card=True):
-    """Write the card and all checksums anew, as a user would who changed something."""
+    """Renew the card and all checksums after a change."""
     content = next(iter(manifest["files"]))
     if card:
         (folder / "README.md").write_text(data_card(Manifest.from_json(manifest), content))
@@ -65,7 +65,7 @@ def refused(folder):
         return True
 
 
-def test_no_user_is_counted_who_shares_a_row(made):
+def test_users_of_a_shared_row_are_not_counted(made):
     verdict = verify(made / "noisy-users")
     assert verdict.holds
     assert (verdict.users, verdict.epsilon, verdict.delta) == (40, 20.0, 1e-6)
@@ -78,7 +78,7 @@ def test_no_user_is_counted_who_shares_a_row(made):
     assert "epsilon" not in verify(made / "exact-users").claim
 
 
-def test_the_private_side_names_users_and_puts_no_user_anywhere(made):
+def test_the_private_folder_names_users_without_records(made):
     twin = made / "noisy-users.private"
     table = pq.read_table(twin / "assignment.parquet")
     assert table.num_rows == 60
@@ -89,7 +89,7 @@ def test_the_private_side_names_users_and_puts_no_user_anywhere(made):
 
 
 def test_the_private_rows_left_out_are_not_counted(made):
-    """How many rows were dropped is of the private table, and no user paid for it."""
+    """The number of dropped rows depends on the private table, and was not charged."""
     assert list(manifest_of(made / "noisy-users")["counts"]) == ["users", "values", "items"]
     assert list(manifest_of(made / "noisy-model")["counts"]) == ["items"]
 

@@ -1,4 +1,4 @@
-"""Files that a user else made, checked as they are written."""
+"""Files of other programs, checked as they are written."""
 
 import bz2
 import contextlib
@@ -68,7 +68,7 @@ SEVERAL = {
 
 
 class TestAnyFile:
-    """Files that a user else made."""
+    """Files of other programs."""
 
     def _csv(self, folder: Path, rows: list[str], header: str = "user_id,item_id,rating") -> Path:
         file = folder / "some.csv"
@@ -87,7 +87,7 @@ class TestAnyFile:
         found = [(v.where, v.row, v.user_id) for v in result.violations]
         assert found == [("some.csv line 4", 3, "c"), ("some.csv line 5", 4, "d")]
 
-    def test_numbers_written_differently_state_users_apart(self, tmp_path):
+    def test_numbers_written_differently_distinguish_users(self, tmp_path):
         assert not verify(self._csv(tmp_path, ["a,1,4", "b,1,4.0"]), k=2).holds
         assert not verify(self._csv(tmp_path, ["a,1,4", "b,01,4"]), k=2).holds
         many_digits = ["a,1,3.123456789012345678", "b,1,3.123456789012345679"]
@@ -163,7 +163,7 @@ class TestAnyFile:
         assert not result.holds
         assert f"(U+{ord(sign):04X}); original rows may" in result.violations[0].problem
 
-    def test_negative_zero_states_users_apart(self, tmp_path):
+    def test_negative_zero_distinguishes_users(self, tmp_path):
         table = pa.table({"user_id": [1, 2], "item_id": [1, 1], "rating": [0.0, -0.0]})
         pq.write_table(table, tmp_path / "some.parquet")
         assert not verify(tmp_path / "some.parquet", k=2).holds
@@ -240,7 +240,7 @@ class TestAnyFile:
 
 
 class TestWhatIsNotCovered:
-    """What is not compared in a user else's file is named; what is named nowhere is compared."""
+    """What is not compared in a file of another program is named; all else is compared."""
 
     ROWS = ("7,4", "8,5")
 
@@ -346,11 +346,11 @@ class TestCoRated:
 
 
 class TestWhoseRowsAreCompared:
-    """A verdict that took items for users would hold of films, and say nothing of users."""
+    """A verdict that took items for users would hold for items, and say nothing of users."""
 
     ROWS = "7,ann,4\n7,ben,4\n8,ann,2\n8,ben,3\n"
 
-    def test_a_file_without_a_header_must_be_stated(self, tmp_path):
+    def test_a_file_without_a_header_must_be_named(self, tmp_path):
         path = tmp_path / "extract.csv"
         path.write_text(self.ROWS)
         with raises("column.order"):
@@ -395,8 +395,8 @@ class TestTablesInMemory:
 
 
 @pytest.mark.parametrize("name", ["release.zip", "out/release.json"])
-def test_what_holds_a_release_or_lies_in_one_is_stated_from_it(tmp_path, name):
-    """A newcomer names the archive that they got, or the file that reports most."""
+def test_what_contains_a_release_or_is_in_one_is_distinguished_from_it(tmp_path, name):
+    """A newcomer names the archive that they got, or the file that reveals most."""
     (tmp_path / "out").mkdir()
     (tmp_path / name).write_bytes(b"PK\x03\x04")
     with raises("option.required"):

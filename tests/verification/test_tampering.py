@@ -1,6 +1,6 @@
 """A release that was tampered with, and given new checksums, does not hold, or says so.
 
-Whoever publishes may want to carry something in a place where nobody looks. Each way below is tried
+A publisher may want to carry something in a place that is not read. Each way below is tried
 on every form of a release that has the place.
 """
 
@@ -449,7 +449,7 @@ def test_a_card_of_another_format_does_not_hold(copy_of, before):
 
 @pytest.mark.parametrize("name", OF_EACH_METHOD)
 def test_the_third_format_changed_words_alone(name):
-    """The same users, the same seed: nothing that is published of them became other bytes."""
+    """The same users, the same seed: no published byte of them has changed."""
     older, newer = (Path(__file__).parent / form / name for form in ("format_2", "format_3"))
     for file in (older / "classes.csv", *older.glob("ratings.*")):
         assert file.read_bytes() == (newer / file.name).read_bytes()

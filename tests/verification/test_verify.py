@@ -81,12 +81,12 @@ def test_classes_and_k_agree_with_a_plain_count(copied):
     for row in table.to_pylist():
         rows.setdefault(row["user_id"], []).append((row["item_id"], row["rating"]))
         sizes[row["user_id"]] = row.get("group_size", 1)
-    all_users = Counter()
+    class_sizes = Counter()
     for user, labels in rows.items():
-        all_users[frozenset(labels)] += sizes[user]
+        class_sizes[frozenset(labels)] += sizes[user]
     result = verify(copied)
-    assert (result.classes, result.k_achieved) == (len(all_users), min(all_users.values()))
-    assert (result.records, result.users) == (len(rows), sum(all_users.values()))
+    assert (result.classes, result.k_achieved) == (len(class_sizes), min(class_sizes.values()))
+    assert (result.records, result.users) == (len(rows), sum(class_sizes.values()))
 
 
 def test_a_larger_k_can_be_asked_for(copied):
@@ -141,14 +141,14 @@ def test_a_split_record_is_found(copied):
 
 
 def test_one_user_with_two_records_is_found_wherever_they_stand(copied):
-    def give_one_record_to_a_user_else(rows):
+    def give_one_record_to_another_user(rows):
         ids = list(dict.fromkeys(row["user_id"] for row in rows))
         for row in rows:
             if row["user_id"] == ids[-3]:
                 row["user_id"] = ids[0]
         return rows
 
-    _change(copied, give_one_record_to_a_user_else, fix_checksum=True)
+    _change(copied, give_one_record_to_another_user, fix_checksum=True)
     problems = [violation.problem for violation in verify(copied).violations]
     assert any("not contiguous" in problem for problem in problems)
 
@@ -190,7 +190,7 @@ def test_a_changed_or_missing_file_fails(copied, name):
         assert verify(copied).checksums[name] is False
 
 
-def test_a_file_that_no_user_listed_is_a_violation(copied):
+def test_a_file_that_is_not_listed_is_a_violation(copied):
     (copied / "notes.txt").write_text("by the way")
     (copied / "assignment.parquet").write_text("who is who")
     result = verify(copied)
@@ -274,7 +274,7 @@ def test_an_unreadable_ratings_file_is_bad_input(copied):
 
 
 def _other_bytes(file: Path, way: str) -> bytes:
-    """Return what a file may hold after a user changed it, so that it is no ratings file."""
+    """Return contents of a changed file that is no ratings file."""
     content = file.read_bytes()
     if way == "cut":
         return content[: len(content) // 2].rpartition(b",")[0]
@@ -325,7 +325,7 @@ def test_records_across_many_small_batches(copied, monkeypatch):
 
 
 class TestFingerprints:
-    """A publisher could tell people apart by how equal numbers are stored; the checker must see."""
+    """A publisher could distinguish users by how equal numbers are stored; the checker must see."""
 
     @pytest.fixture
     def as_csv(self, releases, tmp_path) -> Path:

@@ -91,7 +91,7 @@ def test_releases_of_numbers_stay_of_their_format(tmp_path, ratings):
 
 @pytest.fixture
 def forged(made, tmp_path):
-    """Change a release, sign it anew as a user would who can, and return both verdicts."""
+    """Change a release, renew all checksums, and return both verdicts."""
 
     def forged(name, change, *, ratings=lambda text: text):
         folder = Path(shutil.copytree(made / name, tmp_path / name))
@@ -163,7 +163,7 @@ def test_a_word_that_is_none_is_found_by_both(forged, word):
 
 
 class TestPlainFiles:
-    """Tables of words, an adversary who made them: `verify` compares them as text."""
+    """Tables of words from other programs: `verify` compares them as text."""
 
     @pytest.mark.parametrize(("word", "holds"), [("love", True), ("Love", False)])
     def test_words_are_compared_as_they_stand(self, tmp_path, word, holds):

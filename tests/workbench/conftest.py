@@ -107,7 +107,7 @@ class InThisProcess:
 
 @pytest.fixture(autouse=True)
 def ours(monkeypatch):
-    """Starlette's client has no connection that the system could report anything of."""
+    """Starlette's client has no connection that the system could describe."""
     monkeypatch.setattr(guard, "is_of_another_user", lambda *_: False)
 
 

@@ -91,7 +91,7 @@ def test_a_baseline_is_never_to_be_published():
     assert not answer(ROWS, Question(setting="raw")).is_publishable
 
 
-def test_a_risk_that_is_not_stated_is_no_low_one():
+def test_a_risk_that_is_not_reported_is_no_low_one():
     result = why("synthetic-10", limit=20)
     assert "this risk was not measured for it, which is not a low risk" in result
     assert "It cannot be the answer" in result
@@ -104,13 +104,13 @@ def test_a_setting_without_a_result_says_why():
     assert not answer(ROWS, Question(setting="padded, k = 99")).is_publishable
 
 
-def test_any_user_was_not_looked_for_is_not_safe():
+def test_a_setting_without_targets_is_not_safe():
     rare = SPARSE._replace(most_targets_attacked=30, bound=None)
     result = answer([rare], Question(limit=20, setting=rare.title)).why[1]
     assert "users who were not attacked are not safe" in result
 
 
-def test_settings_that_are_not_stated_apart_are_named():
+def test_settings_that_are_not_distinguished_are_named():
     near = {"ndcg_retained_low": 0.3, "ndcg_retained_high": 0.8}
     found = answer(
         [SPARSE._replace(**near), PADDED._replace(**near)], Question(limit=20, utility="lists")

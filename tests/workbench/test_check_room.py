@@ -92,7 +92,7 @@ class TestATable:
         browser.wait("check")
         assert browser.send("/check/again", **said).status_code == 400
 
-    def test_of_no_user_is_refused(self, browser):
+    def test_of_no_one_is_refused(self, browser):
         assert browser.send("/check/again", k="2").status_code == 400
         assert browser.send("/check/name", place="/nowhere").status_code == 400
         assert browser.get("/check").status_code == 200

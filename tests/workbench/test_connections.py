@@ -1,4 +1,4 @@
-"""Who connects and says nothing keeps no user out, and is not reported of on the terminal."""
+"""A client that connects and sends nothing keeps no other out, and is not shown on the terminal."""
 
 import asyncio
 import socket
@@ -15,7 +15,7 @@ from recveil.workbench import connections
 
 
 async def answers(scope, receive, send):
-    """Say so; the page /slowly takes longer than anybody may wait."""
+    """Say so; the page /slowly takes longer than any client may wait."""
     if scope["path"] == "/slowly":
         await asyncio.sleep(1)
     headers = [(b"content-length", b"2")]
@@ -96,7 +96,7 @@ def test_an_answer_may_take_its_time(monkeypatch):
                 heard += piece
 
 
-def test_many_who_say_nothing_keep_no_user_out(monkeypatch):
+def test_many_silent_clients_keep_no_other_out(monkeypatch):
     """The one that has waited longest goes; who asks at once is answered."""
     monkeypatch.setattr(connections, "MOST", 5)
     with listening() as port:
@@ -109,7 +109,7 @@ def test_many_who_say_nothing_keep_no_user_out(monkeypatch):
                 asks.close()
 
 
-def test_no_trace_is_shown_unless_a_user_asks(monkeypatch, capfd):
+def test_no_traceback_is_shown_unless_asked_for(monkeypatch, capfd):
     """As where the system lets us open nothing more."""
     error = OSError(24, "Too many open files")
     met = {"message": "socket.accept() out of system resource", "exception": error}

@@ -40,7 +40,7 @@ class TestATableThatIsDropped:
         assert len(browser.bench.project.inputs()) == 1
 
     @pytest.mark.parametrize("content", [b"", b"%PDF-1.7 no table", b"\x00" * 4_000, b"a,b\n1,2\n"])
-    def test_that_is_no_table_is_stated_so(self, browser, content):
+    def test_that_is_no_table_is_reported(self, browser, content):
         browser.drop("ratings.csv", content)
         (job,) = browser.wait("data")
         assert job.state == "failed"
@@ -126,7 +126,7 @@ class TestACorrection:
         assert browser.bench.project.chosen_input().reading["user"] == "who"
 
     @pytest.mark.parametrize("said", [{"duplicates": "sum"}, {"scale": "5:1:1"}, {"counts": "x"}])
-    def test_that_makes_no_sense_is_stated(self, browser, small_table, said):
+    def test_that_makes_no_sense_is_reported(self, browser, small_table, said):
         browser.drop("ratings.csv", small_table)
         browser.wait("data")
         browser.send("/data/reading", **said)
@@ -352,7 +352,7 @@ class TestAFormWithoutAScript:
 
     def test_without_a_file_says_so(self, browser):
         browser_sends = self.send(browser, "ratings.csv", b"")
-        assert browser_sends.status_code == 303  # an empty file is reported of as one
+        assert browser_sends.status_code == 303  # an empty file is reported as one
         body = (
             f'--X\r\nContent-Disposition: form-data; name="change"\r\n\r\n'
             f"{browser.bench.keys.change}\r\n"
@@ -370,7 +370,7 @@ class TestAFormWithoutAScript:
         assert not list(browser.bench.project.folder.rglob("*.part"))
 
 
-def test_what_is_damaged_is_stated_on_a_page(browser):
+def test_damage_is_reported_on_a_page(browser):
     table = browser.bench.project.add_input("shop.csv", "/data/shop.csv")
     with browser.bench.project._store.changing() as run:
         run("UPDATE inputs SET reading = 'nonsense' WHERE id = ?", (table.id,))

@@ -72,7 +72,7 @@ def test_the_frontier_leads_through_the_best_alone():
     assert draw(rows, LISTS, REIDENTIFICATION, best=["sparse, k = 9"]).frontier == ""
 
 
-def test_what_promises_nothing_is_stated_apart():
+def test_settings_without_a_claim_are_listed_apart():
     drawn = draw([setting(), setting("raw", None, promise="nothing")], LISTS, REIDENTIFICATION)
     assert [dot.has_claim for dot in drawn.dots] == [True, False]
 
@@ -82,7 +82,7 @@ def test_nothing_is_drawn_of_nothing():
     assert (drawn.dots, drawn.lines, drawn.not_drawn) == ([], [], [])
 
 
-def test_of_words_it_is_stated_what_is_upwards():
+def test_of_words_the_vertical_axis_is_named():
     (words,) = utilities_of([Row("nominal", 5, "k-anonymity", None, nominal_accuracy=0.6)])
     assert draw([], words, REIDENTIFICATION).up_title == "labels: share of the raw data’s gain →"
 

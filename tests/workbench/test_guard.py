@@ -10,13 +10,13 @@ NEXT_DOOR = "http://127.0.0.1:9999"
 
 class TestWhoGetsIn:
     @pytest.mark.parametrize("place", ["/", "/data", "/risk", "/jobs/1/progress", "/nowhere"])
-    def test_no_user_without_the_token(self, outside, place):
+    def test_no_client_without_the_token(self, outside, place):
         answer = outside.get(place)
         assert answer.status_code == 403
         assert "token" in answer.text
 
     @pytest.mark.parametrize("token", ["", "wrong", "ü", "a" * 10_000])
-    def test_no_user_with_a_wrong_one(self, outside, token):
+    def test_no_client_with_a_wrong_one(self, outside, token):
         answer = outside.get(f"/?token={token}")
         assert answer.status_code == 403
         assert "set-cookie" not in answer.headers
@@ -37,7 +37,7 @@ class TestWhoGetsIn:
     @pytest.mark.parametrize(
         "host", ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:80", "", "[::1]:8765"]
     )
-    def test_no_user_under_a_foreign_name(self, browser, host):
+    def test_no_client_under_a_foreign_name(self, browser, host):
         """A name that is led to this machine: DNS rebinding."""
         assert browser.client.get("/data", headers={"host": host}).status_code == 400
         token = browser.bench.keys.token
@@ -118,7 +118,7 @@ class TestEveryAnswer:
     def test_refusals_say_it_too(self, outside):
         assert outside.get("/data").headers["content-security-policy"] == POLICY
 
-    def test_an_error_states_nothing_of_how_we_are_built(self, browser, monkeypatch):
+    def test_an_error_reveals_nothing_of_the_implementation(self, browser, monkeypatch):
         def fail(*_):
             raise ZeroDivisionError("secret-ann divided")
 
@@ -151,7 +151,7 @@ class TestEveryAnswer:
         "a%0ab",
     ],
 )
-def test_what_all_users_may_load_states_nothing_of_the_project(outside, place):
+def test_what_any_client_may_load_reveals_nothing_of_the_project(outside, place):
     bench = outside.bench
     bench.project.add_input("patients-ann.csv", "/data/patients-ann.csv")
     answer = outside.get(f"/static/{place}")

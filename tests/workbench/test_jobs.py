@@ -1,4 +1,4 @@
-"""Work in processes of its own: it is reported of, cancelled, and outlives no user."""
+"""Work in processes of its own: it reports progress, can be cancelled, and ends with the server."""
 
 import io
 import signal
@@ -75,7 +75,7 @@ def test_a_job_that_waits_ends_with_the_workbench(bench, monkeypatch):
     assert bench.project.job(last.id).state == "stopped"
 
 
-def test_a_process_that_cannot_be_opened_is_stated(bench, monkeypatch):
+def test_a_process_that_cannot_be_opened_is_reported(bench, monkeypatch):
     def none():
         raise OSError(12, "Cannot allocate memory")
 
@@ -93,8 +93,8 @@ def has_ended(browser, job):
     return heard.headers.get("hx-trigger") == f"ended-{job.id}"
 
 
-def test_the_end_is_stated_as_often_as_a_user_asks(browser, monkeypatch):
-    """an adversary who missed it once, whatever went wrong, hears it a second later."""
+def test_the_end_is_reported_as_often_as_a_client_asks(browser, monkeypatch):
+    """A client that missed it, for whatever reason, hears it a second later."""
     job = browser.bench.project.begin_job("x", "inspect", {}, "", None)
     monkeypatch.setattr(browser.bench.jobs, "running", {job.id: jobs.Running(job)}.get)
     assert not has_ended(browser, job)
@@ -117,7 +117,7 @@ class TestWithoutProcesses:
         until(lambda: bench.jobs.running(job.id) is None)
         assert "no such task" in bench.project.job(job.id).error
 
-    def test_a_fault_is_stated_without_a_trace(self, bench):
+    def test_a_fault_is_reported_without_a_traceback(self, bench):
         job = bench.jobs.start("x", "inspect", {})
         until(lambda: bench.jobs.running(job.id) is None)
         assert bench.project.job(job.id).state == "failed"
@@ -129,7 +129,7 @@ class TestWithoutProcesses:
         with raises("workbench.closing"):
             bench.jobs.start("x", "inspect", {})
 
-    def test_what_happens_is_stated_as_it_happens(self, browser, small_table):
+    def test_progress_is_reported_as_it_happens(self, browser, small_table):
         browser.drop("ratings.csv", small_table)
         job = browser.bench.project.last_job("data")
         browser.wait("data", "risk")
@@ -137,8 +137,8 @@ class TestWithoutProcesses:
         assert browser.send("/jobs/999/cancel").status_code == 400
 
 
-def test_an_end_that_is_stated_in_half_is_an_end(bench, monkeypatch):
-    """A worker that is killed while it reports something."""
+def test_an_end_that_is_reported_in_half_is_an_end(bench, monkeypatch):
+    """A worker that is killed while it writes a report."""
     lines = b'{"progress": [0.5, "Reading", null]}\n{"cell": {"half": 1\n{"ended": ["do'
     process = Killed(lines)
     monkeypatch.setattr(jobs, "_open_worker", lambda: process)

@@ -29,11 +29,11 @@ def test_the_owner_may(address):
         line(port=50_001),
         line(to_port=8_081),
         line(address="0200007F"),
-        line(owner=0, state="06"),  # closed: no user's any more
+        line(owner=0, state="06"),  # closed: of no process
         line(port=8_080, to_port=50_000),  # our own end
     ],
 )
-def test_no_user_else_may(other):
+def test_no_other_account_may(other):
     assert not has_connection([other], ASKS, 8_080, 1_000)
 
 
@@ -64,20 +64,20 @@ def list_of(monkeypatch, tmp_path):
     return tmp_path / "list"
 
 
-def test_where_the_system_does_not_state_the_token_decides(list_of):
+def test_where_the_system_does_not_report_peers_the_token_decides(list_of):
     assert not is_of_another_user(ASKS, 8_080)
     list_of.write_text("header\n" + line(owner=12_345_678) + "\n")
     assert is_of_another_user(ASKS, 8_080)
 
 
 @pytest.mark.parametrize("asks", [None, ("", 0), ("testclient", 50_000), ("127.0.0.2", 50_000)])
-def test_who_is_not_found_is_a_user_else(list_of, asks):
+def test_a_peer_that_is_not_found_is_another_account(list_of, asks):
     list_of.write_text("header\n" + line(owner=os.geteuid()) + "\n")
     assert not is_of_another_user(ASKS, 8_080)
     assert is_of_another_user(asks, 8_080)
 
 
-def test_a_list_that_cannot_be_read_for_now_lets_no_user_in(list_of):
-    """A user who holds many connections open uses up the files that we may open."""
+def test_a_list_that_cannot_be_read_for_now_lets_no_peer_in(list_of):
+    """A client that holds many connections open uses up the files that we may open."""
     list_of.mkdir()  # a folder cannot be read, and is there
     assert is_of_another_user(ASKS, 8_080)

@@ -3,11 +3,11 @@ from recveil.release.claim import claim_kind
 from recveil.workbench.preview import describe_visible
 
 
-def test_who_stands_alone_is_stated_so():
+def test_users_who_are_alone_are_reported():
     assert "One user alone" in describe_visible(claim_kind("identical-rows"), 1)
     assert "One user alone" in describe_visible(claim_kind("co-rated"), 1)
 
 
-def test_a_cluster_that_no_user_counted_is_no_cluster():
+def test_a_cluster_that_was_not_counted_is_no_cluster():
     with raises("release.damaged"):
         describe_visible(claim_kind("identical-rows"), None)

@@ -1,4 +1,4 @@
-"""A project: everything done is kept, and outlives an adversary who serves it."""
+"""A project: everything done is kept, and outlives the server process."""
 
 import sqlite3
 from contextlib import closing, suppress
@@ -63,7 +63,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         Project(tmp_path / "mine" / "letter.txt")
 
 
-def test_what_is_no_database_is_stated(tmp_path):
+def test_a_file_that_is_no_database_is_reported(tmp_path):
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "project.sqlite").write_bytes(b"no database, but long enough" * 99)
     with raises("workbench.damaged"):
@@ -125,7 +125,7 @@ def test_what_was_chosen_for_a_table_goes_with_it(tmp_path):
 
 
 class TestPlanted:
-    """A project that a user else has prepared."""
+    """A project that another account has prepared."""
 
     @pytest.fixture
     def folder(self, tmp_path):
@@ -235,7 +235,7 @@ class TestPlanted:
             Project(folder)
         assert folder.stat().st_mode == mode
 
-    def test_no_user_can_write_into_its_folders_any_more(self, folder):
+    def test_no_other_account_can_write_into_its_folders(self, folder):
         (folder / "jobs").mkdir()
         (folder / "jobs").chmod(0o777)
         Project(folder).close()

@@ -68,7 +68,7 @@ def test_importing_it_needs_no_extra():
     assert done.returncode == 0, done.stderr
 
 
-def test_a_port_that_is_taken_is_stated(tmp_path):
+def test_a_port_that_is_taken_is_reported(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

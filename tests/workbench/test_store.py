@@ -46,7 +46,7 @@ def test_all_steps_or_none(store):
     assert kept_in(store) == ["a", "b", "e", "f"]
 
 
-def test_what_cannot_be_written_is_stated_and_undone(store):
+def test_what_cannot_be_written_is_reported_and_undone(store):
     with raises("output.not-writable"):
         keep_both(store, "a", "a")
     assert kept_in(store) == []
@@ -59,7 +59,7 @@ def test_it_says_whether_it_is_new(store, tmp_path):
     again.close()
 
 
-def test_no_user_else_sees_half_of_it(store, tmp_path):
+def test_no_other_process_sees_half_of_it(store, tmp_path):
     with store.changing() as run, closing(sqlite3.connect(tmp_path / "project.sqlite")) as other:
         keep(run, "a")
         assert other.execute("SELECT key FROM kept").fetchall() == []

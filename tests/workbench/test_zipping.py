@@ -46,7 +46,7 @@ def test_nothing_else_is_sent(release):
     ]
 
 
-def test_it_states_no_time_and_no_user(release):
+def test_it_reveals_no_time_and_no_user(release):
     for entry in ZipFile(io.BytesIO(zip_of(release))).infolist():
         assert entry.date_time == (1980, 1, 1, 0, 0, 0)
         assert (entry.external_attr >> 16, entry.extra) == (0o100644, b"")
@@ -83,7 +83,7 @@ def test_a_link_is_not_followed(release, tmp_path):
         published_files(release, verified)
 
 
-def test_what_is_missing_is_stated(release):
+def test_what_is_missing_is_reported(release):
     verified = sha256(release)
     (release / "README.md").unlink()
     with raises("input.unreadable"):

@@ -25,7 +25,7 @@ def released(anonymizer, ratings):
 
 @pytest.mark.parametrize("name", BASELINES)
 class TestEveryBaseline:
-    def test_promises_no_user_anything(self, name, ratings):
+    def test_promises_users_nothing(self, name, ratings):
         table = released(BASELINES[name](1), ratings)
         assert table.k == 1
         result = attack_release(ratings, table, KNOWS, np.arange(150))

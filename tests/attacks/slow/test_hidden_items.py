@@ -18,14 +18,14 @@ from shared.attacks_hidden_items import (
 
 
 def test_planted_names_are_found(raw):
-    """Items of the invented table differ in embedding, so that other users's ratings name them."""
+    """Items of the invented table differ in embedding, so that ratings of others identify them."""
     named, by_rank = raw.named["all"], raw.by_rank["all"]
     assert named.low > by_rank.high
 
 
 @pytest.mark.parametrize("homogenize", ["simple", "padded"])
 def test_a_release_of_one_group_beats_no_baseline(homogenize):
-    """All users in one row: nothing goes together with anything, and no user is distinguished."""
+    """All users in one row: no items are correlated, and no user is distinguished."""
     all_users = PredictiveAnonymizer(FIRST.n_users, homogenize, seed=1)
     result = attacked(all_users, catalogue=Catalogue(SECOND, "the others"))
     (found,) = result.attacks

@@ -46,7 +46,7 @@ def test_the_command_line_prints_it(folder, ratings, tmp_path, capsys):
 
 
 class TestModel:
-    """From a model any user draws users: it is attacked as five times as many of them."""
+    """Anyone can draw users from a model: it is attacked as five times as many of them."""
 
     def test_five_are_drawn_for_each_who_is_in_the_data(self, model, ratings, monkeypatch):
         asked = []

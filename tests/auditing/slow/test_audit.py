@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_audit(file, found):
     assert audit(file, targets=60).to_dict() == found.to_dict()
 
 
-def test_without_times_no_user_knows_dates(tmp_path):
+def test_without_times_no_adversary_knows_dates(tmp_path):
     ratings = Ratings.from_frame(
         make_ratings(60, 40, 900, seed=1).to_arrow().drop_columns("timestamp")
     )

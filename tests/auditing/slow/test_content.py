@@ -3,7 +3,7 @@ import pytest
 from shared.auditing_content import audited, ratings  # noqa: F401 (fixtures)
 
 
-def test_a_co_rated_release_states_fills(audited):
+def test_a_co_rated_release_reveals_fills(audited):
     plain = audited(k=4, method="k-corating")
     fills = plain["release"]["fills"]
     assert [fill["users_known"] for fill in fills] == [0, 2, 8]

@@ -29,7 +29,7 @@ def test_in_or_out_is_a_share_of_those_attacked(ratings, candidates):
     able = np.flatnonzero(ratings.activity >= 8)
     assert 0 < able.size < ratings.n_users
     all_users, figure = points_of(draw_figures(ratings, candidates, np.arange(150)), "5")
-    # an adversary who has fewer ratings draws nothing: without them the same knowledge is drawn.
+    # A user with fewer ratings uses no random numbers: without them the same knowledge is drawn.
     only_able, _ = points_of(draw_figures(ratings, candidates, able), "5")
     for (series, x), point in all_users.items():
         if x in ("8 of 8", "6 of 8"):

@@ -32,7 +32,7 @@ def test_the_page_and_the_json_can_hold_it(folder):
     assert "re-identified" in hidden.to_html()
 
 
-def test_two_releases_with_hidden_items_state_what_those_with_names_state(folder):
+def test_two_releases_with_hidden_items_reveal_as_much_as_with_names(folder):
     """Each has pseudonyms of its own, which must not be taken for the same items."""
     both = found(folder, "hidden", second_release=folder / "again")["release"]["linkage"]
     one = found(folder, "named", second_release=folder / "again")["release"]["linkage"]
@@ -46,7 +46,7 @@ def test_two_releases_with_hidden_items_state_what_those_with_names_state(folder
     assert any("pseudonyms in “hidden” and “again”" in sentence for sentence in both["verdict"])
 
 
-def test_rows_that_were_not_looked_at_are_stated(folder, monkeypatch):
+def test_rows_that_were_not_searched_are_reported(folder, monkeypatch):
     whole = found(folder, "hidden")["release"]["hidden_items"]["sampled"]
     assert whole["release"]["rows"] == whole["release"]["of_rows"]
     monkeypatch.setattr("recveil.attacks.reidentification.hidden_items._MOST_ROWS", 12)

@@ -75,7 +75,7 @@ def test_where_rows_share_no_values_classes_are_inferred_by_the_fit(many, tmp_pa
 
 
 def test_who_could_not_be_looked_for_is_said_once(tmp_path):
-    """A rate that counts them as not found stands next to the rate of the others."""
+    """A rate that counts them as not found is next to the rate of the others."""
     table = make_ratings(n_users=300, n_items=60, n_ratings=3000, seed=4)
     PredictiveAnonymizer(5, seed=1).anonymize(table).write(tmp_path / "out")
     known = [Adversary(known=known, name=f"knows {known}") for known in (8, 12)]
@@ -99,7 +99,7 @@ def test_who_could_not_be_looked_for_is_said_once(tmp_path):
     assert f"up to {percent(among)} are (“{name}”, {n_attacked} of 300 attacked)" in result
 
 
-def test_of_how_many_users_each_area_is_stands_next_to_it(many, tmp_path):
+def test_the_number_of_users_is_next_to_each_area(many, tmp_path):
     """Who has fewer than 16 ratings is left out where 16 are known."""
     found = audited(PredictiveAnonymizer(5, seed=1), many, tmp_path)
     text = " ".join(found.to_dict()["verdict"])
@@ -126,10 +126,8 @@ class TestLabels:
         assert "Padded rows do not hide" not in text  # what was measured here takes its place
         assert 0 < found.to_dict()["ratings_exact"] < 0.3
 
-    def test_what_shadow_releases_stated_of_the_method_stands_next_to_scores_of_one(
-        self, many, tmp_path
-    ):
-        """A fit of all rows was run, and does not report who is in the data."""
+    def test_results_of_shadow_releases_are_next_to_scores_of_one_release(self, many, tmp_path):
+        """A fit of all rows was run, and does not reveal members."""
         found = audited(PredictiveAnonymizer(5, values="predicted", seed=1), many, tmp_path)
         assert found.residual is not None
         text = " ".join(found.to_dict()["verdict"])

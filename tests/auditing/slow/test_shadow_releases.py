@@ -1,4 +1,4 @@
-"""Releases of halves of the users, and what they report of who is in a release."""
+"""Releases of halves of the users, and the membership inference that they permit."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def ratings():
 
 
 class OfOthers:
-    """Releases that no user of the users is in: the same strangers, drawn anew."""
+    """Releases without any of the users: the same strangers, drawn anew."""
 
     def __init__(self, ratings, seed):
         shuffled = np.random.default_rng(seed).permutation(ratings.n_ratings)
@@ -46,7 +46,7 @@ class OfOthers:
 
 
 class TestAttack:
-    def test_exact_sums_of_few_users_state(self, ratings):
+    def test_exact_sums_of_few_users_reveal_members(self, ratings):
         found = attack_by_shadows(
             ratings, lambda seed: Synthesizer(None, item_catalog="as-rated", seed=seed), 8
         )
@@ -55,21 +55,21 @@ class TestAttack:
         by_lot = found.by_known["all"].null_auc
         assert by_lot.low - 0.02 < 0.5 < by_lot.high + 0.02
 
-    def test_a_release_of_others_states_nothing(self, ratings):
+    def test_a_release_of_others_reveals_nothing(self, ratings):
         found = attack_by_shadows(ratings, lambda seed: OfOthers(ratings, seed), 16)
         for result in found.by_known.values():
             assert result.inferred.auc.low < 0.5 < result.inferred.auc.high
             assert result.inferred.tpr_at_5.rate < 0.1
 
-    def test_a_group_of_all_users_states_no_more_than_its_means(self, ratings):
-        """All are one row; that is exact means still, so that a user stands in them."""
+    def test_a_group_of_all_users_reveals_no_more_than_its_means(self, ratings):
+        """All users share one row of exact means, to which each user contributes."""
         all_users = attack_by_shadows(
             ratings, lambda seed: PredictiveAnonymizer(k=60, seed=seed), 16
         )
         few = attack_by_shadows(ratings, lambda seed: PredictiveAnonymizer(k=5, seed=seed), 16)
         assert all_users.by_known["8"].inferred.auc.rate < few.by_known["8"].inferred.auc.rate
 
-    def test_the_same_seed_states_the_same(self, ratings):
+    def test_the_same_seed_gives_the_same_result(self, ratings):
         first, second = (
             attack_by_shadows(ratings, lambda seed: PredictiveAnonymizer(k=5, seed=seed), 8, seed=3)
             for _ in range(2)

@@ -30,7 +30,7 @@ class TestWithoutAnOrder:
 
     UNORDERED = RatingScale.of_labels(WORDS, ordered=False)
 
-    def test_two_releases_state_more_than_one(self, words, tmp_path):
+    def test_two_releases_reveal_more_than_one(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
         for seed, grouping in enumerate(("mdav", "k-member")):
             folder = tmp_path / grouping

@@ -88,7 +88,7 @@ def test_left_out_test_ratings_are_counted(run, tmp_path):
     assert "Left out: 1 test ratings that are also training ratings" in out
 
 
-def test_the_headline_states_errors_lists_and_who_they_are_by(run):
+def test_the_headline_states_errors_lists_and_recommenders(run):
     command = ("evaluate", *FILES, "--release", "out", *QUICK)
     result = json.loads(run(*command, "--json", "-")[1])["recipient"]
     out = " ".join(run(*command)[1].split())

@@ -29,5 +29,5 @@ def test_a_terminal_gets_three_rows(tmp_path):
 def _read(descriptor):
     try:
         return os.read(descriptor, 1 << 16)
-    except OSError:  # no user writes any more
+    except OSError:  # nothing writes any more
         return b""

@@ -28,7 +28,7 @@ def test_co_rated_holds_and_identical_rows_does_not(run, fill, layout):
     assert "4 users must share each row, but the smallest class has 1." in out
 
 
-# What no user may read about a release that keeps every real rating.
+# What must not be said about a release that keeps every real rating.
 REASSURING = re.compile(r"nobody is found|promise is at most|few people are found|cannot be found")
 
 

@@ -1,4 +1,4 @@
-"""What is reported on a terminal is no wider than it; what goes elsewhere has a sentence a line."""
+"""Terminal output is no wider than the terminal; other output has one sentence a line."""
 
 import io
 import re

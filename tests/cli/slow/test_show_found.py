@@ -1,4 +1,4 @@
-"""What a release reports is printed in tables: short, and without leaving a figure out."""
+"""What a release reveals is printed in tables: short, and without leaving a figure out."""
 
 import re
 

@@ -47,7 +47,7 @@ def test_a_signal_reaches_the_verb():
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_from_outside_of_a_container_reaches_the_verb(tmp_path, number):
-    """To who is in it, an adversary who sent it has no number."""
+    """Within the container, the sender has no process id."""
     inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     if not shutil.which("unshare") or subprocess.run([*inside, "true"], check=False).returncode:
         pytest.skip("this user may make no namespaces")
@@ -78,7 +78,7 @@ def children_of(pid):
     ("form", "files"),
     [("csv", 5), ("csv", 6), ("parquet", 6), ("parquet", 7), ("parquet", 8), ("parquet", 10)],
 )
-def test_too_few_files_are_stated(tmp_path, form, files):
+def test_too_few_files_are_reported(tmp_path, form, files):
     """Before, the input was blamed."""
     path = tmp_path / f"r.{form}"
     table = pa.table({"user": [1, 2], "item": [1, 1], "rating": [4, 4]})
@@ -120,7 +120,7 @@ class TestClosedStreams:
         found = self.run(["-c", code], closed)
         assert found.returncode == 0, found.stderr
 
-    def test_nothing_is_written_where_no_user_reads(self, source):
+    def test_nothing_is_written_without_a_reader(self, source):
         found = self.run(["-m", "recveil", "inspect", source, "--json", "/dev/stdout"], (0, 1))
         assert found.returncode == 2
         assert b"cannot be written" in found.stderr

@@ -35,7 +35,7 @@ def plain_t_means(X, t, min_size, rounds, rng):
 def test_groups_are_no_wider_than_those_of_the_plain_version(k, shape):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 4))
-    if shape == "outliers":  # as users's factors are: few are far away from all others
+    if shape == "outliers":  # as the factors of users are: few are far away from all others
         X = rng.standard_t(1.5, size=(200, 4))
     if shape == "factors":
         ratings = make_ratings(n_users=200, n_items=150, n_ratings=6_000, seed=1)

@@ -58,7 +58,7 @@ def test_the_real_evaluator_judges(invented, tmp_path):
 
 
 def test_what_is_too_large_says_what_to_type_and_can_be_asked_for(tmp_path):
-    # All users rated two of ten items, and three that no user else rated: full rows explode.
+    # All users rated two of ten items, and three that no other user rated: full rows explode.
     rng = np.random.default_rng(1)
     n = 400
     popular = np.concatenate([rng.choice(10, 2, replace=False) for _ in range(n)])

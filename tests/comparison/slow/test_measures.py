@@ -23,7 +23,7 @@ def clean():
 
 
 @pytest.mark.usefixtures("clean", "evaluator")
-def test_finished_cells_state_a_new_measure(invented, tmp_path):
+def test_finished_cells_have_a_new_measure(invented, tmp_path):
     """The quick evaluator's RMSE is 0.9 + k / 1000, that of the raw data 0.9."""
     question = {"methods": ["simple"], "k": [3, 5, 999], "targets": 50}
     before = compare(invented, tmp_path / "out", **question)

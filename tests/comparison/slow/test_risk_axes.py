@@ -1,4 +1,4 @@
-"""Each risk chooses by its own strongest adversary, and can be told of; another one is an entry."""
+"""Each risk chooses by its own strongest adversary, and has a text; another one is an entry."""
 
 import html
 import re

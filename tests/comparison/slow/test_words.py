@@ -39,7 +39,7 @@ def found(unordered, out):
 
 
 class TestWithoutAnOrder:
-    """Words reported rightly stand in the place of ratings; lists are of what is liked."""
+    """Correctly predicted words take the place of ratings; lists are of what is liked."""
 
     def test_all_are_those_that_take_them(self, found):
         titles = [row.title for row in found.rows]
@@ -62,7 +62,7 @@ class TestWithoutAnOrder:
         assert "lists" not in describe_advice(found.choice())
         assert "no labels count as liked" in found.to_html()
 
-    def test_shadow_releases_state_who_is_in_it(self, unordered, tmp_path):
+    def test_shadow_releases_reveal_members(self, unordered, tmp_path):
         options = {"methods": ["raw"], "targets": 20, "shadows": 8}
         (row,) = compare(unordered, tmp_path / "out", **options).rows
         assert row.shadow_auc > 0.9

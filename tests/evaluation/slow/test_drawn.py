@@ -50,7 +50,7 @@ def test_a_folder_that_was_made_from_the_training_ratings(folder, ratings, tmp_p
     parts = split_ratings(ratings, 0.2, 0)
     anonymize(parts.train, tmp_path / "out", epsilon=20.0)
     for twin in (True, False):
-        if not twin:  # no user is anywhere, so that nothing is missing without it
+        if not twin:  # no record is a user's, so that nothing is missing without it
             for file in (tmp_path / "out.private").iterdir():
                 file.unlink()
             (tmp_path / "out.private").rmdir()

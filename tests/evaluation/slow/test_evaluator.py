@@ -53,7 +53,7 @@ class TestForms:
             assert attacks_of(other) == attacks_of(found[0])
         assert found[2]["disclosure"]["name"] == "out"
 
-    def test_without_the_twin_only_what_the_world_can_state(
+    def test_without_the_private_folder_only_public_figures(
         self, judge, padded, folder, tmp_path, split
     ):
         alone = tmp_path / "alone"

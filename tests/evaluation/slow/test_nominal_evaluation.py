@@ -19,7 +19,7 @@ def test_the_verb_splits_or_takes_two_files(made):
         assert any("no error and no distance" in note for note in result["notes"])
 
 
-def test_without_the_twin_only_what_the_world_can_state(made, tmp_path):
+def test_without_the_private_folder_only_public_figures(made, tmp_path):
     shutil.copytree(made / "of_train", tmp_path / "alone")
     files = {"train": made / "train.csv", "test": made / "test.csv"}
     result = evaluate(tmp_path / "alone", **files, liked="up").to_dict()

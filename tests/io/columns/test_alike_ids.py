@@ -1,4 +1,4 @@
-"""Ids that may be one user, or no user, are reported, and never put together."""
+"""Ids that may be one user, or none, are reported, and never merged."""
 
 import random
 from decimal import Decimal

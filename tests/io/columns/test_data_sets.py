@@ -24,7 +24,7 @@ class TestMatrices:
         turned = Ratings.from_frame(BY_HAND.T, user="column", item="row")
         assert turned == Ratings.from_frame(BY_HAND)
 
-    def test_which_way_it_was_taken_is_stated_unless_a_user_said_so(self):
+    def test_how_it_was_read_is_stated_unless_an_option_named_it(self):
         (note,) = [note for note in understand(BY_HAND).notes if "matrix" in note]
         assert note.startswith("The rows of the matrix were taken for users")
         said = understand(BY_HAND, user="row", item="column")
@@ -95,7 +95,7 @@ class TestSurprise:
         data = data_set_of(fake_surprise([("ann", "heat", 3.0, None)]))
         assert set(data.table.column_names) == {"user", "item", "rating"}
 
-    def test_mixed_labels_are_stated(self):
+    def test_mixed_labels_are_reported(self):
         rows = [("ann", 1, 3.0, None), (7, 1, 3.0, None)]
         with raises("column.type"):
             Ratings.from_frame(fake_surprise(rows))

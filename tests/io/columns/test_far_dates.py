@@ -1,4 +1,4 @@
-"""Dates that no user rated on, and such as Python does not know."""
+"""Dates on which no user can have rated, and dates outside Python's range."""
 
 import datetime
 

@@ -104,7 +104,7 @@ def test_one_value_is_a_like_unless_a_scale_says_that_there_are_others():
     by_value = feedback_of(likes=False, counts=None, scale=None, one_value=True)
     taken = take_feedback(column, 2, by_value, None, str).scale
     assert taken == LIKES
-    # No user said so: an adversary who promises something of each user must ask.
+    # Not an option: where the claim is about each user, it must be named.
     assert taken.inferred
     said = feedback_of(likes=True, counts=None, scale=None)
     for of in (column, None):
@@ -151,7 +151,7 @@ def test_ratings_that_single_precision_makes_one_are_refused():
 
 
 @pytest.mark.parametrize("low", [10**12, 2**53, -(2**60)])
-def test_whole_numbers_that_not_even_a_double_states_apart_are_refused(low):
+def test_whole_numbers_that_a_double_does_not_distinguish_are_refused(low):
     whole = pa.chunked_array([[low, low + 1], [low]])
     for column in (whole, whole.cast(pa.string()), whole.cast(pa.string()).dictionary_encode()):
         with raises("rating.merged") as error:

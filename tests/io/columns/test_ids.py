@@ -74,7 +74,7 @@ def test_pseudonyms_hide_them(tmp_path):
     assert "user-ids" not in {limit.code for limit in result.not_covered}
 
 
-def test_the_checker_states_of_them(tmp_path, monkeypatch):
+def test_the_checker_reports_them(tmp_path, monkeypatch):
     for where in ("recveil.methods._anonymize", "recveil.publish.release"):
         monkeypatch.setattr(f"{where}.reject_personal_ids", lambda *_, **__: None)
     anonymize(swapped(), tmp_path / "out", k=3, method="sparse")

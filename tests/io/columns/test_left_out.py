@@ -1,4 +1,4 @@
-"""Rows without a rating on the scale are left out if a user asks for it, and are reported."""
+"""Rows without a rating on the scale are left out on request, and are reported."""
 
 import pyarrow as pa
 import pytest
@@ -71,13 +71,13 @@ def test_lines_are_those_of_the_file_whatever_was_left_out():
     assert [where(row) for row in range(2)] == ["line 1", "line 5"]
 
 
-def test_few_rows_are_stated_without_a_doubt_about_the_scale():
+def test_few_rows_are_reported_without_a_doubt_about_the_scale():
     ratings = ["4"] * 99 + ["-1"]
     _, off_scale = drop_rows(columns(ratings), SCALE, NOT_SAID, line)
     assert off_scale.note == " Their values: '-1'."
 
 
-def test_a_long_text_is_stated_in_short():
+def test_a_long_text_is_reported_in_short():
     _, off_scale = drop_rows(columns(["4"] * 99 + ["x" * 1_000]), SCALE, NOT_SAID, line)
     assert len(off_scale.note) < 40
 

@@ -1,4 +1,4 @@
-"""Timestamps made of numbers of another unit, and days that mean an unknown time."""
+"""Timestamps made of numbers of another unit, and days that stand for an unknown time."""
 
 from datetime import UTC, datetime, timedelta
 

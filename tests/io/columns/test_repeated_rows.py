@@ -275,7 +275,7 @@ def test_no_title_is_a_row(kind, scale):
     assert find_repeated_rows(items, users[kind], items, SCALES[scale]) == []
 
 
-def test_a_title_that_states_a_rating_by_chance_is_read():
+def test_a_title_that_contains_a_rating_by_chance_is_read():
     users, items = np.array(["Max", "Lea"], object), np.array(["Mad", "Mad Max 2", "Heat"], object)
     rows = Rows(
         np.array([0, 2, 4]), np.array([0, 2, 0, 1]), np.array([2, 5, 3, 4], np.float32), None

@@ -1,4 +1,4 @@
-"""Columns of dates that no user called so: taken if beyond doubt, named if they may be."""
+"""Columns of dates without an option: used if beyond doubt, named if they may be."""
 
 import datetime
 import warnings
@@ -208,7 +208,7 @@ class TestColumnsThatAreOnlyCalledTimes:
         assert days is None
         assert said.startswith("Column 'time' was not used as times:")
 
-    def test_any_user_names_it_gets_no_other_one(self, values):
+    def test_a_named_column_is_not_replaced(self, values):
         refusal = ""
         try:
             days, (said,) = warned(ROWS | {"time": values, "seen": DAYS}, time="time")

@@ -17,7 +17,7 @@ from recveil.runtime.memory import MemoryLimitError, memory_limited
 STARS = RatingScale(0.5, 5, 0.5)
 MADE = make_ratings(n_users=50, n_items=30, n_ratings=600, seed=3)
 KINDS = ("sqlite", "duckdb", "postgresql")
-# What a name may hold if an adversary who chose it wanted to do harm.
+# Names that an adversary may choose to do harm.
 ODD_NAME = "rat\"ings'); DROP TABLE ratings; --"
 
 
@@ -242,7 +242,7 @@ def test_text_ids_stay_what_they_are(shop, tmp_path):
     shop.run("DROP TABLE named")
 
 
-def test_missing_values_are_stated_by_their_row(shop):
+def test_missing_values_are_reported_by_their_row(shop):
     shop.make("gaps", '"user" integer, item integer, rating integer', [(1, 1, 4), (None, 2, 5)])
     with raises("id.missing") as error:
         understand(shop.source, table="gaps")

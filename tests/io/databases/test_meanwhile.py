@@ -35,7 +35,7 @@ def test_a_signal_is_heard_while_the_work_waits(number, restarts):
     assert isinstance(result.value, Terminated) == (number == signal.SIGTERM)
 
 
-def test_a_work_that_no_user_can_stop_is_left_to_itself():
+def test_work_that_cannot_be_stopped_is_left_to_itself():
     free = threading.Event()
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
     with orderly_signals(), pytest.raises(Terminated):

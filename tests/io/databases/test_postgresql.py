@@ -101,7 +101,7 @@ def test_what_cannot_be_reached_ends_in_one_line_without_secrets(address):
     assert "\n" not in str(refused.value)
 
 
-def test_any_user_is_not_let_in_is_stated_how_to_be(server, monkeypatch):
+def test_the_error_for_a_rejected_login_names_the_remedy(server, monkeypatch):
     monkeypatch.delenv("PGPASSWORD", raising=False)
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
     for source, what in (

@@ -110,7 +110,7 @@ def test_what_is_not_committed_is_not_read(tmp_path):
     writer.close()
 
 
-def test_a_database_that_a_user_locks(tmp_path):
+def test_a_database_that_another_program_locks(tmp_path):
     path = made(tmp_path / "shop.db", '"user", item, rating', [(1, 1, 3)])
     # In a process of its own: whatever opens and closes the file in this one ends its locks.
     program = (

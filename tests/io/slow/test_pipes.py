@@ -36,7 +36,7 @@ def test_every_verb_reads_standard_input(standard_input, tmp_path, temporary):
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(standard_input, tmp_path, monkeypatch):
-    """And what a user still works on stays."""
+    """And what another process still works on stays."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

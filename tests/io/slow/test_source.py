@@ -15,7 +15,7 @@ from shared.io_source import NEEDED, names
 
 @settings(deadline=None, max_examples=200 if os.environ.get("RECVEIL_TORTURE") else 50)
 @given(names=st.lists(names, min_size=1, max_size=6, unique=True), last=st.booleans())
-def test_a_column_that_states_users_apart_is_seen_under_any_name(names, last, tmp_path_factory):
+def test_a_column_that_distinguishes_users_is_seen_under_any_name(names, last, tmp_path_factory):
     columns = {name: ["4", "4"] for name in NEEDED} | {"user_id": ["a", "b"]}
     extras = {name: ["x", "x"] for name in names} | {names[-last]: ["x", "y"]}
     table = pa.table(columns | extras)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recveil.io import understand, write_ratings
 from recveil.ratings import Ratings, RatingScale
 
-# From 1990 to 2024: other days may be of another unit, or mean an unknown time.
+# From 1990 to 2024: other days may be of another unit, or stand for an unknown time.
 DAYS = st.integers(7_305, 20_000)
 
 # Ids contain neither control characters nor line breaks.

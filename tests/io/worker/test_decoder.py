@@ -1,4 +1,4 @@
-"""Parquet and Arrow files from any user: what is wrong ends in an error, not a crash."""
+"""Parquet and Arrow files from any source: what is wrong ends in an error, not a crash."""
 
 import gzip
 import json
@@ -86,7 +86,7 @@ def test_who_kills_the_decoder_says_nothing_of_the_data(tmp_path, afresh):
 
 
 def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
-    """The copy that does the work, too: here it waits for a pipe that no user writes to."""
+    """The copy that does the work, too: here it waits for a pipe that nothing writes to."""
     path = tmp_path / "ratings.parquet"
     os.mkfifo(path)
     child = decoder._Child.take()
@@ -102,7 +102,7 @@ def test_nothing_goes_on_decoding_once_it_is_ended(tmp_path, afresh):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the death of a parent")
 def test_nothing_goes_on_decoding_once_who_asked_is_killed(tmp_path):
-    """Here it waits for a pipe that no user writes to."""
+    """Here it waits for a pipe that nothing writes to."""
     path = tmp_path / "ratings.parquet"
     os.mkfifo(path)
     program = (
@@ -165,7 +165,7 @@ def test_a_process_that_died_while_it_waited_is_replaced(tmp_path, afresh):
     assert read_ratings(path).n_ratings == 3
 
 
-def test_what_is_not_read_to_the_end_disturbs_no_user(tmp_path):
+def test_a_read_that_ends_early_does_no_harm(tmp_path):
     path = tmp_path / "ratings.parquet"
     pq.write_table(TABLE, path, row_group_size=1)
     with decoding(path, wanted="batches", columns=["item"], rows=1) as found:
@@ -174,7 +174,7 @@ def test_what_is_not_read_to_the_end_disturbs_no_user(tmp_path):
 
 
 class TestMemory:
-    def test_rows_that_the_file_states_are_refused_before_they_are_read(self, tmp_path):
+    def test_too_many_rows_by_the_metadata_are_refused_before_they_are_read(self, tmp_path):
         path = tmp_path / "equal.parquet"
         n = 2_000_000
         table = pa.table({"user": np.zeros(n, int), "item": np.zeros(n, int), "rating": np.ones(n)})
@@ -245,7 +245,7 @@ def test_a_name_that_is_no_text_is_refused(tmp_path, format, place):
             read(path)
 
 
-def test_what_a_file_states_next_to_its_columns_is_text(tmp_path):
+def test_metadata_of_a_file_is_text(tmp_path):
     path = tmp_path / "ratings"
     for format in ("parquet", "file"):
         write(path, format, TABLE.replace_schema_metadata({b"who\xff": b"ann\xfe"}))

@@ -106,7 +106,7 @@ def test_an_archive_of_anything_else(tmp_path, content, code, said):
 def test_an_encrypted_archive(tmp_path):
     content = bytearray(zipped(CSV))
     place = content.rindex(b"PK\x01\x02")
-    content[place + 8] |= 1  # as the archive's list of files reports it
+    content[place + 8] |= 1  # as the archive's list of files has it
     path = tmp_path / "download.zip"
     path.write_bytes(content)
     with raises("input.damaged"):

@@ -1,4 +1,4 @@
-"""Sparse rows: what is drawn, what is promised, and what no user finds in them."""
+"""Sparse rows: what is drawn, what is promised, and what they do not reveal."""
 
 import itertools
 

@@ -20,7 +20,7 @@ def ratings():
 
 
 def warned(ratings, output, claim):
-    """The one warning that a user reads who writes a release with that claim."""
+    """The one warning for the publisher of a release with that claim."""
     found = find_earlier(ratings.users, output)
     (warning,) = set(linkage_warnings(found, output, claim, digest_of(ratings)))
     return warning

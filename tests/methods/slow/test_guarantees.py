@@ -159,7 +159,7 @@ def remove_a_record(rows, data):
 
 
 def claim_more(rows, data):
-    """Say that more users stand behind a record, or fewer."""
+    """Say that a record has more users, or fewer."""
     user = data.draw(st.sampled_from(rows))["user_id"]
     name = data.draw(st.sampled_from(["group_size", "k"]))
     for row in rows:

@@ -1,4 +1,4 @@
-"""Canaries: does a user extreme show in what a mechanism reports more than was promised?
+"""Canaries: does an extreme user show in the output of a mechanism more than was promised?
 
 A mechanism runs many times on a small table with them and without them, and each run gets a score,
 high where it looks as if they were there. On half of the runs the best threshold is chosen; on the
@@ -44,7 +44,7 @@ class Rates(NamedTuple):
     most_without: np.ndarray
 
     def epsilon(self, delta: float) -> np.ndarray:
-        """Both ways: passing reports that they are there, not passing that they are not."""
+        """Both ways: passing means that they are there, not passing that they are not."""
         ways = [
             np.log(np.maximum(self.least_with - delta, 1e-300) / self.most_without),
             np.log(np.maximum(1 - self.most_without - delta, 1e-300) / (1 - self.least_with)),
@@ -82,7 +82,7 @@ def look_for(
     ----------
     score : callable
         Takes a seed, a new one each time, and whether the canary is in the table; runs the
-        mechanism, and returns how much what it reports looks like the canary.
+        mechanism, and returns how much its output looks like the canary.
     delta : float
         The promised one.
     runs : int
@@ -104,7 +104,7 @@ def look_for(
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Tests of little tables run next to each other; threads would wait for each other."""
+    """Tests of little tables run in parallel; threads would wait for each other."""
     before = numba.get_num_threads()
     numba.set_num_threads(1)
     yield
@@ -113,7 +113,7 @@ def one_thread():
 
 @pytest.fixture(scope="session")
 def canary():
-    """Return `look_for`: what a mechanism kept at most, of a user extreme."""
+    """Return `look_for`: what a mechanism kept at most, of an extreme user."""
     return look_for
 
 
@@ -138,7 +138,7 @@ class Heard(Mechanism):
 
 
 class StatedAgain:
-    """Answers with what was reported before, and remembers what the exact answers are."""
+    """Repeats earlier answers, and keeps the exact ones."""
 
     def __init__(self, answers):
         self.answers, self.exact = dict(answers), {}

@@ -1,4 +1,4 @@
-"""Whoever comes or goes moves each sum by a length of at most 1: checked in whole numbers."""
+"""Adding or removing any user moves each sum by a length of at most 1: checked in whole numbers."""
 
 import math
 from itertools import pairwise
@@ -60,7 +60,7 @@ class TestOneUser:
     @pytest.mark.parametrize("scale", SCALES, ids=str)
     @pytest.mark.parametrize("rating", ["low", "high", "both"])
     @pytest.mark.parametrize("n", [1, 3, 10, 999, 10_000])
-    def test_a_user_extreme_nearly_reaches_one_and_no_more(self, scale, rating, n):
+    def test_an_extreme_user_nearly_reaches_one_and_no_more(self, scale, rating, n):
         values = {"low": [scale.low], "high": [scale.high], "both": [scale.low, scale.high]}[rating]
         a_user = {item: values[item % len(values)] for item in range(n)}
         ratings = table([a_user], scale, n)
@@ -74,7 +74,7 @@ class TestOneUser:
         ratings = table([dict.fromkeys(range(10_000), 5)], n_items=10_000)
         steps = item_sums(ratings, 0.0, 1.0)
         assert (steps * FINE / [WHICH, HOW]).min() == pytest.approx(0.01, rel=1e-3)
-        # The taste is as long as its whole outer product, of which the diagonal has the squares.
+        # An embedding is as long as its outer product, of which the diagonal has the squares.
         few = np.arange(10_000)[::20]
         diagonal = np.diagonal(stated_moments(ratings, few, np.arange(few.size)))
         assert 0.99 < diagonal.sum() <= 1
@@ -115,7 +115,7 @@ def slow_spread_sums(users, scale):
 
 
 def slow_moments(users, chosen, popularity):
-    """Tastes across popularity, whose part along it is one of 64 multiples."""
+    """Embeddings across popularity, whose part along it is one of 64 multiples."""
     sums = np.zeros((len(chosen), len(chosen)))
     popular = np.maximum(popularity, 1e-12) / np.linalg.norm(np.maximum(popularity, 1e-12))
     for one in users:
@@ -193,7 +193,7 @@ class TestByHand:
     def test_moments_of_three_users(self):
         """Both items are as popular. Ann likes the first: across, it is (1, -1) / sqrt(2).
 
-        Ben likes both, which is popularity and no embedding. Cid likes none of the chosen.
+        Ben likes both, which is popularity and no direction. Cid likes none of the chosen.
         """
         result = stated_moments([{0: 5}, {0: 5, 1: 4}, {2: 5}], np.arange(2), [7.0, 7.0], 3)
         assert result == pytest.approx(np.array([[0.5, -0.5], [0, 0.5]]), abs=0.04)

@@ -92,7 +92,7 @@ all_users = st.lists(st.sets(st.integers(0, N_ITEMS - 1), min_size=1), min_size=
 
 
 class TestOneUser:
-    """an adversary who comes with all their likes moves each sum by at most 1, in whole numbers."""
+    """A new user with all their likes moves each sum by at most 1, in whole numbers."""
 
     @given(all_users, st.sets(st.integers(0, N_ITEMS - 1), min_size=1))
     def test_moves_a_sum_by_1_at_most(self, others, one_user):
@@ -155,7 +155,7 @@ class TestWhatIsAsked:
         assert all(of_likes[name] <= of_ratings[name] for name in ("moments", "item kinds"))
 
     def test_values_have_no_say(self):
-        """The oracle: of ratings that are all liked, the same sums, and others next to them."""
+        """The oracle: of ratings that are all liked, the same sums, and others besides."""
         sigmas = dict.fromkeys(SHARES, 0.0)
         fives = Ratings(
             *(RATINGS.users, RATINGS.items, RATINGS.indptr, RATINGS.indices),
@@ -166,7 +166,7 @@ class TestWhatIsAsked:
         for name in {*ChoiceSums._fields} - {"features"}:
             assert np.allclose(getattr(one, name), getattr(other, name), atol=2e-3), name
 
-    def test_without_a_catalogue_an_item_of_one_user_is_not_stated(self):
+    def test_without_a_catalogue_an_item_of_one_user_is_not_published(self):
         rows = [set(LIKED.row(user)[0].tolist()) for user in range(LIKED.n_users)]
         alone = table([*rows, {40, 41}], n_items=42)
         for seed in range(5):

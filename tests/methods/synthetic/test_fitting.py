@@ -1,4 +1,4 @@
-"""A planted cluster is found again from its exact moments, by slopes that are right."""
+"""Planted users are found again from their exact moments, with correct gradients."""
 
 import numpy as np
 import pytest
@@ -78,14 +78,14 @@ class TestPlanted:
         items, result = planted(noise=1.0)
         found = fit_items(result, np.random.default_rng(1))
         assert np.corrcoef(found.offsets, items.offsets)[0, 1] > 0.97
-        # Tastes are reported up to a rotation, which leaves their products.
+        # Embeddings are identified up to a rotation, which leaves their products.
         products = [
             of.item_embeddings[:, 1:] @ of.item_embeddings[:, 1:].T for of in (found, items)
         ]
         next_to = np.triu_indices(40, 1)
         assert np.corrcoef(*(of[next_to] for of in products))[0, 1] > 0.9
 
-    def test_the_cluster_has_the_moments_that_were_stated(self):
+    def test_the_users_have_the_moments_that_were_given(self):
         _, result = planted(noise=1.0)
         found = fit_items(result, np.random.default_rng(1))
         activity, cluster = fitting._simulate(
@@ -142,5 +142,5 @@ class TestCluster:
     def test_on_some_items_at_least_one_and_not_nearly_all(self):
         assert scale_activity(np.array([1.0, 10.0, 1_000.0]), 0.5, 100).tolist() == [1, 5, 70]
 
-    def test_all_users_rates_as_much(self):
+    def test_all_users_rate_as_much(self):
         assert centre_of(np.array([4.0, 4.0])) == (np.log(4), 1)

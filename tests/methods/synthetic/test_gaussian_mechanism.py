@@ -89,7 +89,7 @@ class TestMeasureSymmetric:
         result = repeatable(moments=1e-9).measure_symmetric("moments", WHAT, exact.copy(), 1.0)
         assert (result == np.triu(exact) + np.triu(exact, 1).T).all()
 
-    def test_noise_of_the_vector_that_is_stated(self):
+    def test_noise_of_the_vector_that_is_published(self):
         mechanism = repeatable()
         result = mechanism.measure_symmetric("moments", WHAT, np.zeros((900, 900), np.int64), GRID)
         above = result[np.triu_indices(900, 1)]
@@ -144,13 +144,13 @@ class TestMeasureItems:
         popularity = np.array([500, 0, 3, 900, 1]) * 1_024
         return np.column_stack([popularity, -popularity])
 
-    def test_popular_items_alone_are_stated(self):
+    def test_popular_items_alone_are_published(self):
         mechanism = repeatable()
         items, result = mechanism.measure_items("moments", WHAT, self.sums(), GRID, **self.OPTIONS)
         assert items.tolist() == [0, 3]
         assert result == pytest.approx(np.array([[500, -500], [900, -900]]), abs=20)
 
-    def test_the_ledger_does_not_state_how_many_items_there_are(self):
+    def test_the_ledger_does_not_reveal_how_many_items_there_are(self):
         mechanism = repeatable()
         mechanism.measure_items("moments", WHAT, self.sums(), GRID, **self.OPTIONS)
         ledger = mechanism.ledger()
@@ -166,12 +166,12 @@ class TestMeasureItems:
         assert items.tolist() == [0]
         assert result.tolist() == [[height * GRID]]
 
-    def test_nothing_is_stated_where_no_item_is_popular(self):
+    def test_nothing_is_published_where_no_item_is_popular(self):
         mechanism = repeatable()
         with raises("budget.too-small"):
             mechanism.measure_items("moments", WHAT, self.sums() // 1_000, GRID, **self.OPTIONS)
         assert mechanism.ledger().queries[0].values == 1
-        assert mechanism.ledger().threshold_delta == 1e-6  # that, too, was reported
+        assert mechanism.ledger().threshold_delta == 1e-6  # that, too, was published
 
     def test_what_is_no_row_an_item_is_refused(self):
         with raises("argument.shape"):

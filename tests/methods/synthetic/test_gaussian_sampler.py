@@ -1,4 +1,4 @@
-"""The noise has exactly the probabilities that it should have, and no user can foresee it."""
+"""The noise has exactly the probabilities that it should have, and cannot be predicted."""
 
 from collections import Counter
 from decimal import Decimal, localcontext
@@ -124,7 +124,7 @@ class TestDistribution:
         assert stats.chisquare(seen, share * 200_000).pvalue > 1e-3
 
     def test_as_opendp_draws(self):
-        """Its discrete normal noise is another one, which no user distinguishes  at eight steps."""
+        """Its discrete normal noise is another one, which nothing distinguishes at eight steps."""
         import opendp.prelude as dp
 
         dp.enable_features("contrib")

@@ -1,4 +1,4 @@
-"""How far ratings follow item_embeddings is found where it was planted, and not where it is not."""
+"""How far ratings follow embeddings is found where it was planted, and not where it is not."""
 
 import numba
 import numpy as np
@@ -26,7 +26,7 @@ GRID = 2.0**-20
 
 class TestOneVector:
     @given(st.lists(USER, min_size=1, max_size=5), st.integers(0, 50), st.data())
-    def test_any_user_goes_moves_the_sums_by_one_at_most(self, all_users, seed, data):
+    def test_removing_a_user_moves_the_sums_by_one_at_most(self, all_users, seed, data):
         """In whole numbers: the squares of all differences, in steps."""
         items = some_map(seed=seed)
         who = data.draw(st.integers(0, len(all_users) - 1))
@@ -38,7 +38,7 @@ class TestOneVector:
         assert moved <= int(1 / GRID) ** 2
 
     @pytest.mark.parametrize("n_items", [40, 4_000])
-    def test_a_user_extreme_is_as_long_as_their_weight(self, n_items):
+    def test_an_extreme_user_is_as_long_as_their_weight(self, n_items):
         """One direction: who rates all of it highest, and all else lowest."""
         n = n_items // 4
         item_embeddings = np.repeat([1.0, -1.0], n_items // 2)[:, None]
@@ -58,15 +58,15 @@ class TestOneVector:
         assert np.linalg.norm(sums * GRID) <= 1
 
     @pytest.mark.parametrize("odd", [np.nan, np.inf, 1e200])
-    def test_a_map_that_is_no_numbers_states_nothing(self, odd):
+    def test_a_map_without_numbers_gives_nothing(self, odd):
         items = some_map()
         items.directions[2, 1] = odd
         all_users = [dict.fromkeys(range(6), 5) | {7: 1, 8: 2}]
         sums = embedding_moments(table(all_users), np.arange(12), items, GRID) * GRID
         assert np.linalg.norm(sums) <= 1
 
-    def test_who_states_nothing(self):
-        """One rating, ratings that are all equal, and ratings of what has no embedding."""
+    def test_users_who_contribute_nothing(self):
+        """One rating, ratings that are all equal, and ratings of items without embedding."""
         items = some_map(means=np.zeros(12))
         for one_user in ({3: 5}, {11: 5}, {3: 4, 11: 2}, dict.fromkeys(range(12), 3)):
             assert not embedding_moments(table([one_user]), np.arange(12), items, GRID).any()
@@ -95,7 +95,7 @@ class TestSums:
         assert (whole == sum(one_by_one)).all()
         assert not whole[:, 3:].any()
 
-    def test_items_that_are_not_stated_count_for_nothing(self):
+    def test_items_without_embedding_count_for_nothing(self):
         items, all_users = some_map(n_items=9), self.all_users()
         result = np.array([0, 1, 3, 4, 5, 7, 8, 9, 11])
         place = {item: at for at, item in enumerate(result)}
@@ -153,7 +153,7 @@ class TestTurned:
         assert np.abs(together - np.diag(np.diag(together))).max() < 1e-5 * together.max()
 
     def test_the_same_products(self):
-        """Who is turned alike leans alike: so the same users are drawn."""
+        """Equally rotated embeddings have equally rotated slopes: the same users are drawn."""
         item_embeddings = np.random.default_rng(5).normal(size=(20, 3))
         found = turned(item_embeddings, np.ones(20))
         assert found @ found.T == pytest.approx(item_embeddings @ item_embeddings.T, abs=1e-4)

@@ -61,7 +61,7 @@ class TestDrawnUsers:
         assert found == pytest.approx(true, abs=0.06)
 
     def test_which_items_go_together(self, drawn):
-        """Co-ratings beyond popularity: planted item_embeddings are found in the drawn users."""
+        """Co-ratings beyond popularity: planted embeddings are found in the drawn users."""
         lifts = []
         for n, users, items in (
             (800, RATINGS.user_positions(), RATINGS.indices),
@@ -80,7 +80,7 @@ class TestItemMeans:
         weights = 1 / np.sqrt(RATINGS.activity)[RATINGS.user_positions()]
         sums = [np.bincount(RATINGS.indices, of) for of in (weights * RATINGS.values, weights)]
         means = sums[0] / sums[1] / 2 - 1.5
-        # Ratings of whoever is far off the centre count less, and so means are a little nearer.
+        # Ratings of users far off the centre count less, and so means are a little nearer.
         assert np.corrcoef(item_means(exact), means)[0, 1] > 0.97
         assert np.abs(item_means(exact) - means).mean() < 0.12
 
@@ -89,7 +89,7 @@ class TestItemMeans:
         assert spread[1] < spread[0] * 1.1
         assert np.isfinite(item_means(measured(8.0))).all()
 
-    def test_what_hardly_any_user_rated_is_taken_for_what_is_usual_there(self, exact):
+    def test_what_hardly_any_user_rated_gets_the_usual_rating(self, exact):
         """Popular items are rated higher, and noise hides nearly everything of the others."""
         rng = np.random.default_rng(5)
         popularity = np.exp(rng.uniform(0, 5, exact.released.size))
@@ -110,7 +110,7 @@ def test_items_that_only_just_stand_out_are_drawn_by_their_popularity():
     assert np.corrcoef(model.offsets, np.log(found.items.popularity[found.released]))[0, 1] > 0.8
 
 
-def test_fewer_chosen_than_stated(monkeypatch):
+def test_fewer_chosen_than_published(monkeypatch):
     """Items outside the moments have an offset, and no embedding."""
     found = measured(3.0)
     some = found._replace(

@@ -1,4 +1,4 @@
-"""Users who like items are drawn as the rule says: no user is any user, and no user is empty."""
+"""Users who like items are drawn as the rule says: none is a real user, and none is empty."""
 
 import numpy as np
 from hypothesis import given
@@ -29,7 +29,7 @@ def drawn(model, n_users, seed=1):
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 3), st.floats(1, 30))
-def test_all_users_likes_something_once(n_users, n_items, n_directions, each):
+def test_all_users_like_something_once(n_users, n_items, n_directions, each):
     for block in rule(n_items, n_directions, each).draw(n_users, np.random.default_rng(2)):
         assert set(block.values.tolist()) == {1.0}
         assert np.diff(block.indptr).min() >= 1

@@ -22,7 +22,7 @@ STARS = RatingScale(1, 5, 1)
 
 
 def lines(tmp_path, name, extra=()):
-    """Write ratings of 300 users, and what else a user gave."""
+    """Write ratings of 300 users, and further rows."""
     ratings = make_ratings(300, 40, 5_000, seed=3, scale=STARS)
     rows = ["user,item,rating"]
     for user in range(300):
@@ -37,8 +37,8 @@ def manifest(folder):
 
 
 @pytest.mark.parametrize("odd", ["oddity", "0005", "12345678901234567890"])
-def test_one_odd_id_does_not_state(tmp_path, odd):
-    """Without a catalogue the type and the order of items follow from the reported ones alone."""
+def test_one_odd_id_is_not_revealed(tmp_path, odd):
+    """Without a catalogue the type and the order of items follow from the published ones alone."""
     for name, extra in (("without", ()), ("with", (f"somebody,{odd},5",))):
         source = lines(tmp_path, f"{name}.csv", extra)
         anonymize(source, tmp_path / name, epsilon=20.0, scale=STARS)
@@ -63,7 +63,7 @@ def test_who_rated_too_much_counts_with_the_first_of_their_items():
     assert cut.items[cut.row(0)[0]].tolist() == [9, 10]
 
 
-def test_stated_names_alone_decide_their_type():
+def test_published_ids_alone_decide_their_type():
     ids, order = published_order(np.array(["9", "10", "b"], object))
     assert (ids.tolist(), order.tolist()) == (["10", "9", "b"], [1, 0, 2])
 

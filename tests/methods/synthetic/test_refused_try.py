@@ -1,4 +1,4 @@
-"""A try that noise has refused counts: it asked users."""
+"""A try that ends after queries to users counts."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ def few():
 
 
 def kept_with(epsilon, share, threshold=0.0):
-    """What a whole try keeps next to another that was refused after a share of its budget."""
+    """Budget of a whole try besides another that was refused after a share of its budget."""
     budget = Budget.of(epsilon, 1e-6, threshold_delta=threshold)
     return epsilon_of(budget.mu * np.sqrt(1 + share), 1e-6 - 2 * threshold)
 
@@ -204,7 +204,7 @@ class TestBeforeTheFirstAnswer:
         (note,) = caught.value.__notes__
         assert note.startswith("this run spent epsilon 300, ")
 
-    def test_a_seed_whose_noise_no_user_may_publish_costs_nothing(self, few, monkeypatch):
+    def test_a_seed_whose_noise_must_not_be_published_costs_nothing(self, few, monkeypatch):
         monkeypatch.setattr("recveil.methods.synthetic.synthesizer.Learnt", interrupt)
         with pytest.raises(KeyboardInterrupt) as caught:
             Synthesizer(300.0, seed=1).anonymize(few)

@@ -1,4 +1,4 @@
-"""Nothing is asked twice, and what is reported afterwards is a matter of the answers alone."""
+"""No query is repeated, and what is published afterwards depends on the answers alone."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ class TestWhatIsAsked:
             *("users by user count", "rating levels", "user means", "item sums"),
             *("item kinds", "moments"),
         ]
-        assert sigmas.pop(QUERY) > 0  # asked last, of item_embeddings that are learnt from these
+        assert sigmas.pop(QUERY) > 0  # queried last, with embeddings that are learnt from these
         assert {query.name: query.sigma for query in ledger.queries} == sigmas
         assert all(query.sensitivity == 1 for query in ledger.queries)
         n = found.chosen.size
@@ -78,7 +78,7 @@ class TestAnswersAlone:
     def test_other_ratings_with_the_same_answers_are_measured_the_same(
         self, heard_by, stated_again
     ):
-        """All that follows from users is what the mechanism reported of them."""
+        """All that depends on users is what the mechanism returned."""
         _, sigmas = asked()
         heard = heard_by(1, sigmas)
         first = measure(RATINGS, heard, CATALOGUE, sigmas)
@@ -156,7 +156,7 @@ class TestWithoutNoise:
 
 
 class TestChosenItems:
-    def test_stated_items_stand_out_of_their_noise(self):
+    def test_selected_items_exceed_their_noise(self):
         found = measured(epsilon=8.0, public=CHOSEN)
         noise = found.items.popularity_noise
         assert found.items.popularity[found.released].min() > 2 * noise

@@ -153,16 +153,16 @@ class TestUsers:
         assert all(150 < count < 450 for count in counts)
         assert made(None).published.n_users == 300
 
-    @pytest.mark.parametrize("all_users", [1, 7, 1_000])
-    def test_as_many_as_asked_for(self, all_users):
-        release = made(n_users=all_users)
-        assert release.published.n_users == all_users
+    @pytest.mark.parametrize("n_users", [1, 7, 1_000])
+    def test_as_many_as_asked_for(self, n_users):
+        release = made(n_users=n_users)
+        assert release.published.n_users == n_users
         counts, _, _ = drawn(release)
-        assert counts.size == all_users
+        assert counts.size == n_users
         assert counts.min() >= 1
         assert release.published.settings["n_users"] == "requested"
 
-    def test_no_user_stands_behind_a_record(self):
+    def test_no_record_is_a_user(self):
         assert all((block.sizes == 1).all() for block in made().published.blocks())
 
     @pytest.mark.parametrize("grid", ["tenths", "whole"])
@@ -307,7 +307,7 @@ class TestRefused:
             made(0.01)
 
 
-class TestStating:
+class TestStatements:
     def test_the_owner_hears_how_much_the_noise_hides(self):
         result = " ".join(describe_summary(summarize(made(3.0), RATINGS)))
         assert "Warning: the noise hides" in result

@@ -14,7 +14,7 @@ from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 
 
 def accident(height: float, sigma: float, n: int, weight: float = 1.0):
-    """The probability that a user with n items of their own is given away, with 50 digits."""
+    """The probability that a user with n items of their own is revealed, with 50 digits."""
     with mpmath.workdps(50):
         one = mpmath.ncdf((mpmath.mpf(height) - weight / mpmath.sqrt(n)) / sigma)
         return 1 - one**n
@@ -22,7 +22,7 @@ def accident(height: float, sigma: float, n: int, weight: float = 1.0):
 
 class TestByHand:
     def test_one_item_a_user(self):
-        # 1.6449 standard deviations above what one user gives leave a twentieth.
+        # 1.6449 standard deviations above what one user adds leave a twentieth.
         assert threshold(10.0, 0.05, 1) == pytest.approx(1 + 16.448536, abs=1e-5)
 
     def test_two_items_a_user(self):
@@ -56,7 +56,7 @@ def test_more_items_and_less_delta_need_more():
 
 
 def test_accidents_happen_as_often_as_said():
-    """Planted: a user with nine items that no user else rated, 20,000 times."""
+    """Planted: a user with nine items that no other user rated, 20,000 times."""
     sigma, delta, n, grid = 0.7, 0.02, 9, 2.0**-4
     height = threshold(sigma, delta, n, grid=grid)
     gives = math.floor(1 / math.sqrt(n) / grid)

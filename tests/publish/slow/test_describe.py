@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 
 
 class TestUnpaid:
-    """Figures of an audit are worked out from real users, which no epsilon covers."""
+    """Figures of an audit are computed from real users, which no epsilon covers."""
 
     def result(self, folder, off_scale, name):
         release = {
@@ -81,7 +81,7 @@ class TestEvaluation:
 
 
 class TestOrigin:
-    """What is reported of the owner's table: for what it had columns, and what was left out."""
+    """What is reported of the owner's table: its columns, and what was left out."""
 
     def result(self, folder, **options):
         audited = {"audit": folder / "audit.json"}

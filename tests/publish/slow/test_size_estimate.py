@@ -76,7 +76,7 @@ class TestTooLarge:
 
 
 class TestDrawnUsers:
-    """How many there are is any user's choice, and is looked at before they are drawn."""
+    """Their number is an option, and is checked before they are drawn."""
 
     @pytest.mark.parametrize("file_format", ["parquet", "csv"])
     def test_labels_and_bytes_about(self, ratings, file_format, tmp_path):
@@ -105,7 +105,7 @@ class TestDrawnUsers:
 
 
 class TestLabelsThatDifferTakeMore:
-    """A label takes what reports it from the others: 5 values take less than 91, or than all."""
+    """A label takes as many bits as distinguish it: 5 values take less than 91, or than all."""
 
     @pytest.fixture
     def halves(self):

@@ -40,7 +40,7 @@ def test_the_lines_as_they_stand_draw_the_same_users(released, tmp_path, monkeyp
     monkeypatch.chdir(folder)
     lines = compile(lines_of(folder), "README.md", "exec")
     all_users = []
-    # Unlike an adversary who copies the lines, the test draws the same users from a model.
+    # Unlike a reader who copies the lines, the test draws the same users from a model.
     for rng in np.random.default_rng(1).spawn(N_BY_HAND):
         names = {}
         with monkeypatch.context() as patch:

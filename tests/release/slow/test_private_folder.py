@@ -1,4 +1,4 @@
-"""Whether a release was made from some ratings: reported by a digest that the owner alone keeps."""
+"""Whether a release was made from some ratings: shown by a digest that the owner alone keeps."""
 
 import json
 

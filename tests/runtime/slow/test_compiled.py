@@ -37,7 +37,7 @@ def test_without_a_home_nothing_is_kept_or_run_in_the_current_folder(tmp_path, c
             raise KeyError(number)
         pwd.getpwuid = unknown
         from numba.core.caching import CacheImpl, UserWideCacheLocator
-        CacheImpl._locator_classes = [UserWideCacheLocator]  # beside it, nothing can be written
+        CacheImpl._locator_classes = [UserWideCacheLocator]  # next to it, nothing can be written
         from recveil.runtime.compiled import compiled
         @compiled()
         def next(number):
@@ -58,7 +58,7 @@ def test_without_a_home_nothing_is_kept_or_run_in_the_current_folder(tmp_path, c
     assert list((tmp_path / "here").iterdir()) == []
 
 
-def test_what_is_kept_can_be_written_by_no_user_else(tmp_path):
+def test_what_is_kept_can_be_written_by_no_other_user(tmp_path):
     """It is run; the library, too, is used where the umask is 0."""
     module = tmp_path / "kernels.py"
     module.write_text(

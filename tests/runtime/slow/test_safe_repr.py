@@ -1,4 +1,4 @@
-"""No user publishes a private thing by looking at it: what objects show of themselves."""
+"""The repr of an object shows nothing private."""
 
 from shared.runtime_safe_repr import SECRETS, each, folder, ratings, shown, ways_to_show  # noqa: F401 (fixtures)
 

@@ -28,7 +28,7 @@ def test_a_loop_in_a_part_gets_its_share(heard):
     assert set(fractions(heard)) == {0, 0.125, 0.25, 0.5, 1}
 
 
-def test_a_loop_that_no_user_closed_does_not_disturb_the_next_work(heard):
+def test_a_loop_that_was_not_closed_does_not_disturb_the_next_work(heard):
     loop = track([1, 2], "Left lying")
     next(loop)
     other = []

@@ -1,4 +1,4 @@
-"""Both checkers, on releases and what a user may write in them who wants it to verify."""
+"""Both checkers, on releases and on forgeries that are made to verify."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Files that a user else made, checked as they are written."""
+"""Files of other programs, checked as they are written."""
 
 from collections import Counter
 from pathlib import Path
@@ -13,7 +13,7 @@ from recveil.verification import verify
 
 
 class TestAnyFile:
-    """Files that a user else made."""
+    """Files of other programs."""
 
     def _csv(self, folder: Path, rows: list[str], header: str = "user_id,item_id,rating") -> Path:
         file = folder / "some.csv"

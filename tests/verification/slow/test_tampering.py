@@ -1,6 +1,6 @@
 """A release that was tampered with, and given new checksums, does not hold, or says so.
 
-Whoever publishes may want to carry something in a place where nobody looks. Each way below is tried
+A publisher may want to carry something in a place that is not read. Each way below is tried
 on every form of a release that has the place.
 """
 
@@ -108,7 +108,7 @@ def test_no_single_change_of_the_manifest_passes(data, made, tmp_path_factory):
     (folder / "release.json").write_bytes(after)
     if _refused(folder):
         return
-    # What is not on the card, and cannot be reported from the ratings, is the publisher's word.
+    # What is not on the card, and cannot be derived from the ratings, is the publisher's statement.
     assert (*way, last) == ("scale", "step")
     assert "making" in {limit.code for limit in verify(folder).not_covered}
 

@@ -1,4 +1,4 @@
-"""A user is quicker than the page: what they drop is not lost, and what they missed is shown."""
+"""A user faster than the page: a dropped file is not lost, and missed events are shown."""
 
 import json
 
@@ -83,7 +83,7 @@ def test_a_page_that_missed_the_end_shows_what_there_is(bare, served, tmp_path, 
     assert len(failed) == 2
 
 
-def test_a_workbench_that_does_not_answer_is_stated(bare, served, tmp_path, table):
+def test_a_workbench_that_does_not_answer_is_reported(bare, served, tmp_path, table):
     own = tmp_path / "unheard.csv"
     own.write_bytes(table.read_bytes())
     bare.set_input_files("#file", str(own))

@@ -63,7 +63,7 @@ def _status(served, headers):
 
 
 class _Foreign(BaseHTTPRequestHandler):
-    """A page of a user else, on this machine."""
+    """A page of another account on this machine."""
 
     def do_GET(self):
         self.send_response(200)

@@ -27,7 +27,7 @@ MEASURE_WIDTH = """() => [document.documentElement.scrollWidth,
 
 
 class Done(NamedTuple):
-    """What a user saw who went the whole way."""
+    """What a user saw from the file to the release."""
 
     verdict: str
     why: str
@@ -119,7 +119,7 @@ def test_nothing_private_is_downloaded(done):
     assert ".private" in done.private
 
 
-def test_it_is_stated_why_this_one(done):
+def test_the_reason_of_the_choice_is_stated(done):
     assert "sparse, k = 4" in done.why
     assert "Publish" in done.why
 

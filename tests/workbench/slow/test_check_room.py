@@ -30,7 +30,7 @@ class TestADroppedRelease:
         assert "private folder" in page
 
     @pytest.mark.parametrize("within", ["out/", ""])
-    def test_is_checked_by_any_user_with_the_commands_that_are_shown(
+    def test_anyone_can_check_it_with_the_commands_that_are_shown(
         self, browser, release, tmp_path, within
     ):
         """They have the zip, and nothing of this project."""

@@ -151,7 +151,7 @@ def test_a_table_with_several_ratings_of_a_pair_says_what_to_choose(browser):
 
 
 def test_a_project_whose_choices_were_spoiled_can_be_worked_on(browser):
-    """Each page once answered 500 forever, the page that reported of it, too."""
+    """Each page once answered 500 forever, also the page that reports errors."""
     project = browser.bench.project
     for key in ("input", "checked", "card"):
         for value in ("nonsense", '"text"', "9", "null", '{"name": "x"}'):

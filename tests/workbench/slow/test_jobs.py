@@ -1,4 +1,4 @@
-"""Work in processes of its own: it is reported of, cancelled, and outlives no user."""
+"""Work in processes of its own: it reports progress, can be cancelled, and ends with the server."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_a_spare_process_takes_the_next_work(tmp_path):
 
 
 @pytest.mark.usefixtures("quick")
-def test_an_end_that_cannot_be_written_is_stated_and_written_later(
+def test_an_end_that_cannot_be_written_is_reported_and_written_later(
     browser, small_table, monkeypatch
 ):
     """The disk is full when a job ends."""
@@ -106,7 +106,7 @@ def test_an_end_that_cannot_be_written_is_stated_and_written_later(
 
 
 def test_results_are_plain(bench, tmp_path):
-    """A user else could read them."""
+    """Another account could read them."""
     (tmp_path / "ratings.csv").write_text("user,item,rating\n1,2,3\n2,2,4\n")
     job = bench.jobs.start(
         "data", "inspect", {"source": str(tmp_path / "ratings.csv"), "reading": {}}

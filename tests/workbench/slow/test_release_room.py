@@ -136,7 +136,7 @@ def test_a_name_that_is_taken_is_not_overwritten(made):
     assert (Path(job.settings["output"]) / "release.json").read_bytes() == before
 
 
-def test_the_attack_on_it_is_stated(made):
+def test_the_attack_on_it_is_reported(made):
     made.send(f"/release/{release(made).id}/attack")
     assert [job.state for job in made.wait("release attack")] == ["done"]
     page = made.get("/release").text

@@ -32,7 +32,7 @@ def test_every_room_says_so_and_begins_nothing(named, small_table):
     assert len(browser.bench.project.jobs()) == n_jobs
 
 
-def test_when_it_is__inspected_state_again_nothing_old_is_stated(named, small_table):
+def test_after_another_inspection_nothing_old_is_reported(named, small_table):
     browser, file = named
     browser.send("/release/make", method="padded", k="4", name="first", file_format="csv")
     browser.wait("release")
@@ -46,7 +46,7 @@ def test_when_it_is__inspected_state_again_nothing_old_is_stated(named, small_ta
     assert "made of an earlier state of the table" in browser.get("/release").text
 
 
-def test_a_file_that_is_gone_is_stated(named):
+def test_a_file_that_is_gone_is_reported(named):
     browser, file = named
     file.unlink()
     assert "or is gone" in browser.get("/risk").text

@@ -23,7 +23,7 @@ from shared.io_databases_postgresql import (
 class TestTheSameRelease:
     """A release from the database is that of the exported CSV, to the byte."""
 
-    def test_nothing_states_where_it_comes_from(self, server, tmp_path, capsys, caplog):
+    def test_nothing_reveals_where_it_comes_from(self, server, tmp_path, capsys, caplog):
         caplog.set_level(logging.DEBUG)
         source = guarded(server, QUOTED)
         folder = tmp_path / "out"
@@ -63,7 +63,7 @@ def test_a_signal_ends_a_long_query(number, slow, server, tmp_path):
     query = f'SELECT 1 AS "user", 2 AS item, 3 AS rating FROM {slow}'
     command = [sys.executable, "-m", "recveil", "convert", server, "--query", query]
     command.append(str(tmp_path / "out.csv"))
-    # Whoever runs us in the background may hear none of them, and neither do those whom we start.
+    # Programs that run us in the background may ignore them, and so do the processes that we start.
     hears = partial(signal.signal, number, signal.SIG_DFL)
     streams = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, preexec_fn=hears, **streams) as run:
@@ -80,5 +80,5 @@ def test_a_signal_ends_a_long_query(number, slow, server, tmp_path):
     assert run.returncode == 128 + number, result.decode()
     how = "Interrupted" if number == signal.SIGINT else "Terminated"
     assert result.decode().startswith(how)
-    # The server does not work on for no user.
+    # The server does not go on without a client.
     assert not fetched(server, asked)

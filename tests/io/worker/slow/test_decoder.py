@@ -1,4 +1,4 @@
-"""Parquet and Arrow files from any user: what is wrong ends in an error, not a crash."""
+"""Parquet and Arrow files from any source: what is wrong ends in an error, not a crash."""
 
 import signal
 from pathlib import Path

@@ -35,7 +35,7 @@ def test_work_of_a_copy_is_work_too(answers_of):
 
 
 def test_a_decoder_that_stands_still_is_ended(monkeypatch, tmp_path):
-    """As if it waited for a lock that no user opens."""
+    """As if it waited for a lock that nothing releases."""
     (tmp_path / "ratings.parquet").write_bytes(b"PAR1")
     _Child.end_all()
     monkeypatch.setattr(decoder, "_START", "import sys, time; sys.stdin.readline(); time.sleep(60)")

@@ -1,4 +1,4 @@
-"""Whoever comes or goes moves each sum by a length of at most 1: checked in whole numbers."""
+"""Adding or removing any user moves each sum by a length of at most 1: checked in whole numbers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from shared.methods_synthetic_bounded_sums import clusters, square, sums_of
 
 class TestOneUser:
     @given(clusters(), st.floats(-1, 1), st.floats(0.05, 1))
-    def test_any_user_goes_moves_no_sum_by_more_than_one(self, cluster, centre, spread):
+    def test_removing_a_user_moves_no_sum_by_more_than_one(self, cluster, centre, spread):
         scale, users, place = cluster
         without = users[:place] + users[place + 1 :]
         before = sums_of(users, scale, centre, spread)

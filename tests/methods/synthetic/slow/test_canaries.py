@@ -1,4 +1,4 @@
-"""A user extreme shows no more than was promised; where half of the noise is missing, they do."""
+"""An extreme user shows no more than was promised, but does where half of the noise is missing."""
 
 import contextlib
 import math
@@ -28,7 +28,7 @@ from recveil.runtime.errors import RecveilError
 RUNS, FEW_RUNS = (20_000, 4_000) if os.environ.get("RECVEIL_TORTURE") else (1_000, 100)
 
 GRID = 2.0**-20
-DELTA = 0.05  # far too large to publish with; so is the share of canaries that 500 runs can report
+DELTA = 0.05  # far too large to publish with; so is the share of canaries that 500 runs can detect
 SIGMA = 1.0
 N_ITEMS = 12
 PROMISED = Ledger((Query("moments", "which items are rated together", 1.0, SIGMA, 78),))
@@ -41,7 +41,7 @@ def outer(weights: np.ndarray) -> np.ndarray:
 
 
 rng = np.random.default_rng(1)
-# Forty users who like a few items each, and a user who likes only what no user else does.
+# Forty users who like a few items each, and a user who likes only what no other user does.
 OTHERS = sum(outer(np.r_[rng.random(9) < 0.4, np.zeros(3)] + 1e-9) for _ in range(40))
 CANARY = outer(np.r_[np.zeros(9), np.ones(3)])
 
@@ -53,7 +53,7 @@ def moments(noise_of=lambda seed: seed, sigma=SIGMA, times=1):
         mechanism = Mechanism(NoiseSource.repeatable(noise_of(seed)), {"moments": sigma})
         exact = OTHERS + times * CANARY * is_there
         result = mechanism.measure_symmetric("moments", "which items", exact, GRID)
-        # The likelihood ratio: how much of the canary's matrix is in what is reported.
+        # The likelihood ratio: how much of the canary's matrix is in the output.
         return float(np.vdot(result, CANARY) * GRID)
 
     return score
@@ -93,7 +93,7 @@ class TestMoments:
 
 
 class TestNamedItems:
-    """A user who alone rated an item is given away by its name, as rarely as was paid for."""
+    """The name of an item with one rater reveals that user, as rarely as delta allows."""
 
     SIGMA, PAID = 1.5, 0.02
     PROMISED = Ledger((Query("items", "how many people rated each item", 1.0, 1.5, 1),), 0.02)
@@ -126,7 +126,7 @@ class TestAllQueries:
     """Thirty users with three of twelve items each, and one who gave six of them the highest.
 
     The score is the best there is: the likelihood ratio of all answers together. Each query after
-    the first follows from answers before, so that whoever looks asks with the same answers again
+    the first follows from answers before, so that the adversary asks with the same answers again
     what the exact sums would have been, with and without the canary.
     """
 
@@ -197,8 +197,8 @@ class TestAllQueriesOfLikes(TestAllQueries):
     SHARES, MEASURE, SCALE = SHARES_OF_LIKES, staticmethod(measure_likes), LIKES
     HIGHEST = 1
 
-    def test_a_query_that_no_user_paid_for_is_caught(self, canary):
-        """The same sum of likes reported once more, next to a mechanism that keeps its promise."""
+    def test_a_query_that_was_not_charged_is_caught(self, canary):
+        """The same sum of likes published once more, besides a mechanism that keeps its promise."""
         tables = [self.table(there) for there in (False, True)]
         sigma = 1 / self.PROMISED
 
@@ -225,7 +225,7 @@ class TestDrawnUsers:
     DELTA = 0.01  # more is refused
 
     def ratings_drawn(self, seed, is_there):
-        """How often a release rates as highly as no user else does."""
+        """How often a release rates as highly as no other user does."""
         ratings = self.TABLES.table(is_there)
         drawing = Synthesizer(
             self.EPSILON, self.DELTA, item_catalog="as-rated", n_users=200, seed=seed
@@ -259,7 +259,7 @@ class TestDrawnLikers(TestDrawnUsers):
     TABLES = TestAllQueriesOfLikes()
 
     def looks_like_them(self, blocks):
-        """How many users like as much as no user else does."""
+        """How many users like as much as no other user does."""
         return float(sum((np.diff(block.indptr) > 5).sum() for block in blocks))
 
 
@@ -276,7 +276,7 @@ class TestTheBoundsThemselves:
 
         assert sum(above(start) for start in range(60)) <= 7
 
-    def test_what_always_states_them_is_as_far_as_runs_can_see(self, canary):
+    def test_what_always_reveals_them_is_as_far_as_runs_can_see(self, canary):
         shown = canary(lambda seed, is_there: float(is_there), 0.0, runs=1_000)
         # None of 500 passes without them: at most 0.0074, by 1 - 0.025 ** (1 / 500).
         assert shown.epsilon == pytest.approx(math.log((1 - 0.00735) / 0.00735), abs=0.01)

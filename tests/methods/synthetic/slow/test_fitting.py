@@ -1,4 +1,4 @@
-"""A planted cluster is found again from its exact moments, by slopes that are right."""
+"""Planted users are found again from their exact moments, with correct gradients."""
 
 import numba
 import numpy as np

@@ -1,4 +1,4 @@
-"""How far ratings follow item_embeddings is found where it was planted, and not where it is not."""
+"""How far ratings follow embeddings is found where it was planted, and not where it is not."""
 
 import math
 
@@ -66,8 +66,8 @@ class TestPlanted:
         assert by_liking == pytest.approx(liking * PLANTED, abs=0.13)
         assert np.abs(by_choice).max() < 0.12
 
-    def test_never_more_than_a_release_may_state(self, monkeypatch):
-        """an adversary who follows the other way very far, too."""
+    def test_never_more_than_a_release_may_contain(self, monkeypatch):
+        """A user who follows the other direction very far, too."""
         monkeypatch.setattr(UserModel, "within_bounds", lambda model: model)
         monkeypatch.setattr(learning, "BOLDER", 99.0)
         assert np.abs(found(planted([-0.4] * 2, [0.2] * 2)).slopes).max() == 2
@@ -97,7 +97,7 @@ class TestNoise:
         assert model.slope_spreads == pytest.approx(0.15 * BOLDER, abs=0.03)
 
     def test_the_same_answers_the_same_rule(self, heard_by, stated_again):
-        """Nothing but the answer of the query is seen of how users rate."""
+        """How users rate is used only through the answer of the query."""
         ratings, sigma = planted([0.7] * 2, [0.0] * 2), 5.0
         heard = heard_by(1, {QUERY: sigma})
         first = found(ratings, sigma, heard)

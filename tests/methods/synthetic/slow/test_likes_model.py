@@ -1,4 +1,4 @@
-"""Users who like items are drawn as the rule says: no user is any user, and no user is empty."""
+"""Users who like items are drawn as the rule says: none is a real user, and none is empty."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Nothing is asked twice, and what is reported afterwards is a matter of the answers alone."""
+"""No query is repeated, and what is published afterwards depends on the answers alone."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from shared.methods_synthetic_sum_queries import CHOSEN, RATINGS, STARS, measure
 
 
 class TestChosenItems:
-    def test_an_item_of_one_user_is_never_stated(self):
-        """A user alone rated five items; none stands out in 200 runs."""
+    def test_an_item_of_one_user_is_never_selected(self):
+        """One user alone rated five items; none is selected in 200 runs."""
         users = np.concatenate([RATINGS.user_positions(), np.full(25, 300)])
         items = np.concatenate([RATINGS.indices, np.arange(20, 45)])
         values = np.concatenate([RATINGS.values, np.full(25, 5)])
