@@ -292,7 +292,7 @@ def _decode_all(path: Path, format: str) -> bool:
 
 
 def release(data: bytes) -> None:
-    """Verify a release in text: as it stands, or completed by a user who means to deceive.
+    """Verify a release in text: as it stands, or completed by a publisher who means to deceive.
 
     The files stand one after the other, each behind a line with its name. What else
     follows from release.json and the ratings is made to fit: the list of classes, the card, or

@@ -91,7 +91,7 @@ class TestLazyFrames:
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "reader", "arrow"])
 class TestOutsideKnowledge:
-    """What a user knows may be a frame, too."""
+    """Auxiliary information may be a frame, too."""
 
     MAKE = {  # noqa: RUF012
         "pandas": lambda table: table.to_pandas(),

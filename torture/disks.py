@@ -153,7 +153,7 @@ def _as_process_1(command: list[str], job: Job, folder: Path, at: int) -> Outcom
     if is_there:
         process.kill()  # and with it goes process 1
     outcome = process.ended()
-    while os.read(result, 1):  # until no user holds the other end: process 1 is gone
+    while os.read(result, 1):  # until no process has the other end open: process 1 is gone
         pass
     os.close(result)
     os.close(waited)

@@ -25,7 +25,7 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def rows(ratings):
-    """What a user knows about alice, who is user 7."""
+    """What an adversary knows about alice, who is user 7."""
     items, values = ratings.row(7)
     labels = ratings.items[items[:5]].tolist()
     return [("alice", item, float(value)) for item, value in zip(labels, values[:5], strict=True)]

@@ -86,7 +86,7 @@ def test_no_item_is_used_twice_and_no_doubtful_one(mine, others, least):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """A table, a user's knowledge under other ids, and the titles of both."""
+    """A table, auxiliary information under other ids, and the titles of both."""
     folder = tmp_path_factory.mktemp("world")
     ratings = make_ratings(n_users=80, n_items=40, n_ratings=1_200, seed=3)
     titles = {item: f"film {chr(97 + at % 26) * 3}{chr(97 + at // 26) * 4} ({1950 + at})"

@@ -46,7 +46,7 @@ class TestAudit:
                 curves=False,
             )
 
-    def test_what_a_user_knows_has_the_same_words(self, words_file, words, tmp_path):
+    def test_auxiliary_information_has_the_same_words(self, words_file, words, tmp_path):
         user = words.users[int(words.activity.argmax())]
         rows = [row for row in words.to_arrow().to_pylist() if row["user_id"] == user][:12]
         lines = [f"eve,{row['item_id']},{row['rating']}" for row in rows]
@@ -112,7 +112,7 @@ class TestWithoutAnOrder:
         ],
         ids=["words", "items"],
     )
-    def test_what_a_user_knows_is_matched_by_equality(self, tmp_path, lines, scores):
+    def test_auxiliary_information_is_matched_by_equality(self, tmp_path, lines, scores):
         rows = ["user,item,rating", *("ann,a,up", "ann,b,down", "ben,a,down", "ben,b,down")]
         rows += ["cy,a,up", "cy,c,meh", "dee,a,down", "dee,b,down", "dee,c,up", ""]
         (tmp_path / "words.csv").write_text("\n".join(rows))
@@ -125,7 +125,7 @@ class TestWithoutAnOrder:
             assert (eve.known, eve.matched) == (2, 2)
             assert {user: best[user] for user in list(best)[:2]} == pytest.approx(scores)
 
-    def test_other_words_and_items_of_what_a_user_knows_are_refused(self, words, tmp_path):
+    def test_other_words_and_items_of_auxiliary_information_are_refused(self, words, tmp_path):
         unordered = words.with_scale(self.UNORDERED)
         aux = tmp_path / "aux.csv"
         for line, code, named in (

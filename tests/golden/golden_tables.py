@@ -90,7 +90,7 @@ def _other(file: Path) -> None:
 
 
 def _known(file: Path) -> None:
-    """What a user knows of three users of the stars."""
+    """What an adversary knows of three users of the stars."""
     rows = _rows(60, 24, 1, 5, 1, seed=11)
     known = [f"{u},{i},{value:g}" for u, i, value in rows if u in ("u003", "u017", "u042")]
     _write(file, "target,item,rating", known)

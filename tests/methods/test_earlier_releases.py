@@ -121,7 +121,7 @@ def test_one_that_cannot_be_read_is_reported(ratings, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def many_users():
     return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
 
 
@@ -134,59 +134,61 @@ def sum_of(*releases):
     return epsilon_of(np.hypot.reduce([each.published.claim.ledger.mu for each in releases]), 1e-6)
 
 
-def test_epsilons_of_two_drawn_releases_add_up(cluster, tmp_path):
-    march, april = drawn(cluster, 30.0), drawn(cluster, 30.0)
+def test_epsilons_of_two_drawn_releases_add_up(many_users, tmp_path):
+    march, april = drawn(many_users, 30.0), drawn(many_users, 30.0)
     march.write(tmp_path / "march")
-    warning = warned(cluster, tmp_path / "april", april.published.claim)
+    warning = warned(many_users, tmp_path / "april", april.published.claim)
     assert all_keep(2, sum_of(march, april)).search(warning)
     assert 30 < sum_of(march, april) < 60
     assert "promises nothing that deserves the word: 1 is strong" in warning
     assert "intersect" not in warning
 
 
-def test_all_drawn_releases_in_sight_are_added_up_in_one_line(cluster, tmp_path):
-    made = [drawn(cluster, 30.0) for _ in range(5)]
+def test_all_drawn_releases_in_sight_are_added_up_in_one_line(many_users, tmp_path):
+    made = [drawn(many_users, 30.0) for _ in range(5)]
     for place, release in enumerate(made[:4]):
         release.write(tmp_path / f"r{place}")
-    warning = warned(cluster, tmp_path / "r9", made[4].published.claim)
+    warning = warned(many_users, tmp_path / "r9", made[4].published.claim)
     assert all_keep(5, sum_of(*made)).search(warning)
 
 
-def test_what_force_replaced_counts_as_it_was_perhaps_published(cluster, tmp_path):
-    made = [drawn(cluster, 30.0) for _ in range(4)]
+def test_what_force_replaced_counts_as_it_was_perhaps_published(many_users, tmp_path):
+    made = [drawn(many_users, 30.0) for _ in range(4)]
     for release in made[:3]:
         release.write(tmp_path / "r", force=True)
-    next_to = warned(cluster, tmp_path / "beside", made[3].published.claim)
+    next_to = warned(many_users, tmp_path / "beside", made[3].published.claim)
     assert all_keep(4, sum_of(*made)).search(next_to)
     made[3].write(tmp_path / "r", force=True)
-    left = others(find_earlier(cluster.users, tmp_path / "r"), tmp_path / "r")
-    (there,) = linkage_warnings(left, tmp_path / "r", made[3].published.claim, digest_of(cluster))
+    left = others(find_earlier(many_users.users, tmp_path / "r"), tmp_path / "r")
+    (there,) = linkage_warnings(
+        left, tmp_path / "r", made[3].published.claim, digest_of(many_users)
+    )
     assert all_keep(4, sum_of(*made)).search(there)
     assert "history" not in (tmp_path / "r" / "release.json").read_text()
 
 
-def test_ids_of_other_ratings_may_be_other_users(cluster, tmp_path):
+def test_ids_of_other_ratings_may_be_other_users(many_users, tmp_path):
     """Unrelated tables number users from 0, and so do those of the next month."""
     unrelated = make_ratings(300, 40, 5_000, seed=4, scale=RatingScale(1, 5, 1))
-    march, april = drawn(unrelated, 30.0), drawn(cluster, 30.0)
+    march, april = drawn(unrelated, 30.0), drawn(many_users, 30.0)
     march.write(tmp_path / "march")
     (warning,) = anonymize(
-        cluster, tmp_path / "may", epsilon=30.0, item_catalog="as-rated"
+        many_users, tmp_path / "may", epsilon=30.0, item_catalog="as-rated"
     ).warnings()
     assert all_keep(3, sum_of(march, april, april)).search(warning)
     assert "where other users have the same ids, name another ledger" in warning
 
 
-def test_rows_that_were_replaced_leave_no_epsilon(cluster, tmp_path):
-    write(cluster, tmp_path / "r")
-    drawn(cluster, 30.0).write(tmp_path / "r", force=True)
-    warning = warned(cluster, tmp_path / "april", drawn(cluster, 30.0).published.claim)
+def test_rows_that_were_replaced_leave_no_epsilon(many_users, tmp_path):
+    write(many_users, tmp_path / "r")
+    drawn(many_users, 30.0).write(tmp_path / "r", force=True)
+    warning = warned(many_users, tmp_path / "april", drawn(many_users, 30.0).published.claim)
     assert "no epsilon holds" in warning
     assert "with this run" not in warning
 
 
-def test_the_users_of_a_replaced_release_are_unknown(cluster, tmp_path):
-    some, rest = only(cluster, np.arange(150)), only(cluster, np.arange(150, 300))
+def test_the_users_of_a_replaced_release_are_unknown(many_users, tmp_path):
+    some, rest = only(many_users, np.arange(150)), only(many_users, np.arange(150, 300))
     write(some, tmp_path / "r")
     write(rest, tmp_path / "r", force=True)
     warning = warned(some, tmp_path / "april", ROWS)
@@ -195,38 +197,38 @@ def test_the_users_of_a_replaced_release_are_unknown(cluster, tmp_path):
     )
 
 
-def test_no_epsilon_holds_next_to_shared_rows(cluster, tmp_path):
-    write(cluster, tmp_path / "march")
-    warning = warned(cluster, tmp_path / "april", drawn(cluster, 30.0).published.claim)
+def test_no_epsilon_holds_next_to_shared_rows(many_users, tmp_path):
+    write(many_users, tmp_path / "march")
+    warning = warned(many_users, tmp_path / "april", drawn(many_users, 30.0).published.claim)
     assert "no epsilon holds" in warning
     assert "--second-release" not in warning
 
 
-def test_sums_without_noise_promise_nothing_for_two(cluster, tmp_path):
-    drawn(cluster, None).write(tmp_path / "march")
-    assert "No claim covers what the others reveal" in warned(cluster, tmp_path / "april", ROWS)
+def test_sums_without_noise_promise_nothing_for_two(many_users, tmp_path):
+    drawn(many_users, None).write(tmp_path / "march")
+    assert "No claim covers what the others reveal" in warned(many_users, tmp_path / "april", ROWS)
 
 
-def test_what_a_release_promised_that_is_gone_its_twin_knows(cluster, tmp_path):
-    march, april = drawn(cluster, 30.0), drawn(cluster, 30.0)
+def test_what_a_release_promised_that_is_gone_its_twin_knows(many_users, tmp_path):
+    march, april = drawn(many_users, 30.0), drawn(many_users, 30.0)
     march.write(tmp_path / "march")
     (tmp_path / "march").rename(tmp_path / "sent")
-    warning = warned(cluster, tmp_path / "april", april.published.claim)
+    warning = warned(many_users, tmp_path / "april", april.published.claim)
     assert all_keep(2, sum_of(march, april)).search(warning)
 
 
-def test_a_twin_that_remembers_nothing_has_its_release_asked(cluster, tmp_path):
+def test_a_twin_that_remembers_nothing_has_its_release_asked(many_users, tmp_path):
     """As all were written before."""
-    march, april = drawn(cluster, 30.0), drawn(cluster, 30.0)
+    march, april = drawn(many_users, 30.0), drawn(many_users, 30.0)
     march.write(tmp_path / "march")
     twin = tmp_path / "march.private" / "private.json"
     result = json.loads(twin.read_text())
     del result["history"]
     twin.write_text(json.dumps(result))
-    warning = warned(cluster, tmp_path / "april", april.published.claim)
+    warning = warned(many_users, tmp_path / "april", april.published.claim)
     assert all_keep(2, sum_of(march, april)).search(warning)
     (tmp_path / "march").rename(tmp_path / "sent")
-    assert "no epsilon holds" in warned(cluster, tmp_path / "april", april.published.claim)
+    assert "no epsilon holds" in warned(many_users, tmp_path / "april", april.published.claim)
 
 
 @pytest.mark.parametrize("name", ["private.json", "assignment.parquet"])

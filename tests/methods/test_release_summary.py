@@ -23,13 +23,13 @@ pytestmark = pytest.mark.usefixtures("rough_fit")
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def many_users():
     return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
 
 
 @pytest.fixture(scope="module")
-def drawn(cluster):
-    return Synthesizer(20.0, item_catalog="as-rated").anonymize(cluster)
+def drawn(many_users):
+    return Synthesizer(20.0, item_catalog="as-rated").anonymize(many_users)
 
 
 def with_epsilon(release, epsilon):
@@ -87,8 +87,8 @@ def test_nor_of_users_whom_sparse_rows_refuse():
     ("epsilon", "judged"),
     [(9.9, None), (10.0, "is a weak"), (19.9, "is a weak"), (20.0, "nothing that deserves the")],
 )
-def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, cluster, epsilon, judged):
-    result = " ".join(describe_summary(summarize(with_epsilon(drawn, epsilon), cluster)))
+def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, many_users, epsilon, judged):
+    result = " ".join(describe_summary(summarize(with_epsilon(drawn, epsilon), many_users)))
     assert ("1 is strong" in result) is bool(judged)
     assert (judged or "") in result
     assert "weak promise" not in result or judged == "is a weak"

@@ -59,7 +59,7 @@ def one_user(scale, fewest=1):
 
 
 @st.composite
-def clusters(draw):
+def small_tables(draw):
     """A scale, one to five users, and the place of one of them."""
     scale = draw(st.sampled_from(SCALES))
     users = draw(st.lists(one_user(scale), min_size=1, max_size=5))

@@ -9,9 +9,9 @@ from recveil.methods.synthetic.fitting import (
 )
 
 
-def chances_of(items, cluster, activity):
+def chances_of(items, factors, activity):
     """The users' probabilities in floats, with offsets that keep their numbers of ratings."""
-    odds = cluster @ np.asarray(items.item_embeddings, float).T + np.asarray(items.offsets, float)
+    odds = factors @ np.asarray(items.item_embeddings, float).T + np.asarray(items.offsets, float)
     chances = np.empty_like(odds)
     for one_user, wanted in enumerate(activity):
         offset = brentq(
@@ -25,11 +25,11 @@ def _sum(odds):
     return (1 / (1 + np.exp(-odds))).sum()
 
 
-def expected(items, cluster, activity, result):
+def expected(items, factors, activity, result):
     """Expected moments of the users' embeddings, and popularity."""
-    chances = chances_of(items, cluster, activity)
+    chances = chances_of(items, factors, activity)
     lengths = np.sqrt(chances @ result.weights[:, 1])
-    stands_for = result.n_users / len(cluster)
+    stands_for = result.n_users / len(factors)
     item_embeddings = chances * result.weights[:, 0] / lengths[:, None]
     popular = np.maximum(result.popularity, 0) / np.linalg.norm(np.maximum(result.popularity, 0))
     along = item_embeddings @ popular
@@ -66,11 +66,11 @@ def planted(n_items=40, n_directions=2, n_users=6_000.0, noise=0.0, seed=5):
     item_embeddings[:, 1:] = 0.9 * rng.normal(size=(n_items, n_directions))
     activity = np.repeat([5.0, 8.0, 12.0], 500)
     logs = (np.log(activity) - np.log(activity).mean()) / np.log(activity).std()
-    cluster = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
+    factors = np.column_stack([logs, rng.normal(size=(1_500, n_directions))])
     items = FittedItems(offsets, item_embeddings)
     result = stated_of(n_items, n_users=n_users, activity=np.array([5.0, 8.0, 12.0]), share=1.0)
-    result = result._replace(popularity=expected(items, cluster, activity, result)[1])
-    rows, _ = expected(items, cluster, activity, result)
+    result = result._replace(popularity=expected(items, factors, activity, result)[1])
+    rows, _ = expected(items, factors, activity, result)
     hidden = np.triu(rng.normal(size=(n_items, n_items)), 1) * noise
     moments = rows.T @ rows + hidden + hidden.T
     return items, result._replace(moments=moments, moments_noise=noise)

@@ -168,7 +168,7 @@ def one_of(*allowed):
 
 
 def class_of(*own):
-    """One of recveil's own, or the name of a user's own class."""
+    """One of recveil's own, or the name of a third-party class."""
     return lambda value, _: (
         isinstance(value, str) and (value.removesuffix(OWN) in own or CLASS.fullmatch(value))
     )

@@ -1,4 +1,4 @@
-"""Where a table lies that a user names."""
+"""The place of a table that a user names."""
 
 import pytest
 

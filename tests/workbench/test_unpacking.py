@@ -1,4 +1,4 @@
-"""A zip that a user made who means harm: it is unpacked whole and harmless, or not at all."""
+"""A malicious zip is unpacked whole and harmless, or not at all."""
 
 import contextlib
 import io
@@ -119,7 +119,7 @@ def test_a_file_that_stands_twice_is_refused(unpack):
 
 
 def test_a_private_folder_next_to_is_refused(unpack):
-    """No user is to hand on who is who by dropping both."""
+    """Dropping both folders must not pass the private one on."""
     with raises("release.archive"):
         unpack((entry("out/release.json"), b"{}"), (entry("out.private/private.json"), b"{}"))
 

@@ -27,15 +27,15 @@ def warned(ratings, output, claim):
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def many_users():
     return make_ratings(300, 40, 5_000, seed=3, scale=RatingScale(1, 5, 1))
 
 
-def test_a_delta_of_many_thresholds_is_as_large_as_they_are(cluster, tmp_path):
-    made = [Synthesizer(30.0, 1e-6).anonymize(cluster) for _ in range(4)]
+def test_a_delta_of_many_thresholds_is_as_large_as_they_are(many_users, tmp_path):
+    made = [Synthesizer(30.0, 1e-6).anonymize(many_users) for _ in range(4)]
     for place, release in enumerate(made[:3]):
         release.write(tmp_path / f"r{place}")
-    warning = warned(cluster, tmp_path / "r9", made[3].published.claim)
+    warning = warned(many_users, tmp_path / "r9", made[3].published.claim)
     thresholds = sum(each.published.claim.ledger.threshold_delta for each in made)
     (delta,) = (float(word) for word in re.findall(r"\(delta (\S+)\)", warning))
     assert delta > thresholds

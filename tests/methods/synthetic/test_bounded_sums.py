@@ -39,8 +39,8 @@ from shared.methods_synthetic_bounded_sums import (
     SPREAD,
     STARS,
     _sums,
-    clusters,
     one_user,
+    small_tables,
     square,
     sums_of,
     table,
@@ -48,9 +48,9 @@ from shared.methods_synthetic_bounded_sums import (
 
 
 class TestOneUser:
-    @given(clusters())
-    def test_what_a_user_adds_is_no_matter_of_the_others(self, cluster):
-        scale, users, place = cluster
+    @given(small_tables())
+    def test_what_a_user_adds_is_no_matter_of_the_others(self, case):
+        scale, users, place = case
         alone = sums_of([users[place]], scale)
         before = sums_of(users, scale)
         after = sums_of(users[:place] + users[place + 1 :], scale)
@@ -146,9 +146,9 @@ def stated_moments(users, chosen, popularity=None, n_items=N_ITEMS, grid=GRID):
 class TestAgainstTheSimplest:
     """A user loses less than a step a number to rounding."""
 
-    @given(clusters())
-    def test_item_sums(self, cluster):
-        scale, users, _ = cluster
+    @given(small_tables())
+    def test_item_sums(self, case):
+        scale, users, _ = case
         result = item_sums(table(users, scale), CENTRE, SPREAD) * FINE
         # A rating is a float32.
         close = len(users) * FINE + 1e-5
@@ -159,9 +159,9 @@ class TestAgainstTheSimplest:
         result = level_sums(table(users), STARS.levels) * FINE
         assert np.abs(result - slow_level_sums(users, STARS.levels)).max() <= len(users) * FINE
 
-    @given(clusters())
-    def test_spread_sums(self, cluster):
-        scale, users, _ = cluster
+    @given(small_tables())
+    def test_spread_sums(self, case):
+        scale, users, _ = case
         result = spread_sums(table(users, scale)) * FINE
         assert np.abs(result - slow_spread_sums(users, scale)).max() < len(users) * FINE + 1e-5
 
@@ -177,7 +177,7 @@ class TestAgainstTheSimplest:
         slow = [sum(low <= len(one) < high for one in users) for low, high in pairwise(edges)]
         assert users_by_activity(table(users), edges).tolist() == slow
 
-    def test_a_cluster(self):
+    def test_many_users(self):
         ratings = make_ratings(200, 40, 3_000, seed=2, scale=STARS)
         users = [
             dict(zip(*(part.tolist() for part in ratings.row(user)), strict=True))

@@ -14,9 +14,9 @@ from recveil.methods.synthetic.fitting import (
 from shared.methods_synthetic_fitting import expected, planted, stated_of
 
 
-def misfit(items, cluster, activity, result):
+def misfit(items, factors, activity, result):
     """What the fit makes small, as slowly as can be."""
-    item_embeddings, popularity = expected(items, cluster, activity, result)
+    item_embeddings, popularity = expected(items, factors, activity, result)
     off = item_embeddings.T @ item_embeddings - result.moments
     np.fill_diagonal(off, 0)
     cells = (off**2).sum() / 4 / result.moments_noise**2
@@ -29,10 +29,10 @@ class TestSlopes:
     @pytest.mark.parametrize("n_items", [3, 8])
     def test_against_numeric_differences(self, n_items):
         rng = np.random.default_rng(n_items)
-        result, cluster = stated_of(n_items, n_users=60.0), rng.normal(size=(20, 3))
+        result, factors = stated_of(n_items, n_users=60.0), rng.normal(size=(20, 3))
         activity = rng.uniform(1, n_items - 1, 20)
         items = FittedItems(rng.normal(size=n_items), 0.5 * rng.normal(size=(n_items, 3)))
-        small = [part.astype(np.float32) for part in (activity, cluster)]
+        small = [part.astype(np.float32) for part in (activity, factors)]
         fit = fitting._Fit(result, *small, rng)
         found = fit.slopes(FittedItems(*(part.astype(np.float32) for part in items)))
         for which, slopes in enumerate(found):
@@ -42,7 +42,7 @@ class TestSlopes:
                 for step in (1e-4, -1e-4):
                     moved = [part.copy() for part in items]
                     moved[which][place] += step
-                    sides.append(misfit(FittedItems(*moved), cluster, activity, result))
+                    sides.append(misfit(FittedItems(*moved), factors, activity, result))
                 numeric[place] = (sides[0] - sides[1]) / 2e-4
             assert slopes == pytest.approx(numeric, rel=5e-3, abs=5e-3 * np.abs(numeric).max())
 
@@ -88,10 +88,10 @@ class TestPlanted:
     def test_the_users_have_the_moments_that_were_given(self):
         _, result = planted(noise=1.0)
         found = fit_items(result, np.random.default_rng(1))
-        activity, cluster = fitting._simulate(
+        activity, factors = fitting._simulate(
             result, found.item_embeddings.shape[1] - 1, np.random.default_rng(1)
         )
-        rows, popularity = expected(found, cluster.astype(float), activity.astype(float), result)
+        rows, popularity = expected(found, factors.astype(float), activity.astype(float), result)
         assert popularity == pytest.approx(result.popularity, rel=0.05, abs=3)
         next_to = np.triu_indices(40, 1)
         off = (rows.T @ rows - result.moments)[next_to]
@@ -128,16 +128,16 @@ class TestFew:
         assert (np.diff(found.offsets) > 0).all()
 
 
-class TestCluster:
+class TestSimulatedUsers:
     def test_exactly_spread(self):
         result = stated_of(20, activity=np.arange(2.0, 12.0), share=0.5)
-        activity, cluster = fitting._simulate(result, 3, np.random.default_rng(4))
-        with_one = np.column_stack([np.ones(len(cluster)), cluster])
-        others = with_one.T @ with_one / len(cluster)
+        activity, factors = fitting._simulate(result, 3, np.random.default_rng(4))
+        with_one = np.column_stack([np.ones(len(factors)), factors])
+        others = with_one.T @ with_one / len(factors)
         assert others[2:] == pytest.approx(np.eye(5)[2:], abs=1e-5)
         assert others[1, 0] == pytest.approx(0, abs=0.1)
         assert activity.mean() == pytest.approx(0.5 * result.activity.mean(), rel=0.02)
-        assert np.corrcoef(np.log(activity), cluster[:, 0])[0, 1] > 0.98
+        assert np.corrcoef(np.log(activity), factors[:, 0])[0, 1] > 0.98
 
     def test_on_some_items_at_least_one_and_not_nearly_all(self):
         assert scale_activity(np.array([1.0, 10.0, 1_000.0]), 0.5, 100).tolist() == [1, 5, 70]

@@ -146,27 +146,27 @@ def rows(blocks):
     ]
 
 
-def test_clusters_in_any_order_are_all_users():
-    clusters = SampledBatches(USERS, 100)
-    drawn = {number: rows(clusters.block(number)) for number in (2, 0, 1)}
+def test_batches_in_any_order_are_all_users():
+    batches = SampledBatches(USERS, 100)
+    drawn = {number: rows(batches.block(number)) for number in (2, 0, 1)}
     assert [len(drawn[number]) for number in range(3)] == [100, 100, 50]
-    assert drawn[0] + drawn[1] + drawn[2] == rows(clusters.blocks())
-    assert [clusters.first_of(number) for number in range(4)] == [0, 100, 200, 250]
+    assert drawn[0] + drawn[1] + drawn[2] == rows(batches.blocks())
+    assert [batches.first_of(number) for number in range(4)] == [0, 100, 200, 250]
 
 
-def test_no_two_clusters_are_alike():
-    clusters = SampledBatches(USERS, 100)
-    assert rows(clusters.block(0)) != rows(clusters.block(1))
+def test_no_two_batches_are_alike():
+    batches = SampledBatches(USERS, 100)
+    assert rows(batches.block(0)) != rows(batches.block(1))
 
 
-@pytest.mark.parametrize(("n_users", "n_clusters"), [(1, 1), (16_384, 1), (10**9, 4_096)])
-def test_there_are_never_too_many_clusters(n_users, n_clusters):
-    clusters = SampledBatches.of(USERS._replace(n_users=n_users))
-    assert clusters.n_blocks == n_clusters
-    assert clusters.first_of(clusters.n_blocks) == n_users
+@pytest.mark.parametrize(("n_users", "n_batches"), [(1, 1), (16_384, 1), (10**9, 4_096)])
+def test_there_are_never_too_many_batches(n_users, n_batches):
+    batches = SampledBatches.of(USERS._replace(n_users=n_users))
+    assert batches.n_blocks == n_batches
+    assert batches.first_of(batches.n_blocks) == n_users
 
 
-def test_a_release_in_clusters_is_of_the_same_rule():
+def test_a_release_in_batches_is_of_the_same_rule():
     ratings = make_ratings(200, 30, 2_000, seed=2)
     maker = Synthesizer(None, item_catalog="as-rated", seed=3)
     public, items, _ = maker.public_items(ratings.items)

@@ -217,7 +217,7 @@ class TestAllQueriesOfLikes(TestAllQueries):
 
 @pytest.mark.usefixtures("rough_fit")  # it leaves time for more runs
 class TestDrawnUsers:
-    """The same a user, looked for in the users that a whole release draws."""
+    """The same user, searched for in the users that a whole release draws."""
 
     TABLES = TestAllQueries()
 
