@@ -53,11 +53,11 @@ class Job(NamedTuple):
     replaces : bool
         Whether an older result, of another seed, stands there before.
     takes_force : bool
-        Whether the verb replaces nothing unless it is reported to by ``--force``.
+        Whether the verb replaces nothing unless ``--force`` is given.
     stdin : str
         The file that comes through standard input; none if "".
     weight : float
-        How many tries it gets next to other jobs; less for what takes long.
+        How many tries it gets in proportion to other jobs; less for what takes long.
     """
 
     name: str

@@ -166,7 +166,7 @@ def interrupted_twice(
 def little_memory(
     world: World, job: Job, folder: Path, _number: int, rng: np.random.Generator
 ) -> list[str]:
-    """``ulimit -v``: it is reported in seconds, or there is enough."""
+    """``ulimit -v``: it fails within seconds, or memory is enough."""
     megabytes = int(rng.choice((250, 780, 850, 1_000, 1_200, 1_600)) + rng.integers(0, 50))
     addresses = megabytes * 10**6
     command = job.command(force=job.replaces)

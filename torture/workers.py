@@ -38,7 +38,7 @@ def do(world: World, each: Try, seed: int) -> Result:
 
 
 class _Worker:
-    """A copy of this process that does the tries whose places it is reported."""
+    """A copy of this process that does the tries whose places it receives."""
 
     def __init__(self, serve: Callable[[int], Result]) -> None:
         asked, self.asks = os.pipe()

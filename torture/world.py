@@ -99,7 +99,7 @@ class World:
         return job.command(force=job.replaces or stands)
 
     def age(self, folder: Path) -> None:
-        """Let two minutes pass, as far as files report: before, an empty lock may be just made."""
+        """Let two minutes pass, as far as files show: before, an empty lock may be just made."""
         make_older(folder / AT, _LATER)
         make_older(folder / TMP, _LATER)
 

@@ -30,7 +30,7 @@ class TestTwoReleases:
     def test_everything_is_json(self, attacked):
         json.dumps(attacked.to_dict(), allow_nan=False)
 
-    def test_controls_stand_next_to(self, attacked):
+    def test_controls_are_next_to_the_rates(self, attacked):
         plain = attacked.to_dict()["linkage"]
         assert set(plain["links"]) == {"one", "both", "control", "popularity"}
         assert {"control", "reidentified_by_one"} <= set(plain["attacks"][0])

@@ -47,7 +47,7 @@ def warned(ratings, output, claim):
     return warning
 
 
-def test_next_to_nothing_there_is_none(ratings, tmp_path):
+def test_without_earlier_releases_there_is_none(ratings, tmp_path):
     assert anonymize(ratings, tmp_path / "out", k=5, seed=1).earlier == ()
 
 
@@ -156,7 +156,7 @@ def test_what_force_replaced_counts_as_it_was_perhaps_published(many_users, tmp_
     made = [drawn(many_users, 30.0) for _ in range(4)]
     for release in made[:3]:
         release.write(tmp_path / "r", force=True)
-    next_to = warned(many_users, tmp_path / "beside", made[3].published.claim)
+    next_to = warned(many_users, tmp_path / "next", made[3].published.claim)
     assert all_keep(4, sum_of(*made)).search(next_to)
     made[3].write(tmp_path / "r", force=True)
     left = others(find_earlier(many_users.users, tmp_path / "r"), tmp_path / "r")

@@ -366,7 +366,7 @@ class TestWhatIsRefused:
         with raises("output.place"):
             describe(padded, padded / "croissant.json")
 
-    def test_another_folder_than_next_to_it(self, padded, tmp_path):
+    def test_another_private_folder(self, padded, tmp_path):
         with raises("output.place"):
             describe(padded, tmp_path / "croissant.json")
 

@@ -51,7 +51,7 @@ def test_what_guarantees_nothing_is_offered_last(dropped):
     assert "guarantees nothing" in more.partition('id="method-synthetic-exact"')[2][:300]
 
 
-def test_noise_needs_a_scale_that_a_user_named(dropped):
+def test_noise_needs_a_named_scale(dropped):
     dropped.send("/release/make", method="synthetic-10", name="drawn", file_format="csv")
     dropped.wait("release")
     assert "name the scale" in dropped.get("/release").text

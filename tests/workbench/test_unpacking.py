@@ -118,7 +118,7 @@ def test_a_file_that_stands_twice_is_refused(unpack):
         unpack(MANIFEST, (entry("RELEASE.json"), b"{}"))
 
 
-def test_a_private_folder_next_to_is_refused(unpack):
+def test_a_private_folder_in_the_archive_is_refused(unpack):
     """Dropping both folders must not pass the private one on."""
     with raises("release.archive"):
         unpack((entry("out/release.json"), b"{}"), (entry("out.private/private.json"), b"{}"))
