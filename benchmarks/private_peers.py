@@ -19,10 +19,11 @@ Peers publish numbers of items, with which each user's own ratings give scores:
 A method of marginals (MST, AIM) does not fit: a user would be in the marginals of all items.
 
 What favours the peers: lists and RMSE are two releases with all of the budget each, but for those
-called one release, which have half of the squared privacy loss each; the settings (`CHOSEN`) are
-the best on the test ratings of fold 1 (`--tune`); where the same noisy numbers can be read in
-several ways, the best on the test ratings of each fold counts, as it does for recveil's
-recommenders. Noise is floating-point.
+called one release, which have half of the squared privacy loss each. The settings (`SETTINGS`) are
+the best on the test ratings of fold 1 (`--tune`); those of one release, with a loss between, are
+the best of them on each fold. Where the same noisy numbers can be read in several ways, the best on
+the test ratings of each fold counts, as it does for recveil's recommenders. Noise is
+floating-point.
 """
 
 import itertools
@@ -163,7 +164,7 @@ def noisy_symmetric(sums: Numbers, mu: float, rng: np.random.Generator) -> Numbe
     return sums + (noise + np.swapaxes(noise, -1, -2)) / 2
 
 
-def halves(mu: float, share: float, n: int = 1) -> tuple[float, float]:
+def split_loss(mu: float, share: float, n: int = 1) -> tuple[float, float]:
     """Split a privacy loss: that of a first query with a share of it, and of n others, each."""
     return mu * math.sqrt(share), mu * math.sqrt((1 - share) / n)
 
@@ -175,16 +176,16 @@ class Means(NamedTuple):
     means: Numbers
 
     @classmethod
-    def ask(cls, known: Known, mu: float, rng: np.random.Generator) -> "Means":
+    def query(cls, known: Known, mu: float, rng: np.random.Generator) -> "Means":
         """Shrink means by how far the noise, and few ratings, would move them."""
         counts, sums = noisy(item_sums(known), mu, rng)
         overall = USUAL * sums.sum() / max(counts.sum(), 1)
-        held = np.maximum(counts, 1 / mu)
-        noise = (USUAL / mu / SPREAD / held) ** 2 + PULL * 0.07 / held
-        means = overall + (USUAL * sums / held - overall) / (1 + noise)
+        weight = np.maximum(counts, 1 / mu)
+        noise = (USUAL / mu / SPREAD / weight) ** 2 + PULL * 0.07 / weight
+        means = overall + (USUAL * sums / weight - overall) / (1 + noise)
         return cls(counts, np.clip(means, -FAR, FAR))
 
-    def rest(self, known: Known) -> tuple[Numbers, sparse.csr_array]:
+    def residuals(self, known: Known) -> tuple[Numbers, sparse.csr_array]:
         """Return the means with users' offsets, and how far ratings are from them."""
         rows = known.distances - known.rated.multiply(self.means).tocsr()
         offsets = by_user(rows) / (known.sizes() + PULL)
@@ -194,15 +195,15 @@ class Means(NamedTuple):
         """Return what predicts ratings, with factors of items if there are any."""
 
         def predict(known: Known) -> Numbers:
-            averages, rest = self.rest(known)
+            averages, residuals = self.residuals(known)
             if items is None:
                 return CENTRE + averages
-            return CENTRE + averages + solved(known.rated, rest, items, ridge) @ items.T
+            return CENTRE + averages + solve_users(known.rated, residuals, items, ridge) @ items.T
 
         return predict
 
 
-def solved(
+def solve_users(
     rated: sparse.csr_array,
     targets: sparse.csr_array,
     items: Numbers,
@@ -216,33 +217,33 @@ def solved(
     return np.linalg.solve(left, (targets @ items)[..., None])[..., 0]
 
 
-def cut(users: Numbers) -> Numbers:
+def clip_users(users: Numbers) -> Numbers:
     """Cut factors to length 1."""
     return users / np.maximum(np.linalg.norm(users, axis=1, keepdims=True), 1)
 
 
-def ranked_by(items: Numbers, popularity: Numbers, ridge: float, unrated: float) -> list[Scores]:
+def rankers_of(items: Numbers, popularity: Numbers, ridge: float, unrated: float) -> list[Scores]:
     """Return rankers of likes by factors, with some weights of popularity."""
 
     def ranker(weight: float) -> Scores:
         return lambda known: (
-            solved(known.rated, known.likes, items, ridge, unrated) @ items.T
+            solve_users(known.rated, known.likes, items, ridge, unrated) @ items.T
             + weight * popularity / popularity.max()
         )
 
     return [ranker(weight) for weight in (0.0, 0.1, 0.3, 1.0)]
 
 
-def start_of_lists(
-    counts: Numbers, kept: NDArray[np.bool_], rank: int, rng: np.random.Generator
+def initial_factors(
+    counts: Numbers, selected: NDArray[np.bool_], rank: int, rng: np.random.Generator
 ) -> Numbers:
     """Return factors of items to start from: popularity, and chance."""
-    items = rng.normal(0, 0.1, (kept.size, rank))
+    items = rng.normal(0, 0.1, (selected.size, rank))
     items[:, 0] = counts / counts.max()
-    return items * kept[:, None]
+    return items * selected[:, None]
 
 
-def above(counts: Numbers, mu: float, times: float) -> NDArray[np.bool_]:
+def select_items(counts: Numbers, mu: float, times: float) -> NDArray[np.bool_]:
     """Mark items with counts of so many times the noise, at least ten."""
     return counts >= min(times / mu, np.partition(counts, -10)[-10])
 
@@ -252,7 +253,7 @@ def above(counts: Numbers, mu: float, times: float) -> NDArray[np.bool_]:
 
 def sums_ratings(job: Job) -> list[Scores]:
     """Predict by item means and users' offsets."""
-    return [Means.ask(job.known, job.budget.mu, job.rng).scores()]
+    return [Means.query(job.known, job.budget.mu, job.rng).scores()]
 
 
 def sums_lists(job: Job) -> list[Scores]:
@@ -265,17 +266,17 @@ def als_ratings(job: Job) -> list[Scores]:
     """Learn factors of what item means leave."""
     known, budget, choice, rng = job
     rank, passes = int(choice["rank"]), int(choice["passes"])
-    of_means, mu = halves(budget.mu, choice["means"], passes)
-    means = Means.ask(known, of_means, rng)
-    rest = means.rest(known)[1]
-    kept = above(means.counts, of_means, choice["items"])
-    rows = known.rated.multiply(kept * np.maximum(means.counts, 1 / of_means) ** -0.25).tocsr()
-    items = rng.normal(0, 0.5, (kept.size, rank)) * kept[:, None]
+    of_means, mu = split_loss(budget.mu, choice["means"], passes)
+    means = Means.query(known, of_means, rng)
+    residuals = means.residuals(known)[1]
+    selected = select_items(means.counts, of_means, choice["items"])
+    rows = known.rated.multiply(selected * np.maximum(means.counts, 1 / of_means) ** -0.25).tocsr()
+    items = rng.normal(0, 0.5, (selected.size, rank)) * selected[:, None]
     for _ in range(passes):
-        users = cut(solved(known.rated, rest, items, rank))
-        left, right = equations(rows, rest, users)
+        users = clip_users(solve_users(known.rated, residuals, items, rank))
+        left, right = equations(rows, residuals, users)
         left, right = noisy_symmetric(left, mu, rng), noisy(right, mu, rng)
-        items = solve_items(left, right, choice["ridge"] * (1 + 1 / mu)) * kept[:, None]
+        items = solve_items(left, right, choice["ridge"] * (1 + 1 / mu)) * selected[:, None]
     return [means.scores(items, rank * ridge) for ridge in (0.5, 1.0, 2.0, 4.0)]
 
 
@@ -283,24 +284,24 @@ def als_lists(job: Job) -> list[Scores]:
     """Learn factors of likes, with all other items as zeros of a lower weight."""
     known, budget, choice, rng = job
     rank, passes, unrated = int(choice["rank"]), int(choice["passes"]), choice["unrated"]
-    of_counts, mu = halves(budget.mu, choice["counts"], passes)
+    of_counts, mu = split_loss(budget.mu, choice["counts"], passes)
     counts = noisy(like_counts(known), of_counts, rng)
-    kept = above(counts, of_counts, choice["items"])
-    rows = known.rated.multiply(kept * np.maximum(counts, 1 / of_counts) ** -0.25).tocsr()
-    items = start_of_lists(counts, kept, rank, rng)
+    selected = select_items(counts, of_counts, choice["items"])
+    rows = known.rated.multiply(selected * np.maximum(counts, 1 / of_counts) ** -0.25).tocsr()
+    items = initial_factors(counts, selected, rank, rng)
     for _ in range(passes):
-        users = cut(solved(known.rated, known.likes, items, 1.0, unrated))
+        users = clip_users(solve_users(known.rated, known.likes, items, 1.0, unrated))
         left, right = equations(rows, known.likes, users)
         left = noisy_symmetric(left, mu * math.sqrt(0.9), rng)
         right = noisy(right, mu * math.sqrt(0.9), rng)
-        everyone = noisy_symmetric(users.T @ users, mu * math.sqrt(0.1), rng)
-        left += unrated * choice["weight"] * everyone
-        items = solve_items(left, right, choice["ridge"] * (1 + 1 / mu)) * kept[:, None]
+        gram = noisy_symmetric(users.T @ users, mu * math.sqrt(0.1), rng)
+        left += unrated * choice["weight"] * gram
+        items = solve_items(left, right, choice["ridge"] * (1 + 1 / mu)) * selected[:, None]
         # Turned so that users are as long in each direction, of which popularity is one.
-        values, vectors = np.linalg.eigh(everyone)
+        values, vectors = np.linalg.eigh(gram)
         values = np.maximum(values / values.sum() * rank, 0.3)
         items = items @ (vectors * np.sqrt(values)) @ vectors.T
-    return ranked_by(items, counts, 1.0, unrated)
+    return rankers_of(items, counts, 1.0, unrated)
 
 
 def solve_items(left: Numbers, right: Numbers, ridge: float) -> Numbers:
@@ -313,65 +314,64 @@ def solve_items(left: Numbers, right: Numbers, ridge: float) -> Numbers:
 def item_item_ratings(job: Job) -> list[Scores]:
     """Take factors from the products of distances from item means."""
     known, budget, choice, rng = job
-    of_means, mu = halves(budget.mu, choice["means"])
-    means = Means.ask(known, of_means, rng)
-    kept = np.flatnonzero(above(means.counts, of_means, choice["items"]))
-    rows = means.rest(known)[1][:, kept]
+    of_means, mu = split_loss(budget.mu, choice["means"])
+    means = Means.query(known, of_means, rng)
+    selected = np.flatnonzero(select_items(means.counts, of_means, choice["items"]))
+    rows = means.residuals(known)[1][:, selected]
     sums = noisy_symmetric(products(rows, np.diff(rows.indptr)[:, None]), mu, rng)
     # How many users rated both of two items is about the product of their counts.
-    counts = np.maximum(means.counts[kept], 1 / of_means)[:, None]
+    counts = np.maximum(means.counts[selected], 1 / of_means)[:, None]
     root = math.sqrt(counts.sum())
-    found = [means.scores()]
+    values, vectors = signal_directions(sums, mu)
+    # Few counts say little: the noise of a vector's entry, over what it is usually.
+    noise = choice["pull"] * root / mu / np.sqrt(values)
+    factors = vectors * np.sqrt(values) * counts / (counts**2 + noise**2) * root
+    scorers = [means.scores()]
     for rank, times in itertools.product((1, 2, 4, 8), (0.1, 0.2, 0.3, 0.5)):
-        values, vectors = largest(sums, mu, rank)
-        # Few counts say little: the noise of a vector's entry, over what it is usually.
-        noise = choice["pull"] * root / mu / np.sqrt(values)
-        items = np.zeros((means.means.size, values.size))
-        items[kept] = vectors * np.sqrt(values) * counts / (counts**2 + noise**2) * times * root
-        found.append(means.scores(items, 1.0))
-    return found
+        items = np.zeros((means.means.size, min(rank, values.size)))
+        items[selected] = factors[:, :rank] * times
+        scorers.append(means.scores(items, 1.0))
+    return scorers
 
 
 def item_item_lists(job: Job) -> list[Scores]:
     """Read the products of likes by EASE and by eigenvectors."""
     known, budget, choice, rng = job
-    of_counts, mu = halves(budget.mu, choice["counts"])
+    of_counts, mu = split_loss(budget.mu, choice["counts"])
     counts = noisy(like_counts(known), of_counts, rng)
-    kept = np.flatnonzero(above(counts, of_counts, choice["items"]))
-    sums = noisy_symmetric(products(known.likes[:, kept]), mu, rng)
+    selected = np.flatnonzero(select_items(counts, of_counts, choice["items"]))
+    sums = noisy_symmetric(products(known.likes[:, selected]), mu, rng)
 
     def ranker(weights: Numbers) -> Scores:
         def scores(known: Known) -> Numbers:
-            of_kept = known.likes[:, kept] @ weights
-            lowest = of_kept.min(axis=1, keepdims=True) - 1
+            scores_of_selected = known.likes[:, selected] @ weights
+            lowest = scores_of_selected.min(axis=1, keepdims=True) - 1
             result = lowest + counts / np.abs(counts).max()
-            result[:, kept] = of_kept
+            result[:, selected] = scores_of_selected
             return result
 
         return scores
 
-    found = []
+    scorers = []
+    values, vectors = signal_directions(sums, mu)
     for rank in (1, 2, 4, 8, 16, 32, 64):
-        values, vectors = largest(sums, mu, rank)
-        found.append(ranker(vectors @ vectors.T))
+        scorers.append(ranker(vectors[:, :rank] @ vectors[:, :rank].T))
     low = (vectors * values) @ vectors.T
     # Noise on the diagonal is a pull of EASE.
     for times in (0.3, 1.0, 3.0, 10.0, 30.0):
-        pull = times * (0.3 + math.sqrt(kept.size) / mu / 10)
+        pull = times * (0.3 + math.sqrt(selected.size) / mu / 10)
         inverse = np.linalg.inv(low + np.diag(np.maximum(np.diag(sums - low), 0) + pull))
-        found.append(ranker(np.eye(kept.size) - inverse / np.diag(inverse)))
-    return found
+        scorers.append(ranker(np.eye(selected.size) - inverse / np.diag(inverse)))
+    return scorers
 
 
-def largest(sums: Numbers, mu: float, rank: int) -> tuple[Numbers, Numbers]:
-    """Return the eigenvalues above those of noise, without its part, and their vectors."""
+def signal_directions(sums: Numbers, mu: float) -> tuple[Numbers, Numbers]:
+    """Return the largest eigenvalues above those of noise, without its part, and their vectors."""
     values, vectors = np.linalg.eigh(sums)
     edge = math.sqrt(2 * len(sums)) / mu
-    values, vectors = values[: -rank - 1 : -1], vectors[:, : -rank - 1 : -1]
-    high = values > edge
-    high[0] = True
-    values = np.maximum(values[high], edge)
-    return (values + np.sqrt(values**2 - edge**2)) / 2, vectors[:, high]
+    n = min(max(np.count_nonzero(values > edge), 1), 64)
+    values, vectors = np.maximum(values[: -n - 1 : -1], edge), vectors[:, : -n - 1 : -1]
+    return (values + np.sqrt(values**2 - edge**2)) / 2, vectors
 
 
 @cache
@@ -397,16 +397,16 @@ def sgd_ratings(job: Job) -> list[Scores]:
     """Learn factors of what item means leave."""
     known, budget, choice, rng = job
     rank = int(choice["rank"])
-    of_means, _ = halves(budget.mu, choice["means"])
-    means = Means.ask(known, of_means, rng)
-    rest = means.rest(known)[1]
-    kept = above(means.counts, of_means, choice["items"]).astype(float)
-    items = rng.normal(0, 0.3, (kept.size, rank)) * kept[:, None]
+    of_means, _ = split_loss(budget.mu, choice["means"])
+    means = Means.query(known, of_means, rng)
+    residuals = means.residuals(known)[1]
+    selected = select_items(means.counts, of_means, choice["items"]).astype(float)
+    items = rng.normal(0, 0.3, (selected.size, rank)) * selected[:, None]
 
     def step(some: NDArray[np.bool_], items: Numbers) -> tuple[Numbers, Numbers]:
-        rated, targets = known.rated[some], rest[some]
-        users = cut(solved(rated, targets, items, rank))
-        return (targets - rated.multiply(users @ items.T)).toarray() * kept, users
+        rated, targets = known.rated[some], residuals[some]
+        users = clip_users(solve_users(rated, targets, items, rank))
+        return (targets - rated.multiply(users @ items.T)).toarray() * selected, users
 
     items = descend(items, step, of_means, job)
     return [means.scores(items, rank * ridge) for ridge in (0.5, 1.0, 2.0, 4.0)]
@@ -416,21 +416,21 @@ def sgd_lists(job: Job) -> list[Scores]:
     """Learn factors of likes, with all other items as zeros of a lower weight."""
     known, budget, choice, rng = job
     rank, unrated = int(choice["rank"]), choice["unrated"]
-    of_counts, _ = halves(budget.mu, choice["counts"])
+    of_counts, _ = split_loss(budget.mu, choice["counts"])
     counts = noisy(like_counts(known), of_counts, rng)
-    kept = above(counts, of_counts, choice["items"]).astype(float)
-    items = start_of_lists(counts, kept, rank, rng)
+    selected = select_items(counts, of_counts, choice["items"]).astype(float)
+    items = initial_factors(counts, selected, rank, rng)
 
     def step(some: NDArray[np.bool_], items: Numbers) -> tuple[Numbers, Numbers]:
         rated, likes = known.rated[some], known.likes[some]
-        users = cut(solved(rated, likes, items, 1.0, unrated))
+        users = clip_users(solve_users(rated, likes, items, 1.0, unrated))
         scores = users @ items.T
-        rest = (likes - rated.multiply(scores * (1 - unrated))).toarray() - unrated * scores
+        residuals = (likes - rated.multiply(scores * (1 - unrated))).toarray() - unrated * scores
         # The first factor stays: popularity, which would take most of the length.
-        return rest * kept, users * (np.arange(rank) > 0)
+        return residuals * selected, users * (np.arange(rank) > 0)
 
     items = descend(items, step, of_counts, job)
-    return ranked_by(items, counts, 1.0, unrated)
+    return rankers_of(items, counts, 1.0, unrated)
 
 
 def descend(items: Numbers, step: Step, first: float, job: Job) -> Numbers:
@@ -475,17 +475,17 @@ class Peer(NamedTuple):
             for start in range(0, own.n_users, TILE)
         ]
         known = [Known.of(tile, train.n_items) for tile in tiles]
-        found = []
+        figures = []
         for scorer in scorers:
             scores = [scorer(each) for each in known]
             if self.lists:
                 tops = [list_items(*pair) for pair in zip(scores, tiles, strict=True)]
                 relevant = relevant_items(test, users, STARS.liked_from)
-                found.append(float(np.nanmean(ndcg(np.concatenate(tops), relevant))))
+                figures.append(float(np.nanmean(ndcg(np.concatenate(tops), relevant))))
             else:
                 predicted = np.concatenate(scores)[row_of, test.items]
-                found.append(rmse(np.clip(predicted, STARS.low, STARS.high), test.values))
-        return max(found) if self.lists else min(found)
+                figures.append(rmse(np.clip(predicted, STARS.low, STARS.high), test.values))
+        return max(figures) if self.lists else min(figures)
 
 
 _ALS = {"rank": (4, 8), "passes": (2, 4), "items": (6,), "ridge": (3, 10)}
@@ -515,19 +515,19 @@ PEERS: dict[str, tuple[Peer, Peer]] = {
 }
 
 
-def tuned(train: Ratings, test: HeldOut, epsilon: float, only: list[str]) -> None:
+def tune(train: Ratings, test: HeldOut, epsilon: float, only: list[str]) -> None:
     """Print each peer's best settings, with noise of another seed than the figures."""
     for name in only:
         for peer in PEERS.get(name, ()):
             choices = list(itertools.product(*peer.grid.values()))
             budget = Budget.of(epsilon, DELTA)
-            found = [peer.best(train, test, budget, choice, 100) for choice in choices]
-            at = int(np.argmax(found) if peer.lists else np.argmin(found))
-            print(name, peer.lists, epsilon, choices[at], round(found[at], 4), flush=True)
+            figures = [peer.best(train, test, budget, choice, 100) for choice in choices]
+            at = int(np.argmax(figures) if peer.lists else np.argmin(figures))
+            print(name, peer.lists, epsilon, choices[at], round(figures[at], 4), flush=True)
 
 
 # Of each peer, for ratings or lists: by epsilon, in the order of its grid.
-CHOSEN: dict[tuple[str, bool], dict[float, tuple[float, ...]]] = {
+SETTINGS: dict[tuple[str, bool], dict[float, tuple[float, ...]]] = {
     ("item sums", False): {10: (), 3: (), 1: ()},
     ("item sums", True): {10: (), 3: (), 1: ()},
     ("private ALS", False): {10: (8, 2, 6, 10, 0.9), 3: (4, 4, 6, 10, 0.9), 1: (4, 2, 6, 3, 0.9)},
@@ -576,11 +576,13 @@ def peer(name: str, share: float) -> Make:
     def make(train: Ratings, test: HeldOut, epsilon: float, seed: int) -> tuple[float, float]:
         whole = Budget.of(epsilon, DELTA)
         budget = replace(whole, mu=whole.mu * math.sqrt(share))
-        errors, lists = (
-            each.best(train, test, budget, CHOSEN[name, each.lists][epsilon], seed)
-            for each in PEERS[name]
-        )
-        return lists, errors
+        best = []
+        for each in PEERS[name]:
+            tuned = SETTINGS[name, each.lists]
+            choices = [tuned[epsilon]] if share == 1 else set(tuned.values())
+            results = [each.best(train, test, budget, choice, seed) for choice in choices]
+            best.append(max(results) if each.lists else min(results))
+        return best[1], best[0]
 
     return make
 
@@ -602,18 +604,18 @@ def compare(
     makers: dict[str, Make],
 ) -> None:
     """Print a table for one data set, and each fold's figures to the error stream before."""
-    found: dict[tuple[str, float], list[tuple[float, float]]] = {}
+    figures: dict[tuple[str, float], list[tuple[float, float]]] = {}
     for seed, (train, test) in enumerate(parts):
         raw = best_of(judge(TrainingTable.from_ratings(train), train, test))
         for (maker, make), epsilon in itertools.product(makers.items(), epsilons):
             lists, error = make(train, test, epsilon, seed)
-            found.setdefault((maker, epsilon), []).append((lists / raw[0], error / raw[1] - 1))
+            figures.setdefault((maker, epsilon), []).append((lists / raw[0], error / raw[1] - 1))
             print(seed, maker, epsilon, lists, error, *raw, sep="\t", file=sys.stderr, flush=True)
     print(f"\n**{name}**: lists retained; RMSE above raw's best\n")
     print("| with", *(f"epsilon {epsilon:g}" for epsilon in epsilons), sep=" | ", end=" |\n")
     print("|---|" + "---:|" * len(epsilons))
     for maker in makers:
-        both = (zip(*found[maker, epsilon], strict=True) for epsilon in epsilons)
+        both = (zip(*figures[maker, epsilon], strict=True) for epsilon in epsilons)
         cells = ("; ".join(told(list(part), ".1%") for part in parts) for parts in both)
         print(f"| {maker}", *cells, sep=" | ", end=" |\n")
 
@@ -628,18 +630,18 @@ def main() -> None:
     parser.add_argument("--item-features", type=Path)
     parser.add_argument("--only", nargs="+")
     parser.add_argument("--tune", action="store_true")
-    given = parser.parse_args()
-    if given.tune:
-        train, test = next(folds_of_100k(given.folder, 1))
-        for epsilon in given.epsilons:
-            tuned(train, test, epsilon, given.only or list(PEERS))
+    options = parser.parse_args()
+    if options.tune:
+        train, test = next(folds_of_100k(options.folder, 1))
+        for epsilon in options.epsilons:
+            tune(train, test, epsilon, options.only or list(PEERS))
         return
-    makers = makers_of(given.item_features, given.only)
-    if given.ml1m:
-        compare("MovieLens 1M", splits_of_1m(given.ml1m, 1), given.epsilons, makers)
+    makers = makers_of(options.item_features, options.only)
+    if options.ml1m:
+        compare("MovieLens 1M", splits_of_1m(options.ml1m, 1), options.epsilons, makers)
     else:
-        parts = folds_of_100k(given.folder, given.folds)
-        compare("MovieLens 100K", parts, given.epsilons, makers)
+        parts = folds_of_100k(options.folder, options.folds)
+        compare("MovieLens 100K", parts, options.epsilons, makers)
 
 
 if __name__ == "__main__":

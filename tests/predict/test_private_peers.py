@@ -50,7 +50,7 @@ def table(user=None):
 def factors(known):
     """Return users as long as they may be: what they are depends on each alone."""
     vectors = np.random.default_rng(5).normal(0, 9, (N_ITEMS, RANK))
-    users = peers.cut(known.distances @ vectors + 1e3)
+    users = peers.clip_users(known.distances @ vectors + 1e3)
     assert np.linalg.norm(users, axis=1).max() == pytest.approx(1)
     return users
 
@@ -62,9 +62,9 @@ def equations(known):
     )
 
 
-def rest(known):
+def residuals(known):
     means = peers.Means(np.ones(N_ITEMS), np.linspace(-2, 2, N_ITEMS))
-    return means.rest(known)[1]
+    return means.residuals(known)[1]
 
 
 SUMS = {
@@ -72,12 +72,12 @@ SUMS = {
     "like counts": lambda known: peers.like_counts(known),
     "products of likes": lambda known: peers.products(known.likes),
     "products of distances": lambda known: peers.products(
-        rest(known), np.diff(known.rated.indptr)[:, None]
+        residuals(known), np.diff(known.rated.indptr)[:, None]
     ),
     "equations": equations,
     "everyone": lambda known: factors(known).T @ factors(known),
     "gradients": lambda known: peers.gradients(
-        10 * rest(known).toarray(), 0.9 * factors(known), 0.01
+        10 * residuals(known).toarray(), 0.9 * factors(known), 0.01
     ),
     "gradients of likes": lambda known: peers.gradients(
         known.likes.toarray() - 0.5, factors(known), 2.0
@@ -123,7 +123,7 @@ def test_noise_is_as_large_as_the_budget_asks():
     assert (square == square.T).all()
     assert np.diag(square).std() == pytest.approx(2, rel=0.1)
     assert square[np.triu_indices(400, 1)].std() == pytest.approx(2 / np.sqrt(2), rel=0.02)
-    first, other = peers.halves(0.7, 0.3, 4)
+    first, other = peers.split_loss(0.7, 0.3, 4)
     assert np.hypot(first, 2 * other) == pytest.approx(0.7)
 
 
@@ -132,7 +132,7 @@ def test_noise_of_sampled_steps_is_less_but_meets_the_guarantee():
     from dp_accounting.pld import PLDAccountant
 
     budget = Budget.of(3.0, 1e-6)
-    first, _ = peers.halves(budget.mu, 0.5)
+    first, _ = peers.split_loss(budget.mu, 0.5)
     every = peers.noise_of_steps(3.0, budget.mu, first, 1, 10)
     assert epsilon_of(np.hypot(first, np.sqrt(10) / every), 1e-6) == pytest.approx(3, rel=1e-6)
     sampled = peers.noise_of_steps(3.0, budget.mu, first, 0.25, 10)
