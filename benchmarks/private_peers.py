@@ -469,10 +469,10 @@ class Peer(NamedTuple):
         rows = UserRows.from_ratings(train)
         scorers = self.learn(Job(Known.of(rows, train.n_items), budget, choice, rng))
         users, row_of = np.unique(test.users, return_inverse=True)
-        own = rows.take(users)
+        served = rows.take(users)
         tiles = [
-            own.take(np.arange(start, min(start + TILE, own.n_users)))
-            for start in range(0, own.n_users, TILE)
+            served.take(np.arange(start, min(start + TILE, served.n_users)))
+            for start in range(0, served.n_users, TILE)
         ]
         known = [Known.of(tile, train.n_items) for tile in tiles]
         figures = []
