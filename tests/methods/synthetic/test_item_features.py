@@ -124,6 +124,7 @@ class TestReleases:
         anonymize(table, tmp_path / "out", item_features=file, **options)
         settings = json.loads((tmp_path / "out" / "release.json").read_text())["settings"]
         assert settings["item_features"] == "given"
+        assert "item features" in (tmp_path / "out" / "README.md").read_text()
         assert verify(tmp_path / "out").holds
 
     def test_all_items_of_a_category_get_embeddings(self, ratings, file):
