@@ -616,8 +616,9 @@ def also_known(scorer: str, *, is_unary: bool = False) -> str:
 def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> list[str]:
     """Describe membership inference with shadow releases."""
     what, chose = ("likes", "liked") if is_unary else ("exact ratings", "rated")
+    rated = what.removeprefix("exact ")
     sentences = [
-        f"From shadow releases, an adversary who knows the ratings of all other users learns how "
+        f"From shadow releases, an adversary who knows the {rated} of all other users learns how "
         f"one user changes a release. This was measured with {shadows.n} releases, each of one "
         f"half of the {describe_count(shadows.users, 'user')}; a release of all of them hides a "
         f"user among twice as many."
