@@ -246,3 +246,15 @@ def test_places_may_be_numbers(extract):
     by_text = understand(extract, k=3, user="2", item="1").ratings
     assert understand(extract, k=3, user=2, item=1).ratings == by_text
     assert verify(extract, k=2, user=2, item=1).users == by_text.n_users
+
+
+@pytest.mark.parametrize("options", [{"k": 3}, {"epsilon": 20.0, "item_catalog": "as-rated"}])
+def test_no_release_guesses_the_user_column(tmp_path, options):
+    """With epsilon, too: noise for another unit than the user guarantees nothing."""
+    path = tmp_path / "ratings.txt"
+    path.write_text(
+        "".join(f"{1 + row // 40} {1 + row % 40} {1 + row % 5}\n" for row in range(120))
+    )
+    with pytest.raises(UnknownOrderError):
+        anonymize(path, tmp_path / "out", scale="1:5:1", **options)
+    assert not (tmp_path / "out").exists()

@@ -277,8 +277,9 @@ def understand(
     format, scale, duplicates, ..., words
         As for `read`.
     k : int, optional
-        Group size, given by a caller that publishes. Then nothing is guessed: ambiguous columns are
-        rejected here, and the anonymizers reject ends of the scale that too few users gave. Without
+        Group size, given by a caller that publishes; 1 for a release without groups. Then nothing
+        is guessed: ambiguous columns are rejected here, and the anonymizers reject ends of the
+        scale that too few users gave. Without
         it, both are reported in `notes`.
     user_files : iterable of (str, path)
         Files that may help to distinguish users from items: ("levels", path) or ("trust", path).

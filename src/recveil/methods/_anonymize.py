@@ -619,7 +619,7 @@ def prepare(
     reject_two_standard_inputs(source=source, **files)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     # Published rows have no timestamps, so invalid ones are not an error.
-    reading = understand(source, times=False, k=k, user_files=user_files, **request.reading)
+    reading = understand(source, times=False, k=k or 1, user_files=user_files, **request.reading)
     if output is not None:  # in memory, notes are warnings
         reading = _with_note_of_dates(reading, request.reading.get("time"))
     ratings = reading.ratings

@@ -84,8 +84,8 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
         if isinstance(source, Ratings):
             return source if scale is None else read(source, scale=scale)
         # Published rows have no timestamps, so invalid ones are not an error.
-        k = getattr(self, "k", None)
-        reading = understand(source, times=False, k=None if k is None else int(k), scale=scale)
+        k = int(getattr(self, "k", None) or 1)
+        reading = understand(source, times=False, k=k, scale=scale)
         for note in reading.notes:
             warnings.warn(note, stacklevel=3)
         return reading.ratings

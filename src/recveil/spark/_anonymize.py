@@ -240,7 +240,7 @@ def _table(
             frame = source if is_frame else read_frame(spark, str(source))
             yield lake_of(frame, **options)
     else:
-        read = understand(source, times=False, **reading)
+        read = understand(source, times=False, k=1, **reading)  # nothing is guessed
         ratings = read.ratings
         if ratings.scale.labels:
             raise RecveilError(
