@@ -42,13 +42,21 @@ from scipy import sparse
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
 from arguments import folder_with, parser_of
-from synthetic_people import STARS, Setting, drawn_table, folds_of_100k, judge, splits_of_1m, told
+from synthetic_users import (
+    STARS,
+    Setting,
+    drawn_table,
+    folds_of_100k,
+    interval_text,
+    judge,
+    splits_of_1m,
+)
 
 from recveil.evaluation.fidelity_metrics import rmse
 from recveil.evaluation.ranking_metrics import list_items, ndcg, relevant_items
 from recveil.evaluation.recipient import Served
 from recveil.evaluation.split import HeldOut, TrainingTable, UserRows
-from recveil.io.side_tables import read_item_features
+from recveil.io.item_features import read_item_features
 from recveil.methods.synthetic.synthesizer import Budget
 from recveil.ratings import Ratings
 
@@ -616,7 +624,7 @@ def compare(
     print("|---|" + "---:|" * len(epsilons))
     for maker in makers:
         both = (zip(*figures[maker, epsilon], strict=True) for epsilon in epsilons)
-        cells = ("; ".join(told(list(part), ".1%") for part in parts) for parts in both)
+        cells = ("; ".join(interval_text(list(part), ".1%") for part in parts) for parts in both)
         print(f"| {maker}", *cells, sep=" | ", end=" |\n")
 
 

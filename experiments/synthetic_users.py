@@ -117,7 +117,7 @@ def splits_of_1m(folder: Path, n: int) -> Iterator[tuple[Ratings, HeldOut]]:
         yield split_ratings(ratings, 0.2, seed=seed)
 
 
-def result(figures: list[float], form: str) -> str:
+def interval_text(figures: list[float], form: str) -> str:
     """Write a mean with its 95 % interval."""
     mean = float(np.mean(figures))
     if len(figures) < 2:
@@ -150,13 +150,17 @@ def main(
         for setting in settings:
             drawn = judge(drawn_table(train, setting, seed), train, test)
             found[setting.name].append(kept(raw, drawn))
-    print(f"\n**{name}**, best lists on raw ratings: nDCG@10 {result(best, '.3f')}\n")
+    print(f"\n**{name}**, best lists on raw ratings: nDCG@10 {interval_text(best, '.3f')}\n")
     print("| drawn from | lists keep | RMSE above raw's best | same order (tau) |")
     print("|---|---:|---:|---:|")
     for setting in settings:
         parts_of = list(zip(*found[setting.name], strict=True))
         lists, rmse, order = (list(part) for part in parts_of)
-        stated_all = result(lists, ".1%"), result(rmse, ".1%"), result(order, ".2f")
+        stated_all = (
+            interval_text(lists, ".1%"),
+            interval_text(rmse, ".1%"),
+            interval_text(order, ".2f"),
+        )
         print(f"| {setting.name} | {' | '.join(stated_all)} |")
 
 

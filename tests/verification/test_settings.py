@@ -55,6 +55,8 @@ ALLOWED = {
         for n in (1, 2)
         for names in itertools.combinations(("+neighbours", "+direct_weights", "+trust_steps"), n)
     },
+    # A model does not show whether it was fitted with public item features.
+    **{key: {("+item_features",)} for key in ("synthetic", "synthetic-model", "synthetic-likes")},
 }
 NUMBERS = {"any_step": 0.1, "any_share": 0.0, "any_numbers": [1.0, 2.0]}
 

@@ -618,8 +618,7 @@ def reject_personal_ids(items: Iterable[Any], *, can_hide: bool = True) -> None:
         look = "id of items looks" if times == 1 else "ids of items look"
         hide = ", or publish pseudonyms (hide_items, --hide-items)" if can_hide else ""
         raise RecveilError(
-            f"{times:,} {look} like {kind}, and ids of items are published unchanged; if they are "
-            f"those of users, name the columns with user and item (--user, --item); if not, rename "
-            f"them{hide}",
+            f"{times:,} {look} like {kind}, and are published unchanged; if they are users, name "
+            f"the columns with user and item (--user, --item); else rename them{hide}",
             code="id.personal",
         )

@@ -60,7 +60,7 @@ MODEL_UNDONE = (
     "reveal their users: on MovieLens 100K, k = 5, the right group of 12% of the users was "
     "found from eight exact ratings and of 30% from sixteen (one of 188 groups). On half of "
     "the users, an adversary with forty shadow releases inferred membership with an AUC of "
-    "0.98 from all ratings of a user, where exact item counts give 0.76, and 0.70 from eight "
+    "0.98 from all ratings of a user, where exact item counts give 1.00, and 0.70 from eight "
     "(0.5 is a random guess)."
 )
 # What other methods with the same promise retain: five folds of MovieLens 100K, and three for
