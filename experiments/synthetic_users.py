@@ -38,7 +38,7 @@ class Setting(NamedTuple):
 
 SMALL = (
     Setting("no noise", None),
-    Setting("no noise, five times the people", None, 5),
+    Setting("no noise, five times the users", None, 5),
     Setting("epsilon 50", 50.0),
     Setting("epsilon 20", 20.0),
     Setting("epsilon 10", 10.0),
