@@ -12,7 +12,7 @@ from recveil.methods.k_corating.fills import Learned
 from recveil.methods.k_corating.gecom import union_of_items
 from recveil.methods.predictive.anonymizer import value_step
 from recveil.methods.predictive.diversity import bundle, missing_in_bundles
-from recveil.methods.suppression import Suppressed, no_values_within
+from recveil.methods.release_summary import Suppressed, no_values_within
 from recveil.ratings import Ratings
 from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled

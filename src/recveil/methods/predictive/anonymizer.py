@@ -52,7 +52,7 @@ from recveil.methods.predictive.homogenize import (
 )
 from recveil.methods.predictive.padding_degree import choose_items, keep_items
 from recveil.methods.rare_items import labelled_as, merge_items
-from recveil.methods.suppression import Suppressed, no_values_within
+from recveil.methods.release_summary import Suppressed, no_values_within
 from recveil.predict import Padded, Predictor, padded_by
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
