@@ -21,7 +21,7 @@ READING = (
     f"All of MovieLens 100K, as in the thesis. {POINTS} A homogenized cell exists only where "
     "a user of the group rated. 'Entries' are counted with one row a user. A recipient learns no "
     "more than from one row a group, which is counted, too, and not judged: the thesis makes no "
-    "claim about it. The figure is a plot only. Chapter 2's figures have toy tables, so the same is "
+    "claim about it. The figure is a plot only. Chapter 2 has toy tables, so the same is "
     "counted on the groups of k = 2 (Fig. 2.3) and 4 (2.4), seed 0: an item that some members of a "
     "group did not rate is suppressed, or generalized to the whole scale. Fig. 2.8: a cell of the "
     "grid is what a user gave d of the most rated items, a rating or none; k = 5."

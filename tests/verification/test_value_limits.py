@@ -1,12 +1,16 @@
 """l-diversity and t-closeness of values: worked by hand, a plain oracle, and tampering."""
 
 import csv
+import hashlib
 import itertools
+import json
 from collections import defaultdict
 from pathlib import Path
 
 import independent
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,6 +158,112 @@ def test_ratings_behind_simple_rows_are_within_the_limits(options, tmp_path):
     assert not list(independent.problems(tmp_path / "out"))
     again = same_again(known_manifest(tmp_path / "out"), seed=1)
     assert (again.diversity, again.closeness) == (rater.diversity, rater.closeness)
+
+
+class TestRatingsBehindMeans:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        return _written(tmp_path, PredictiveAnonymizer(4, "simple", diversity=2, seed=1))
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"diversity": 3}, {"closeness": 0.15}, {"diversity": 2, "closeness": 0.4}],
+    )
+    @pytest.mark.parametrize("layout", ["users", "groups"])
+    def test_they_are_counted(self, options, layout, tmp_path):
+        folder = _written(tmp_path, PredictiveAnonymizer(4, "simple", seed=1, **options), layout)
+        private = folder.with_suffix(".private")
+        verdict = verify(folder, private=private, ratings=RATINGS)
+        limits = ValueLimits.of(options)
+        assert verdict.holds
+        assert verdict.value_limits == limits.describe()
+        more = verify(folder, private=private)
+        assert more.value_limits is None
+        assert len(more.not_covered) == len(verdict.not_covered) + 1
+
+    def test_a_file_is_read_on_the_scale_of_the_release(self, folder, tmp_path):
+        RATINGS.to_pandas().to_csv(tmp_path / "table.csv", index=False)
+        private = folder.with_suffix(".private")
+        verdict = verify(folder, private=private, ratings=tmp_path / "table.csv")
+        assert (verdict.holds, verdict.value_limits) == (True, "diversity 2")
+
+    @pytest.mark.parametrize("closeness", [0.05, 0.2])
+    def test_a_limit_that_they_do_not_have(self, folder, closeness):
+        manifest = _manifest(folder)
+        manifest["settings"]["closeness"] = closeness
+        _sign_with_new_card(folder, manifest)
+        private = _signed_private(folder)
+        assert verify(folder, private=private).holds  # means cannot contradict it
+        (problem,) = [
+            violation.problem
+            for violation in verify(folder, private=private, ratings=RATINGS).violations
+        ]
+        limits = ValueLimits.of(manifest["settings"])
+        broken = _broken_by_hand(folder, limits)
+        assert problem.startswith(f"{broken:,} of ")
+        assert problem.endswith(limits.describe())
+        assert broken > 0
+
+    def test_means_of_other_users(self, folder):
+        private = folder.with_suffix(".private")
+        table = pq.read_table(private / "assignment.parquet")
+        ids = table["published_id"].to_pylist()
+        at = table.column_names.index("published_id")
+        changed = table.set_column(at, table.schema.field(at), pa.array(ids[1:] + ids[:1]))
+        pq.write_table(changed, private / "assignment.parquet")
+        verdict = verify(folder, private=private, ratings=RATINGS)
+        assert not verdict.holds
+        assert any("means are not those" in each.problem for each in verdict.violations)
+
+    def test_what_is_rejected(self, folder, tmp_path):
+        private = folder.with_suffix(".private")
+        with raises("option.required"):
+            verify(folder, ratings=RATINGS)
+        with raises("release.mismatch"):
+            verify(folder, private=private, ratings=make_ratings(60, 30, 700, seed=2))
+        plain = _written(tmp_path / "plain", PredictiveAnonymizer(4, "simple", seed=1))
+        for release in (plain, _written(tmp_path / "co", KCoRater(4, diversity=2, seed=1))):
+            with raises("option.unsupported"):
+                verify(release, private=release.with_suffix(".private"), ratings=RATINGS)
+
+
+def _written(folder, anonymizer, layout="auto") -> Path:
+    folder.mkdir(exist_ok=True)
+    anonymizer.anonymize(RATINGS).write(folder / "out", layout=layout)
+    return folder / "out"
+
+
+def _signed_private(folder) -> Path:
+    """Let the private folder name a changed manifest."""
+    private = folder.with_suffix(".private")
+    content = json.loads((private / "private.json").read_text())
+    digest = hashlib.sha256((folder / "release.json").read_bytes()).hexdigest()
+    content["release"]["sha256"] = digest
+    (private / "private.json").write_text(json.dumps(content))
+    return private
+
+
+def _broken_by_hand(folder, limits) -> int:
+    """Count the published means of classes whose ratings are outside the limits."""
+    table = pq.read_table(folder / "ratings.parquet").to_pylist()
+    assignment = pq.read_table(folder.with_suffix(".private") / "assignment.parquet").to_pylist()
+    rows = defaultdict(dict)
+    for line in table:
+        rows[line["user_id"]][line["item_id"]] = line["rating"]
+    members = defaultdict(list)
+    for line in assignment:
+        members[frozenset(rows[line["published_id"]].items())].append(line["user_id"])
+    dense, n_broken = RATINGS.csr.toarray(), 0
+    for row, users in members.items():
+        places = np.searchsorted(RATINGS.users, users)
+        for item, _ in row:
+            column = dense[:, np.searchsorted(RATINGS.items, item)]
+            values = column[places][column[places] > 0]
+            apart = wasserstein_distance(values, column[column > 0]) / 4
+            n_broken += len(set(values)) < (limits.diversity or 1) or (
+                limits.closeness is not None and apart > limits.closeness + 1e-9
+            )
+    return n_broken
 
 
 def test_classes_without_a_value_are_merged(tmp_path):

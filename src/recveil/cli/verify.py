@@ -76,6 +76,15 @@ def verify(
             help="The release's private folder: check that the release contains nothing of it.",
         ),
     ] = None,
+    ratings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --private: the table that a release with --diversity or --closeness of "
+            "means was made from. Counts the ratings behind each mean (Machanavajjhala et al. "
+            "2007; Li et al. 2007).",
+        ),
+    ] = None,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -120,7 +129,7 @@ def verify(
 
     checked: dict[str, Any] = {"k": k, "b": b, "l": l, "claim": claim, "links": links}
     checked |= {"private": private, "user": user, "item": item, "rating": rating, "time": time}
-    checked |= {"against": against}
+    checked |= {"against": against, "ratings": ratings}
     checked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.reject_idle_master(engine, master)
     place = path_of(path)

@@ -92,10 +92,10 @@ def digest_of(ratings: Ratings) -> str:
     return sha.hexdigest()
 
 
-def is_made_of(folder: Path, ratings: Ratings) -> bool | None:
+def is_made_of(folder: Path, ratings: Ratings, private: Path | None = None) -> bool | None:
     """Return whether a release was made from these ratings; None if that is unknown."""
     published = folder.resolve()
-    private = private_folder(published)
+    private = private or private_folder(published)
     try:
         content = json.loads(read_whole(private / PRIVATE_MANIFEST).decode())
         if content["release"]["sha256"] != FileEntry.of(published / MANIFEST).sha256:

@@ -328,8 +328,8 @@ def _show_figures(console: Console, result: Verification) -> None:
         )
     if result.value_limits is not None and result.holds:
         console.print(
-            f"The values of each item in a class, imputed ones included, have "
-            f"{result.value_limits}, as stated."
+            f"The values of each item in a class (imputed ones included; of means, the ratings "
+            f"behind them) have {result.value_limits}, as stated."
         )
 
 

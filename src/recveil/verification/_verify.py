@@ -1,11 +1,12 @@
 """Verification of a release, a file or a table in memory."""
 
 from contextlib import AbstractContextManager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from recveil.io import spooled
+from recveil.io import read_ratings, spooled
 from recveil.io.columns.frames import is_frame
 from recveil.io.inputs import path_of
 from recveil.io.options import layout_of, reject_given
@@ -15,9 +16,11 @@ from recveil.io.source import as_text
 from recveil.ratings import Ratings
 from recveil.release.claim import published_claims
 from recveil.release.manifest import MANIFEST
+from recveil.release.manifest_reader import known_manifest
+from recveil.release.private_folder import is_made_of
 from recveil.runtime.errors import RecveilError
 from recveil.verification.private_data import read_private_side
-from recveil.verification.release_folder import check_release
+from recveil.verification.release_folder import check_release, has_limited_means
 from recveil.verification.results import Verification
 from recveil.verification.table import check_table
 
@@ -42,6 +45,7 @@ def verify(
     wide: bool = False,
     null: str | float | None = None,
     against: str | PathLike[str] | None = None,
+    ratings: Ratings | str | PathLike[str] | Any = None,
 ) -> Verification:
     r"""Check that each user shares their published row with at least k - 1 others.
 
@@ -78,6 +82,9 @@ def verify(
         a series, at least k users have the same rows in every set of its releases. With `private`,
         and the private folder of that release next to it, each user must be in the class that
         continues theirs.
+    ratings : Ratings, path or data frame, optional
+        With `private`: the table that a release with `diversity` or `closeness` of means was made
+        from. The ratings behind each published mean are counted.
 
     Returns
     -------
@@ -87,8 +94,8 @@ def verify(
     Raises
     ------
     RecveilError
-        If the path cannot be read as either; if k is missing or below 1; or if the private folder
-        cannot be read or belongs to another release.
+        If the path cannot be read as either; if k is missing or below 1; if the private folder
+        cannot be read or belongs to another release; or if that was made from other ratings.
 
     Notes
     -----
@@ -133,6 +140,12 @@ def verify(
     if isinstance(path, str | PathLike):
         path = path_of(path)
     _check_folders(path, private, against)
+    if ratings is not None and private is None:
+        raise RecveilError(
+            "ratings (--ratings): the private folder has the rows of their users; name it "
+            "(--private)",
+            code="option.required",
+        )
     if isinstance(path, str | PathLike):
         opened: AbstractContextManager[Path] = spooled(path)
     elif hasattr(path, "open_folder"):  # a release of `recveil.publish`, a higher layer
@@ -151,9 +164,9 @@ def verify(
             reject_given(written, "a release")
             side = None if private is None else read_private_side(file, Path(private))
             before = None if against is None else Path(against)
-            return check_release(
-                file, k, b, l, claim=claim, links=links, private=side, against=before
-            )
+            table = None if private is None else _read_original(file, Path(private), ratings)
+            what = partial(check_release, file, k, b, l, claim=claim, links=links)
+            return what(private=side, against=before, ratings=table)
         required = _check_file(file, k, links)
         how = (required, b or 1, l or 1, claim or _DEFAULT)
         return check_table(file, *how, columns, format=format, layout=layout)
@@ -178,6 +191,27 @@ def _check_folders(path: Any, private: Any, against: Any) -> None:
             "release.json to compare it with",
             code="option.unsupported",
         )
+
+
+def _read_original(folder: Path, private: Path, ratings: Any) -> Ratings | None:
+    """Read the ratings that a release was made from, if they are given; raise for others."""
+    if ratings is None:
+        return None
+    if not has_limited_means(folder):
+        raise RecveilError(
+            f"ratings (--ratings): only means with limits (diversity, closeness) need them, which "
+            f"{folder.name} does not have; leave them out",
+            code="option.unsupported",
+        )
+    if not isinstance(ratings, Ratings):
+        ratings = read_ratings(ratings, times=False, scale=known_manifest(folder).scale)
+    if not is_made_of(folder, ratings, private):
+        raise RecveilError(
+            f"ratings (--ratings): {folder.name} was not made from them, as its private folder "
+            f"shows; give the ratings that it was made from, read in the same way",
+            code="release.mismatch",
+        )
+    return ratings
 
 
 def _verify_frame(

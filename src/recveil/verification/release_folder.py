@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from recveil.io.columns.rows_above_chance import find_rows_above_chance
+from recveil.ratings import Ratings
 from recveil.ratings.ratings import in_likes
 from recveil.ratings.sorted_rows import Rows
 from recveil.release.claim import claim_kind
@@ -68,6 +69,7 @@ def check_release(
     links: bool = False,
     private: PrivateSide | None = None,
     against: Path | None = None,
+    ratings: Ratings | None = None,
 ) -> Verification:
     """Check a release against its own claim or a given one; see `verify`."""
     names = PublishedNames([], [], [])
@@ -84,7 +86,52 @@ def check_release(
     found, limits = private_values(folder, names, private)
     if names.user_ids and not found:
         found = [*_rows_within_items(folder, names, private)]
+    if ratings is not None:
+        result = _count_behind_means(folder, result, ratings, private, names)
     return result.with_private(found, limits)
+
+
+def has_limited_means(folder: Path) -> bool:
+    """Return whether a release limits the ratings behind its means."""
+    limited = LimitedValues(read_manifest(folder / MANIFEST)[0])
+    return limited.limits is not None and limited.has_means
+
+
+def _count_behind_means(
+    folder: Path,
+    result: Verification,
+    ratings: Ratings,
+    private: PrivateSide,
+    names: PublishedNames,
+) -> Verification:
+    """Add whether the ratings behind the published means are within the stated limits."""
+    manifest, _ = read_manifest(folder / MANIFEST)
+    limited, method = LimitedValues(manifest), manifest.known_method
+    if result.violations or limited.limits is None or method is None:
+        return result  # what is not a release has no limits
+    # The members of a group share a row, whether it is published once or for each.
+    first = dict(zip(names.shared, names.user_ids, strict=True))
+    number = {shared: at for at, shared in enumerate(first)}
+    rows = _read_rows(folder, [*first.values()])
+    class_of = dict(zip(names.user_ids, map(number.get, names.shared), strict=True))
+    class_of_user = {
+        str(user): class_of[record]
+        for user, record in zip(private.users, private.records, strict=True)
+        if record is not None
+    }
+    class_of_users = np.array([class_of_user.get(str(user), -1) for user in ratings.users.tolist()])
+    place_of = {str(item): at for at, item in enumerate(ratings.items.tolist())}
+    original = dict(zip(private.pseudonyms, private.items, strict=True))
+    item_of = np.array([place_of[str(original.get(item, item))] for item in names.items])
+    name = str(manifest.ratings_file)
+    violations = [*limited.recount(ratings, class_of_users, rows, item_of, name)]
+    stated = {Limit("method", (text,)) for text in method.publishers_word(manifest.settings)}
+    return replace(
+        result,
+        violations=violations,
+        value_limits=limited.limits.describe(),
+        not_covered=[each for each in result.not_covered if each not in stated],
+    )
 
 
 def _check_against(

@@ -128,7 +128,8 @@ class Verification(Reportable):
     diversity : Diversity or None
         In how many different rows the sets of items occur, if requested.
     value_limits : str or None
-        The limits of diversity and closeness that the release states, if values were counted.
+        The limits of diversity and closeness that the release states, if values, or the ratings
+        behind means, were counted.
     links : LinkPosterior or None
         Probability that a member rated an item of the row, if requested and the rows do not all
         hold the same items.

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.ratings import RatingScale
+from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.sorted_rows import Rows
 from recveil.release.manifest import Manifest
 from recveil.release.method import has_few_levels
 from recveil.runtime.safe_repr import brief
@@ -141,7 +142,7 @@ class LimitedValues:
 
     Records of k-coRating have the values themselves. Values of simple rows are means of ratings
     that are not published. A mean of ratings with l distinct levels is not near an end of the
-    scale, and needs l users; all else about them is stated by the publisher.
+    scale, and needs l users; all else needs the ratings (`recount`).
     """
 
     def __init__(self, manifest: Manifest) -> None:
@@ -158,7 +159,7 @@ class LimitedValues:
 
     @property
     def checked(self) -> str | None:
-        """The limits that were counted, as text: none of means, which can only contradict them."""
+        """The limits that published values prove, as text: none of means."""
         return None if self.limits is None or self.has_means else self.limits.describe()
 
     def add(
@@ -218,6 +219,60 @@ class LimitedValues:
             what = "rows of groups" if self.has_means else "items of classes"
             problem = (
                 f"{n_broken:,} of {n_cells:,} {what} have values outside {self.limits.describe()}"
+            )
+            yield Violation.of_file(name, problem)
+
+    def recount(
+        self,
+        ratings: Ratings,
+        class_of: NDArray[np.int64],
+        rows: Rows,
+        item_of: NDArray[np.int64],
+        name: str,
+    ) -> Iterator[Violation]:
+        """Report published means that the ratings behind them do not have, or beyond the limits.
+
+        Parameters
+        ----------
+        ratings : Ratings
+            The table that the release was made from.
+        class_of : ndarray of int64, shape (n_users,)
+            The class of each user; -1 for a user without one.
+        rows : Rows
+            The row of each class, of published items.
+        item_of : ndarray of int64
+            The position in `ratings` of each published item.
+        name : str
+            The file.
+        """
+        if self.limits is None:
+            return
+        n_items = ratings.n_items
+        classes = np.repeat(np.arange(rows.indptr.size - 1), np.diff(rows.indptr))
+        published, order = np.unique(classes * n_items + item_of[rows.indices], return_index=True)
+        of_ratings = class_of[ratings.user_positions()]
+        cells = of_ratings * n_items + ratings.indices
+        at = np.minimum(np.searchsorted(published, cells), max(0, published.size - 1))
+        is_behind = (of_ratings >= 0) & (published.size > 0)
+        is_behind[is_behind] = published[at[is_behind]] == cells[is_behind]
+        values, at = ratings.values[is_behind], at[is_behind]
+        counts = count_levels(at, values, self._scale, published.size)
+        n_raters = counts.sum(axis=1)
+        sums = np.bincount(at, values.astype(np.float64), published.size)
+        means = sums / np.maximum(n_raters, 1)
+        is_other = np.abs(means - rows.values[order]) > self._grid / 2 + 1e-4
+        n_other = int((is_other | (n_raters == 0)).sum())
+        if n_other:
+            problem = f"{n_other:,} of {published.size:,} means are not those of these ratings"
+            yield Violation.of_file(name, problem)
+        of_items = count_levels(
+            ratings.indices.astype(np.int64), ratings.values, self._scale, n_items
+        )
+        n_broken = int(self.limits.broken(counts, published % n_items, of_items).sum())
+        if n_broken:
+            problem = (
+                f"{n_broken:,} of {published.size:,} means have ratings outside "
+                f"{self.limits.describe()}"
             )
             yield Violation.of_file(name, problem)
 

@@ -383,7 +383,8 @@ PREDICTIVE = Method(
         (
             "That the ratings behind each mean are as diverse, and as close to the item's ratings "
             "in the table, as the settings state (diversity, closeness), is stated by the "
-            "publisher, beyond what the means allow.",
+            "publisher, beyond what the means allow. The publisher can count it: recveil verify "
+            "with the private folder (--private) and the ratings (--ratings).",
         )
         if {"diversity", "closeness"} & settings.keys()
         else ()
