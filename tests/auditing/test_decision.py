@@ -1,5 +1,7 @@
 """Decision parameters of Narayanan & Shmatikov's attacks, against small independent versions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,20 @@ def test_auto_reports_both_error_rates_on_the_half_that_did_not_choose(ratings, 
         assert rates.false_accept.rate == pytest.approx((outside >= level).mean())
 
 
+def test_auto_needs_twenty_users_to_choose(ratings, candidates):
+    knows_one = replace(BLURRED, known=1, right=1)
+    calibrate(ratings, candidates, knows_one, np.arange(39))
+    with raises("table.too-few-users"):
+        calibrate(ratings, candidates, knows_one, np.arange(38))
+    chosen = replace(BLURRED, eccentricity="auto")
+    with raises("table.too-few-users"):
+        audit(ratings, adversaries=[chosen], targets=3, curves=False)
+    # Nobody rated so many items: there is nothing to choose, and no rate either.
+    nobody = calibrate(ratings, candidates, replace(BLURRED, known=41), EVERYONE)
+    assert nobody.chosen.eccentricity == 1.5
+    assert nobody.chosen.false_accept.trials == 0
+
+
 def test_auto_is_resolved_where_the_attack_runs(ratings, candidates):
     adversary = Adversary(known=6, right=4, rating_error=1, date_error=14, eccentricity="auto")
     outcome = run_attack(ratings, candidates, adversary, EVERYONE)
@@ -164,6 +180,49 @@ def test_tuned_widths_find_most_on_their_half(ratings, candidates):
     assert all(best >= rate(width, tuned.day_width) for width in (0.25, 0.5, 1, 1.5, 2, 4, 8))
     assert all(best >= rate(tuned.rating_width, width) for width in (1, 3, 7, 14, 30, 60, 120, 365))
     assert tuned.before.trials == tuned.after.trials == 30
+    assert tuned.decided_by == "reidentified"
+
+
+@pytest.mark.parametrize("eccentricity", [0.7, "auto"])
+def test_with_an_eccentricity_the_matches_decide(ratings, candidates, eccentricity):
+    adversary = replace(BLURRED, eccentricity=eccentricity)
+    tuned = tune_widths(ratings, candidates, adversary, EVERYONE, seed=2)
+    shuffled = np.random.default_rng([2, 39]).permutation(EVERYONE)
+    learning, judging = np.sort(shuffled[:30]), np.sort(shuffled[30:])
+    level = 1.5 if eccentricity == "auto" else eccentricity
+
+    def outcome(half, **widths):
+        tried = replace(BLURRED, eccentricity=level, **widths)
+        return run_attack(ratings, candidates, tried, half, seed=2)
+
+    chosen = {"rating_width": tuned.rating_width, "day_width": tuned.day_width}
+    assert tuned.decided_by == "matched"
+    assert tuned.first_before == outcome(learning).success
+    assert tuned.first_after == outcome(learning, **chosen).success
+    for width in (1, 3, 7, 14, 30, 60, 120, 365):
+        one = outcome(learning, **{**chosen, "day_width": width})
+        assert tuned.first_after.rate >= one.success.rate
+    before, after = outcome(judging), outcome(judging, **chosen)
+    assert (tuned.matched_before, tuned.matched_after) == (before.success, after.success)
+    assert (tuned.before, tuned.after) == (before.top1, after.top1)
+    assert (tuned.accepted_before, tuned.accepted_after) == (before.control, after.control)
+    keys = [(each.success.rate, each.top1.rate) for each in (before, after)]
+    assert tuned.is_used == (keys[1] > keys[0])
+
+
+def test_plain_scoreboard_is_tuned_by_its_matches(ratings, candidates):
+    plain = Adversary(known=3, rating_error=1, date_error=10, algorithm="scoreboard", threshold=0.6)
+    tuned = tune_widths(ratings, candidates, plain, EVERYONE, seed=2)
+    judging = np.sort(np.random.default_rng([2, 39]).permutation(EVERYONE)[30:])
+    before = run_attack(ratings, candidates, plain, judging, seed=2)
+    assert tuned.matched_before == tuned.before == before.success
+    assert tuned.accepted_before == before.control
+
+
+@pytest.mark.parametrize("width", [{"rating_width": 2}, {"day_width": 5}])
+def test_tuned_widths_are_not_given(ratings, width):
+    with raises("option.conflict"):
+        audit(ratings, adversaries=[replace(BLURRED, **width)], curves=False, tune=True)
 
 
 def test_what_the_adversary_does_not_know_is_not_tuned(ratings, candidates):
@@ -190,6 +249,7 @@ def test_widths_stay_where_none_re_identify_more():
 @pytest.mark.parametrize("rise", [-0.1, 0, 0.1])
 def test_an_audit_uses_tuned_widths_where_they_help(ratings, monkeypatch, rise):
     rates = iter(wilson_interval(15 + 30 * more, 30) for more in (0, 0, 0, rise, 0, 0.2))
+    # Matches before and after, re-identified before and after, and both on the first half
     monkeypatch.setattr(Knowledge, "rate", lambda *_: next(rates))
     known = Adversary(known=3, right=2, rating_error=1, date_error=30, rating_width=7)
     targets, candidates = np.arange(60), Candidates.from_ratings(ratings)

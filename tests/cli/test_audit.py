@@ -309,10 +309,11 @@ class TestTwoReleases:
 
 
 def test_decision_options_apply_to_every_adversary(run):
-    decision = ("--eccentricity", "auto", "--day-width", "14", "--no-curves", "--targets", "30")
-    code, out, _ = run("audit", "ratings.csv", *decision, "--json", "-")
+    decision = ("--eccentricity", "auto", "--day-width", "14", "--no-curves", "--targets", "60")
+    chosen = ("--preset", "colleague", "--preset", "paper")
+    code, out, _ = run("audit", "ratings.csv", *decision, *chosen, "--json", "-")
     attacks = json.loads(out)["attacks"]
-    assert (code, len(attacks)) == (0, 8)
+    assert (code, len(attacks)) == (0, 2)
     assert {attack["day_width"] for attack in attacks} == {14}
     assert all(
         attack["calibration"]["chosen"]["eccentricity"] == attack["eccentricity"]
@@ -320,11 +321,22 @@ def test_decision_options_apply_to_every_adversary(run):
     )
 
 
+def test_auto_with_few_targets_names_the_adversary(run):
+    few = ("--eccentricity", "auto", "--targets", "38", "--no-curves")
+    code, _, err = run("audit", "ratings.csv", *few)
+    assert (code, "--targets" in err, "--preset" in err) == (2, True, True)
+    code, _, err = run("audit", "ratings.csv", "--tune", "--rating-width", "2", "--no-curves")
+    assert (code, "--tune" in err, "--rating-width" in err) == (2, True, True)
+
+
 def test_the_plain_scoreboard_by_name(run, tmp_path):
     plain = ("--preset", "colleague", "--algorithm", "scoreboard", "--threshold", "0.5")
     html = ("--html", tmp_path / "page.html", "--no-curves", "--targets", "30")
     code, out, _ = run("audit", "ratings.csv", *plain, *html)
     assert (code, "plain Scoreboard, threshold 0.5" in out) == (0, True)
-    assert "similarity ≥&nbsp;0.5" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert ("similarity ≥&nbsp;0.5" in page, "the plain Scoreboard of" in page) == (True, True)
+    code, out, _ = run("audit", "ratings.csv", *plain, "--no-curves", "--explain")
+    assert (code, "\nsimilarity ≥ 0.5: " in out) == (0, True)
     code, _, err = run("audit", "ratings.csv", "--eccentricity", "high", "--no-curves")
     assert (code, "--eccentricity" in err) == (2, True)

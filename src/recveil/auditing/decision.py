@@ -5,7 +5,7 @@ half of the targets, and judged on the other.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,10 @@ from recveil.runtime.safe_repr import brief
 # Widths that are tried, as shares of the scale's range and in days.
 _RATING_WIDTHS = (1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 1, 2)
 _DAY_WIDTHS = (1, 3, 7, 14, 30, 60, 120, 365)
+# Fewest users of a half that choose an eccentricity: of 20, each error rate moves by steps of 5 %.
+_FEWEST = 20
+
+_Measure = Literal["reidentified", "matched"]
 
 
 class MatchCounts(NamedTuple):
@@ -70,6 +74,10 @@ class Calibration(Reportable):
 class Tuning(Reportable):
     """Widths that re-identify most targets of one half, judged on the other.
 
+    What decides is the re-identification rate of the adversary's attack (without an eccentricity
+    threshold); for an adversary with an eccentricity other than the paper's 1.5, or "auto", it is
+    the rate of right matches, which is the paper's measure. The other one decides ties.
+
     Parameters
     ----------
     adversary : str
@@ -80,12 +88,16 @@ class Tuning(Reportable):
         Re-identification rate of the adversary's attack (without an eccentricity threshold) with
         the adversary's own widths, and with these.
     is_used : bool
-        Whether `after` is above `before` or, if they are equal, the rates of matches are so;
-        otherwise the attacks keep the adversary's own widths.
+        Whether what decides is higher with these widths; otherwise the attacks keep the
+        adversary's own.
     first_before, first_after : Interval
-        Re-identification rate on the first half with the adversary's own widths, and with these.
+        What decides, on the first half, with the adversary's own widths, and with these.
     matched_before, matched_after : Interval
         Rate of right matches (with the eccentricity threshold) on the other half, likewise.
+    decided_by : {"reidentified", "matched"}
+    accepted_before, accepted_after : Interval
+        Share of the users of the other half who are not in the table and for whom some record is a
+        match (false accepts), likewise.
     """
 
     adversary: str
@@ -98,28 +110,37 @@ class Tuning(Reportable):
     first_after: Interval
     matched_before: Interval
     matched_after: Interval
+    decided_by: _Measure
+    accepted_before: Interval
+    accepted_after: Interval
 
 
 class _Reached(NamedTuple):
     """What widths reach on one half."""
 
     right: float
-    # Right guesses whose lead is a match
-    matched: int
+    # Right guesses that are a match
+    matched: float
     # Negative, so that more is better
     bits: float
 
     @classmethod
     def of(cls, adversary: Adversary, guesses: Guesses, knowledge: Knowledge) -> Self:
-        """Count the right guesses, and those whose lead is a match."""
-        matched = 0
+        """Count the right guesses, and those that are a match."""
+        right = matched = float(guesses.chance.sum())
         if guesses.eccentricity is not None:
-            phi = adversary.eccentricity
-            least = ECCENTRICITY if isinstance(phi, str) else phi
             is_right = guesses.best == knowledge.targets
-            matched = int((is_right & (guesses.eccentricity >= least)).sum())
+            is_match = guesses.eccentricity >= float(adversary.eccentricity)
+            matched = float((is_right & is_match).sum())
         bits = 0.0 if guesses.bits is None else float(guesses.bits.sum())
-        return cls(float(guesses.chance.sum()), matched, -bits)
+        return cls(right, matched, -bits)
+
+    def rank(self, decided_by: str) -> tuple[float, float, float]:
+        """Return what decides, what decides ties, and the bits."""
+        first, second = self.right, self.matched
+        if decided_by == "matched":
+            first, second = second, first
+        return first, second, self.bits
 
 
 @brief
@@ -201,6 +222,11 @@ def calibrate(
 ) -> Calibration:
     """Choose the eccentricity of equal error rates on half of the targets.
 
+    Raises
+    ------
+    RecveilError
+        If the half that chooses has fewer than 20 users.
+
     Examples
     --------
     >>> from recveil.datasets import make_ratings
@@ -214,6 +240,13 @@ def calibrate(
         _measure_leads(ratings, candidates, adversary, half, seed)
         for half in _halves(targets, seed)
     )
+    if 0 < learning.inside.size < _FEWEST:
+        raise RecveilError(
+            f"eccentricity (--eccentricity) is auto, but only {learning.inside.size} users of "
+            f"adversary {adversary.name!r} could choose it; expected at least {_FEWEST}. Name "
+            f"{2 * _FEWEST} targets (--targets) or more, a number, or other adversaries (--preset)",
+            code="table.too-few-users",
+        )
     chosen = equal_error_rate(learning.inside, learning.outside)
     return Calibration(_errors_at(chosen, judging), _errors_at(ECCENTRICITY, judging))
 
@@ -225,10 +258,10 @@ def tune_widths(
     targets: NDArray[np.int64],
     seed: int = 0,
 ) -> Tuning:
-    """Choose the widths that re-identify most targets of one half.
+    """Choose the widths that re-identify most targets of one half, or match most (see `Tuning`).
 
-    Ties are decided by the number of right matches, then by the remaining bits; widths that tie
-    with the adversary's own in both counts are not preferred to them.
+    Further ties are decided by the remaining bits; widths that tie with the adversary's own in both
+    counts are not preferred to them.
 
     Notes
     -----
@@ -244,39 +277,58 @@ def tune_widths(
     >>> tuned.rating_width in (0.25, 0.5, 1, 1.5, 2, 4, 8), tuned.day_width
     (True, 30.0)
     """
+    decided_by: _Measure = "matched"
+    if adversary.eccentricity == ECCENTRICITY:
+        decided_by = "reidentified"
+    elif adversary.eccentricity == "auto":  # chosen later, for the widths
+        adversary = replace(adversary, eccentricity=ECCENTRICITY)
     learning, judging = (
         draw_knowledge(ratings, adversary, half, seed) for half in _halves(targets, seed)
     )
 
-    def reach(tried: Adversary, knowledge: Knowledge) -> _Reached:
+    def guess(tried: Adversary, knowledge: Knowledge) -> Guesses:
         attack = attacks_on_table(tried, ratings.scale)[tried.algorithm]
-        guesses = attack.attack(candidates, knowledge, np.arange(ratings.n_users))
-        return _Reached.of(tried, guesses, knowledge)
+        return attack.attack(candidates, knowledge, np.arange(ratings.n_users))
 
-    start = reach(adversary, learning)
+    def reach(tried: Adversary) -> tuple[float, float, float]:
+        return _Reached.of(tried, guess(tried, learning), learning).rank(decided_by)
+
+    start = reach(adversary)
     best, most, is_better = adversary, start, True
     while is_better:
         is_better = False
         for change in _changes(adversary, ratings.scale.range):
             other = replace(best, **change)
-            if (reached := reach(other, learning)) > most:
+            if (reached := reach(other)) > most:
                 best, most, is_better = other, reached, True
     if most[:2] == start[:2]:
         best, most = adversary, start
-    judged = [reach(each, judging) for each in (adversary, best)]
-    matched = [judging.rate(each.matched) for each in judged]
-    before, after = (judging.rate(each.right) for each in judged)
+    counts, accepted = [], []
+    for each in (adversary, best):
+        guesses = guess(each, judging)
+        counts.append(_Reached.of(each, guesses, judging))
+        n_accepted = count_matches(each, guesses, candidates, judging).of_control
+        accepted.append(wilson_interval(n_accepted, judging.targets.size))
+    matched = [judging.rate(each.matched) for each in counts]
+    found = [judging.rate(each.right) for each in counts]
+    before, after = (
+        _Reached(one.rate, other.rate, 0).rank(decided_by)
+        for one, other in zip(found, matched, strict=True)
+    )
     return Tuning(
         adversary.name,
         best.rating_width,
         best.day_width,
-        before,
-        after,
-        is_used=(after.rate, matched[1].rate) > (before.rate, matched[0].rate),
-        first_before=learning.rate(start.right),
-        first_after=learning.rate(most.right),
+        found[0],
+        found[1],
+        is_used=after > before,
+        first_before=learning.rate(start[0]),
+        first_after=learning.rate(most[0]),
         matched_before=matched[0],
         matched_after=matched[1],
+        decided_by=decided_by,
+        accepted_before=accepted[0],
+        accepted_after=accepted[1],
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recveil.attacks import Adversary
+from recveil.attacks.adversary import DAY_WIDTH, RATING_WIDTH
 from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.io.columns.frames import is_frame
 from recveil.io.options import ReadingOptions
@@ -81,6 +82,7 @@ class AuditRequest:
                 )
         self._check_releases()
         self._check_matches()
+        self._check_widths()
         if self.auxiliary is not None and not is_frame(self.auxiliary):
             require_path("a file of auxiliary information", auxiliary=self.auxiliary)
         if self.sensitive is not None:
@@ -122,6 +124,17 @@ class AuditRequest:
                 f"another one of the same users",
                 code="option.conflict",
             )
+
+    def _check_widths(self) -> None:
+        """Reject widths that would be chosen, too."""
+        for name, usual in (("rating_width", RATING_WIDTH), ("day_width", DAY_WIDTH)):
+            widths = {getattr(each, name) for each in self.adversaries} - {usual}
+            if self.tune and widths:
+                raise RecveilError(
+                    f"tune (--tune) chooses the widths, but {option_named(name)} is "
+                    f"{min(widths):g}; leave out one of the two",
+                    code="option.conflict",
+                )
 
     def _check_matches(self) -> None:
         """Reject options of matches that would have no effect."""

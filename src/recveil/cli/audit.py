@@ -70,7 +70,8 @@ def audit(
         typer.Option(
             "--tune",
             help="Choose --rating-width and --day-width of each adversary on half of the targets, "
-            "and use them if they raise the rate on the other half (Narayanan & Shmatikov, "
+            "and use them if they raise the re-identification rate on the other half; with an "
+            "--eccentricity of your own, if they raise the matches (Narayanan & Shmatikov, "
             "footnote 6).",
         ),
     ] = False,

@@ -593,7 +593,7 @@ Eccentricity = Annotated[
         rich_help_panel=_DECISION_PANEL,
         help="Scoreboard-RH: the lead of the best score over the second, in standard deviations, "
         "that a match needs (section 4; default 1.5). auto: the value of equal error rates on half "
-        "of the targets, with both error rates on the other half.",
+        "of the targets (at least 20), with both error rates on the other half.",
     ),
 ]
 RatingWidth = Annotated[

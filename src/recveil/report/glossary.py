@@ -16,8 +16,9 @@ MEANINGS = {
     "attack; among s equally good guesses, or s users of one record, one is picked at random",
     "eccentricity ≥ 1.5": "the share of the targets that Scoreboard-RH re-identifies with a best "
     "guess that leads by 1.5 standard deviations, so that the adversary may believe it",
-    "wrong match": "the share of the targets for whom Scoreboard-RH names another user's record "
-    "with that eccentricity",
+    "wrong match": "the share of the targets for whom the attack of the column of matches "
+    "(Scoreboard-RH with that eccentricity, or the plain Scoreboard with that similarity) names "
+    "another user's record",
     "bits": "the adversary's remaining uncertainty about the target: 0 is certainty, 1 is two "
     "equally likely records, 10 is about a thousand",
     "entropy": "the uncertainty in bits that remains by the candidate set of Scoreboard-RH, whose "
@@ -128,17 +129,38 @@ MEANINGS = {
 }
 
 
+# Of matches with other decision parameters, by the beginning of the term.
+_MATCHES = {
+    "eccentricity ≥ ": "the share of the targets that Scoreboard-RH re-identifies with a best "
+    "guess that leads by so many standard deviations",
+    "similarity ≥ ": "the share of the targets that the plain Scoreboard re-identifies by a random "
+    "pick among the records that are at least so similar in every known rating",
+}
+
+
+def meaning_of(term: str) -> str | None:
+    """Return the meaning of a term; None if it has none.
+
+    Examples
+    --------
+    >>> meaning_of("similarity ≥ 0.5")[:66]
+    'the share of the targets that the plain Scoreboard re-identifies b'
+    """
+    families = (meaning for start, meaning in _MATCHES.items() if term.startswith(start))
+    return MEANINGS.get(term) or next(families, None)
+
+
 def explain(terms: Iterable[str]) -> None:
     """Print the meaning of each term of a result."""
-    distinct = list(dict.fromkeys(terms))
-    if unknown := [term for term in distinct if term not in MEANINGS]:
+    meanings = {term: meaning_of(term) for term in terms}
+    if unknown := [term for term, meaning in meanings.items() if meaning is None]:
         raise RecveilError(
             f"{unknown[0]!r} has no meaning; expected a term of recveil.report.glossary, such as "
             f"'control'; add it there",
             code="internal.fault",
         )
-    if distinct:
+    if meanings:
         console = Console(highlight=False)
         console.print("\n[bold]Terms[/]")
-        for term in distinct:
-            console.print(f"[bold]{escape(term)}[/]: {escape(MEANINGS[term])}.")
+        for term, meaning in meanings.items():
+            console.print(f"[bold]{escape(term)}[/]: {escape(str(meaning))}.")

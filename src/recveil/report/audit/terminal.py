@@ -33,7 +33,7 @@ from recveil.report.audit.text import (
     warnings_of,
     warnings_of_release,
 )
-from recveil.report.glossary import MEANINGS
+from recveil.report.glossary import MEANINGS, meaning_of
 from recveil.report.release import MEASURED
 from recveil.report.terminal import first_fitting, table_of, without
 from recveil.runtime.errors import describe_count, first_sentence_of
@@ -256,8 +256,8 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
         f"intervals; a random guess gives {percent(trials.baseline)}."
     )
     for term in (*_heads(("{match}", "wrong match", "bits", "entropy"), attacks), "control"):
-        if term in MEANINGS and term in heads:
-            console.print(f"{term.capitalize()}: {MEANINGS[term]}.")
+        if term in heads and (meaning := meaning_of(term)):
+            console.print(f"{term.capitalize()}: {meaning}.")
     attacked = [outcome for outcome in attacks if outcome.attacked]
     if attacked:
         worst = max(attacked, key=lambda outcome: outcome.reidentified.ranked).adversary
@@ -341,7 +341,7 @@ def terms_of(audit: Audit) -> Iterator[str]:
         yield from ("re-identified", "random guess")
     else:
         heads = _heads(_COLUMNS, audit.attacks)
-        yield from (*(head for head in heads if head in MEANINGS), "random guess")
+        yield from (*(head for head in heads if meaning_of(head)), "random guess")
     if audit.suspects:
         yield "eccentricity"
 

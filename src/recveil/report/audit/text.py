@@ -157,25 +157,37 @@ def describe_tuning(found: Tuning) -> str:
     Examples
     --------
     >>> all_found = Interval(1.0, 0.96, 1.0, 90)
-    >>> describe_tuning(Tuning("insider", 1.5, 30, *[all_found] * 2, False, *[all_found] * 4))[:75]
+    >>> tuned = Tuning(
+    ...     *("insider", 1.5, 30, *[all_found] * 2, False, *[all_found] * 4),
+    ...     *("reidentified", *[all_found] * 2),
+    ... )
+    >>> describe_tuning(tuned)[:75]
     '“insider” keeps its widths: on half of the targets, they re-identify 100% ('
     """
     usual = estimate(found.first_before)
+    verb = "match" if found.decided_by == "matched" else "re-identify"
     same = found.after == found.before and found.matched_after == found.matched_before
     if same and found.first_after == found.first_before:
         more = "; to tune, lower known (--known)" if found.first_before.rate == 1 else ""
         return (
             f"{_quoted(found.adversary)} keeps its widths: on half of the targets, they "
-            f"re-identify {usual}, and no others re-identify or match more{more}."
+            f"{verb} {usual}, and no others {verb} more{more}."
         )
-    kept = "" if found.is_used else ". That is no better, so the attacks keep the widths"
+    kept = "" if found.is_used else ": no better, so the attacks keep the widths"
+    decided = (
+        "The matches decide, as the eccentricity is not the paper's"
+        if found.decided_by == "matched"
+        else "The re-identification rate decides (with an eccentricity of one's own, the matches)"
+    )
     return (
         f"{_quoted(found.adversary)}: on half of the targets, a rating width of "
         f"{found.rating_width:.3g} points and a day width of {found.day_width:.3g} days "
-        f"re-identify or match most: {estimate(found.first_after)}, instead of {usual}. On the "
-        f"other half the rate is {estimate(found.after)}, instead of {estimate(found.before)}, and "
-        f"{estimate(found.matched_after)} are matched, instead of "
-        f"{estimate(found.matched_before)}{kept}."
+        f"{verb} most: {estimate(found.first_after)}, instead of {usual}. On the "
+        f"other half {estimate(found.after)} are re-identified, instead of "
+        f"{estimate(found.before)}, and {estimate(found.matched_after)} are matched, instead of "
+        f"{estimate(found.matched_before)}, where a record is matched for "
+        f"{estimate(found.accepted_after)} of the users who are not in the table, instead of "
+        f"{estimate(found.accepted_before)}. {decided}{kept}."
     )
 
 
