@@ -261,6 +261,10 @@ def test_a_fill_that_is_learned_from_too_many_ratings(frame, tmp_path, monkeypat
     ("options", "code"),
     [
         ({"diversity": 2}, "option.unsupported"),
+        ({"closeness": 0.2}, "option.unsupported"),
+        ({"l": 2}, "option.unsupported"),
+        ({"b": 2, "l": 2}, "option.unsupported"),
+        ({"predictor": "item-mean"}, "option.unsupported"),
         ({"grouping": "pagecom"}, "option.unsupported"),
         ({"fill": "nothing"}, "option.value"),
         ({"grouping": "supports"}, "option.unsupported"),

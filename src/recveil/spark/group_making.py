@@ -273,10 +273,11 @@ class CoRatedMaking:
         check_seed(seed)
         for name, usual in _FIXED_OPTIONS.items():
             if (value := options.get(name, usual)) != usual:
-                value_text = f" {quoted(value)}" if isinstance(value, str) else ""
+                what = f" {quoted(value)}" if isinstance(value, str) else ""
+                what += ": not by Spark yet"
+                what += ", where groups are those of gecom" if name == "grouping" else ""
                 raise RecveilError(
-                    f"{name} (--{name}){value_text}: not by Spark yet, where groups are "
-                    f"those of gecom; leave it out, or leave engine (--engine) out",
+                    f"{name} (--{name}){what}; leave it out, or leave engine (--engine) out",
                     code="option.unsupported",
                 )
         self._seed = seed_or_random(seed)
