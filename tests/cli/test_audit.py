@@ -324,7 +324,7 @@ def test_decision_options_apply_to_every_adversary(run):
 def test_auto_with_few_targets_names_the_adversary(run):
     few = ("--eccentricity", "auto", "--targets", "38", "--no-curves")
     code, _, err = run("audit", "ratings.csv", *few)
-    assert (code, "--targets" in err, "--preset" in err) == (2, True, True)
+    assert (code, "--targets" in err, "adversary" in err) == (2, True, True)
     code, _, err = run("audit", "ratings.csv", "--tune", "--rating-width", "2", "--no-curves")
     assert (code, "--tune" in err, "--rating-width" in err) == (2, True, True)
 

@@ -244,7 +244,7 @@ def calibrate(
         raise RecveilError(
             f"eccentricity (--eccentricity) is auto, but only {learning.inside.size} users of "
             f"adversary {adversary.name!r} could choose it; expected at least {_FEWEST}. Name "
-            f"{2 * _FEWEST} targets (--targets) or more, a number, or other adversaries (--preset)",
+            f"{2 * _FEWEST} targets (--targets) or more, or a number",
             code="table.too-few-users",
         )
     chosen = equal_error_rate(learning.inside, learning.outside)

@@ -328,7 +328,8 @@ PREDICTIVE = Method(
             help="Degree of padding, from 0 (rows as with --homogenize simple) to 1 (padded): the "
             "share of the rows without a rater of an item that get it nevertheless, those with "
             "the most likely raters first (Chang et al., section 7, future work). So an item with "
-            "raters in s of G groups is in s + SHARE * (G - s) rows, rounded down.",
+            "raters in s of G groups is in exactly s + SHARE * (G - s) rows, rounded down; the "
+            "rarest items get the most.",
         ),
         Option(
             name="privacy_levels",
