@@ -370,7 +370,7 @@ NAMED_ALONE = {
     "sample": "output n-users seed force json max-memory",
     "budget": "ledger delta json duplicates drop-off-scale query max-memory",
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "
-    "against "
+    "against ratings "
     "explain json max-memory engine master",
     "describe": "card audit evaluation column-names force json max-memory",
     "evaluate": "release train test split null-rule targets membership liked seed all explain json "

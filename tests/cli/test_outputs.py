@@ -122,6 +122,7 @@ REFUSED = [
     ((*EVALUATE, "--test", "linked", "--json", "other.csv"), "is a file of the input linked"),
     (("verify", "old", "--json", "behind"), "is a file of the input old"),
     (("verify", "old", "--private", "old.private", "--json", "behind"), "is a file of"),
+    (("verify", "old", "--ratings", "other.csv", "--json", "other.csv"), "is an input itself"),
     (("convert", "shop.db", "shop.db-wal", "--force"), "that a database keeps next to SOURCE"),
     (("convert", "shop.db", "shop.db-journal"), "that a database keeps next to SOURCE shop.db"),
     (("selftest", "sqlite:///shop.db", "--json", "shop.db-shm"), "a file that a database keeps"),

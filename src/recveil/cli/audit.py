@@ -69,10 +69,9 @@ def audit(
         bool,
         typer.Option(
             "--tune",
-            help="Choose --rating-width and --day-width of each adversary on half of the targets, "
-            "and use them if they raise the re-identification rate on the other half; with an "
-            "--eccentricity of your own, if they raise the matches (Narayanan & Shmatikov, "
-            "footnote 6).",
+            help="Choose --rating-width and --day-width on half of the targets, and use them if "
+            "they raise the rate on the other half (of matches, with an --eccentricity other than "
+            "1.5; Narayanan & Shmatikov, footnote 6).",
         ),
     ] = False,
     sensitive: Annotated[

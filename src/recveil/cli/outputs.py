@@ -51,6 +51,7 @@ _TABLES = (
         "trust",
     ),
     *("sensitive", "item_titles", "auxiliary_titles", "item_matches", "ledger"),
+    "ratings",
 )
 _RELEASES = ("release", "second_release", "earlier_release", "previous", "against", "path")
 # Further positional arguments.

@@ -80,9 +80,8 @@ def verify(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="With --private: the table that a release with --diversity or --closeness of "
-            "means was made from. Counts the ratings behind each mean (Machanavajjhala et al. "
-            "2007; Li et al. 2007).",
+            help="With --private: the table that it was made from, to count the ratings behind "
+            "means with --diversity or --closeness.",
         ),
     ] = None,
     against: Annotated[
