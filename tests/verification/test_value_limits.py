@@ -187,6 +187,15 @@ class TestRatingsBehindMeans:
         verdict = verify(folder, private=private, ratings=tmp_path / "table.csv")
         assert (verdict.holds, verdict.value_limits) == (True, "diversity 2")
 
+    def test_columns_of_a_file_are_named(self, folder, tmp_path):
+        frame = RATINGS.to_pandas().iloc[:, :3].set_axis(["kunde", "titel", "note"], axis=1)
+        frame.to_csv(tmp_path / "table.csv", index=False, sep=";")
+        columns = {"user": "kunde", "item": "titel", "rating": "note", "delimiter": ";"}
+        table = {"private": folder.with_suffix(".private"), "ratings": tmp_path / "table.csv"}
+        assert verify(folder, **table, **columns).value_limits == "diversity 2"
+        with raises("option.unsupported"):
+            verify(folder, private=table["private"], **columns)
+
     @pytest.mark.parametrize("closeness", [0.05, 0.2])
     def test_a_limit_that_they_do_not_have(self, folder, closeness):
         manifest = _manifest(folder)

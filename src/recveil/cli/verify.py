@@ -81,7 +81,7 @@ def verify(
         typer.Option(
             metavar="FILE",
             help="With --private: the table that it was made from, to count the ratings behind "
-            "means with --diversity or --closeness.",
+            "means with --diversity or --closeness. Column options are then of it.",
         ),
     ] = None,
     against: Annotated[

@@ -1,5 +1,6 @@
 """Verification of a release, a file or a table in memory."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from os import PathLike
@@ -84,7 +85,8 @@ def verify(
         continues theirs.
     ratings : Ratings, path or data frame, optional
         With `private`: the table that a release with `diversity` or `closeness` of means was made
-        from. The ratings behind each published mean are counted.
+        from. The ratings behind each published mean are counted. The options on columns and the
+        file's layout are then of this table.
 
     Returns
     -------
@@ -155,16 +157,16 @@ def verify(
         return _verify_frame(path, k, b, l, claim, links, columns)
     with opened as file:
         if (file / MANIFEST).is_file():
-            if named := [name for name, column in columns.items() if column is not None]:
-                raise RecveilError(
-                    f"{', '.join(named)}: given for a release, whose columns have fixed names; "
-                    f"leave it out",
-                    code="option.unsupported",
-                )
-            reject_given(written, "a release")
+            if ratings is None:
+                _reject_columns(columns)
+                reject_given(written, "a release")
             side = None if private is None else read_private_side(file, Path(private))
             before = None if against is None else Path(against)
-            table = None if private is None else _read_original(file, Path(private), ratings)
+            table = (
+                None
+                if private is None
+                else _read_original(file, Path(private), ratings, {**columns, **written})
+            )
             what = partial(check_release, file, k, b, l, claim=claim, links=links)
             return what(private=side, against=before, ratings=table)
         required = _check_file(file, k, links)
@@ -193,7 +195,18 @@ def _check_folders(path: Any, private: Any, against: Any) -> None:
         )
 
 
-def _read_original(folder: Path, private: Path, ratings: Any) -> Ratings | None:
+def _reject_columns(columns: Mapping[str, str | int | None]) -> None:
+    if named := [name for name, column in columns.items() if column is not None]:
+        raise RecveilError(
+            f"{', '.join(named)}: given for a release, whose columns have fixed names; leave it "
+            f"out",
+            code="option.unsupported",
+        )
+
+
+def _read_original(
+    folder: Path, private: Path, ratings: Any, options: Mapping[str, Any]
+) -> Ratings | None:
     """Read the ratings that a release was made from, if they are given; raise for others."""
     if ratings is None:
         return None
@@ -204,7 +217,9 @@ def _read_original(folder: Path, private: Path, ratings: Any) -> Ratings | None:
             code="option.unsupported",
         )
     if not isinstance(ratings, Ratings):
-        ratings = read_ratings(ratings, times=False, scale=known_manifest(folder).scale)
+        given = {name: value for name, value in options.items() if value is not None}
+        scale = known_manifest(folder).scale
+        ratings = read_ratings(ratings, times=False, scale=scale, **given)
     if not is_made_of(folder, ratings, private):
         raise RecveilError(
             f"ratings (--ratings): {folder.name} was not made from them, as its private folder "
