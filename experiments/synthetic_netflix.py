@@ -57,7 +57,7 @@ class Task(NamedTuple):
     Attributes
     ----------
     place_of : ndarray of int64, shape (n_items,)
-        Where an item stands among the most rated ones, by its position; -1 if it does not.
+        Rank of an item among the most rated ones, by its position; -1 if it is not among them.
     n_items : int
         How many these are.
     users : UserRows
@@ -66,14 +66,14 @@ class Task(NamedTuple):
 
     place_of: NDArray[np.int64]
     n_items: int
-    all_users: UserRows
+    users: UserRows
     test: HeldOut
 
 
 def hold_out(ratings: Ratings, n_served: int, seed: int) -> tuple[Ratings, NDArray[np.bool_]]:
     """Return the ratings without those that are held out, and which those are.
 
-    All users's first rating stays, so that no user is left without.
+    Each user's first rating stays, so that none is left without.
     """
     rng = np.random.default_rng(seed)
     served = np.zeros(ratings.n_users, np.bool_)
@@ -99,13 +99,13 @@ def task_of(ratings: Ratings, train: Ratings, held: NDArray[np.bool_], n_items: 
     place_of = np.full(ratings.n_items, -1, np.int64)
     best = np.sort(np.argsort(-train.support, kind="stable")[:n_items])
     place_of[best] = np.arange(best.size)
-    users, row_of = np.unique(ratings.user_positions()[held], return_inverse=True)
+    served, row_of = np.unique(ratings.user_positions()[held], return_inverse=True)
     items = place_of[ratings.indices[held]]
     values = ratings.values[held].astype(np.float64)
     on = items >= 0
-    own = UserRows.from_ratings(train).take(users)
-    all_users = on_places([Records(np.ones(users.size, np.int64), *own)], place_of)
-    return Task(place_of, best.size, all_users, HeldOut(row_of[on], items[on], values[on]))
+    own = UserRows.from_ratings(train).take(served)
+    users = on_places([Records(np.ones(served.size, np.int64), *own)], place_of)
+    return Task(place_of, best.size, users, HeldOut(row_of[on], items[on], values[on]))
 
 
 def on_places(blocks: Iterable[Records], place_of: NDArray[np.int64]) -> UserRows:
@@ -128,7 +128,7 @@ def judge(rows: UserRows, task: Task, train: Ratings) -> Served:
     sizes = np.ones(rows.n_users, np.int64)
     rest, inner = choose_by_few(TrainingTable.from_rows(rows, sizes, task.n_items, train.scale))
     recommenders = (Popularity(), ItemMeansAndBias(), LearntOnce(), Ease("liked"), ItemCosine())
-    return serve([r.fit(rest, [inner]) for r in recommenders], task.all_users, task.test)
+    return serve([r.fit(rest, [inner]) for r in recommenders], task.users, task.test)
 
 
 def choose_by_few(table: TrainingTable) -> tuple[TrainingTable, InnerSplit]:
@@ -165,17 +165,18 @@ def interval(of: NDArray[Any], next_to: NDArray[Any]) -> tuple[float, float]:
     return float(ratio), float(1.96 * off)
 
 
-def print_kept(raw: Served, drawn: Served) -> None:
-    """Print what the best recommenders keep: lists, and RMSE."""
+def print_kept(raw: Served, drawn: Served) -> tuple[float, float, float]:
+    """Print what the best recommenders keep: lists, and RMSE; return the former's interval."""
     both = [(of, of.per_user) for of in (raw, drawn) if of.per_user is not None]
-    gains = [all_users.ndcg[of.best_ranker] for of, all_users in both]
+    gains = [figures.ndcg[of.best_ranker] for of, figures in both]
     judged = ~np.isnan(gains[0])
     kept, half = interval(gains[1][judged], gains[0][judged])
     print(f"lists keep {kept:.1%} ({kept - half:.1%} to {kept + half:.1%}) of raw's best")
-    squares = [all_users.squares[of.best] for of, all_users in both]
-    ratio, half = interval(squares[1], squares[0])
-    low, high = np.sqrt([ratio - half, ratio + half]) - 1
+    squares = [figures.squares[of.best] for of, figures in both]
+    ratio, off = interval(squares[1], squares[0])
+    low, high = np.sqrt([ratio - off, ratio + off]) - 1
     print(f"RMSE is {np.sqrt(ratio) - 1:.2%} ({low:.2%} to {high:.2%}) above raw's best")
+    return kept, kept - half, kept + half
 
 
 def print_served(name: str, served: Served) -> None:
