@@ -9,6 +9,7 @@ from pathlib import Path
 
 import independent
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ from scipy.stats import wasserstein_distance
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
+from recveil.io import read_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
 from recveil.methods.registry import same_again, summarize
 from recveil.ratings import Ratings, RatingScale
@@ -195,6 +197,32 @@ class TestRatingsBehindMeans:
         assert verify(folder, **table, **columns).value_limits == "diversity 2"
         with raises("option.unsupported"):
             verify(folder, private=table["private"], **columns)
+
+    @pytest.mark.parametrize("damage", ["empty", "unknown", "twice"])
+    def test_an_assignment_without_each_record_once(self, folder, damage):
+        private = folder.with_suffix(".private")
+        table = pq.read_table(private / "assignment.parquet")
+        ids = table["published_id"].to_pylist()
+        ids = {"empty": [], "unknown": ["zz", *ids[1:]], "twice": [ids[1], *ids[1:]]}[damage]
+        changed = table.slice(0, len(ids)).set_column(
+            table.column_names.index("published_id"), "published_id", pa.array(ids, pa.string())
+        )
+        pq.write_table(changed, private / "assignment.parquet")
+        with raises("private.damaged"):
+            verify(folder, private=private, ratings=RATINGS)
+
+    @pytest.mark.filterwarnings("ignore:5 rows were dropped")
+    def test_the_last_of_several_ratings_counts(self, tmp_path):
+        frame = RATINGS.to_pandas()
+        frame = pd.concat([frame, frame.head(5).assign(rating=1)])
+        frame.to_csv(tmp_path / "table.csv", index=False)
+        last = {"ratings": tmp_path / "table.csv", "duplicates": "last"}
+        read = read_ratings(tmp_path / "table.csv", scale=RatingScale(1, 5, 1), duplicates="last")
+        release = PredictiveAnonymizer(4, "simple", diversity=2, seed=1).anonymize(read)
+        release.write(tmp_path / "out")
+        assert verify(tmp_path / "out", private=tmp_path / "out.private", **last).holds
+        with raises("option.unsupported"):
+            verify(tmp_path / "out", duplicates="last")
 
     @pytest.mark.parametrize("closeness", [0.05, 0.2])
     def test_a_limit_that_they_do_not_have(self, folder, closeness):

@@ -243,8 +243,8 @@ def calibrate(
     if 0 < learning.inside.size < _FEWEST:
         raise RecveilError(
             f"eccentricity (--eccentricity) is auto, but only {learning.inside.size} users of "
-            f"adversary {adversary.name!r} could choose it; expected at least {_FEWEST}. Name "
-            f"{2 * _FEWEST} targets (--targets) or more, or a number",
+            f"adversary {adversary.name!r} could choose it; expected at least {_FEWEST}. Give "
+            f"more targets (--targets), if the table has them, or a number, such as 1.5",
             code="table.too-few-users",
         )
     chosen = equal_error_rate(learning.inside, learning.outside)

@@ -84,6 +84,13 @@ def verify(
             "means with --diversity or --closeness. Column options are then of it.",
         ),
     ] = None,
+    duplicates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="With --ratings: error (default), last or mean, as for anonymize.",
+        ),
+    ] = None,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -128,7 +135,7 @@ def verify(
 
     checked: dict[str, Any] = {"k": k, "b": b, "l": l, "claim": claim, "links": links}
     checked |= {"private": private, "user": user, "item": item, "rating": rating, "time": time}
-    checked |= {"against": against, "ratings": ratings}
+    checked |= {"against": against, "ratings": ratings, "duplicates": duplicates}
     checked |= {"format": format, "delimiter": delimiter, "wide": wide, "null": null}
     options.reject_idle_master(engine, master)
     place = path_of(path)

@@ -47,6 +47,7 @@ def verify(
     null: str | float | None = None,
     against: str | PathLike[str] | None = None,
     ratings: Ratings | str | PathLike[str] | Any = None,
+    duplicates: str | None = None,
 ) -> Verification:
     r"""Check that each user shares their published row with at least k - 1 others.
 
@@ -87,6 +88,8 @@ def verify(
         With `private`: the table that a release with `diversity` or `closeness` of means was made
         from. The ratings behind each published mean are counted. The options on columns and the
         file's layout are then of this table.
+    duplicates : {"error", "last", "mean"}, optional
+        With `ratings`: which of several ratings of one user and item counts, as for `read`.
 
     Returns
     -------
@@ -142,12 +145,7 @@ def verify(
     if isinstance(path, str | PathLike):
         path = path_of(path)
     _check_folders(path, private, against)
-    if ratings is not None and private is None:
-        raise RecveilError(
-            "ratings (--ratings): the private folder has the rows of their users; name it "
-            "(--private)",
-            code="option.required",
-        )
+    _check_ratings(private, ratings, duplicates)
     if isinstance(path, str | PathLike):
         opened: AbstractContextManager[Path] = spooled(path)
     elif hasattr(path, "open_folder"):  # a release of `recveil.publish`, a higher layer
@@ -162,11 +160,10 @@ def verify(
                 reject_given(written, "a release")
             side = None if private is None else read_private_side(file, Path(private))
             before = None if against is None else Path(against)
-            table = (
-                None
-                if private is None
-                else _read_original(file, Path(private), ratings, {**columns, **written})
-            )
+            table = None
+            if private is not None and ratings is not None:
+                reading = {**columns, **written, "duplicates": duplicates}
+                table = _read_original(file, Path(private), ratings, reading)
             what = partial(check_release, file, k, b, l, claim=claim, links=links)
             return what(private=side, against=before, ratings=table)
         required = _check_file(file, k, links)
@@ -195,6 +192,22 @@ def _check_folders(path: Any, private: Any, against: Any) -> None:
         )
 
 
+def _check_ratings(private: Any, ratings: Any, duplicates: str | None) -> None:
+    """Raise unless what the ratings behind means need was given."""
+    if ratings is not None and private is None:
+        raise RecveilError(
+            "ratings (--ratings): the private folder has the rows of their users; name it "
+            "(--private)",
+            code="option.required",
+        )
+    if duplicates is not None and ratings is None:
+        raise RecveilError(
+            "duplicates (--duplicates): only the ratings behind means are read by it; give them "
+            "(--ratings), or leave it out",
+            code="option.unsupported",
+        )
+
+
 def _reject_columns(columns: Mapping[str, str | int | None]) -> None:
     if named := [name for name, column in columns.items() if column is not None]:
         raise RecveilError(
@@ -206,10 +219,8 @@ def _reject_columns(columns: Mapping[str, str | int | None]) -> None:
 
 def _read_original(
     folder: Path, private: Path, ratings: Any, options: Mapping[str, Any]
-) -> Ratings | None:
-    """Read the ratings that a release was made from, if they are given; raise for others."""
-    if ratings is None:
-        return None
+) -> Ratings:
+    """Read the ratings that a release was made from; raise for others."""
     if not has_limited_means(folder):
         raise RecveilError(
             f"ratings (--ratings): only means with limits (diversity, closeness) need them, which "

@@ -174,6 +174,8 @@ def read_private_side(folder: Path, private: Path) -> PrivateSide:
         columns += [] if named is None else [named["item_id"], named["published_id"]]
         users, records, *of_items = (python_values(plain_column(column)) for column in columns)
         items, pseudonyms = of_items or ([], [])
+        if not users:
+            raise ValueError("its assignment has no users")
         seed = seed if type(seed) is int else None
         side = PrivateSide(users, records, items, pseudonyms, seed)
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:

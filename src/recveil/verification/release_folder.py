@@ -109,6 +109,13 @@ def _count_behind_means(
     limited, method = LimitedValues(manifest), manifest.known_method
     if result.violations or limited.limits is None or method is None:
         return result  # what is not a release has no limits
+    assigned = [record for record in private.records if record is not None]
+    if {*assigned} != {*names.user_ids} or len(assigned) != manifest.counts.get("users"):
+        raise RecveilError(
+            f"the private folder of {folder.name}: its assignment does not name each record of "
+            f"the release; restore it from a backup",
+            code="private.damaged",
+        )
     # The members of a group share a row, whether it is published once or for each.
     first = dict(zip(names.shared, names.user_ids, strict=True))
     number = {shared: at for at, shared in enumerate(first)}
