@@ -92,13 +92,17 @@ def test_the_scale_is_that_of_the_release(run, tmp_path):
     assert str(found.train.scale) == "1:5:1"
 
 
-def test_nothing_is_cut_off_at_80_columns(run, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+@pytest.mark.parametrize("columns", [60, 80])
+def test_nothing_is_cut_off(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
     _, out, _ = run("evaluate", *FILES, "--release", "out", *QUICK)
     assert "…" not in out
+    assert ("Left out at this width: recall." in out) == (columns == 60)
     lines = out.splitlines()
+    (popular,) = [line for line in lines if line.startswith("popularity ")]
+    assert all(len(cell.strip()) in (1, 6) for cell in popular.split("│")[1:])
     assert sum("│" in line for line in lines) > 6
-    assert all(len(line) <= 80 for line in lines)
+    assert all(len(line) <= columns for line in lines)
 
 
 class TestHeadline:

@@ -1,5 +1,7 @@
 """What a release reveals is printed in tables: short, and without leaving a figure out."""
 
+import re
+
 import pytest
 
 from recveil.auditing import audit
@@ -35,11 +37,22 @@ def test_every_row_of_figures_stands_in_one_line_of_eighty_columns(name, audited
         assert any(all(cell in line for cell in cells) for line in lines), row
 
 
-def test_columns_that_do_not_fit_follow_in_a_second_table(printed):
+def test_columns_that_do_not_fit_are_named(printed):
     found = audit(make_ratings(80, 50, 2_000, seed=1), targets=40, curves=False)
     heads = ("eccentricity ≥ 1.5", "wrong match", "bits", "entropy")
     narrow, wide = (printed(found, columns).splitlines() for columns in (80, 200))
-    (second,) = [line for line in narrow if heads[0] in line]
-    assert all(head in second for head in heads)
-    assert sum(line.startswith("insider ") for line in narrow) == 2
-    assert sum(line.startswith("insider ") for line in wide) == 1
+    assert f"{'; '.join(heads)}." in " ".join(" ".join(narrow).split())
+    assert "Left out" not in " ".join(wide)
+    for lines in (narrow, wide):
+        assert sum(line.startswith("insider ") for line in lines) == 1
+
+
+@pytest.mark.parametrize("columns", [45, 60, 80])
+def test_no_figure_is_cut(columns, printed):
+    found = audit(make_ratings(80, 50, 2_000, seed=1), targets=40, curves=False)
+    lines = printed(found, columns).splitlines()
+    rows = [line for line in lines if "│" in line and not line.startswith("adversary")]
+    cells = [cell.strip() for line in rows for cell in line.split("│")[1:]]
+    figure = re.compile(r"|[\d.]+%?|\([\d.]+–[\d.]+\)|[\d.]+%? \([\d.]+–[\d.]+\)|none attacked")
+    assert [cell for cell in cells if not figure.fullmatch(cell)] == []
+    assert all(len(line) <= columns for line in lines)

@@ -69,14 +69,25 @@ def without(table: Table, heads: Collection[str]) -> Table:
     return shorter
 
 
-def first_fitting(console: Console, tables: Iterable[Table]) -> Table:
-    """Return the first table that fits without breaking a word, or the last one."""
+def first_fitting(console: Console, tables: Iterable[Table], *, wraps: bool = False) -> Table:
+    """Return the first table that fits without breaking a line (a word, if it wraps), or the last."""
     anywhere = console.options.update(width=_ANY_WIDTH)
     table = Table()
     for table in tables:
-        if Measurement.get(console, anywhere, table).maximum <= console.width:
+        width = Measurement.get(console, anywhere, table)
+        if (width.minimum if wraps else width.maximum) <= console.width:
             break
     return table
+
+
+def show_left_out(console: Console, table: Table, whole: Table) -> list[str]:
+    """Print which columns a narrow terminal leaves out, and return the heads of the others."""
+    shown, heads = (
+        [" ".join(str(column.header).split()) for column in each.columns] for each in (table, whole)
+    )
+    if left_out := [head for head in heads if head not in shown]:
+        console.print(f"Left out at this width, and on the page: {'; '.join(left_out)}.")
+    return shown
 
 
 def bars(names: Sequence[str], counts: Sequence[int], width: int, indent: int = 2) -> list[str]:

@@ -35,7 +35,7 @@ from recveil.report.audit.text import (
 )
 from recveil.report.glossary import MEANINGS, meaning_of
 from recveil.report.release import MEASURED
-from recveil.report.terminal import first_fitting, table_of, without
+from recveil.report.terminal import first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, percent
 
@@ -43,10 +43,10 @@ from recveil.runtime.number_format import estimate, percent
 NO_USER = "none attacked"
 # Longer heads of figures are broken: a column is as wide as its figures.
 _HEAD_WIDTH = 17
+_OF_OTHERS = "re-identified of the others"
 _COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "entropy", "control")
-# Columns that a narrow terminal does without, the first one first. Those of the audit of a table
-# follow in a second table.
-_DISPENSABLE = ("bits", "entropy", "{match}", "wrong match", "re-identified\nof the others")
+# Columns that a narrow terminal does without, the first one first; the page has them.
+_DISPENSABLE = ("bits", "entropy", "{match}", "wrong match", _OF_OTHERS.replace(" ", "\n", 1))
 _OF_ATTACKED = "of the\nattacked"
 _OF_BOTH = ("both classes", "user by one", "user by both")
 # Figures next to re-identification, whose rows may end with a number of users.
@@ -237,26 +237,20 @@ def show_audit(audit: Audit) -> None:
 def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -> None:
     """Print the rates of each adversary on the table without names."""
     few = in_likes("too few\nratings", is_unary)
-    dispensable = _heads(_DISPENSABLE, attacks)
+    dispensable = [*_heads(_DISPENSABLE, attacks), few]
     table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
-    heads = [column.replace("\n", " ") for column in _heads(_COLUMNS, attacks)]
-    shown = [str(column.header).replace("\n", " ") for column in table.columns]
-    rest = [head for head in heads if head not in shown]
-    if rest and any(outcome.attacked for outcome in attacks):
-        console.print()
-        console.print(_fitting(console, lambda between: _rest_of(attacks, between, rest)))
+    shown = show_left_out(console, table, _of_adversaries(attacks, " ", few))
     trials = attacks[0]
-    enough = in_likes(
-        "; of those with enough ratings: re-identified of the others, control", is_unary
-    )
-    basis = enough if any(each.skipped for each in attacks) else ""
+    has_rest = _OF_OTHERS in shown
+    enough = f"; of those with enough ratings: {f'{_OF_OTHERS}, ' * has_rest}control"
+    basis = in_likes(enough, is_unary) if any(each.skipped for each in attacks) else ""
     console.print(
         f"Shares of {describe_count(trials.requested, 'requested target')}{basis}, with 95% "
         f"intervals; a random guess gives {percent(trials.baseline)}."
     )
     for term in (*_heads(("{match}", "wrong match", "bits", "entropy"), attacks), "control"):
-        if term in heads and (meaning := meaning_of(term)):
+        if term in shown and (meaning := meaning_of(term)):
             console.print(f"{term.capitalize()}: {meaning}.")
     attacked = [outcome for outcome in attacks if outcome.attacked]
     if attacked:
@@ -271,7 +265,7 @@ def _heads(columns: Sequence[str], attacks: list[Outcome]) -> list[str]:
 
 def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
     has_skipped = any(outcome.skipped for outcome in attacks)
-    skipped = (few, "re-identified\nof the others") if has_skipped else ()
+    skipped = (few, _OF_OTHERS.replace(" ", "\n", 1)) if has_skipped else ()
     table = table_of("adversary", *skipped, *_heads(_COLUMNS, attacks))
 
     def cells(outcome: Outcome) -> tuple[str, ...]:
@@ -290,13 +284,6 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
         )
 
     return _add_rows(table, ((each.adversary.name, cells(each)) for each in attacks), between)
-
-
-def _rest_of(attacks: list[Outcome], between: str, heads: Sequence[str]) -> Table:
-    """Return the columns of these heads alone; users who could not be attacked have none."""
-    table = _of_adversaries(attacks, between, "")
-    others = {str(column.header) for column in table.columns[1:]}.difference(heads)
-    return without(table, others)
 
 
 def _show_checks(console: Console, checks: list[Check]) -> None:

@@ -30,7 +30,7 @@ from recveil.report.comparison.text import (
     warnings_of,
 )
 from recveil.report.glossary import MEANINGS
-from recveil.report.terminal import first_fitting, table_of, without
+from recveil.report.terminal import first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import first_sentence_of, printable
 from recveil.runtime.number_format import format_number, percent
 
@@ -132,9 +132,7 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     narrow = (make(number, is_narrow=True) for number in range(1, len(dispensable) + 1))
     table = first_fitting(console, [*wide, *narrow])
     console.print(table)
-    if left_out := dispensable[1 : len(columns) - len(table.columns)]:
-        names = "; ".join(" ".join(name.split()) for name in left_out)
-        console.print(f"Left out at this width, and on the page: {names}.")
+    show_left_out(console, table, make(1, is_narrow=False))
     for row in rows:
         if row.problem:
             console.print(f"[red]no result[/]  “{row.title}”: {escape(row.problem)}")

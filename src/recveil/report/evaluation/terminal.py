@@ -1,9 +1,10 @@
 """Evaluations as tables and sentences on the terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from recveil.attacks.statistics import Mean
 from recveil.evaluation.fidelity_metrics import Fidelity
@@ -25,7 +26,7 @@ from recveil.report.evaluation.text import (
     number,
 )
 from recveil.report.glossary import MEANINGS
-from recveil.report.terminal import table_of
+from recveil.report.terminal import first_fitting, table_of
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import estimate, percent
 from recveil.verification.link_posterior import LinkPosterior
@@ -135,29 +136,38 @@ def _chosen_by(name: str, choices: Mapping[str, str]) -> str:
 def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) -> None:
     """Print the utility of recommenders trained on the raw ratings and on the release."""
     raw, release, has_ratings = result.raw, result.release, result.has_ratings
-    table = table_of("recommender")
-    table.columns[0].min_width = 14  # with the others, that fits into 80 columns
-    metrics = {"RMSE": "rmse"} if has_ratings else {}
-    metrics |= {"nDCG": "ndcg", "recall": "recall"}
-    for metric in metrics:
-        table.add_column(f"{metric}\nraw", no_wrap=True)
-        table.add_column("\nrelease", no_wrap=True)
+    metrics = (*(("RMSE",) if has_ratings else ()), "nDCG", "recall")
     sides = {"raw": raw, "release": release}
     choices = {
         side: served.chosen if has_ratings else served.ranker or served.chosen
         for side, served in sides.items()
     }
     deciding = {AVERAGES, POPULARITY}.union(*map(_deciding, sides.values()))
-    for name in raw.utilities:
-        if is_whole or name in deciding:
+    names = [name for name in raw.utilities if is_whole or name in deciding]
+
+    def make(metrics: Sequence[str]) -> Table:
+        table = table_of("recommender")
+        table.columns[0].min_width = 14  # with the others, that fits into 80 columns
+        for metric in metrics:
+            table.add_column(f"{metric}\nraw", no_wrap=True)
+            table.add_column("\nrelease", no_wrap=True)
+        for name in names:
             numbers = [
-                number(getattr(served.utilities[name], metric))
-                for metric in metrics.values()
+                number(getattr(served.utilities[name], metric.lower()))
+                for metric in metrics
                 for served in sides.values()
             ]
             table.add_row(_chosen_by(name, choices), *numbers)
+        return table
+
+    # The last metrics are left out where they do not fit.
+    tables = [make(metrics[: len(metrics) - number]) for number in range(len(metrics))]
+    table = first_fitting(console, tables, wraps=True)
     console.print(table)
-    for metric in metrics:
+    n_shown = len(table.columns) // 2
+    if left_out := metrics[n_shown:]:
+        console.print(f"Left out at this width: {', '.join(left_out)}.")
+    for metric in metrics[:n_shown]:
         console.print(f"{metric}: {MEANINGS[metric]}.")
     console.print(escape(describe_best(result)))
     feedback = feedback_of(result)
