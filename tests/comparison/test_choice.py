@@ -381,7 +381,7 @@ def test_warnings():
     assert "only 31% of users re-identified" in risk_warnings(weak)[0]
     alone = risk_warnings([TABLE[0]._replace(most_targets_attacked=600)])
     assert "add raw" in alone[0]
-    assert "more than 600 of 900 targets" in alone[1]
+    assert "at most 600 of 900 targets" in alone[1]
 
 
 def test_unfinished_and_unattacked_rows_are_never_chosen():

@@ -6,6 +6,7 @@ import pytest
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.evaluation import Evaluator, split_ratings
+from recveil.evaluation.split import TrainingTable
 from recveil.methods import SparseRows, Synthesizer, anonymize
 from recveil.methods.registry import summarize
 from recveil.ratings import Ratings, RatingScale
@@ -46,6 +47,16 @@ def test_an_evaluation_has_the_coverage_of_its_training_table():
     result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
     assert result.coverage == summarize(release, split.train).coverage
     assert describe_coverage(result.coverage) in headline(result)
+
+
+def test_identical_short_rows_of_the_raw_table_count_for_each_user():
+    users = np.arange(40)
+    items = np.concatenate([users % 4, 4 + users % 4])  # two ratings each, in four different rows
+    ratings = Ratings.from_columns(np.tile(users, 2), items, np.full(80, 3.0), scale=(1, 5, 1))
+    table = TrainingTable.from_ratings(ratings)
+    assert table.rows.n_users == 4
+    coverage = table.coverage_of(table)
+    assert (coverage.n_short_users, coverage.n_short_raw_users) == (40, 40)
 
 
 def test_low_coverage_comes_first():

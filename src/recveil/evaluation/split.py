@@ -407,7 +407,9 @@ class TrainingTable:
     def coverage_of(self, release: "TrainingTable") -> Coverage:
         """Return the items and ratings of this table that a release keeps."""
         rows = np.diff(release.rows.indptr), release.sizes, release.n_users
-        raw_lengths = np.diff(self.rows.indptr)
+        # Users whose ratings are all held out have no row.
+        lengths = np.repeat(np.diff(self.rows.indptr), self.sizes)
+        raw_lengths = np.pad(lengths, (0, self.n_users - lengths.size))
         return Coverage.of(self.support, release.support, *rows, raw_lengths)
 
     def where(self, kept: NDArray[np.bool_]) -> "TrainingTable":

@@ -70,7 +70,7 @@ def without(table: Table, heads: Collection[str]) -> Table:
 
 
 def first_fitting(console: Console, tables: Iterable[Table], *, wraps: bool = False) -> Table:
-    """Return the first table that fits without breaking a line (a word, if it wraps), or the last."""
+    """Return the first table that fits without breaking a line, or a word if it wraps."""
     anywhere = console.options.update(width=_ANY_WIDTH)
     table = Table()
     for table in tables:

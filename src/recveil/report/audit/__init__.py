@@ -3,8 +3,9 @@
 from typing import Any
 
 from recveil.auditing import Audit
+from recveil.ratings.ratings import in_likes
 from recveil.report.audit.document import facts, tables
-from recveil.report.audit.text import verdict_of, warnings_of
+from recveil.report.audit.text import describe_rate, verdict_of, warnings_of
 
 __all__ = ["chart", "facts", "summary", "tables", "to_html"]
 
@@ -24,5 +25,8 @@ def to_html(audit: Audit) -> str:
 
 
 def summary(audit: Audit) -> str:
-    """Return the verdict of an audit and its warnings, a sentence per line."""
-    return "\n".join([*verdict_of(audit), *warnings_of(audit)])
+    """Return the verdict of an audit, all rates and its warnings, a sentence per line."""
+    headline, *others = verdict_of(audit)
+    attacked = [outcome for outcome in audit.attacks if outcome.attacked]
+    rates = [in_likes(describe_rate(each), audit.ratings.is_unary) for each in attacked]
+    return "\n".join(dict.fromkeys([headline, *rates, *others, *warnings_of(audit)]))

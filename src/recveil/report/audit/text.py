@@ -62,20 +62,28 @@ def verdict_of(audit: Audit) -> list[str]:
     worst = max(attacked, key=lambda outcome: outcome.reidentified.ranked)
     is_reliable = not attack_warnings(audit.attacks, audit.checks)
     sentences = [_headline_of_table(worst, may_reassure=is_reliable)]
-    sentences += [
-        f"{_quoted(outcome.adversary.name)} re-identifies {estimate(outcome.reidentified)} of "
-        f"{describe_count(outcome.requested, 'user')}"
-        f"{no_better(outcome.reidentified, outcome.baseline, 'a random guess gives', 'the table')};"
-        f" the paper's attack re-identifies {estimate(outcome.success)} with "
-        f"{_criterion(outcome.adversary)}."
-        for outcome in attacked
-    ]
+    # The table of adversaries has the other rates.
+    sentences += [describe_rate(outcome) for outcome in attacked if _chance_of(outcome)]
     half = [(s.known, s.adversary) for s in audit.sufficient if s.share == 0.5 and s.known]
     if half:
         fewest, adversary = min(half, key=lambda pair: pair[0])
         suffice = "1 known rating suffices" if fewest == 1 else f"{fewest} known ratings suffice"
         sentences.append(f"{suffice} to re-identify half of the users (“{adversary}”).")
     return [in_likes(sentence, audit.ratings.is_unary) for sentence in sentences]
+
+
+def describe_rate(outcome: Outcome) -> str:
+    """Describe the re-identification rate of an adversary who attacked."""
+    return (
+        f"{_quoted(outcome.adversary.name)} re-identifies {estimate(outcome.reidentified)} of "
+        f"{describe_count(outcome.requested, 'user')}{_chance_of(outcome)}; the paper's attack "
+        f"re-identifies {estimate(outcome.success)} with {_criterion(outcome.adversary)}."
+    )
+
+
+def _chance_of(outcome: Outcome) -> str:
+    """Describe that a rate is not above a random guess; empty if it is."""
+    return no_better(outcome.reidentified, outcome.baseline, "a random guess gives", "the table")
 
 
 def _criterion(adversary: Adversary) -> str:

@@ -208,7 +208,10 @@ def _legend(rows: list[Row], best: set[str]) -> Iterator[str]:
     if any(keeps_little(row) for row in rows if not row.problem):
         yield "! after kept shares: less than half of the items or ratings."
     if any(row.short_users is not None for row in rows):
-        yield f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}."
+        yield (
+            f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}; releases "
+            f"lack the held-out ratings."
+        )
     exact = [row for row in rows if publishes_most(row)]
     if exact:
         named = ", ".join(f"“{row.title}” {percent(row.published_share)}" for row in exact)

@@ -235,9 +235,9 @@ def risk_warnings(rows: Iterable[Row], axis: Axis = REIDENTIFICATION) -> list[st
     row = attacked[0]
     if row.targets and not has_coverage(row, axis):
         warnings.append(
-            f"No adversary could attack more than {row.most_targets_attacked:,} of "
-            f"{row.targets:,} targets; the others count as not re-identified, so all risks are too "
-            f"low."
+            f"Adversaries who know some ratings could attack at most "
+            f"{row.most_targets_attacked:,} of {row.targets:,} targets; the others count as not "
+            f"re-identified, so the rates of these adversaries are too low."
         )
     return [*warnings, *_without_attack(attacked, axis)]
 
