@@ -13,7 +13,10 @@ pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 
 def test_what_an_adversary_knows_is_a_definition(printed):
-    line, knows = f"{AUDIT} --preset colleague", "A colleague who talked with you about four items"
+    line, knows = (
+        f"{AUDIT} --preset colleague",
+        "A colleague who talked with the user about four items",
+    )
     assert knows not in printed(line)
     assert knows in printed(f"{line} --explain")
 

@@ -209,13 +209,13 @@ PRESETS = {
         rating_error=1,
         date_error=14,
         name="colleague",
-        description="A colleague who talked with you about four items that you used within the "
-        "last two weeks or so, and roughly remembers how you liked them.",
+        description="A colleague who talked with the user about four items, and knows to within "
+        "two weeks when the user rated them, and roughly how.",
     ),
     "public-profile": Adversary(
         known=8,
         name="public-profile",
-        description="An adversary who reads eight of your ratings, exact but undated, from a "
+        description="An adversary who reads eight of the user's ratings, exact but undated, from a "
         "public profile elsewhere.",
     ),
     "paper": Adversary(
@@ -231,37 +231,38 @@ PRESETS = {
         right=6,
         outside_top=500,
         name="film-buff",
-        description="An adversary who knows eight items that you rated outside the 500 most "
+        description="An adversary who knows eight items that the user rated outside the 500 most "
         "rated ones, two of them wrongly, and no dates.",
     ),
     "bystander": Adversary(
         known=8,
         rating_error=None,
         name="bystander",
-        description="An adversary who knows eight things that you used, but not how you liked "
-        "them.",
+        description="An adversary who knows eight items that the user rated, but not how.",
     ),
     "likes": Adversary(
         known=8,
         rating_error=1,
         likes_only=True,
         name="likes",
-        description="An adversary who knows of eight items whether you liked them, and no more.",
+        description="An adversary who knows of eight items whether the user liked them, and no "
+        "more.",
     ),
     "likes-16": Adversary(
         known=16,
         rating_error=1,
         likes_only=True,
         name="likes-16",
-        description="An adversary who knows of sixteen items whether you liked them, and no more.",
+        description="An adversary who knows of sixteen items whether the user liked them, and no "
+        "more.",
     ),
     "insider": Adversary(
         known=16,
         date_error=0,
         activity_error=0.0,
         name="insider",
-        description="An adversary who once saw sixteen of your ratings with their exact dates, and "
-        "how many there were.",
+        description="An adversary who once saw sixteen of the user's ratings with their exact "
+        "dates, and how many there were.",
     ),
 }
 

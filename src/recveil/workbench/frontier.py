@@ -347,7 +347,7 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
     return SettingLine(
         title=row.title,
         description=variant_of(row.method).description,
-        promise=labels[row.promise],
+        promise=labels[row.promise].partition(":")[0],
         risk=percent(axis.of(row)) if is_measured else _UNKNOWN,
         ends=format_ends(row, axis) if is_measured else "",
         by=f"“{getattr(row, axis.by)}”" if is_measured else "",

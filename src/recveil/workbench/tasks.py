@@ -449,7 +449,9 @@ def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
     result = audit(job.settings["source"], release=release, curves=False, **reading)
     result.to_html(job.folder / AUDIT_PAGE)
     plain = result.to_dict()
-    return {"release": plain["release"], "warnings": plain["warnings"]}
+    # Other pages show the notes on the table.
+    warnings = [each for each in plain["warnings"] if each not in plain["data"]["notes"]]
+    return {"release": plain["release"], "warnings": warnings}
 
 
 # The finished part of a comparison that runs or was stopped, and the report.

@@ -362,7 +362,7 @@ def _(release: AttackedRelease) -> Mapping[str, object]:
         "headline": text.headline_of(release),
         "verdict": [each.sentence for each in statements],
         "rows": [row for each in statements for row in each.rows],
-        "remarks": disclosure.remarks_of(statements),
+        "remarks": text.remarks_in_short(release, statements),
         "warnings": text.warnings_of_release(release),
     }
 

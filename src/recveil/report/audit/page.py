@@ -23,7 +23,7 @@ from recveil.report.audit.text import (
     match_of,
 )
 from recveil.report.document import plain
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, first_sentence_of, quoted
 from recveil.runtime.number_format import format_bounds, format_number, percent
 
 
@@ -117,6 +117,7 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"percent": percent, "count": format_number, "bounds": format_bounds}
+    environment.filters["first_sentence"] = first_sentence_of
     return environment
 
 

@@ -13,7 +13,6 @@ from recveil.attacks import Interval, Mean, ReleaseAttack
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings.ratings import in_likes
-from recveil.report.audit.disclosure import remarks_of
 from recveil.report.audit.text import (
     among_attacked,
     capped,
@@ -28,15 +27,15 @@ from recveil.report.audit.text import (
     headline_of,
     match_of,
     name_check,
+    remarks_in_short,
     statements_of,
     verdict_of,
     warnings_of,
     warnings_of_release,
 )
 from recveil.report.glossary import MEANINGS, meaning_of
-from recveil.report.release import MEASURED
 from recveil.report.terminal import first_fitting, show_left_out, table_of, without
-from recveil.runtime.errors import describe_count, first_sentence_of
+from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import estimate, percent
 
 # The rate among all targets would be 0, which would look like safety.
@@ -184,24 +183,9 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
         for term, meaning in _IN_SHORT.items():
             if any(term in name for name in names):
                 console.print(f"{term}: {meaning}.")
-    remarks = remarks_of(statements)
-    for remark in _in_short(release, [each for each in remarks if each not in warnings]):
-        console.print(escape(remark))
-    if not set(_known_of(release)).isdisjoint(remarks):
-        console.print(MEASURED)
-    for warning in _in_short(release, [each for each in remarks if each in warnings]):
-        console.print(f"[red]warning[/]  {escape(warning)}")
-
-
-def _known_of(release: AttackedRelease) -> tuple[str, ...]:
-    """Return what attacks of others are known to undo, which README.md states in full."""
-    method, settings = release.manifest.known_method, release.manifest.settings
-    return () if method is None else tuple(method.undone_by(settings))
-
-
-def _in_short(release: AttackedRelease, remarks: Iterable[str]) -> list[str]:
-    known = _known_of(release)
-    return [first_sentence_of(remark) if remark in known else remark for remark in remarks]
+    for remark in remarks_in_short(release, statements):
+        style = "[red]warning[/]  " if remark in warnings else ""
+        console.print(f"{style}{escape(remark)}")
 
 
 def show_audit(audit: Audit) -> None:
@@ -396,7 +380,7 @@ def terms_of_release(release: AttackedRelease) -> Iterator[str]:
         yield from ("attacked", *columns_of(release).values())
     statements = statements_of(release)
     cells = [cell for each in statements for row in each.rows for cell in row]
-    remarks = _in_short(release, remarks_of(statements))
+    remarks = remarks_in_short(release, statements)
     if any("AUC" in text for text in (headline_of(release), *remarks, *cells)):
         yield "AUC"
     yield from (term for term in _FIGURES if any(term in cell for cell in cells))

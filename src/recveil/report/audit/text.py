@@ -38,8 +38,10 @@ from recveil.report.audit.disclosure import (
     membership_in_short,
     membership_statements,
     no_better,
+    remarks_of,
 )
-from recveil.runtime.errors import describe_count
+from recveil.report.release import MEASURED
+from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, format_bounds, percent
 
 # A user re-identified in at most this share of the attempts is hard to re-identify.
@@ -558,6 +560,20 @@ def statements_of(release: AttackedRelease) -> list[Statement]:
     if release.linkage is not None:
         statements += map(Statement, verdict_of_linkage(release.linkage))
     return statements
+
+
+def remarks_in_short(release: AttackedRelease, statements: Sequence[Statement]) -> list[str]:
+    """Return the text next to tables; of known attacks, README.md has the measurements.
+
+    Warnings come last.
+    """
+    method, settings = release.manifest.known_method, release.manifest.settings
+    known = () if method is None else tuple(method.undone_by(settings))
+    remarks, warnings = remarks_of(statements), warnings_of_release(release)
+    found = [each for each in remarks if each not in warnings]
+    short = [first_sentence_of(each) if each in known else each for each in found]
+    measured = [] if set(known).isdisjoint(found) else [MEASURED]
+    return [*short, *measured, *(each for each in remarks if each in warnings)]
 
 
 def warnings_of_release(release: AttackedRelease) -> list[str]:

@@ -94,7 +94,7 @@ def _answer_values(
     state: Result | None,
     query: Mapping[str, str],
     table: Input | None,
-) -> Mapping[str, object]:
+) -> Mapping[str, Any]:
     """Return what the answer to a question shows of the finished settings."""
     comparison = None if state is None else state["comparison"]
     rows = rows_of(comparison["rows"]) if comparison else []
@@ -118,6 +118,16 @@ def _answer_values(
         "shadows": SHADOWS.name,
         "has_rows": bool(rows),
     }
+
+
+def headline_of_comparison(workspace: Workspace, table: Input) -> str:
+    """Return the answer of the newest comparison of a table; empty if there is none."""
+    state = _comparison_state(workspace, table)
+    if state is None or not state["comparison"]:
+        return ""
+    values = _answer_values(workspace, state, {"setting": ""}, table)
+    headline: str = values["answer"].headline
+    return headline
 
 
 def _default_question(
