@@ -141,6 +141,15 @@ class TestHeadline:
         assert words in first
         assert f"{ndcg:.4f} against 0.1000" in first
 
+    def test_lists_without_a_clear_gain_over_popularity_are_not_recommended(self):
+        share = Measured(0.014, -0.043, 0.063, 99)
+        text = self.headline(retained={"lists_gain": share}, release=self.served(0.12))
+        assert text.index("do not clearly beat popular items alone") < text.index("retains 50%")
+        clear = self.headline(
+            retained={"lists_gain": share._replace(low=0.002)}, release=self.served(0.12)
+        )
+        assert "beat" not in clear
+
     def test_worse_than_averages_only_if_the_interval_is_below_0(self):
         share, wide = Measured(-0.037, -1.43, 0.62, 99), Measured(-0.001, -0.04, 0.02, 99)
         text = self.headline(retained={"ratings": share}, release_gain=wide)

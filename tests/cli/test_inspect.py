@@ -158,7 +158,7 @@ def test_all_problems_of_the_columns_are_named_together(tmp_path, monkeypatch, c
     error, *also = problems(*named)
     assert "line 2: the rating is missing" in error
     (line,) = also
-    assert line.startswith("also: “Sterne”: -1 (8 times) may mean a missing rating")
+    assert line.startswith("also: “Sterne”: -1 (8 times) among the first ")
     assert "--scale" in line
     with raises("rating.missing") as caught:
         inspect("export.csv", user="Kunde", item=5, rating="Sterne")

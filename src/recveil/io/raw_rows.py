@@ -335,8 +335,8 @@ def _rating_problems(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]
         if "scale" not in reading and others:
             found.append(
                 Problem(
-                    f"“{name}”: {shown} may mean a missing rating, as the others are from "
-                    f"{min(others):g} to {max(others):g}",
+                    f"“{name}”: {shown} among the first {len(values):,} values may mean a missing "
+                    f"rating, as the others are from {min(others):g} to {max(others):g}",
                     "; give the scale (--scale) and drop_off_scale (--drop-off-scale)",
                 )
             )

@@ -468,9 +468,12 @@ def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
     if not whole.has_share(share):
         return f"{_unreported_share(of_lists)}. {figures}"
     popular = raw.utilities[POPULARITY].ndcg
-    if chosen > popular:
+    gain = result.retained.lists_gain
+    is_open = result.raw_lists.has_share(gain) and gain.low <= 0  # no clear gain
+    if chosen > popular and not is_open:
         return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
-    how = "are worse than" if result.retained.lists_gain.high < 0 else "do not beat"
+    how = "do not clearly beat" if chosen > popular else "do not beat"
+    how = "are worse than" if gain.high < 0 else how
     return (
         f"The release's lists {how} popular items alone, the same list for every user (nDCG "
         f"{number(chosen)} against {number(popular)}): publish that list instead. "
