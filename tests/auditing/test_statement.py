@@ -98,11 +98,19 @@ def test_the_judged_users_are_stated():
     assert len(areas) == 3
     assert all(row.figure.endswith(", 344 + 86") for row in areas)
     few = rows_of(STATED["few members"]())
-    assert [(row.figure, row.value) for row in few] == [
-        ("membership, 9 + 86", "not measured"),
-        ("- by 8 ratings, 9 + 86", "not measured"),
-    ]
+    assert [(row.figure, row.value) for row in few] == [("membership, 9 + 86", "not measured")]
     assert "which is no evidence" in remarks_of(STATED["few members"]())[0]
+
+
+def test_the_best_membership_inference_has_one_row():
+    better = MEMBERS._replace(auc=MEMBERS.auc._replace(rate=0.99))
+    rows = rows_of(describe_members(MEMBERS, {"8": MEMBERS, "16": better}, None))
+    assert [row.figure.partition(",")[0] for row in rows] == [
+        "membership",
+        "- TPR at 5% FPR",
+        "- by 8 ratings",
+        "- TPR at 5% FPR",
+    ]
 
 
 def test_a_grade_and_what_measures_more_are_never_put_into_a_row():

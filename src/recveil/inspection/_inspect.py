@@ -132,13 +132,13 @@ def _rows(source: Any, found: Reading, raw: _RawColumns, reading: ReadingOptions
 
 
 def _without_choice(found: Reading) -> Reading:
-    """Add a note that other verbs require a choice among several ratings of a pair."""
+    """Add a note that other steps require a choice among several ratings of a pair."""
     if not (n := found.duplicates_dropped):
         return found
     replacement = (
         f"{n:,} {'row rates' if n == 1 else 'rows rate'} an item that the same user rated already; "
-        f"other verbs ask which to keep (duplicates, --duplicates last or mean), and here the "
-        f"last one counts."
+        f"here the last one counts, and all other steps require a choice (duplicates, "
+        f"--duplicates last or mean)."
     )
     notes = (
         replacement if "rated an item more than once" in note else note for note in found.notes

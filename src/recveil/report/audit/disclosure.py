@@ -15,6 +15,7 @@ from recveil.attacks.reidentification.residuals import Unfitted
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing.release_attacks import AttackedRelease, Content
 from recveil.auditing.shadow_releases import ShadowMembership
+from recveil.ratings.ratings import in_likes
 from recveil.release.exact_ratings import ExactRatings
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import estimate, format_bounds, percent
@@ -110,7 +111,7 @@ def _of_unknown_ratings(release: AttackedRelease, attack: ReleaseAttack) -> Stat
         f"Of the unknown {'likes' if is_unary else 'ratings'} of targets whose {target} was "
         f"inferred, {estimate(attack.exact)} are in {row}{'' if is_unary else ' exactly'}.{more}"
     )
-    rows = (FigureRow("unknown ratings in the row", estimate(attack.exact)),)
+    rows = (FigureRow(in_likes("unknown ratings in the row", is_unary), estimate(attack.exact)),)
     return Statement(sentence, () if more else rows, None if more else "")
 
 
@@ -457,7 +458,7 @@ def describe_members(
     who = "An adversary" if known is None else f"An adversary who knows {known} {whose} of a user"
     members = describe_count(best.members, "member")
     nonmembers = describe_count(best.nonmembers, "nonmember")
-    row = _row_of_auc("membership", best)
+    row, *rest = _rows_of("membership", best)
     if best.is_measured:
         control = (
             f"This was measured on {members} and {nonmembers}; the control, with members drawn at "
@@ -465,7 +466,7 @@ def describe_members(
         )
         statements = [
             Statement(describe_membership(best.auc, who, shadows)),
-            Statement(control, (row,), ""),
+            Statement(control, (row,) if known is None else (row, *rest), ""),
         ]
         if knows := describe_auxiliary(best.scorer, is_unary=is_unary):
             statements.append(
@@ -483,7 +484,9 @@ def describe_members(
             f"The same by adversaries who know {whose}, by scores of one release, too: by "
             f"{measured}."
         )
-        rows = [row for n, each in by_known.items() for row in _rows_of(f"{n} {what}", each)]
+        # The best one is already in the table; where it is not measured, none is.
+        others = {n: each for n, each in by_known.items() if best.is_measured and n != known}
+        rows = [row for n, each in others.items() for row in _rows_of(f"- by {n} {what}", each)]
         statements.append(Statement(sentence, tuple(rows), ""))
     if attributes is not None:
         statements.append(
@@ -501,9 +504,9 @@ def _row_of_auc(name: str, membership: Membership) -> FigureRow:
     return FigureRow(name, f"AUC {auc}", f"control {control}")
 
 
-def _rows_of(known: str, membership: Membership) -> list[FigureRow]:
-    """Return the AUC and the TPR for each amount of knowledge."""
-    auc = _row_of_auc(f"- by {known}", membership)
+def _rows_of(name: str, membership: Membership) -> list[FigureRow]:
+    """Return the AUC and the TPR of one amount of knowledge."""
+    auc = _row_of_auc(name, membership)
     if not membership.is_measured:
         return [auc]
     return [

@@ -146,7 +146,8 @@ def show_rates(console: Console, release: AttackedRelease) -> None:
     baselines = f"a random guess gives {percent(attacks[0].baseline)}"
     if largest := max(attack.class_baseline for attack in attacks):
         baselines += f", and always naming the largest class {percent(largest)}"
-    rest = "; of the attacked: of the targets with enough ratings" * has_rest
+    enough = in_likes("enough ratings", release.manifest.scale.unary)
+    rest = f"; of the attacked: of the targets with {enough}" * has_rest
     console.print(f"Shares of the targets, with 95% intervals{rest}; {baselines}.")
     value = f"{percent(bounds.pop())}, " * is_one
     for name, amount in zip(names.values(), ("", "", value), strict=True):
@@ -333,7 +334,7 @@ def _show_measures(console: Console, audit: Audit) -> None:
     more = [
         f"{escape(name)} {_share(interval, ' ')}"
         for name, interval, by_attacks in measured
-        if interval.rate > by_attacks
+        if interval.rate > by_attacks and percent(interval.rate) != percent(by_attacks)
     ]
     if more:
         console.print(f"Higher rates by the metrics of the papers: {'; '.join(more)}.")

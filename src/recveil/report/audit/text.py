@@ -360,7 +360,7 @@ def warnings_of(audit: Audit, *, has_table: bool = False) -> list[str]:
         warnings.append(
             "This is implicit feedback: the adversaries know items, and dates if there are any. A "
             "table with rating values re-identifies the same users more easily, and these rates "
-            "do not cover that. “Ratings” means interactions here."
+            "do not cover that."
         )
     if not scale.ordered:
         warnings.append(

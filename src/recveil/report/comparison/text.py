@@ -65,7 +65,7 @@ _WIDE = (
 )
 _OF_LIKES = (
     "This is implicit feedback: it has no ratings to retain and no error, and settings are chosen "
-    "by lists. “Ratings” means interactions here."
+    "by lists."
 )
 _OF_NOMINAL = (
     "These are nominal labels, and a prediction is right or wrong. “Ratings” means labels here, "
@@ -266,8 +266,8 @@ def _without_targets(rows: list[Row], axis: Axis) -> list[str]:
         return []
     return [
         f"This risk is not defined for {_titles(synthetic)}: no record of theirs belongs to a "
-        f"user, so there are no targets. That is not a low risk; compare by a risk that all "
-        f"methods have: shadows (--shadows 32) or membership (--risk membership)."
+        f"user, so there are no targets. That is not a low risk; compare by membership inference "
+        f"(--risk membership), a risk of every method."
     ]
 
 

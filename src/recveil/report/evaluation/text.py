@@ -18,6 +18,7 @@ from recveil.evaluation.results import (
     Note,
 )
 from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
+from recveil.ratings.ratings import in_likes
 from recveil.report.audit.text import warnings_of_release
 from recveil.report.document import parts_of
 from recveil.report.release import describe_coverage
@@ -365,7 +366,12 @@ def _figures_of(name: str, attack: ReleaseAttack) -> _Figures:
 def notes_of(result: Evaluation | NominalEvaluation) -> list[str]:
     """Describe what could not be measured, and how the figures are to be read."""
     warnings = [] if result.disclosure is None else warnings_of_release(result.disclosure)
-    return [*map(_describe_note, result.notes), *warnings]
+    is_unary = feedback_of(result) == "likes"
+    notes = [
+        in_likes(_describe_note(note), is_unary and note.code == "no-links")
+        for note in result.notes
+    ]
+    return [*notes, *warnings]
 
 
 def _describe_note(note: Note) -> str:
