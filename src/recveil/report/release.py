@@ -428,6 +428,11 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
         yield describe_coverage(dry.foreseen.coverage, likes=likes, is_estimate=True)
     elif dry.foreseen.groups is None:
         yield "How many items and ratings the release keeps is known after the run alone."
+        if "rare-items-omitted" in dry.foreseen.basis:
+            yield (
+                "If it keeps no item, the run spends its epsilon without a release; a public list "
+                "of items prevents that (--item-catalog)."
+            )
     yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
     if dry.total is not None:
         yield describe_total(dry.total)

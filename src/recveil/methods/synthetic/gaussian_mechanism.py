@@ -172,7 +172,7 @@ class Mechanism:
         if not items.size:
             raise RecveilError(
                 f"query {name!r}: no noisy item count reaches the threshold of {height:.3g}; give "
-                f"a larger epsilon or delta, or an item_catalog",
+                f"a larger epsilon or delta, or an item_catalog (--item-catalog)",
                 code="budget.too-small",
             )
         return items, noisy[items]
