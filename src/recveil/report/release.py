@@ -431,7 +431,7 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
         if "rare-items-omitted" in dry.foreseen.basis:
             yield (
                 "If it keeps no item, the run spends its epsilon without a release; a public list "
-                "of items prevents that (--item-catalog)."
+                "of items, item_catalog (--item-catalog), prevents that."
             )
     yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
     if dry.total is not None:
