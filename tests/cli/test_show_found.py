@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from rich.console import Console
 
 from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.report.audit import terminal
 from recveil.report.audit.text import statements_of, warnings_of_release
+from recveil.report.terminal import show_left_out, table_of
 from shared.cli_show_found import MADE, audited, printed  # noqa: F401 (fixtures)
 
 
@@ -45,6 +47,14 @@ def test_columns_that_do_not_fit_are_named(printed):
     assert "Left out" not in " ".join(wide)
     for lines in (narrow, wide):
         assert sum(line.startswith("insider ") for line in lines) == 1
+
+
+def test_a_head_that_is_broken_is_not_left_out(capsys):
+    whole = table_of("setting", "re-identified\nproven", "lists retained", "users")
+    narrow = table_of("setting", "re-\nidentified\nproven", "lists\nretained")
+    shown = show_left_out(Console(width=60), narrow, whole)
+    assert shown == ["setting", "re-identified proven", "lists retained"]
+    assert capsys.readouterr().out == "Left out at this width, and on the page: users.\n"
 
 
 @pytest.mark.parametrize("columns", [45, 60, 80])

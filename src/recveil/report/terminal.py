@@ -83,7 +83,8 @@ def first_fitting(console: Console, tables: Iterable[Table], *, wraps: bool = Fa
 def show_left_out(console: Console, table: Table, whole: Table) -> list[str]:
     """Print which columns a narrow terminal leaves out, and return the heads of the others."""
     shown, heads = (
-        [" ".join(str(column.header).split()) for column in each.columns] for each in (table, whole)
+        [" ".join(str(column.header).split()).replace("- ", "-") for column in each.columns]
+        for each in (table, whole)
     )
     if left_out := [head for head in heads if head not in shown]:
         console.print(f"Left out at this width, and on the page: {'; '.join(left_out)}.")
