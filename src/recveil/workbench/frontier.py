@@ -181,11 +181,12 @@ def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
 
 
 def warnings_for(comparison: Mapping[str, Any], answered: Answer) -> list[str]:
-    """Return a comparison's warnings, with those about its risk replaced by the answer's."""
+    """Return a comparison's own warnings, with those about its risk replaced by the answer's."""
     axis = axis_named(comparison["settings"]["risk"])
     of_axis = risk_warnings(rows_of(comparison["rows"]), axis)
-    # The headline says what is unfinished.
-    shown = [*of_axis, describe_unfinished(comparison["unfinished"])]
+    # The headline states what is unfinished, and the page Data has the notes on the table.
+    notes = comparison["data"]["notes"]
+    shown = [*of_axis, *notes, describe_unfinished(comparison["unfinished"])]
     others = [sentence for sentence in comparison["warnings"] if sentence not in shown]
     return [*others, *answered.warnings]
 
