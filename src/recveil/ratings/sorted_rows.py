@@ -12,6 +12,8 @@ from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
 Duplicates = Literal["error", "last", "mean"]
+# Longer examples of repeated pairs would be cut by the limit of errors.
+_MOST_OF_EXAMPLES = 100
 
 
 @brief
@@ -145,6 +147,8 @@ def _describe(
         )
         user, item = ids[0][users[first]], ids[1][rows.indices[first]]
         examples.append(f"user {user} and item {item}: {found}")
+    while len(examples) > 1 and len("; ".join(examples)) > _MOST_OF_EXAMPLES:
+        examples.pop()
     # If most rows repeat, another mistake is likelier.
     repeat = 2 * (users.size - starts.size) > users.size
     wrong = "Name user (--user) and item (--item), or keep"
