@@ -91,9 +91,9 @@ def test_a_value_can_be_wrong_if_a_label_lies_beyond_the_error_of_each(scale, er
 
 def test_without_dates_states_why():
     ratings = table(lambda values: values, dated=True)
-    paper = without_dates(ratings, PRESETS["paper"], "homogenized records carry none")
+    paper = without_dates(ratings, PRESETS["paper"], "releases have none")
     assert (paper.date_error, paper.wrong_kind) == (None, "value")
-    assert paper.description.endswith("Here no dates are known: homogenized records carry none.")
+    assert paper.description.endswith("Here no dates are known: releases have none.")
     assert without_dates(ratings, PRESETS["film-buff"], "whatever") is PRESETS["film-buff"]
     vague = Adversary(known=4, right=2, rating_error=4, date_error=14)
     assert without_dates(ratings, vague, "whatever").wrong_kind == "item"

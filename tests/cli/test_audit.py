@@ -224,7 +224,7 @@ def test_dates_are_no_help_against_a_release(run):
     assert NEVER_RATED not in result["attacks"][0]["description"]
     (attack,) = result["release"]["attacks"]
     expected = f"{NEVER_RATED}: they know neither ratings nor dates."
-    assert "Here no dates are known: homogenized records carry none." in attack["description"]
+    assert "Here no dates are known: releases have none." in attack["description"]
     assert expected in attack["description"]
 
 

@@ -320,10 +320,11 @@ def _rating_problems(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]
     found = []
     if no_numbers and not reading.get("drop_off_scale"):
         shown = ", ".join(f"“{value}”" if value else "empty" for value in [*no_numbers][:3])
+        are = "is no number" if no_numbers.total() == 1 else "are no numbers"
         found.append(
             Problem(
-                f"“{name}”: {no_numbers.total():,} of the first {len(values):,} values are no "
-                f"numbers ({shown})",
+                f"“{name}”: {no_numbers.total():,} of the first {len(values):,} values {are} "
+                f"({shown})",
                 "; fix them, or set drop_off_scale (--drop-off-scale)",
                 ("rating.missing", "rating.not-a-number"),
             )

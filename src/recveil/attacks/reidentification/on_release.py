@@ -422,5 +422,5 @@ def _check(ratings: Ratings, table: AttackTarget) -> None:
 
 def without_unpublished(ratings: Ratings, adversary: Adversary) -> Adversary:
     """Return the adversary without dates and numbers of ratings, which homogenized records lack."""
-    blunted = without_dates(ratings, adversary, "homogenized records carry none")
+    blunted = without_dates(ratings, adversary, "releases have none")
     return replace(blunted, activity_error=None)
