@@ -24,10 +24,11 @@ from recveil.report.evaluation.text import (
     headline,
     notes_of,
     number,
+    parts_of_headline,
 )
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import first_fitting, table_of
-from recveil.runtime.errors import describe_count
+from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, percent
 from recveil.verification.link_posterior import LinkPosterior
 
@@ -49,7 +50,9 @@ _FIDELITY = {
 def show_utility(console: Console, evaluated: Evaluated, *, is_whole: bool = False) -> None:
     """Print the headline and the utility of a release; with `is_whole`, every figure."""
     result = evaluated.evaluation
-    console.print(f"[bold]{escape(headline(result))}[/]")
+    for part in parts_of_headline(result):
+        first = first_sentence_of(part)
+        console.print(f"[bold]{escape(first)}[/]{escape(part.removeprefix(first))}")
     _show_input(console, evaluated)
     if isinstance(result, NominalEvaluation):
         _show_accuracy(console, result)

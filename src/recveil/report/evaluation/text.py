@@ -389,24 +389,29 @@ def feedback_of(result: Evaluation | NominalEvaluation) -> str:
 
 def headline(result: Evaluation | NominalEvaluation) -> str:
     """Summarize the retained utility by the chosen recommenders, and the coverage."""
-    utility = _describe_utility(result)
+    return " ".join(parts_of_headline(result))
+
+
+def parts_of_headline(result: Evaluation | NominalEvaluation) -> list[str]:
+    """Describe lists, predicted ratings and the coverage, which comes first if it is low."""
+    utility = list(filter(None, _describe_utility(result)))
     coverage = describe_coverage(result.coverage, likes=feedback_of(result) == "likes")
-    return " ".join([coverage, utility] if result.coverage.is_low else [utility, coverage])
+    return [coverage, *utility] if result.coverage.is_low else [*utility, coverage]
 
 
-def _describe_utility(result: Evaluation | NominalEvaluation) -> str:
+def _describe_utility(result: Evaluation | NominalEvaluation) -> tuple[str, str]:
     """Describe the retained utility of lists and ratings."""
     if isinstance(result, NominalEvaluation):
         lists = "" if result.lists is None else _describe_lists(result.lists, "labels")
-        return f"{_describe_labels(result)} {lists}".rstrip()
+        return _describe_labels(result), lists
     if not result.has_ratings:
-        return _describe_lists(result, "likes")
+        return _describe_lists(result, "likes"), ""
     raw, release = result.raw, result.release
     return (
-        f"{_describe_lists(result, 'ratings')} {_describe_ratings(result)} RMSE: "
-        f"{number(raw.of_chosen.rmse)} from the raw ratings ({raw.chosen}), "
-        f"{number(release.of_chosen.rmse)} from the release ({release.chosen}), "
-        f"{number(raw.of_averages.rmse)} from {AVERAGES}."
+        _describe_lists(result, "ratings"),
+        f"{_describe_ratings(result)} RMSE: {number(raw.of_chosen.rmse)} from the raw ratings "
+        f"({raw.chosen}), {number(release.of_chosen.rmse)} from the release ({release.chosen}), "
+        f"{number(raw.of_averages.rmse)} from {AVERAGES}.",
     )
 
 
@@ -478,11 +483,13 @@ def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
     is_open = result.raw_lists.has_share(gain) and gain.low <= 0  # no clear gain
     if chosen > popular and not is_open:
         return f"{_retained(of_lists, share)}. {figures} {_describe_lists_gain(result)}"
-    how = "do not clearly beat" if chosen > popular else "do not beat"
+    how, advice = "do not beat", "publish that list instead"
+    if chosen > popular:
+        how, advice = "do not clearly beat", "that list may serve recipients as well"
     how = "are worse than" if gain.high < 0 else how
     return (
         f"The release's lists {how} popular items alone, the same list for every user (nDCG "
-        f"{number(chosen)} against {number(popular)}): publish that list instead. "
+        f"{number(chosen)} against {number(popular)}): {advice}. "
         f"{_retained(of_lists, share)}. {figures}"
     )
 
