@@ -187,7 +187,7 @@ def describe_tuning(found: Tuning) -> str:
     decided = (
         "The matches decide, as the eccentricity is not the paper's"
         if found.decided_by == "matched"
-        else "The re-identification rate decides (with an eccentricity of one's own, the matches)"
+        else "The re-identification rate decides"
     )
     return (
         f"{_quoted(found.adversary)}: on half of the targets, a rating width of "
