@@ -23,12 +23,10 @@ from recveil.runtime.number_format import estimate, format_bounds, percent
 NO_EVIDENCE = "which is no evidence that the release reveals nothing"
 NO_ATTACK = "no attack applied"
 _ALL_COUNTED = "All were counted."
-# These scores use one release; an adversary with shadow releases usually infers more.
 SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
 MEMBERSHIP = (
-    "This AUC is a lower bound: it is that of the best score of those tried here, all of which use "
-    "one release only. An adversary with shadow releases usually infers more: “recveil audit FILE "
-    f"--release OUT --shadows 32” measures that, and {SHADOWS_OF_ALL} for each setting."
+    "This AUC is a lower bound: an adversary with shadow releases usually infers more (“recveil "
+    f"audit FILE --release OUT --shadows 32”, or {SHADOWS_OF_ALL})."
 )
 # What an AUC permits, up to each edge.
 _GRADES = (
