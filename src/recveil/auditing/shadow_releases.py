@@ -198,7 +198,15 @@ def _release(
     ratings: Ratings, half: NDArray[np.int64], make: Callable[[int], Anonymizer], seed: int
 ) -> AttackTarget:
     try:
-        return AttackTarget.from_release(make(seed).anonymize(only(ratings, half)), ratings)
+        table = AttackTarget.from_release(make(seed).anonymize(only(ratings, half)), ratings)
+        n_absent = int((table.record_of[half] < 0).sum()) if table.contains_users else 0
+        if n_absent:  # they would count as members who are hard to recognize
+            raise RecveilError(
+                f"the method leaves {n_absent:,} of {describe_count(half.size, 'user')} out; "
+                f"infer membership without shadows",
+                code="release.unsupported",
+            )
+        return table
     except RecveilError as error:
         raise RecveilError(
             f"shadows (--shadows): no such release can be made of one half of the users: {error}",

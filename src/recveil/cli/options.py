@@ -79,7 +79,7 @@ def compared_methods() -> Iterable[str]:
     """Return the names of methods that can be compared."""
     from recveil.release.registry import all_variants
 
-    return ["all", "padding", *all_variants()]
+    return ["all", "padding", "today", *all_variants()]
 
 
 def claims() -> Iterable[str]:

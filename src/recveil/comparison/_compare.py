@@ -148,8 +148,9 @@ def compare(
         names no user, but do not publish it: it describes how to re-identify them. Without it, an
         interrupted run cannot resume.
     methods : str or sequence of str, optional
-        Names of variants, such as "simple-mdav"; "all" selects one of each kind, and "padding" all
-        degrees of padding. By default a few settings; see `list_settings`.
+        Names of variants, such as "simple-mdav"; "all" selects one of each kind, "padding" all
+        degrees of padding, and "today" what publishers do today next to the default settings. By
+        default a few settings; see `list_settings`.
     k : int or sequence of int, optional
         For the methods that take a k; see `list_settings`.
     split : float

@@ -7,6 +7,7 @@ from recveil.comparison.cells import Setting
 from recveil.methods.registry import has_k
 from recveil.ratings import Ratings
 from recveil.release.registry import all_variants
+from recveil.release.specs.baselines import TODAY
 from recveil.runtime.errors import RecveilError, describe_count, listed, suggest_name
 from recveil.runtime.number_format import format_duration
 
@@ -75,7 +76,8 @@ def padding_methods() -> list[str]:
 def _several(of: Feedback) -> dict[str, list[str]]:
     known = variants_of(of)
     padding = [name for name in padding_methods() if name in known]
-    return {"all": usual_methods(of=of)} | ({"padding": padding} if padding else {})
+    several = {"all": usual_methods(of=of), "today": [*dict.fromkeys([*TODAY, *_DEFAULTS[of]])]}
+    return several | ({"padding": padding} if padding else {})
 
 
 def variants_of(of: Feedback) -> list[str]:
@@ -84,7 +86,7 @@ def variants_of(of: Feedback) -> list[str]:
 
 
 def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[str]:
-    """Return the names of methods, "all" and "padding" spelled out, each once.
+    """Return the names of methods, "all", "padding" and "today" spelled out, each once.
 
     Parameters
     ----------
@@ -105,6 +107,8 @@ def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[st
     ['padded', 'padded-bisecting', 'simple']
     >>> choose_methods(["padding"])
     ['simple', 'padded-0.25', 'padded-0.5', 'padded-0.75', 'padded']
+    >>> choose_methods(["today"])[:5]
+    ['raw', 'user-sample', 'netflix-perturbation', 'k-core', 'sparse']
     """
     fitting = [*dict.fromkeys([*usual_methods(of=of), *variants_of(of)])]
     several = _several(of)
@@ -195,10 +199,12 @@ def list_settings(
     Parameters
     ----------
     methods : sequence of str, optional
-        Names of variants, "all", or "padding" for all degrees of padding; by default a few that
-        cover the kinds of guarantees.
+        Names of variants, "all", "padding" for all degrees of padding, or "today" for what
+        publishers do today and the default settings; by default a few that cover the kinds of
+        guarantees.
     ks : sequence of int, optional
-        By default those of the default settings, and 2, 3, 5, 10, 20 and 50 of named methods.
+        By default those of the default settings, also with "today", and else 2, 3, 5, 10, 20 and 50
+        of named methods.
     of : {"ratings", "likes", "nominal"}
         What the table holds.
 
@@ -215,15 +221,16 @@ def list_settings(
     ['raw', 'nominal, k = 9']
     >>> len(list_settings(["simple"])), len(list_settings(["simple", "raw"], [5]))
     (6, 2)
+    >>> [setting.title for setting in list_settings(["today"])][3:6]
+    ['k-core', 'sparse, k = 5', 'sparse, k = 20']
     """
     check_ks(ks)
-    if methods is None:
-        ks_of = {method: usual if ks is None else ks for method, usual in _DEFAULTS[of].items()}
-    else:
-        ks_of = dict.fromkeys(choose_methods(methods, of=of), KS if ks is None else ks)
+    names = default_methods(of=of) if methods is None else choose_methods(methods, of=of)
+    usual = _DEFAULTS[of] if methods is None or "today" in methods else {}
     settings = []
-    for method, each in ks_of.items():
+    for method in names:
         if has_k(method):
+            each = usual.get(method, KS) if ks is None else ks
             settings += [Setting(method, k) for k in dict.fromkeys(each)]
         else:
             settings.append(Setting(method, None))

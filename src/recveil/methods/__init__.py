@@ -24,6 +24,7 @@ from recveil.methods.baselines.perturbation import (
     privacy_loss,
     reconstruct_distribution,
 )
+from recveil.methods.baselines.practices import KCore, NetflixPerturbation, UserSample
 from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
 from recveil.methods.k_corating.anonymizer import KCoRater
 from recveil.methods.predictive.anonymizer import PredictiveAnonymizer
@@ -49,7 +50,9 @@ __all__ = [
     "Groups",
     "HistogramRecovery",
     "KCoRater",
+    "KCore",
     "LabelNoise",
+    "NetflixPerturbation",
     "PredictiveAnonymizer",
     "Private",
     "Pseudonymizer",
@@ -61,6 +64,7 @@ __all__ = [
     "RotationPerturbation",
     "SparseRows",
     "Synthesizer",
+    "UserSample",
     "anonymize",
     "dry_run",
     "estimate_shares",

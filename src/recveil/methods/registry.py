@@ -22,6 +22,7 @@ from recveil.methods.baselines.perturbation import (
     RandomizedResponse,
     RandomValues,
 )
+from recveil.methods.baselines.practices import KCore, NetflixPerturbation, UserSample
 from recveil.methods.baselines.rotation import GeometricPerturbation, RotationPerturbation
 from recveil.methods.components import GROUPINGS, PREDICTORS, component_name
 from recveil.methods.k_corating.anonymizer import KCoRater
@@ -264,7 +265,7 @@ _CLASSES: dict[str, Callable[..., Anonymizer]] = {
     kind.method: kind
     for kind in (
         *(Pseudonymizer, GlobalItemMeans, RandomValues, RandomizedResponse, AdditiveNoise),
-        *(RotationPerturbation, GeometricPerturbation),
+        *(RotationPerturbation, GeometricPerturbation, UserSample, NetflixPerturbation, KCore),
     )
 }
 

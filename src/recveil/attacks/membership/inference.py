@@ -37,7 +37,8 @@ class MembershipTargets(NamedTuple):
     ----------
     table : AttackTarget
     members, nonmembers : ndarray of int64
-        Positions of at most 1,000 users in the release, and of as many outside.
+        Positions of at most 1,000 users in the release, and of as many outside. Users whom the
+        method itself left out are neither.
     """
 
     table: AttackTarget
@@ -84,6 +85,8 @@ def hold_out(
             code="argument.result",
         )
     table = AttackTarget.from_release(release, ratings)
+    if table.contains_users:  # a method may leave users out, such as a sample
+        inside = inside[table.record_of[inside] >= 0]
     return MembershipTargets(table, np.sort(inside[:MOST_SCORED]), np.sort(outside[:MOST_SCORED]))
 
 

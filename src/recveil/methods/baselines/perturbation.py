@@ -54,7 +54,8 @@ class Baseline(BaseAnonymizer, ABC):
         self._check(ratings)
         seed = seed_or_random(self.seed)
         rng = secret_rng(seed, ratings)
-        groups, blocks = self._publish(ratings, rng)
+        table = self._table(ratings, rng)
+        groups, blocks = self._publish(table, rng)
         return assemble(
             ratings,
             rng,
@@ -64,7 +65,12 @@ class Baseline(BaseAnonymizer, ABC):
             blocks=blocks,
             default_layout="users",
             seed=seed,
+            users=table.users,
         )
+
+    def _table(self, ratings: Ratings, _rng: np.random.Generator) -> Ratings:
+        """Return the users and ratings that the release is made from; by default all."""
+        return ratings
 
     @abstractmethod
     def _publish(self, ratings: Ratings, rng: np.random.Generator) -> tuple[Groups, Blocks]:
@@ -163,7 +169,8 @@ class Pseudonymizer(SameCells):
     """Publish the ratings unchanged under pseudonyms, without a guarantee.
 
     Narayanan & Shmatikov attacked such a release. Dates are dropped, as in every release, so an
-    audit of the raw table with its dates re-identifies more users than an attack on this.
+    audit of the raw table with its dates re-identifies more users than an attack on this. A hash of
+    each id is a pseudonym too, and a weaker one: who hashes known ids finds their rows.
 
     Parameters
     ----------
@@ -270,7 +277,7 @@ class RandomizedResponse(SameCells):
 
     def _check(self, ratings: Ratings) -> None:
         super()._check(ratings)
-        _check_probability(self.truth_probability)
+        check_probability("truth_probability", self.truth_probability)
 
     def _label(
         self, raw: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
@@ -325,7 +332,7 @@ def estimate_shares(published: ArrayLike, truth_probability: float) -> NDArray[n
             f"two levels",
             code="argument.shape",
         )
-    _check_probability(truth_probability)
+    check_probability("truth_probability", truth_probability)
     other = (1 - truth_probability) / (shares.size - 1)
     if math.isclose(truth_probability, other):
         raise RecveilError(
@@ -336,10 +343,11 @@ def estimate_shares(published: ArrayLike, truth_probability: float) -> NDArray[n
     return np.asarray((shares - other) / (truth_probability - other))
 
 
-def _check_probability(value: object) -> None:
+def check_probability(name: str, value: object) -> None:
+    """Raise a RecveilError unless a parameter is above 0 and below 1."""
     if not (isinstance(value, int | float) and 0 < value < 1):
         raise RecveilError(
-            f"truth_probability is {value!r}; expected a number above 0 and below 1",
+            f"{name} is {value!r}; expected a number above 0 and below 1",
             code="argument.value",
         )
 

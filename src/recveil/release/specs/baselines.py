@@ -8,6 +8,8 @@ _GREY = "#666666"
 _NOT_UNDONE = ("rotation", "geometric", "geometric-noise-first")
 # Variants that `--methods all` leaves out, because they differ little from others.
 _LEFT_OUT_OF_ALL = ("randomized-response", "geometric-noise-first")
+# What publishers do today, which `--methods today` compares with the default settings.
+TODAY = ("raw", "user-sample", "netflix-perturbation", "k-core")
 
 
 def _variant(name: str, description: str, **options: object) -> Variant:
@@ -18,10 +20,10 @@ def _variant(name: str, description: str, **options: object) -> Variant:
         claim="nothing",
         kind="nothing",
         colour=_GREY,
-        in_all=name not in _LEFT_OUT_OF_ALL,
+        in_all=name not in (*_LEFT_OUT_OF_ALL, *TODAY[1:]),
         is_attacked=name not in _NOT_UNDONE,
         is_control=name == "raw",
-        of="any" if name == "raw" else "ratings",
+        of="any" if name in TODAY else "ratings",
     )
 
 
@@ -48,6 +50,32 @@ BASELINES = (
         "names removed",
         (),
         _variant("raw", "The ratings as they are, only the names (and dates) removed."),
+    ),
+    _baseline(
+        "user-sample",
+        "user sample",
+        ("share",),
+        _variant("user-sample", "The ratings of a tenth of the users as they are."),
+    ),
+    _baseline(
+        "netflix-perturbation",
+        "netflix perturbation",
+        ("share",),
+        _variant(
+            "netflix-perturbation",
+            "Of the ratings, 2 % are removed, 2 % changed and as many added: our reading of what "
+            "Netflix did (Narayanan & Shmatikov, section 5).",
+        ),
+    ),
+    _baseline(
+        "k-core",
+        "k-core",
+        ("min_ratings",),
+        _variant(
+            "k-core",
+            "Only users and items with at least five ratings, as they are; this k is no "
+            "k-anonymity.",
+        ),
     ),
     _baseline(
         "global-item-means",
