@@ -396,6 +396,15 @@ class TestMethods:
         nominal = [setting.title for setting in list_settings(of="nominal")]
         assert nominal == ["raw", "nominal, k = 5", "nominal, k = 20"]
 
+    @pytest.mark.parametrize("of", ["ratings", "likes", "nominal"])
+    def test_today_adds_the_practices_to_the_default_settings(self, of):
+        practices = ["user-sample", "netflix-perturbation", "k-core"]
+        usual = [setting.title for setting in list_settings(of=of)]
+        found = [setting.title for setting in list_settings(["today"], of=of)]
+        assert found == ["raw", *practices, *usual[1:]]
+        of_nine = [setting.k for setting in list_settings(["today"], [9], of=of)]
+        assert set(of_nine) == {None, 9}
+
     @pytest.mark.parametrize(
         ("methods", "ks", "expected"),
         [
