@@ -158,6 +158,15 @@ JOBS = (
         force=False,
         weight=0.5,
     ),
+    _job(
+        "forget",
+        "forget in/model --user owner-0001 --ratings in/ratings.csv -o at/made.csv "
+        "--log at/log.jsonl --json at/found.json",
+        Target("made.csv"),
+        Target("log.jsonl"),
+        _FOUND,
+        weight=0.5,
+    ),
     _job("inspect", "inspect in/ratings.csv --json at/found.json", _FOUND, force=False, weight=0.5),
     _job(
         "describe",

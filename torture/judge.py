@@ -158,6 +158,10 @@ def _state_of_file(file: Path, reference: Path) -> str:
     if file.suffix == ".html":
         is_whole = file.read_text(encoding="utf-8").rstrip().endswith("</html>")
         return WHOLE if is_whole else "half a page"
+    if file.suffix == ".jsonl":
+        with suppress(ValueError):
+            return WHOLE if list(map(json.loads, file.read_text().splitlines())) else "empty"
+        return "half a line"
     is_whole = _unpacked(file) == _unpacked(reference)
     return WHOLE if is_whole else "neither the old nor the new file"
 

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from recveil.evaluation import Evaluator, evaluate
     from recveil.inspection import inspect
     from recveil.io import read
-    from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer, anonymize
+    from recveil.methods import (
+        KCoRater,
+        PredictiveAnonymizer,
+        SparseRows,
+        Synthesizer,
+        anonymize,
+        forget,
+    )
     from recveil.publish import Release, budget, convert
     from recveil.ratings import Ratings, RatingScale
     from recveil.runtime.errors import RecveilError
@@ -38,6 +45,7 @@ __all__ = [
     "compare",
     "convert",
     "evaluate",
+    "forget",
     "inspect",
     "read",
     "verify",
@@ -60,6 +68,7 @@ _HOMES = {
     "compare": "recveil.comparison",
     "convert": "recveil.publish",
     "evaluate": "recveil.evaluation",
+    "forget": "recveil.methods",
     "inspect": "recveil.inspection",
     "read": "recveil.io",
     "read_ratings": "recveil.io",  # the name of `read` in recveil 1

@@ -85,6 +85,7 @@ REFUSED = [
     (("demo", "-o", "x", "--json", "x-synthetic"), BOTH),
     (("sample", "old", "--n-users", "9", "-o", "x", "--json", "x"), BOTH),
     (("compare", "ratings.csv", "-o", "x", "--json", "x"), BOTH),
+    (("forget", "old", "--user", "1", "--log", "x", "--json", "x"), BOTH),
     # in a folder that is written
     ((*ANONYMIZE, "-o", "empty", "--json", "empty/x.json"), "would be inside --output empty"),
     ((*ANONYMIZE, "-o", "sub", "--json", "down/x.json", "--force"), "would be inside --output sub"),
@@ -107,6 +108,7 @@ REFUSED = [
     ((*ANONYMIZE, "-o", "x", "--item-catalog", "other.csv", "--json", "other.csv"), "an input"),
     ((*ANONYMIZE, "-o", "old", "--earlier-release", "old", "--force"), "is an input itself"),
     (("sample", "old", "--n-users", "9", "-o", "./old", "--force"), "is an input itself"),
+    (("forget", "old", "--user", "1", "--ratings", "other.csv", "--log", "other.csv"), "an input"),
     # a file that is part of an input
     (("selftest", "parts/part-*.csv", "--json", "parts/part-1.csv"), "is a file of the input"),
     (("selftest", "file://{here}/parts/*.csv", "--json", "parts/part-1.csv"), "is a file of"),

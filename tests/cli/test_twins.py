@@ -23,6 +23,7 @@ TWINS = {
     "demo": ("recveil.demo", []),
     "describe": ("recveil.publish", ["out", "croissant.json"]),
     "evaluate": ("recveil.evaluation", ["r.csv", "--split", "0.2", "--release", "out"]),
+    "forget": ("recveil.methods", ["out", "--user", "7"]),
     "generate": ("recveil.datasets", ["r.csv"]),
     "inspect": ("recveil.inspection", ["r.csv"]),
     "sample": ("recveil.methods", ["out", "-o", "drawn", "--n-users", "9"]),
@@ -79,7 +80,7 @@ OF_THE_COMMAND_ALONE = {
         (verb, "max_memory"): "the library bounds it with memory_limited"
         for verb in (
             *("inspect", "audit", "anonymize", "sample", "verify", "describe", "evaluate"),
-            *("compare", "selftest", "convert", "budget"),
+            *("compare", "selftest", "convert", "budget", "forget"),
         )
     },
     ("audit", "html"): "writes what the result holds",

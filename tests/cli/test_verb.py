@@ -19,6 +19,7 @@ from recveil.datasets import make_ratings
 from recveil.evaluation._evaluate import EvaluateRequest
 from recveil.io import write_ratings
 from recveil.io.options import ReadingOptions
+from recveil.methods import ErasureRequest
 from recveil.methods._anonymize import AnonymizeOptions, MethodOptions
 from recveil.release.registry import all_methods
 
@@ -94,6 +95,7 @@ def test_keywords_of_anonymize_are_those_of_the_request_and_all_methods():
         (recveil.audit, AuditRequest, {*MatchOptions._fields, "match_by"}),
         (recveil.evaluate, EvaluateRequest, set()),
         (recveil.compare, CompareRequest, {"k", "ks", "output"}),
+        (recveil.forget, ErasureRequest, set()),
     ],
 )
 def test_a_request_has_the_keywords_of_its_verb_and_their_defaults(verb, request_class, renamed):
@@ -118,6 +120,7 @@ def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some()
             "workbench": set(),
             "describe": set(),  # a release has one form
             "sample": set(),
+            "forget": {"user"},  # whose data is erased
         }.get(verb.name, of_reading)
         assert of_reading & {*verb.options.parameters} == expected, verb.name
 

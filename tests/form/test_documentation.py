@@ -33,6 +33,7 @@ TWINS = {
     "demo": "recveil.demo",
     "describe": "recveil.publish",
     "evaluate": "recveil.evaluation",
+    "forget": "recveil.methods",
     "generate": "recveil.datasets",
     "inspect": "recveil.inspection",
     "sample": "recveil.methods",

@@ -26,6 +26,7 @@ LINES = {
     "anonymize": "anonymize ratings.csv -o again --k 4 --method predictive --json -",
     "sample": "sample model -o drawn --n-users 9 --json -",
     "verify": "verify out --json -",
+    "forget": "forget out --user 1 --json -",
     "describe": "describe out croissant.json --json -",
     "evaluate": "evaluate ratings.csv --release out --split 0.2 --targets 10 --no-membership "
     "--json -",

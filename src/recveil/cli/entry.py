@@ -20,6 +20,7 @@ from recveil.cli.convert import convert
 from recveil.cli.demo import demo
 from recveil.cli.describe import describe
 from recveil.cli.evaluate import evaluate
+from recveil.cli.forget import forget
 from recveil.cli.generate import generate
 from recveil.cli.inspect import inspect
 from recveil.cli.interruptions import (
@@ -161,6 +162,7 @@ VERBS = (
     Verb(sample),
     Verb(verify),
     Verb(budget, (READING,)),
+    Verb(forget),
     Verb(describe),
     Verb(evaluate, (READING,)),
     Verb(compare, (READING,)),

@@ -27,6 +27,7 @@ FILES = {
     "config": ("output",),
     "convert": ("target",),
     "describe": ("output",),
+    "forget": ("output", "log"),
     "generate": ("output",),
 }
 FOLDERS = {
@@ -58,6 +59,7 @@ _RELEASES = ("release", "second_release", "earlier_release", "previous", "agains
 _ARGUMENTS = (
     *(("convert", "target"), ("describe", "output"), ("generate", "output")),
     *(("sample", "release"), ("describe", "release"), ("config", "output")),
+    ("forget", "release"),
 )
 # Files of a private folder, which cannot be recreated.
 _PRIVATE_FILES = ("private.json", "assignment.parquet", "assignment-*.parquet", "items.parquet")

@@ -30,7 +30,7 @@ from recveil.runtime.errors import RecveilError, listed, printable, quoted, shor
 from recveil.runtime.safe_repr import brief
 
 # Secrets of the publisher, which no settings file may contain.
-_SECRETS = {("anonymize", "seed")}
+_SECRETS = {("anonymize", "seed"), ("forget", "user")}
 # Options of how ratings and times are written, for verbs that read a table, and options that change
 # no number, as (verb, parameter). These alone count in a file that was not named, which may come
 # with the folder. All others change what is read, replaced, claimed, attacked or evaluated:

@@ -8,6 +8,7 @@ from recveil.methods._anonymize import (
     anonymize,
     dry_run,
 )
+from recveil.methods._forget import Erasure, ErasureRequest, Trace, forget
 from recveil.methods._sample import sample
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
@@ -45,6 +46,8 @@ __all__ = [
     "Baseline",
     "Claim",
     "DryRun",
+    "Erasure",
+    "ErasureRequest",
     "GeometricPerturbation",
     "GlobalItemMeans",
     "Groups",
@@ -64,10 +67,12 @@ __all__ = [
     "RotationPerturbation",
     "SparseRows",
     "Synthesizer",
+    "Trace",
     "UserSample",
     "anonymize",
     "dry_run",
     "estimate_shares",
+    "forget",
     "histogram_recovery",
     "homogenize_padded",
     "homogenize_simple",

@@ -21,6 +21,7 @@ and Tao 2007), with kept rows as counterfeits.
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -63,6 +64,8 @@ class PreviousRelease(Unpicklable):
     releases: tuple[str, ...]
     # Original ids, also of users who left before
     users: NDArray[Any]
+    # The published id of the row of each
+    record_ids: tuple[str, ...]
     class_of: NDArray[np.int64]
     # Whether its table had the user
     in_table: NDArray[np.bool_]
@@ -104,18 +107,22 @@ class PreviousRelease(Unpicklable):
 
     def reject_branch(self, output: Path) -> None:
         """Raise a RecveilError if a release next to it, or to the output, follows it, too."""
-        folders = {self.folder.resolve().parent, output.resolve().parent}
-        for file in sorted(file for folder in folders for file in folder.glob(f"*/{MANIFEST}")):
-            follows = None
-            with suppress(OSError, ValueError, AttributeError):
-                follows = json.loads(read_whole(file).decode()).get("previous")
-            if follows == self.releases[-1] and file.parent != output.resolve():
+        for folder in self.followers(output.resolve().parent):
+            if folder != output.resolve():
                 raise RecveilError(
-                    f"previous (--previous): {file.parent.name} follows {self.name} already, and "
+                    f"previous (--previous): {folder.name} follows {self.name} already, and "
                     f"two releases that follow the same one may leave users alone; give --previous "
-                    f"{file.parent.name}.private, or delete it if it was never published",
+                    f"{folder.name}.private, or delete it if it was never published",
                     code="release.followed",
                 )
+
+    def followers(self, *others: Path) -> Iterator[Path]:
+        """Yield the releases that follow it, next to it and in other folders."""
+        folders = {self.folder.resolve().parent, *others}
+        for file in sorted(file for folder in folders for file in folder.glob(f"*/{MANIFEST}")):
+            with suppress(OSError, ValueError, AttributeError):
+                if json.loads(read_whole(file).decode()).get("previous") == self.releases[-1]:
+                    yield file.parent
 
     def check(self, ratings: Ratings) -> NDArray[np.int64]:
         """Return `places_of` the users of a table; raise a RecveilError for one of other users."""
@@ -176,20 +183,26 @@ def read_previous(path: str | PathLike[str]) -> PreviousRelease:
             code="private.not-found",
         )
     folder = private.with_name(private.name.removesuffix(_SUFFIX))
-    release = ReleaseFolder(folder)
-    manifest = release.manifest
-    if not manifest.contains_users:
+    if not ReleaseFolder(folder).manifest.contains_users:
         raise RecveilError(
             f"previous (--previous) is {quoted(str(path))}: no record of it belongs to a user who "
             f"could keep a class; leave it out",
             code="option.unsupported",
         )
-    opened = read_private_folder(folder)
+    return read_classes(folder, private)
+
+
+def read_classes(folder: Path, private: Path) -> PreviousRelease:
+    """Read the class of each user of a release whose records belong to users."""
+    release = ReleaseFolder(folder)
+    manifest = release.manifest
+    opened = read_private_folder(folder, private)
     class_of_digest, class_of_id, sizes = dict[bytes, int](), dict[str, int](), dict[str, int]()
     items = release.items
     keys = item_keys(items)
     for ids, records in read_blocks(folder, manifest, items):
-        for digest, published_id in zip(records.digests(keys), ids, strict=True):
+        digests = manifest.claim.about.digests(records, keys)
+        for digest, published_id in zip(digests, ids, strict=True):
             class_of_id[published_id] = class_of_digest.setdefault(digest, len(class_of_digest))
         sizes.update(zip(ids, records.sizes.tolist(), strict=True))
     users = np.asarray(plain_column(opened.users).to_numpy())
@@ -208,6 +221,7 @@ def read_previous(path: str | PathLike[str]) -> PreviousRelease:
         manifest=manifest,
         releases=(*before, str(manifest.sha256)),
         users=users,
+        record_ids=tuple(opened.ids),
         class_of=np.array([class_of_id[each] for each in opened.ids], np.int64),
         in_table=in_table,
         digests=tuple(class_of_digest),

@@ -76,14 +76,7 @@ def convert(
     written_as = resolve_target(target, target_format)
     reject_replacing(target, force=force)
     path = file_at(source)
-    taken = not is_standard(target) and Path(target).exists()
-    if taken and path and any(map(Path(target).samefile, filter(Path.exists, files_at(path)))):
-        what = "are one file" if path.is_file() else "share that file"
-        raise RecveilError(
-            f"{target}: source and target {what}; name another target", code="output.is-input"
-        )
-    if path and not is_standard(target):
-        _reject_among(Path(target), path)
+    reject_input(target, source)
     if path is not None and (path / MANIFEST).is_file():
         source = ReleaseFolder(path)
     if isinstance(source, ReleaseFolder):
@@ -95,9 +88,18 @@ def convert(
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 
 
-def _reject_among(target: Path, path: Path) -> None:
-    """Reject a target that the next run would read as a part of its source."""
-    if would_be_read(target, path) or is_log_of(target, path):
+def reject_input(target: str | PathLike[str], source: Any) -> None:
+    """Reject a target that is a file of its source, or that the next run would read with it."""
+    path = file_at(source)
+    if path is None or is_standard(target):
+        return
+    files = filter(Path.exists, files_at(path))
+    if Path(target).exists() and any(map(Path(target).samefile, files)):
+        what = "are one file" if path.is_file() else "share that file"
+        raise RecveilError(
+            f"{target}: source and target {what}; name another target", code="output.is-input"
+        )
+    if would_be_read(Path(target), path) or is_log_of(Path(target), path):
         raise RecveilError(
             f"{target} would be among the files of {path}, which the next run reads; name "
             f"another target",

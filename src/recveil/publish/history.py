@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from recveil.release.claim import Claim, claim_kind
-from recveil.release.manifest import MANIFEST, PRIVATE_MANIFEST, FileEntry
+from recveil.release.manifest import ERASURES, MANIFEST, PRIVATE_MANIFEST, FileEntry
 from recveil.release.manifest_reader import read_manifest
 from recveil.runtime.devices import read_whole
 from recveil.runtime.errors import RecveilError
+from recveil.runtime.locks import FOR_OWNER
 from recveil.runtime.safe_repr import brief
 
 _KEY = "history"
@@ -54,13 +55,19 @@ class Promised(NamedTuple):
 
 
 def keep_history(published: Path, private: Path, new: Path, new_private: Path) -> None:
-    """Record the claims of a release and of those it replaces in its new private folder."""
+    """Record the claims of a release and of those it replaces in its new private folder.
+
+    The log of erasures is kept, too.
+    """
     file = new_private / PRIVATE_MANIFEST
     content = json.loads(read_whole(file).decode())
     current = Promised.of(content["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
     kept = each_once((current, *_current_release(published, private)))
     content[_KEY] = [promised._asdict() for promised in kept]
     file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    if (private / ERASURES).is_file():
+        (new_private / ERASURES).write_bytes(read_whole(private / ERASURES))
+        (new_private / ERASURES).chmod(FOR_OWNER)
 
 
 def describe_history(content: Mapping[str, Any], published: Path) -> tuple[Promised, ...]:

@@ -24,6 +24,7 @@ from recveil.release.manifest import (
     ASSIGNMENT,
     CARD,
     CLASSES,
+    ERASURES,
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     MODEL,
@@ -163,7 +164,7 @@ def _remove_unless_locked(file: Path) -> None:
 
 # All files of a release and of its private folder.
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
-_OWN_FILES |= {HIDDEN_ITEMS_FILE}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE, ERASURES}
 
 # Within the staging folder. Synthetic users have no private folder, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"

@@ -65,8 +65,9 @@ MODEL = "model.parquet"  # in place of the ratings, for synthetic users that are
 # Ratings in many parts, and the name that the card uses for all of them.
 ALL_PARTS = "ratings-*.parquet"
 _PART = re.compile(r"(ratings|assignment)-[0-9]{5,7}\.parquet")
-# File names in the private folder; the last is an audit's.
+# File names in the private folder; the last two are of an audit and of erasures.
 PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk.csv"
+ERASURES = "erasures.jsonl"
 HIDDEN_ITEMS_FILE = "items.parquet"  # only if items have pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"

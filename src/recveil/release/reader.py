@@ -116,9 +116,9 @@ class PrivateFolder(NamedTuple):
     keeps_rows: bool = False
 
 
-def read_private_folder(folder: Path) -> PrivateFolder:
+def read_private_folder(folder: Path, private: Path | None = None) -> PrivateFolder:
     """Read the assignment of users to records from the private folder of a release."""
-    private = private_folder(folder)
+    private = private or private_folder(folder)
     reject_missing(private, [PRIVATE_MANIFEST], folder)
     content = _read_private(private / PRIVATE_MANIFEST)
     reject_missing(private, assignment_files(content), folder)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from recveil.methods import Anonymized, DryRun, Released
+from recveil.methods import Anonymized, DryRun, Erasure, Released
 from recveil.methods.earlier_releases import Earlier, history_of
 from recveil.methods.release_summary import (
     CoRatedSummary,
@@ -32,6 +32,7 @@ from recveil.release.sides import Published
 from recveil.release.specs.predictive import SPARSE_KEEPS_MORE
 from recveil.report import data_to_dict
 from recveil.report.document import fields_of, parts_of
+from recveil.report.erasure import describe_erasure, warnings_of_erasure
 from recveil.report.glossary import explain
 from recveil.report.terminal import echo, show_reading
 from recveil.report.verification import (
@@ -56,8 +57,10 @@ _FEW_FACTORS, _LARGE_OMITTED_SHARE = 3, 0.4
 _MOST_WARNINGS = 3
 
 
-def sentences(result: Anonymized | Released | DryRun | PrivacyTotal) -> list[str]:
+def sentences(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) -> list[str]:
     """Return what a publisher should know about a new release, its estimate or its ledger."""
+    if isinstance(result, Erasure):
+        return describe_erasure(result)
     if isinstance(result, PrivacyTotal):
         return [describe_total(result)]
     if isinstance(result, DryRun):
@@ -76,8 +79,10 @@ def sentences(result: Anonymized | Released | DryRun | PrivacyTotal) -> list[str
     ]
 
 
-def warnings(result: Anonymized | Released | DryRun | PrivacyTotal) -> list[str]:
+def warnings(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) -> list[str]:
     """Return warnings about earlier releases of the same users, and about ids of items."""
+    if isinstance(result, Erasure):
+        return warnings_of_erasure(result)
     if isinstance(result, PrivacyTotal):
         large = of_large_epsilon(result.epsilon)
         return [large] if large else []

@@ -1,0 +1,69 @@
+"""recveil forget."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recveil.cli.options import Force, Json
+
+
+def forget(
+    release: Annotated[
+        Path, typer.Argument(help="The newest release of a series, or a single one.")
+    ],
+    user: Annotated[str, typer.Option(metavar="ID", help="The user's id, as in the table.")],
+    private: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Its private folder. Default: RELEASE.private."),
+    ] = None,
+    ratings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The table of today, which is not changed: counts the user's ratings that are in "
+            "their rows.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="With --ratings: where to write the table without the user's rows.",
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The log, to which a line of JSON is appended. Default: erasures.jsonl in the "
+            "private folder.",
+        ),
+    ] = None,
+    force: Force = False,
+    json: Json = None,
+) -> None:
+    """Report what a release and those that it follows have of a user, for a request of erasure.
+
+    No release is changed. Exits with 1 if the release has to be replaced.
+
+    Example: `recveil forget out --user 4711 --ratings ratings.csv -o cleaned.csv`
+    """
+    from recveil.cli.outputs import write_json
+    from recveil.methods import forget
+    from recveil.report.erasure import show_erasure
+
+    result = forget(
+        release,
+        user=user,
+        private=private,
+        ratings=ratings,
+        output=output,
+        log=log,
+        force=force,
+    )
+    if write_json(result.to_dict(), json):
+        show_erasure(result)
+    raise typer.Exit(int(result.decision == "replace"))

@@ -1,0 +1,178 @@
+"""Sentences and documents of erasures."""
+
+from collections.abc import Iterator
+
+from recveil.io.options import format_command
+from recveil.methods import Erasure, Trace
+from recveil.release.claim import of_large_delta, of_large_epsilon
+from recveil.release.records import hides_items
+from recveil.report.document import parts_of
+from recveil.report.terminal import echo
+from recveil.runtime.errors import describe_count, listed, printable, quoted
+
+
+@parts_of.register
+def _(result: Erasure) -> dict[str, object]:
+    return {
+        "decision": result.decision,
+        "releases": result.traces,
+        "candidates": result.n_candidates,
+        "bounds": result.bounds or None,
+        "missing_releases": result.n_missing,
+        "other_releases": list(map(str, result.others)),
+        "unknown_releases": result.n_unknown,
+        "next_command": next_command(result),
+        "output": result.cleaned and str(result.cleaned),
+        "log": str(result.log),
+    }
+
+
+@parts_of.register
+def _(trace: Trace) -> dict[str, object]:
+    return {**trace.finding, "record_ids": list(trace.record_ids)}
+
+
+def next_command(result: Erasure) -> str | None:
+    """Return the command for the next release; None if none is needed."""
+    manifest, folder = result.newest.manifest, str(result.newest.folder)
+    method = manifest.known_method
+    is_continued = result.decision == "row-kept"
+    if method is None or not (is_continued or result.decision == "replace"):
+        return None
+    scale = manifest.scale
+    options: dict[str, object] = {
+        "output": "NEXT" if is_continued else folder,
+        **({"k": manifest.claim.k} if manifest.contains_users else {method.selector: "none"}),
+        "method": None if is_continued else method.name,
+        "cluster_size": manifest.settings.get("cluster_size"),
+        "hide_items": hides_items(manifest.settings),
+        "scale": None if scale.unary or scale.labels else str(scale),
+        "previous": str(result.private) if is_continued else None,
+        "force": not is_continued,
+    }
+    table = "CLEANED" if result.cleaned is None else str(result.cleaned)
+    return format_command("anonymize", table, options=options)
+
+
+def describe_erasure(result: Erasure) -> list[str]:
+    """Return what a publisher should know and do about an erasure, in sentences."""
+    described = [_describe_trace(trace) for trace in result.traces if trace.status != "absent"]
+    described += _DECISIONS[result.decision](result)
+    if result.n_missing:
+        described.append(
+            f"{describe_count(result.n_missing, 'earlier release')} of the series was not "
+            f"examined, as it or its private folder is not next to {result.newest.folder.name}."
+        )
+    if result.cleaned is not None:
+        described.append(
+            f"Wrote {result.cleaned}: the table without their rows. Delete the rows from the "
+            f"original, too."
+        )
+    elif result.decision != "replace":
+        described.append("Delete their rows from the table before the next release.")
+    if command := next_command(result):
+        described.append(f"Next: {command}")
+    return [*described, f"Recorded in {result.log}, which is private."]
+
+
+def warnings_of_erasure(result: Erasure) -> list[str]:
+    """Return warnings about what else may have data of the user, and about weak promises."""
+    found, claim = [], result.newest.manifest.claim
+    if result.others:
+        names = listed([each.name for each in result.others], 100)
+        found.append(f"Other releases have this user, too: {names}. Run forget for each.")
+    if result.n_unknown:
+        found.append(
+            f"{describe_count(result.n_unknown, 'other release')} was replaced or cannot be read: "
+            f"whether it has this user is unknown."
+        )
+    n_others = result.newest.n_others
+    if result.decision == "row-kept" and n_others is not None and n_others < claim.k:
+        found.append(
+            f"Of their class, {describe_count(n_others, 'other user')} of the table would be "
+            f"left: an adversary who knows who left has fewer than {claim.k} candidates for each."
+        )
+    if claim.epsilon is not None and (text := of_large_epsilon(claim.epsilon)):
+        found.append(text)
+    if claim.delta is not None and claim.delta * result.newest.manifest.counts.get("users", 0) > 1:
+        found.append(of_large_delta(claim.delta))
+    return found
+
+
+def show_erasure(result: Erasure) -> None:
+    """Print what releases have of a user, and what to do."""
+    for sentence in result.sentences():
+        echo(printable(sentence))
+    for warning in result.warnings():
+        echo(f"warning: {printable(warning)}", err=True)
+
+
+def _describe_trace(trace: Trace) -> str:
+    name = quoted(trace.folder.name)
+    if trace.class_size is None:
+        return f"{name} was learned from their ratings; no record of it belongs to a user."
+    shared = trace.manifest.claim.about.shared
+    kept = " (kept since they left)" if trace.status == "row-kept" else ""
+    text = (
+        f"{name} has their row {', '.join(trace.record_ids)}{kept}: "
+        f"{describe_count(trace.class_size, 'user')} of one class share the {shared}."
+    )
+    exact = trace.exact
+    if exact is None:
+        return text
+    near = f", {exact.n_near:,} to within the rounding" * (exact.n_near > exact.n_exact)
+    other = "" if exact.same_ratings else "; it was made from another table"
+    return (
+        f"{text} It has {exact.n_exact:,} of their {describe_count(exact.n_ratings, 'rating')} "
+        f"with the same value{near}{other}."
+    )
+
+
+def _of_kept(result: Erasure) -> Iterator[str]:
+    k, settings = result.newest.manifest.claim.k, result.newest.manifest.settings
+    yield (
+        f"The row stays published: in all examined releases together, "
+        f"{describe_count(result.n_candidates or 0, 'user')} have the same rows ({k} required), "
+        f"and without it the class would have fewer rows than before, which reveals that one of "
+        f"its users was erased. No value is of one user: each is predicted from at least "
+        f"{settings['cluster_size']:,} users, as the publisher states; the next release makes the "
+        f"row from the users who are there."
+    )
+    yield (
+        "Nothing bounds membership inference. The private folders keep the id as long as the "
+        "series goes on: if the user came back as a newcomer, two rows would single them out."
+    )
+
+
+def _of_synthetic(result: Erasure) -> Iterator[str]:
+    claim, bounds = result.newest.manifest.claim, result.bounds
+    yield (
+        f"Nothing has to be withdrawn: with epsilon {claim.epsilon:.4g} and delta "
+        f"{claim.delta:.4g}, each output is nearly as likely without this user. The best test "
+        f"whether they were in the data has an AUC of at most {bounds['most_auc']:.3f}, and "
+        f"recognizes members at a false-positive rate of 5% with a probability of at most "
+        f"{bounds['most_recognized']:.3f}."
+    )
+    yield "The privacy loss stays in the ledger: what was published remains published."
+
+
+def _of_replaced(result: Erasure) -> Iterator[str]:
+    name = quoted(result.newest.folder.name)
+    yield (
+        f"{name} has to be replaced: values come from few users or from this one alone, or no "
+        f"bound is proven. Recipients should delete the old release, as an adversary with both "
+        f"intersects the groups of a user."
+    )
+
+
+def _of_unpublished(result: Erasure) -> Iterator[str]:
+    name = quoted(result.newest.folder.name)
+    yield f"No examined release has them: they wait, or joined after {name} was made."
+
+
+_DECISIONS = {
+    "row-kept": _of_kept,
+    "nothing-to-withdraw": _of_synthetic,
+    "replace": _of_replaced,
+    "not-published": _of_unpublished,
+}

@@ -1,0 +1,332 @@
+"""Erasure: what releases have of a user, and the log. The oracle of series is in tests/shared."""
+
+import hashlib
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import recveil
+from error_assertions import raises
+from recveil.attacks.membership.inference import only
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.methods import anonymize, forget
+from recveil.methods.earlier_releases import find_earlier
+from recveil.ratings import Ratings
+from recveil.release.claim import bounds_of
+from recveil.release.manifest_reader import known_manifest
+from recveil.verification import verify
+from shared.methods_next_release import RATINGS, publish, rows_of
+
+# Users 1 to 44; then eight leave and ten join; then three leave, three join, and one comes back.
+MONTHS = [
+    np.arange(44),
+    np.concatenate([np.arange(8, 44), np.arange(50, 60)]),
+    np.concatenate([[0], np.arange(11, 44), np.arange(50, 63)]),
+]
+K = 5
+STAYS, LEFT, JOINED, WAITS, UNKNOWN = (RATINGS.users[at] for at in (20, 3, 55, 61, 68))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return publish(MONTHS, tmp_path_factory.mktemp("series"), K)
+
+
+@pytest.fixture
+def series(written, tmp_path):
+    """Return a copy of the series, which a test may change."""
+    folder = shutil.copytree(written[0].parent, tmp_path / "series")
+    return [folder / each.name for each in written]
+
+
+@pytest.fixture
+def today(tmp_path):
+    """Return the table of the last month as a file."""
+    table = only(RATINGS, MONTHS[-1])
+    file = tmp_path / "today.csv"
+    table.to_pandas()[["user_id", "item_id", "rating"]].to_csv(file, index=False)
+    return file
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    """Return all files below a folder, by their paths."""
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def entries_of(log: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def test_a_user_of_a_series_is_found_in_each_release(series):
+    found = forget(series[-1], user=STAYS)
+    rows = [rows_of(release) for release in series]
+    same = [{user for user, row in each.items() if row == each[STAYS]} for each in rows]
+    assert [trace.folder for trace in found.traces] == series
+    assert [trace.class_size for trace in found.traces] == list(map(len, same))
+    assert found.n_candidates == len(set.intersection(*same)) >= K
+    there = [set(RATINGS.users[month].tolist()) for month in MONTHS]
+    others = [len(each & users) - 1 for each, users in zip(same, there, strict=True)]
+    assert [trace.n_others for trace in found.traces] == others
+    assert {trace.status for trace in found.traces} == {"in-table"}
+    for trace in found.traces:
+        table = pq.read_table(f"{trace.folder}.private/assignment.parquet").to_pylist()
+        own = [each["published_id"] for each in table if each["user_id"] == STAYS]
+        assert list(trace.record_ids) == own
+    assert (found.decision, found.n_missing, found.others, found.n_unknown) == (
+        "row-kept",
+        0,
+        (),
+        0,
+    )
+
+
+def test_who_left_joined_waits_or_is_unknown_is_distinguished(series, today, tmp_path):
+    left, joined = (forget(series[-1], user=user) for user in (LEFT, JOINED))
+    assert [trace.status for trace in left.traces] == ["in-table", "row-kept", "row-kept"]
+    assert [trace.status for trace in joined.traces] == ["absent", "in-table", "in-table"]
+    rows = [rows_of(release) for release in series]
+    same = {user for user in rows[1] if all(r[user] == r[JOINED] for r in rows[1:])}
+    assert joined.n_candidates == len(same - rows[0].keys()) >= K
+    with raises("id.unknown", series[-1].name):
+        forget(series[-1], user=WAITS)
+    output = tmp_path / "cleaned.csv"
+    waits = forget(series[-1], user=WAITS, ratings=today, output=output)
+    assert (waits.decision, waits.n_candidates) == ("not-published", None)
+    assert WAITS not in recveil.read(output).users
+
+
+def test_nothing_is_written_for_an_unknown_user(series, today, tmp_path):
+    before = content_of(tmp_path)
+    for table in ({}, {"ratings": today, "output": tmp_path / "cleaned.csv"}):
+        with raises("id.unknown"):
+            forget(series[-1], user=UNKNOWN, **table)
+    assert content_of(tmp_path) == before
+
+
+def test_no_published_file_changes_and_the_log_has_no_id(series, tmp_path):
+    before = [content_of(release) for release in series]
+    for user in (STAYS, LEFT):
+        log = forget(series[-1], user=str(user)).log
+    assert [content_of(release) for release in series] == before
+    assert log == Path(f"{series[-1]}.private", "erasures.jsonl")
+    assert log.stat().st_mode & 0o777 == 0o600
+    first, second = entries_of(log)
+    for entry, user in ((first, STAYS), (second, LEFT)):
+        salted = f"{entry['salt']}{user}".encode()
+        assert entry["user_sha256"] == hashlib.sha256(salted).hexdigest()
+    assert first["salt"] != second["salt"]
+    assert (first["decision"], first["candidates"] >= K) == ("row-kept", True)
+    digests = [hashlib.sha256((each / "release.json").read_bytes()).hexdigest() for each in series]
+    assert [each["sha256"] for each in first["releases"]] == digests
+    assert not {"user", "record_ids", "private"} & {*first, *first["releases"][0]}
+
+
+def test_no_representation_or_pickle_shows_the_user(tmp_path):
+    table = make_ratings(40, 20, 400, seed=2)
+    names = np.array([f"subject-{n:03}" for n in range(40)], object)
+    anonymize(replaced(table, names), tmp_path / "out", k=K, seed=1)
+    found = forget(tmp_path / "out", user="subject-007")
+    shown = repr(found) + str(found) + found._repr_html_() + repr(found.newest)
+    assert "subject" not in shown
+    assert found.newest.record_ids[0] not in shown
+    assert "subject" not in repr(recveil.methods.ErasureRequest(release="out", user="subject-007"))
+    assert "7" not in repr(recveil.methods.ErasureRequest(release="out", user=7))
+    for private in (found, found.newest):
+        with pytest.raises(TypeError):
+            pickle.dumps(private)
+    assert "subject" not in found.log.read_text()
+
+
+def replaced(table: Ratings, users: np.ndarray) -> Ratings:
+    parts = {name: getattr(table, name) for name in ("items", "indptr", "indices", "values")}
+    return Ratings(users=users, **parts, days=table.days, scale=table.scale)
+
+
+# With k = 12, all users share one row. Only user 1 rated item 9.
+TWELVE = [
+    *((user, 1, 5) for user in (1, 2, 3, 4)),
+    *((user, 2, 3 + (user == 4)) for user in (1, 2, 3, 4)),
+    *((user, item, 2) for user in (5, 6, 7, 8) for item in (3, 4)),
+    *((user, item, 4) for user in (9, 10, 11, 12) for item in (5, 6)),
+    (1, 9, 1),
+]
+
+
+def test_exact_values_of_a_hand_worked_table_are_counted(tmp_path):
+    """Of user 1: all raters agree on item 1; item 2 has the mean 3.25; item 9 is theirs alone."""
+    ratings = Ratings.from_columns(*zip(*TWELVE, strict=True), scale=(1, 5, 1))
+    options = {"k": 12, "method": "predictive", "homogenize": "simple", "seed": 1}
+    anonymize(ratings, tmp_path / "out", allow_sparse_coverage=True, **options)
+    found = {}
+    for user in (1, 4, 5):
+        output = tmp_path / f"{user}.csv"
+        found[user] = forget(tmp_path / "out", user=user, ratings=ratings, output=output)
+    counts = {user: each.newest.exact[:3] for user, each in found.items()}
+    assert counts == {1: (3, 2, 2), 4: (2, 1, 1), 5: (2, 2, 2)}
+    assert all(each.newest.exact.same_ratings for each in found.values())
+    assert {each.decision for each in found.values()} == {"replace"}
+    assert found[1].newest.class_size == 12
+    cleaned = (tmp_path / "1.csv").read_text().splitlines()
+    expected = sorted(f"{user},{item},{rating}" for user, item, rating in TWELVE if user != 1)
+    assert sorted(cleaned[1:]) == expected
+    assert ratings.n_ratings == len(TWELVE)
+
+
+def test_synthetic_users_have_nothing_to_withdraw(tmp_path):
+    table = make_ratings(200, 30, 3_000, seed=3)
+    options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": "none"}
+    anonymize(table, tmp_path / "proven", epsilon=5, **options)
+    found = forget(tmp_path / "proven", user=table.users[0])
+    bounds = bounds_of(known_manifest(tmp_path / "proven").claim)
+    assert (found.decision, found.bounds, found.n_candidates) == (
+        *("nothing-to-withdraw", bounds, None),
+    )
+    assert found.newest.record_ids == ()
+    assert entries_of(found.log)[0]["releases"][0]["auc_bound"] == bounds["most_auc"] < 1
+    with raises("id.unknown"):
+        forget(tmp_path / "proven", user="nobody")
+    anonymize(table, tmp_path / "unproven", epsilon="none", item_catalog="as-rated")
+    unproven = forget(tmp_path / "unproven", user=table.users[0])
+    assert (unproven.decision, unproven.bounds) == ("replace", {})
+    assert [each.name for each in unproven.others] == ["proven"]
+
+
+def test_a_damaged_or_foreign_private_folder_is_rejected(series, tmp_path):
+    newest = series[-1]
+    file = Path(f"{newest}.private", "assignment.parquet")
+    whole = file.read_bytes()
+    table = pq.read_table(file)
+    pq.write_table(
+        table.set_column(1, "published_id", table["published_id"].take([0] * len(table))), file
+    )
+    with raises("private.damaged"):
+        forget(newest, user=STAYS)
+    file.write_bytes(b"PAR1")
+    with raises("release.damaged"):
+        forget(newest, user=STAYS)
+    file.write_bytes(whole)
+    with raises("private.mismatch"):
+        forget(newest, user=STAYS, private=f"{series[0]}.private")
+    moved = shutil.move(f"{newest}.private", tmp_path / "vault")
+    before = content_of(tmp_path)
+    with raises("private.not-found"):
+        forget(newest, user=STAYS)
+    assert content_of(tmp_path) == before
+    found = forget(newest, user=STAYS, private=moved)
+    assert found.log.parent == tmp_path / "vault"
+
+
+def test_earlier_releases_that_are_missing_are_counted(series):
+    shutil.rmtree(f"{series[1]}.private")
+    shutil.rmtree(series[0])
+    found = forget(series[-1], user=STAYS)
+    assert ([trace.folder for trace in found.traces], found.n_missing) == ([series[-1]], 2)
+    assert entries_of(found.log)[0]["missing_releases"] == 2
+
+
+def test_only_the_newest_release_that_keeps_its_claim_is_taken(series):
+    with raises("release.followed", series[-1].name):
+        forget(series[1], user=STAYS)
+    with (series[0] / "README.md").open("a") as card:
+        card.write("more")
+    with raises("claim.false", series[0].name):
+        forget(series[-1], user=STAYS)
+
+
+def test_no_output_replaces_an_input_or_a_private_file(series, today, tmp_path):
+    before = content_of(tmp_path)
+    private = Path(f"{series[-1]}.private")
+
+    def given(**paths):
+        return forget(series[-1], user=STAYS, **{"ratings": today} | paths)
+
+    for options in ({}, {"ratings": None, "output": tmp_path / "new.csv"}):
+        with raises("option.required"):
+            given(**options)
+    with raises("output.exists"):
+        given(output=today)
+    with raises("output.is-input"):
+        given(output=today, force=True)
+    for log in (today, private / "private.json"):
+        with raises("output.exists" if log == today else "output.place"):
+            given(output=tmp_path / "new.csv", log=log)
+    for place in (series[-1] / "new.csv", private / "new.csv", Path("-")):
+        with raises("output.place"):
+            given(output=place)
+    with raises("output.place"):
+        given(output=tmp_path / "log.csv", log=tmp_path / "log.csv")
+    with raises("output.not-writable"):
+        given(output=tmp_path / "new.csv", log=tmp_path / "none" / "log")
+    assert content_of(tmp_path) == before
+    (private / "erasures.jsonl").symlink_to(tmp_path / "elsewhere")
+    with raises("output.not-writable"):
+        given(output=tmp_path / "new.csv")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("text", ["other\n", "{}\n", '{"recveil_erasure": 1}', "[]\n", "\udc80"])
+def test_a_file_that_is_no_log_is_not_appended_to(series, tmp_path, text):
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(text.encode("utf-8", "surrogateescape"))
+    before = log.read_bytes()
+    with raises("output.exists", "log.jsonl"):
+        forget(series[-1], user=STAYS, log=log)
+    assert log.read_bytes() == before
+
+
+def test_the_log_survives_a_replaced_release(tmp_path):
+    table = only(RATINGS, MONTHS[0])
+    anonymize(table, tmp_path / "out", k=K, seed=1)
+    before = forget(tmp_path / "out", user=STAYS).log.read_bytes()
+    anonymize(table, tmp_path / "out", k=K, seed=2, force=True)
+    found = forget(tmp_path / "out", user=LEFT)
+    assert found.log.read_bytes().startswith(before)
+    assert len(entries_of(found.log)) == 2
+    assert found.n_unknown == 1  # the release that was replaced
+    assert verify(tmp_path / "out", private=tmp_path / "out.private").holds
+    assert len(find_earlier(np.array([STAYS]), tmp_path / "out")) == 1
+
+
+def test_the_next_release_goes_without_the_user(series, today, tmp_path):
+    cleaned = tmp_path / "cleaned.parquet"
+    found = forget(series[-1], user=STAYS, ratings=today, output=cleaned)
+    assert STAYS in recveil.read(today).users
+    assert STAYS not in recveil.read(cleaned).users
+    command = found.to_dict()["next_command"]
+    words = command.replace("NEXT", str(series[0].parent / "next")).split()
+    with pytest.raises(SystemExit) as ended:
+        main([*words[1:], "--allow-sparse-coverage"])
+    assert ended.value.code in (0, None)
+    output = series[0].parent / "next"
+    assert verify(output, against=series[-1]).holds
+    assert forget(output, user=STAYS).newest.status == "row-kept"
+
+
+def test_exit_codes_and_json(series, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(series[0].parent)
+    name = series[-1].name
+
+    def run(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(["forget", *words])
+        return ended.value.code or 0, capsys.readouterr()
+
+    code, shown = run(name, "--user", str(STAYS), "--json", "-")
+    document = json.loads(shown.out)
+    assert (code, document["decision"], len(document["releases"])) == (0, "row-kept", 3)
+    assert document["releases"][0]["record_ids"]
+    assert run(name, "--user", "unknown")[0] == 2
+    assert run(name)[0] == 2
+    anonymize(RATINGS, tmp_path / "alone", k=K, method="predictive", seed=1)
+    code, shown = run(str(tmp_path / "alone"), "--user", str(STAYS))
+    assert (code, "recveil anonymize" in shown.out) == (1, True)
