@@ -148,6 +148,7 @@ REFUSED = [
     ((*AUDIT, "--release", "old", "--html", "old/x.html"), "would be inside the release"),
     ((*AUDIT, "--html", "old/x.html"), "is a release, to be published"),
     (("selftest", "ratings.csv", "--json", "old/x"), "is a release, to be published"),
+    (("forget", "old", "--user", "1", "--json", "old.private/erasures.jsonl"), "a private file of"),
     ((*AUDIT, "--risk", "old.private/assignment.parquet"), "a private file of a release"),
     (("convert", "ratings.csv", "old.private/assignment.parquet", "--force"), "a private file of"),
     # nowhere

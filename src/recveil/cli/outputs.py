@@ -62,7 +62,10 @@ _ARGUMENTS = (
     ("forget", "release"),
 )
 # Files of a private folder, which cannot be recreated.
-_PRIVATE_FILES = ("private.json", "assignment.parquet", "assignment-*.parquet", "items.parquet")
+_PRIVATE_FILES = (
+    *("private.json", "assignment.parquet", "assignment-*.parquet", "items.parquet"),
+    "erasures.jsonl",
+)
 
 
 @brief
