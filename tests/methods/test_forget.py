@@ -182,6 +182,33 @@ def test_exact_values_of_a_hand_worked_table_are_counted(tmp_path):
     assert ratings.n_ratings == len(TWELVE)
 
 
+@pytest.mark.parametrize(
+    ("options", "is_exact"),
+    [
+        ({"method": "k-corating", "fill": "item-mean"}, True),
+        ({"method": "k-corating", "fill": "item-mean", "hide_items": True}, True),
+        ({"method": "predictive", "layout": "groups"}, False),
+        ({"method": "predictive", "homogenize": "simple", "hide_items": True}, False),
+    ],
+)
+def test_methods_that_publish_ratings_have_to_be_replaced(tmp_path, options, is_exact):
+    """Filled rows contain all real ratings; the class of k-corating has the same items."""
+    table = make_ratings(40, 20, 400, seed=2)
+    anonymize(table, tmp_path / "out", k=K, seed=1, predictor=None, **options)
+    found = forget(tmp_path / "out", user=table.users[5], ratings=table)
+    exact = found.newest.exact
+    assert (found.decision, found.cleaned) == ("replace", None)
+    assert found.newest.class_size == found.n_candidates >= K
+    assert exact.n_ratings == table.activity[5]
+    assert (exact.n_exact == exact.n_ratings) == is_exact
+    words = found.to_dict()["next_command"].split()
+    assert {"--force", "--method", options["method"]} <= set(words)
+    assert ("--hide-items" in words, "simple" in words) == (
+        options.get("hide_items", False),
+        options.get("homogenize") == "simple",
+    )
+
+
 def test_synthetic_users_have_nothing_to_withdraw(tmp_path):
     table = make_ratings(200, 30, 3_000, seed=3)
     options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": "none"}
@@ -250,9 +277,8 @@ def test_no_output_replaces_an_input_or_a_private_file(series, today, tmp_path):
     def given(**paths):
         return forget(series[-1], user=STAYS, **{"ratings": today} | paths)
 
-    for options in ({}, {"ratings": None, "output": tmp_path / "new.csv"}):
-        with raises("option.required"):
-            given(**options)
+    with raises("option.required"):
+        given(ratings=None, output=tmp_path / "new.csv")
     with raises("output.exists"):
         given(output=today)
     with raises("output.is-input"):

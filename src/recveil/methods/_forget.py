@@ -97,10 +97,10 @@ class ErasureRequest:
         require_path("a release folder", release=self.release)
         if self.private is not None:
             require_path("the private folder of a release", private=self.private)
-        if (self.ratings is None) != (self.output is None):
+        if self.output is not None and self.ratings is None:
             raise RecveilError(
-                "ratings (--ratings) and output (--output): the table without the user's rows is "
-                "made of one and written to the other; give both or neither",
+                "output (--output): the table without the user's rows is made of today's; name it "
+                "with ratings (--ratings)",
                 code="option.required",
             )
         if self.log is not None:
@@ -197,6 +197,8 @@ class Erasure(Described, Unpicklable):
 
     Attributes
     ----------
+    private : Path
+        The private folder of the newest release.
     traces : tuple of Trace
         Of each release of the series, the newest last.
     decision : {"row-kept", "nothing-to-withdraw", "replace", "not-published"}

@@ -39,13 +39,20 @@ def next_command(result: Erasure) -> str | None:
     is_continued = result.decision == "row-kept"
     if method is None or not (is_continued or result.decision == "replace"):
         return None
-    scale = manifest.scale
+    scale, settings = manifest.scale, manifest.settings
+    chosen = {
+        option.name: settings[option.name]
+        for option in method.options
+        if settings.get(option.name, option.default) != option.default
+        and settings[option.name] in option.choices
+    }
     options: dict[str, object] = {
         "output": "NEXT" if is_continued else folder,
         **({"k": manifest.claim.k} if manifest.contains_users else {method.selector: "none"}),
         "method": None if is_continued else method.name,
-        "cluster_size": manifest.settings.get("cluster_size"),
-        "hide_items": hides_items(manifest.settings),
+        **chosen,
+        "cluster_size": settings.get("cluster_size"),
+        "hide_items": hides_items(settings),
         "scale": None if scale.unary or scale.labels else str(scale),
         "previous": str(result.private) if is_continued else None,
         "force": not is_continued,
@@ -115,7 +122,7 @@ def _describe_trace(trace: Trace) -> str:
     kept = " (kept since they left)" if trace.status == "row-kept" else ""
     text = (
         f"{name} has their row {', '.join(trace.record_ids)}{kept}: "
-        f"{describe_count(trace.class_size, 'user')} of one class share the {shared}."
+        f"{describe_count(trace.class_size, 'user has', 'users have')} the same {shared}."
     )
     exact = trace.exact
     if exact is None:
@@ -134,9 +141,9 @@ def _of_kept(result: Erasure) -> Iterator[str]:
         f"The row stays published: in all examined releases together, "
         f"{describe_count(result.n_candidates or 0, 'user')} have the same rows ({k} required), "
         f"and without it the class would have fewer rows than before, which reveals that one of "
-        f"its users was erased. No value is of one user: each is predicted from at least "
-        f"{settings['cluster_size']:,} users, as the publisher states; the next release makes the "
-        f"row from the users who are there."
+        f"its users was erased. No item or value of it is of one user: at least "
+        f"{settings['cluster_size']:,} users are behind each, as the publisher states. The next "
+        f"release makes the row from the users who are there."
     )
     yield (
         "Nothing bounds membership inference. The private folders keep the id as long as the "
@@ -161,7 +168,7 @@ def _of_replaced(result: Erasure) -> Iterator[str]:
     yield (
         f"{name} has to be replaced: values come from few users or from this one alone, or no "
         f"bound is proven. Recipients should delete the old release, as an adversary with both "
-        f"intersects the groups of a user."
+        f"intersects the groups of a user. Add the other options of the old release."
     )
 
 
