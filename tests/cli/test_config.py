@@ -371,7 +371,7 @@ NAMED_ALONE = {
     "budget": "ledger delta json duplicates drop-off-scale query max-memory",
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "
     "against ratings "
-    "explain json max-memory engine master",
+    "duplicates explain json max-memory engine master",
     "forget": "user private ratings output log force json max-memory",
     "describe": "card audit evaluation column-names force json max-memory",
     "evaluate": "release train test split null-rule targets membership liked seed all explain json "

@@ -112,7 +112,7 @@ def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some()
         expected = {
             "verify": {
                 *("user", "item", "rating", "time"),
-                *("format", "delimiter", "wide", "null"),
+                *("format", "delimiter", "wide", "null", "duplicates"),
             },
             "generate": {"scale", "format"},  # of what it writes
             "demo": set(),
