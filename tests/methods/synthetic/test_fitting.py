@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from recveil.methods.synthetic import fitting
+from recveil.methods.synthetic.bounded_sums import centred_length, direction_of
 from recveil.methods.synthetic.fitting import (
+    FitTargets,
     FittedItems,
     centre_of,
     directions,
     fit_items,
+    sampling_edge,
     scale_activity,
 )
 from shared.methods_synthetic_fitting import expected, planted, stated_of
@@ -73,6 +76,31 @@ class TestPlanted:
         nothing = result.n_users * np.outer(result.usual, result.usual)
         found = directions(result._replace(moments=nothing + next_to + next_to.T))
         assert found.squares.size <= 1
+
+    @pytest.mark.parametrize("n_users", [1_000, 8_000])
+    def test_users_without_tastes_have_hardly_a_direction(self, n_users):
+        rng = np.random.default_rng(n_users)
+        chances = np.linspace(0.5, 0.05, 120) ** 2
+        rated = (rng.random((n_users, chances.size)) < chances).astype(float)
+        rated = rated[rated.any(axis=1)]
+        units = rated / np.linalg.norm(rated, axis=1, keepdims=True)
+        popularity = units.sum(axis=0)
+        along = units @ direction_of(popularity)
+        centred = units - np.outer(along, direction_of(popularity))
+        centred /= centred_length(along)[0][:, None]
+        targets = FitTargets(
+            moments=centred.T @ centred,
+            moments_noise=0.0,
+            popularity=popularity,
+            popularity_noise=0.0,
+            weights=np.ones((chances.size, 2)),
+            activity=rated.sum(axis=1),
+            share=1.0,
+            n_users=float(len(rated)),
+        )
+        assert directions(targets).squares.size <= 4  # of at most 22 and 64
+        values = np.linalg.eigvalsh(fitting._without_popularity(targets))
+        assert values[-4] == pytest.approx(sampling_edge(targets), rel=0.4)
 
     def test_offsets_and_embeddings_are_found_again(self):
         items, result = planted(noise=1.0)

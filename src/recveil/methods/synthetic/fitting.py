@@ -134,8 +134,8 @@ class Directions(NamedTuple):
 def directions(targets: FitTargets) -> Directions:
     """Return the eigenvectors of the moments above the noise, with popularity removed.
 
-    Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner). Noise inflates the
-    eigenvalues above this edge, so they are shrunk.
+    Noise alone has eigenvalues up to ``2 noise sqrt(n_items)`` (Wigner), and chance among users
+    some, too. Noise inflates the eigenvalues above this edge, so they are shrunk.
     """
     left = _without_popularity(targets)
     n = len(left)
@@ -147,7 +147,8 @@ def directions(targets: FitTargets) -> Directions:
     else:
         start = np.random.default_rng(0).normal(size=n)
         values, vectors = eigsh(left, most, which="LA", v0=start, tol=1e-3)
-    found = _above_noise(values, vectors, 2 * targets.moments_noise * np.sqrt(n))
+    edge = np.hypot(2 * targets.moments_noise * np.sqrt(n), sampling_edge(targets))
+    found = _above_noise(values, vectors, edge)
     if targets.features is None:
         return found
     return _with_features(targets, targets.features, found, most)
@@ -157,6 +158,17 @@ def _without_popularity(targets: FitTargets) -> Numbers:
     left = targets.moments - targets.n_users * np.outer(targets.usual, targets.usual)
     np.fill_diagonal(left, 0)
     return np.asarray(left)
+
+
+def sampling_edge(targets: FitTargets) -> float:
+    """Return about the largest eigenvalue that chance among the users gives to the moments.
+
+    Users have vectors of length 1, with squares in proportion to popularity on average. So without
+    tastes, an entry of the sum of their products has a variance of ``n_users p_i p_j``, for shares
+    p of popularity.
+    """
+    shares = np.maximum(targets.popularity, 0)
+    return float(2 * np.sqrt(targets.n_users) * np.linalg.norm(shares) / max(shares.sum(), 1e-12))
 
 
 def _above_noise(values: Numbers, vectors: Numbers, edge: float) -> Directions:
