@@ -78,7 +78,7 @@ class TestPlanted:
         assert found.squares.size <= 1
 
     @pytest.mark.parametrize("n_users", [1_000, 8_000])
-    def test_users_without_tastes_have_hardly_a_direction(self, n_users):
+    def test_users_without_embeddings_have_hardly_a_direction(self, n_users):
         rng = np.random.default_rng(n_users)
         chances = np.linspace(0.5, 0.05, 120) ** 2
         rated = (rng.random((n_users, chances.size)) < chances).astype(float)

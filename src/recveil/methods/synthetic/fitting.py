@@ -163,9 +163,9 @@ def _without_popularity(targets: FitTargets) -> Numbers:
 def sampling_edge(targets: FitTargets) -> float:
     """Return about the largest eigenvalue that chance among the users gives to the moments.
 
-    Users have vectors of length 1, with squares in proportion to popularity on average. So without
-    tastes, an entry of the sum of their products has a variance of ``n_users p_i p_j``, for shares
-    p of popularity.
+    Users have vectors of length 1, with squares in proportion to popularity on average. So if they
+    had no embeddings, an entry of the sum of their products would have the variance ``n_users p_i
+    p_j``, for shares p of popularity.
     """
     shares = np.maximum(targets.popularity, 0)
     return float(2 * np.sqrt(targets.n_users) * np.linalg.norm(shares) / max(shares.sum(), 1e-12))
