@@ -33,7 +33,7 @@ napoleon_use_ivar = True
 # Names in docstrings are no links; of two functions with a parameter of one name neither is wrong.
 suppress_warnings = ["ref.python"]
 napoleon_use_rtype = False
-# What stands in the margin of every page, in the order in which it is read.
+# Pages in the margin, in reading order.
 CHAPTERS = {
     "Tutorials": ("tutorial/index", "tutorial/owner", "tutorial/researcher", "tutorial/officer"),
     "How to": (
