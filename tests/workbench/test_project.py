@@ -283,3 +283,33 @@ def test_what_is_kept_of_nothing_counts_as_nothing(tmp_path):
     assert project.load("checked", fields=("name", "place")) is None
     assert project.load("checked", []) == []
     project.close()
+
+
+def test_a_project_of_the_last_version_keeps_its_log(tmp_path):
+    Project(tmp_path / "project").close()
+    with closing(sqlite3.connect(tmp_path / "project" / "project.sqlite")) as database:
+        for name in ("input", "job", "release"):
+            database.execute(f"ALTER TABLE log DROP COLUMN {name}")
+        database.execute("INSERT INTO log VALUES ('1', 'ann', 'opened', '')")
+        database.execute("PRAGMA user_version = 4")
+        database.commit()
+    for _ in range(2):
+        project = Project(tmp_path / "project")
+        assert [line["what"] for line in project.log()] == ["opened"]
+        project.close()
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled", "stopped"])
+def test_the_log_states_how_a_job_ended(tmp_path, state):
+    project = Project(tmp_path / "project")
+    job = project.begin_job("release", "release", {}, "recveil", None, "making it")
+    if state == "stopped":
+        project.close()
+        project = Project(tmp_path / "project")
+    else:
+        project.end_job(job.id, state, "no room" if state == "failed" else "")
+    end, start = (line["what"] for line in project.log())
+    assert start == "started making it"
+    assert end.startswith(state)
+    assert end.endswith("no room") == (state == "failed")
+    project.close()

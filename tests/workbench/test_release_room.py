@@ -55,3 +55,48 @@ def test_noise_needs_a_named_scale(dropped):
     dropped.send("/release/make", method="synthetic-10", name="drawn", file_format="csv")
     dropped.wait("release")
     assert "name the scale" in dropped.get("/release").text
+
+
+def thin_table():
+    """Sixty users with a rating each of one of many items, of which few are shared."""
+    rows = [f"reader-{user},film-{500 + user if user % 3 else 500},4" for user in range(60)]
+    return "\n".join(["user,item,rating", *rows, ""]).encode()
+
+
+def test_a_refused_release_is_logged_as_refused_and_is_not_in_another_dossier(dropped, small_table):
+    form = {"method": "sparse", "k": "4", "name": "same", "file_format": "csv"}
+    dropped.drop("thin.csv", thin_table())
+    dropped.wait("data", "risk")
+    dropped.send("/release/make", **form)
+    (refused,) = dropped.wait("release")
+    assert refused.state == "failed", refused.error
+    page = dropped.get("/release").text
+    assert "“Allow sparse coverage”" in page
+    assert 'name="allow_sparse_coverage"' in page
+    project = dropped.bench.project
+    assert project.log()[0]["what"].startswith("failed in making the release same of thin.csv: ")
+    dropped.drop("shop.csv", small_table)
+    dropped.wait("data", "risk")
+    dropped.send("/release/make", **form)
+    (job,) = dropped.wait("release")
+    assert (job.state, job.error) == ("done", "")
+    lines = [line["what"] for line in project.log_of(job)]
+    assert "finished making the release same of shop.csv" in lines
+    assert not [line for line in lines if "thin.csv" in line]
+    page = dropped.get(f"/release/{job.id}/dossier").text
+    assert "finished making the release same of shop.csv" in page
+    assert "thin.csv" not in page.partition("<h2>Log</h2>")[2]
+    page = dropped.get("/release").text
+    assert page.count("an adversary who matches it") == len(
+        set(re.findall("The same row for [0-9]+ users", page))
+    )
+
+
+def test_a_nearly_empty_release_is_made_where_it_is_allowed(browser, quick):
+    browser.drop("thin.csv", thin_table())
+    browser.wait("data", "risk")
+    form = {"method": "sparse", "k": "4", "name": "thin", "file_format": "csv"}
+    browser.send("/release/make", **form, allow_sparse_coverage="on")
+    (job,) = browser.wait("release")
+    assert (job.state, job.error) == ("done", "")
+    assert "--allow-sparse-coverage" in job.command

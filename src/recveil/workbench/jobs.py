@@ -55,8 +55,13 @@ class Jobs:
         command: str = "",
         input: int | None = None,
         then: Callable[[Job], object] | None = None,
+        doing: str = "",
+        release: int | None = None,
     ) -> Job:
-        """Start a job; a running job of the same slot is cancelled, and ends first."""
+        """Start a job; a running job of the same slot is cancelled, and ends first.
+
+        The log states the start and the end of what it is `doing`.
+        """
         with self._lock:
             if self._is_closed:
                 raise RecveilError(
@@ -65,7 +70,7 @@ class Jobs:
             self._retry_notes()
             earlier = [each for each in self._running.values() if each.job.room == room]
             self.cancel_room(room)
-            job = self._project.begin_job(room, task, settings, command, input)
+            job = self._project.begin_job(room, task, settings, command, input, doing, release)
             running = Running(job)
             if not earlier:
                 running.process = self._start_process(job)

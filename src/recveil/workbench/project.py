@@ -121,6 +121,7 @@ def _reject_foreign_files(folder: Path) -> None:
 
 
 INPUTS = "SELECT id, name, place, digest, reading FROM inputs"
+LOG = "SELECT at, who, what, command FROM log"
 JOBS = "SELECT id, room, task, settings, command, input, state, error, began, ended FROM jobs"
 
 
@@ -241,7 +242,7 @@ def _parse(text: str, entry: str) -> Any:
 
 
 # Projects of other versions are rejected: their results have other keys.
-_VERSION = 4
+_VERSION = 5
 # Numbers are never reused, as a page that was loaded earlier may still name them.
 _SCHEMA = """
 CREATE TABLE inputs (
@@ -252,9 +253,20 @@ CREATE TABLE jobs (
     settings TEXT NOT NULL, command TEXT NOT NULL, input INTEGER, state TEXT NOT NULL,
     error TEXT NOT NULL, began TEXT NOT NULL, ended TEXT NOT NULL);
 CREATE TABLE log (
-    at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, command TEXT NOT NULL);
+    at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, command TEXT NOT NULL,
+    input INTEGER, job INTEGER, release INTEGER);
 CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+# The log of version 4 lacked three columns.
+_UPGRADED = 4
+_UPGRADE = (
+    "BEGIN IMMEDIATE",
+    "ALTER TABLE log RENAME TO log_before",
+    next(each.strip() for each in _SCHEMA.split(";") if "TABLE log" in each),
+    "INSERT INTO log (at, who, what, command) SELECT at, who, what, command FROM log_before",
+    "DROP TABLE log_before",
+    f"PRAGMA user_version = {_VERSION}",
+)
 _SHAPE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
 
 # Runs one statement.
@@ -327,11 +339,13 @@ class Store:
         # Removed rows must not stay readable in the file.
         self._database.execute("PRAGMA secure_delete = ON")
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
-        if version not in (0, _VERSION):
+        if version not in (0, _UPGRADED, _VERSION):
             raise sqlite3.DatabaseError(f"version {version}, expected {_VERSION}")
         with closing(sqlite3.connect(":memory:")) as model:
             model.executescript(_SCHEMA)
             expected = model.execute(_SHAPE).fetchall()
+        for statement in _UPGRADE if version == _UPGRADED else ():
+            self._database.execute(statement)
         shape = self._database.execute(_SHAPE).fetchall()
         if not shape:
             self._database.executescript(
@@ -339,6 +353,8 @@ class Store:
             )
         elif shape != expected:
             raise sqlite3.DatabaseError("other tables than a project's")
+        if self._database.in_transaction:
+            self._database.execute("COMMIT")
         return not shape
 
     def _unreadable(self, error: sqlite3.Error) -> RecveilError:
@@ -589,15 +605,28 @@ class Project:
     # Jobs
 
     def begin_job(
-        self, room: str, task: str, settings: Settings, command: str, input: int | None
+        self,
+        room: str,
+        task: str,
+        settings: Settings,
+        command: str,
+        input: int | None,
+        doing: str = "",
+        release: int | None = None,
     ) -> Job:
-        """Record the start of a job."""
+        """Record the start of a job; with `doing`, the log states its start and its end.
+
+        `release` is the job that made the release which this one is about.
+        """
         with self._store.changing() as run:
             number = run(
                 "INSERT INTO jobs (room, task, settings, command, input, state, error, began, "
                 "ended) VALUES (?, ?, ?, ?, ?, 'running', '', ?, '')",
                 (room, task, json.dumps(settings), command, input, _now()),
             ).lastrowid
+            if doing:
+                about = number if task == "release" else release
+                self.note(f"{_STARTED}{doing}", command, input=input, job=number, release=about)
         return self.job(number or 0)
 
     def end_job(self, number: int, state: str, error: str = "") -> None:
@@ -607,6 +636,15 @@ class Project:
                 "UPDATE jobs SET state = ?, error = ?, ended = ? WHERE id = ?",
                 (state, error, _now(), number),
             )
+            self._log_end(number, state, error)
+
+    def _log_end(self, number: int, state: str, error: str) -> None:
+        """Log how a job ended whose start was logged."""
+        query = "SELECT what, input, release FROM log WHERE job = ? AND what LIKE ?"
+        for what, input, release in self._store.rows(query, (number, f"{_STARTED}%")):
+            end = f"{_ENDS.get(state, state)} {what.removeprefix(_STARTED)}"
+            end += f": {error}" if error else ""
+            self.note(end, input=input, job=number, release=release)
 
     def job(self, number: int) -> Job:
         """Return a job by its number."""
@@ -648,12 +686,20 @@ class Project:
 
     # Log and saved values
 
-    def note(self, what: str, command: str = "") -> None:
-        """Add a line to the log, with the user and the time."""
+    def note(
+        self,
+        what: str,
+        command: str = "",
+        *,
+        input: int | None = None,
+        job: int | None = None,
+        release: int | None = None,
+    ) -> None:
+        """Add a line to the log, with the user, the time, and the numbers of what it is about."""
         with self._store.changing() as run:
             run(
-                "INSERT INTO log (at, who, what, command) VALUES (?, ?, ?, ?)",
-                (_now(), _who(), what, command),
+                "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (_now(), _who(), what, command, input, job, release),
             )
 
     def strike(self, words: str, instead: str) -> None:
@@ -666,7 +712,15 @@ class Project:
 
     def log(self) -> list[dict[str, str]]:
         """Return the log, newest first."""
-        rows = self._store.rows("SELECT at, who, what, command FROM log ORDER BY rowid DESC")
+        return self._log_lines(f"{LOG} ORDER BY rowid DESC")
+
+    def log_of(self, release: Job) -> list[dict[str, str]]:
+        """Return the lines about a release and its table, and no other release, oldest first."""
+        query = f"{LOG} WHERE input = ? AND (release IS NULL OR release = ?) ORDER BY rowid"
+        return self._log_lines(query, (release.input, release.id))
+
+    def _log_lines(self, query: str, values: tuple[Any, ...] = ()) -> list[dict[str, str]]:
+        rows = self._store.rows(query, values)
         return [dict(zip(("at", "who", "what", "command"), row, strict=True)) for row in rows]
 
     def save(self, key: str, value: Any) -> None:
@@ -695,11 +749,15 @@ class Project:
         return rows[0]
 
     def _stop_all(self) -> None:
-        """Mark the jobs of a killed workbench as stopped."""
+        """Record that the jobs of a killed workbench were stopped."""
         with self._store.changing() as run:
-            run("UPDATE jobs SET state = 'stopped', ended = ? WHERE state = 'running'", (_now(),))
+            for (number,) in run("SELECT id FROM jobs WHERE state = 'running'").fetchall():
+                self.end_job(number, "stopped")
 
 
+# How the lines of the log about a job begin, by its state.
+_STARTED = "started "
+_ENDS = {"done": "finished", "failed": "failed in"}
 # The file in a job's folder that holds its result.
 RESULT = "result.json"
 # Values that are saved for a table, and removed with it.

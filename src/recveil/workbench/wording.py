@@ -24,6 +24,7 @@ FIELD_TITLES = {
     "likes": "Implicit feedback",
     "drop_off_scale": "Drop rows without a rating",
     "wide": "A matrix",
+    "allow_sparse_coverage": "Allow sparse coverage",
 }
 
 # An option after the parameter's name, as in: scale (--scale 1:5:1), or inside: (likes, --likes).
@@ -41,7 +42,8 @@ _PAGES = {
     "verify": "Check",
 }
 _COMMAND = re.compile(rf"“?\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?:”|(?=[,;()]|\.(?: |$)|$))")
-# The same page twice in a clause
+# The same page twice in a clause, or as two choices
+_EITHER = re.compile(r"(the page [A-Z]\w+), or \1")
 _TWICE = re.compile(r"(the page [A-Z]\w+)( \w+ \w+), and \1")
 
 
@@ -58,6 +60,8 @@ def page_words(message: str) -> str:
     'to check it: the page Check, the page Check. Then go on'
     >>> page_words("“recveil audit X --shadows 9” measures that, and “recveil compare X” for all")
     'the page Choose measures that for all'
+    >>> page_words("more (“recveil audit X --shadows 9”, or “recveil compare X --shadows 9”).")
+    'more (the page Choose).'
     >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
     'raise the limit, or pass “dry run”'
     """
@@ -73,7 +77,7 @@ def page_words(message: str) -> str:
         return _title_of(option) if word == option.replace("-", "_") else match[0]
 
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
-    message = _TWICE.sub(r"\1\2", message)
+    message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))
     message = _NAMED_INSIDE.sub(named_inside, _NAMED.sub(named, message))
     return _OPTION.sub(lambda match: _title_of(match[1]), _IN_PARENTHESES.sub("", message))
 

@@ -147,7 +147,7 @@ def test_the_attack_on_it_is_reported(made):
 
 def test_the_log_states_who_did_what(made):
     page = made.get("/log").text
-    assert "made the release first of shop.csv" in page
+    assert "finished making the release first of shop.csv" in page
     assert "recveil anonymize" in page
     command = release(made).command
     assert command.endswith("--method predictive --homogenize padded --file-format csv")

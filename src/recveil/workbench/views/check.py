@@ -144,7 +144,7 @@ def _start(workspace: Workspace, options: Mapping[str, str | int], *, with_table
     for job in project.jobs():  # earlier uploads stay, their unpacked files do not
         if job.room == "check":
             shutil.rmtree(project.job_folder(job.id) / UNPACKED, ignore_errors=True)
-    project.note(f"checked {_in_quotes(release['name'])}")
+    project.note(f"started checking {_in_quotes(release['name'])}")
 
     def log_result(job: Job) -> None:
         result = project.result(project.job(job.id))

@@ -177,8 +177,14 @@ def _start(request: Request) -> Response:
         "output": out,
     }
     command = format_command("compare", table.place, options=options)
-    workspace.project.note(f"compared settings on {table.name}", command)
-    workspace.jobs.start("choose", "compare", settings, command=command, input=table.id)
+    workspace.jobs.start(
+        "choose",
+        "compare",
+        settings,
+        command=command,
+        input=table.id,
+        doing=f"comparing settings on {table.name}",
+    )
     return redirect("/choose")
 
 
@@ -203,7 +209,7 @@ def _take(request: Request) -> Response:
     project.save_for(table, "question", question._asdict())
     setting = {"method": row.method, "k": row.k, "title": row.title, "why": answered.why}
     project.save_for(table, "setting", setting)
-    project.note(f"chose “{row.title}” for {table.name}: {' '.join(answered.why)}")
+    project.note(f"chose “{row.title}” for {table.name}: {' '.join(answered.why)}", input=table.id)
     return redirect("/release")
 
 

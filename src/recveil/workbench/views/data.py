@@ -106,7 +106,7 @@ async def _upload(request: Request) -> Response:
 
     def start(upload: Uploaded) -> None:
         table = workspace.project.add_input(upload.name, str(upload.path), upload.digest)
-        workspace.project.note(f"uploaded {upload.name}, SHA-256 {upload.digest}")
+        workspace.project.note(f"uploaded {upload.name}, SHA-256 {upload.digest}", input=table.id)
         _start_inspecting(workspace, table)
 
     return await receive_upload(request, INPUT_FOLDER, start, "/data")
@@ -119,7 +119,7 @@ def _name(request: Request) -> Response:
     state_of(place.path)  # raises before anything is recorded
     table = workspace.project.add_input(place.name, place.path)
     workspace.project.set_reading(table.id, reading_options(form))
-    workspace.project.note(f"named {place.path}")
+    workspace.project.note(f"named {place.path}", input=table.id)
     _start_inspecting(workspace, workspace.project.input(table.id))
     return redirect("/data")
 
@@ -129,7 +129,7 @@ def _set_reading(request: Request) -> Response:
     workspace = workspace_of(request)
     table = workspace.require_table()
     workspace.project.set_reading(table.id, _reading_of(form_of(request)))
-    workspace.project.note(f"changed how {table.name} is read")
+    workspace.project.note(f"changed how {table.name} is read", input=table.id)
     _start_inspecting(workspace, workspace.project.input(table.id))
     return redirect("/data")
 
@@ -162,7 +162,9 @@ async def _convert(request: Request) -> Response:
     )
     copied = project.add_input(copy.name, str(copy.path), copy.digest)
     project.set_reading(copied.id, table.reading)
-    project.note(f"copied {table.name} from {encoding} to UTF-8, from line {line} on")
+    project.note(
+        f"copied {table.name} from {encoding} to UTF-8, from line {line} on", input=copied.id
+    )
     await run_in_threadpool(_start_inspecting, workspace, project.input(copied.id))
     return redirect("/data")
 
@@ -218,14 +220,19 @@ def _start_inspecting(workspace: Workspace, table: Input) -> Job:
     """Start an inspection of a table, and an audit after it."""
     workspace.jobs.cancel_room("risk")
     command = format_command("inspect", table.place, options=table.reading)
-    workspace.project.note(f"inspected {table.name}", command)
 
     def audit_next(_: Job) -> None:
         if workspace.project.chosen_input() == table:  # unless the user changed it meanwhile
             start_auditing(workspace, table, curves=False)
 
     return workspace.jobs.start(
-        "data", "inspect", source_settings(table), command=command, input=table.id, then=audit_next
+        "data",
+        "inspect",
+        source_settings(table),
+        command=command,
+        input=table.id,
+        then=audit_next,
+        doing=f"inspecting {table.name}",
     )
 
 

@@ -114,6 +114,7 @@ def _page(request: Request) -> Response:
         long_fields=_LONG_FIELDS,
         setting=None if table is None else project.load_for(table, "setting", _SETTING_FIELDS),
         methods=[] if table is None else _list_publishable(workspace, table),
+        field_titles=FIELD_TITLES,
         formats=_FORMATS,
         free_name=_free_name(workspace, table),
     )
@@ -147,6 +148,8 @@ def _make(request: Request) -> Response:
     method, variant = all_variants()[variant_name]
     options = {key: "none" if value is None else value for key, value in variant.options.items()}
     options = {"method": method.name, **options, "file_format": file_format}
+    if form.get("allow_sparse_coverage"):
+        options["allow_sparse_coverage"] = True
     command = format_command(
         "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
     )
@@ -157,8 +160,14 @@ def _make(request: Request) -> Response:
                 "a release is being made; wait until it is finished, or cancel it first",
                 code="workbench.busy",
             )
-        project.note(f"made the release {name} of {table.name}", command)
-        workspace.jobs.start("release", "release", settings, command=command, input=table.id)
+        workspace.jobs.start(
+            "release",
+            "release",
+            settings,
+            command=command,
+            input=table.id,
+            doing=f"making the release {name} of {table.name}",
+        )
     return redirect("/release")
 
 
@@ -169,9 +178,16 @@ def _attack(request: Request) -> Response:
     reading = job.settings["reading"]
     options = {**reading, "release": release, "no_curves": True}
     command = format_command("audit", source, options=options)
-    workspace.project.note(f"attacked the release {Path(release).name}", command)
     settings: Settings = {"source": source, "reading": reading, **_identify(job, result)}
-    workspace.jobs.start(_ATTACKS, "attack", settings, command=command, input=job.input)
+    workspace.jobs.start(
+        _ATTACKS,
+        "attack",
+        settings,
+        command=command,
+        input=job.input,
+        doing=f"attacking the release {Path(release).name}",
+        release=job.id,
+    )
     return redirect(f"/release?release={job.id}")
 
 
@@ -189,8 +205,15 @@ def _describe(request: Request) -> Response:
     command = format_command(
         "describe", settings["release"], output, options={"card": card, "force": True}
     )
-    workspace.project.note(f"described the release {result['name']}", command)
-    workspace.jobs.start(_DESCRIPTIONS, "describe", settings, command=command, input=job.input)
+    workspace.jobs.start(
+        _DESCRIPTIONS,
+        "describe",
+        settings,
+        command=command,
+        input=job.input,
+        doing=f"describing the release {result['name']}",
+        release=job.id,
+    )
     return redirect(f"/release?release={job.id}")
 
 
@@ -236,7 +259,9 @@ def _sign(request: Request) -> Response:
     project.save(_key_of_decision(result), decision)
     project.note(
         f"signed off the release {result['name']} (SHA-256 {result['sha256']}): decided by "
-        f"{decision['decided_by']} on {decision['date']}, because: {decision['because']}"
+        f"{decision['decided_by']} on {decision['date']}, because: {decision['because']}",
+        input=job.input,
+        release=job.id,
     )
     return redirect(f"/release?release={job.id}")
 
@@ -267,7 +292,7 @@ def _dossier(request: Request) -> Response:
         attack_result=project.result(_job_about(workspace, "attack", job, result)),
         signed=project.load(_key_of_decision(result), fields=_DECISION),
         field_titles=FIELD_TITLES,
-        log=project.log(),
+        log=project.log_of(job),
     )
 
 
@@ -295,7 +320,9 @@ async def _download(request: Request) -> Response:
         file = _description_file(workspace, result)
         await run_in_threadpool(_check_description, file, description["sha256"])
         files.append(ZipEntry(DESCRIPTION, file))
-    workspace.project.note(f"downloaded the release {result['name']}")
+    workspace.project.note(
+        f"downloaded the release {result['name']}", input=job.input, release=job.id
+    )
     headers = {"content-disposition": f'attachment; filename="{result["name"]}.zip"'}
     return StreamingResponse(stream_zip(files), media_type="application/zip", headers=headers)
 

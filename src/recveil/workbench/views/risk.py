@@ -57,10 +57,11 @@ def start_auditing(workspace: Workspace, table: Input, *, curves: bool) -> Job:
     """Start an audit of a table, which also writes its report."""
     options = {**table.reading, "no_curves": not curves}
     command = format_command("audit", table.place, options=options)
-    note = f"audited {table.name}{' with all curves' if curves else ''}"
-    workspace.project.note(note, command)
+    doing = f"auditing {table.name}{' with all curves' if curves else ''}"
     settings: Settings = {**source_settings(table), "curves": curves}
-    return workspace.jobs.start("risk", "audit", settings, command=command, input=table.id)
+    return workspace.jobs.start(
+        "risk", "audit", settings, command=command, input=table.id, doing=doing
+    )
 
 
 def _describe_duplicates(
