@@ -377,3 +377,12 @@ def test_damage_is_reported_on_a_page(browser):
     answer = browser.get("/data")
     assert answer.status_code == 400
     assert "was damaged" in answer.text
+
+
+def test_a_problem_names_no_field_that_the_page_lacks(browser, quick):
+    browser.drop("twice.csv", b"user_id,item_id,rating,rating\n1001,i1,2,2\n1001,i2,3,3\n")
+    browser.wait("data", "risk")
+    page = browser.get("/data").text
+    assert "give column 3 the role “rating”" in page
+    assert 'name="column-3"' in page
+    assert "“Rating”" not in page

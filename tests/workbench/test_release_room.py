@@ -1,8 +1,13 @@
 """The room Release: a release is made, checked, described and taken away; its twin is not."""
 
+import json
 import re
 
 import pytest
+
+from recveil.comparison.rows import Row
+from recveil.workbench.frontier import Question
+from recveil.workbench.table_source import source_settings
 
 
 @pytest.fixture
@@ -100,3 +105,31 @@ def test_a_nearly_empty_release_is_made_where_it_is_allowed(browser, quick):
     (job,) = browser.wait("release")
     assert (job.state, job.error) == ("done", "")
     assert "--allow-sparse-coverage" in job.command
+
+
+def test_the_dossier_states_the_accepted_limit_and_what_was_compared(dropped):
+    dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
+    (made,) = dropped.wait("release")
+    project = dropped.bench.project
+    table = project.chosen_input()
+    page = dropped.get(f"/release/{made.id}/dossier").text
+    assert "No settings were compared" in page
+    row = Row("sparse", 4, "k-anonymity", None, risk=0.05, risk_low=0.04, risk_high=0.06)
+    comparison = {
+        "rows": [row._asdict() | {"title": row.title}],
+        "settings": {"risk": "reidentification", "utility": "both"},
+        "data": {"notes": []},
+        "warnings": ["The sample is small."],
+        "unfinished": 0,
+    }
+    job = project.begin_job("choose", "compare", source_settings(table), "", table.id)
+    file = project.job_folder(job.id) / "result.json"
+    file.write_text(json.dumps({"comparison": comparison, "unfinished": 0}))
+    project.end_job(job.id, "done")
+    project.save_for(table, "question", Question(limit=17)._asdict())
+    chosen = {"method": "sparse", "k": 4, "title": row.title, "why": ["It keeps most."]}
+    project.save_for(table, "setting", chosen)
+    page = dropped.get(f"/release/{made.id}/dossier").text
+    choice = page.partition("<h2>Choice</h2>")[2].partition("<h2>Release</h2>")[0]
+    for stated in ("17%", row.title, "The sample is small.", "It keeps most."):
+        assert stated in choice

@@ -42,6 +42,9 @@ _PAGES = {
     "verify": "Check",
 }
 _COMMAND = re.compile(rf"“?\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?:”|(?=[,;()]|\.(?: |$)|$))")
+# Columns have menus of roles on the page Data, and no fields.
+_BY_PLACE = re.compile(r"select it by place with (user|item|rating|time) \(--\1 (\d+)\)")
+_BY_NAME = re.compile(r"name one with (user|item|rating|time) \(--\1\)")
 # The same page twice in a clause, or as two choices
 _EITHER = re.compile(r"(the page [A-Z]\w+), or \1")
 _TWICE = re.compile(r"(the page [A-Z]\w+)( \w+ \w+), and \1")
@@ -62,6 +65,8 @@ def page_words(message: str) -> str:
     'the page Choose measures that for all'
     >>> page_words("more (“recveil audit X --shadows 9”, or “recveil compare X --shadows 9”).")
     'more (the page Choose).'
+    >>> page_words("rename one, or, in a file, select it by place with rating (--rating 3)")
+    'rename one, or, in a file, give column 3 the role “rating”'
     >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
     'raise the limit, or pass “dry run”'
     """
@@ -78,6 +83,8 @@ def page_words(message: str) -> str:
 
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))
+    message = _BY_PLACE.sub(r"give column \2 the role “\1”", message)
+    message = _BY_NAME.sub(r"give one the role “\1”", message)
     message = _NAMED_INSIDE.sub(named_inside, _NAMED.sub(named, message))
     return _OPTION.sub(lambda match: _title_of(match[1]), _IN_PARENTHESES.sub("", message))
 

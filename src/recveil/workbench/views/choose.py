@@ -120,14 +120,12 @@ def _answer_values(
     }
 
 
-def headline_of_comparison(workspace: Workspace, table: Input) -> str:
-    """Return the answer of the newest comparison of a table; empty if there is none."""
+def compared_settings(workspace: Workspace, table: Input) -> Mapping[str, Any] | None:
+    """Return the newest comparison of a table and its answer; None if there is none."""
     state = _comparison_state(workspace, table)
     if state is None or not state["comparison"]:
-        return ""
-    values = _answer_values(workspace, state, {"setting": ""}, table)
-    headline: str = values["answer"].headline
-    return headline
+        return None
+    return _answer_values(workspace, state, {"setting": ""}, table)
 
 
 def _default_question(

@@ -35,7 +35,7 @@ from recveil.workbench.tasks import (
     published_files,
     stream_zip,
 )
-from recveil.workbench.views.choose import headline_of_comparison
+from recveil.workbench.views.choose import compared_settings
 from recveil.workbench.wording import FIELD_TITLES
 from recveil.workbench.workspace import (
     NUMBER,
@@ -287,7 +287,7 @@ def _dossier(request: Request) -> Response:
         inspected=project.result(project.last_job("data", table.id)),
         audited=project.result(audit_job),
         setting=project.load_for(table, "setting", _SETTING_FIELDS),
-        compared=headline_of_comparison(workspace, table),
+        compared=compared_settings(workspace, table),
         verdict=describe_verdict(result["verification"]),
         attack_result=project.result(_job_about(workspace, "attack", job, result)),
         signed=project.load(_key_of_decision(result), fields=_DECISION),
