@@ -22,6 +22,7 @@ from recveil.runtime.errors import RecveilError, reason_of, shortened
 from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED, is_ours, lock
 from recveil.runtime.number_format import format_bytes
 from recveil.runtime.safe_repr import brief
+from recveil.workbench.wording import page_words
 
 DATABASE, _LOCK = "project.sqlite", "lock"
 PRIVATE_MODE = 0o700
@@ -643,7 +644,7 @@ class Project:
         query = "SELECT what, input, release FROM log WHERE job = ? AND what LIKE ?"
         for what, input, release in self._store.rows(query, (number, f"{_STARTED}%")):
             end = f"{_ENDS.get(state, state)} {what.removeprefix(_STARTED)}"
-            end += f": {error}" if error else ""
+            end += f": {page_words(error)}" if error else ""
             self.note(end, input=input, job=number, release=release)
 
     def job(self, number: int) -> Job:
