@@ -79,7 +79,7 @@ def test_duplicates_are_reported_and_are_no_error(tmp_path):
     (tmp_path / "ratings.csv").write_text("user,item,rating\na,1,4\na,1,5\nb,1,4\n")
     found = inspect(tmp_path / "ratings.csv")
     assert found.dropped == {"duplicate": 1}
-    assert "other verbs ask which to keep" in found.reading.notes[0]
+    assert "(duplicates, --duplicates last or mean)" in found.reading.notes[0]
     assert not found.to_dict()["duplicates_chosen"]
     chosen = inspect(tmp_path / "ratings.csv", duplicates="mean")
     assert chosen.duplicates_chosen

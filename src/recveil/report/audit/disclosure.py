@@ -25,8 +25,9 @@ NO_ATTACK = "no attack applied"
 _ALL_COUNTED = "All were counted."
 SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
 MEMBERSHIP = (
-    "This AUC is a lower bound: an adversary with shadow releases usually infers more (“recveil "
-    f"audit FILE --release OUT --shadows 32”, or {SHADOWS_OF_ALL})."
+    "This AUC is a lower bound, as its scores use one release only: an adversary with shadow "
+    "releases usually infers more (“recveil audit FILE --release OUT --shadows 32”, or "
+    f"{SHADOWS_OF_ALL})."
 )
 # What an AUC permits, up to each edge.
 _GRADES = (
