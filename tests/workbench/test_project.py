@@ -311,5 +311,5 @@ def test_the_log_states_how_a_job_ended(tmp_path, state):
     end, start = (line["what"] for line in project.log())
     assert start == "started making it"
     assert end.startswith(state)
-    assert end.endswith("no room") == (state == "failed")
+    assert "no room" not in end  # an error may quote the table
     project.close()

@@ -1,4 +1,4 @@
-"""Report what releases have of a user whose data is to be erased, and record it in a log.
+"""Report what releases contain about a user who asks for erasure, and record it in a log.
 
 A row that at least k users share stays published, also in every later release of its series: it is
 sampled anew from the users who are there. Without it, the class would have fewer than k rows, or
@@ -11,6 +11,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -32,7 +33,7 @@ from recveil.publish._convert import reject_input
 from recveil.publish.release import ReleaseFolder
 from recveil.publish.staging import alone, prefix
 from recveil.ratings import Ratings
-from recveil.release.claim import bounds_of
+from recveil.release.claim import bounds_of, of_large_epsilon
 from recveil.release.exact_ratings import ExactRatingCounts
 from recveil.release.manifest import (
     ERASURES,
@@ -311,7 +312,12 @@ def forget(
     result, cleaned = _examine(request)
     if output is not None and cleaned is not None:
         write_ratings(cleaned, output)
-    _append(request, result)
+    try:
+        _append(request, result)
+    except RecveilError:
+        if output is not None:
+            Path(output).unlink(missing_ok=True)  # no table without an entry in the log
+        raise
     return result
 
 
@@ -325,7 +331,13 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
     if releases:
         traces = [_trace_of(each, user) for each in releases]
         if table is not None and place >= 0:
-            traces = [_with_exact(trace, table, place) for trace in traces]
+            traces = [
+                *(
+                    _with_exact(each, table, place, private_folder(each.folder))
+                    for each in traces[:-1]
+                ),
+                _with_exact(traces[-1], table, place, request.private_path),
+            ]
         series = releases[-1].releases
     else:
         traces = [_trace_of_synthetic(folder, manifest, request.private_path, user)]
@@ -359,7 +371,8 @@ def _decide(traces: list[Trace], n_candidates: int | None) -> Decision:
         return "not-published"
     claim, method = traces[-1].manifest.claim, traces[-1].manifest.known_method
     if claim.about.is_differential:
-        return "nothing-to-withdraw"
+        is_weak = claim.epsilon is not None and of_large_epsilon(claim.epsilon)
+        return "replace" if is_weak else "nothing-to-withdraw"
     # Values that every method of a series publishes are predicted from many users.
     is_continued = method is not None and method.takes_previous and claim.bound is not None
     is_shared = n_candidates is not None and n_candidates >= claim.k
@@ -391,11 +404,10 @@ def _series_of(
             f"name the newest release of the series",
             code="release.followed",
         )
-    folders = {
-        FileEntry.of(file).sha256: file.parent
-        for file in sorted(folder.parent.glob(f"*/{MANIFEST}"))
-        if manifest.previous and file.is_file()
-    }
+    folders = {}
+    for file in sorted(folder.parent.glob(f"*/{MANIFEST}")) if manifest.previous else ():
+        with suppress(OSError):  # of another user
+            folders[FileEntry.of(file).sha256] = file.parent
     found = [newest]
     for sha256 in newest.releases[-2::-1]:
         try:
@@ -466,13 +478,15 @@ def _count_candidates(
     return None if candidates is None else len(candidates - newcomer_to)
 
 
-def _with_exact(trace: Trace, table: Ratings, place: int) -> Trace:
+def _with_exact(trace: Trace, table: Ratings, place: int, private: Path) -> Trace:
     """Add how many of the user's ratings their published row has."""
     if not trace.record_ids:
         return trace
     manifest, folder = trace.manifest, trace.folder
     indices, values = table.row(place)
-    names = pa.array(names_in_release(folder, manifest, table.items)[indices]).cast(pa.string())
+    names = pa.array(names_in_release(folder, manifest, table.items, private)[indices]).cast(
+        pa.string()
+    )
     items, row = _row_of(folder, manifest, trace.record_ids[0])
     at = pc.index_in(names, value_set=pa.array(items).cast(pa.string())).fill_null(-1)
     is_published = np.asarray(at) >= 0
@@ -489,7 +503,7 @@ def _with_exact(trace: Trace, table: Ratings, place: int) -> Trace:
     )
     groups = Groups(np.array([0]), np.array([0, 1]))
     counts = ExactRatingCounts.of(ratings, groups, [row], manifest.value_grid).numbers
-    same = is_made_of(folder, table)
+    same = is_made_of(folder, table, private)
     return replace(trace, exact=ExactCount(indices.size, int(counts[1]), int(counts[2]), same))
 
 
@@ -528,10 +542,10 @@ def _lines_of(log: Path) -> bytes:
         return b""
     try:
         content = read_whole(log)
-        lines = content.decode().splitlines()
+        lines = content.decode().split("\n")[:-1]
         if any(json.loads(line)[_FORMAT] != _NUMBER for line in lines):
             raise ValueError("another format")
-        if lines and not content.endswith(b"\n"):
+        if content and not content.endswith(b"\n"):
             raise ValueError("its last line is incomplete")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecveilError(
@@ -547,7 +561,7 @@ def _append(request: ErasureRequest, result: Erasure) -> None:
     log = request.log_path
     # The lock of the release, for a log that a replaced release takes along.
     target = request.folder if log.parent == request.private_path else log
-    line = json.dumps(_entry_of(result, str(request.user)), ensure_ascii=False).encode()
+    line = json.dumps(_entry_of(result, str(request.user))).encode()
     try:
         with alone(target.with_name(f"{prefix(target)}lock"), target):
             lines = _lines_of(log)

@@ -138,7 +138,9 @@ def read_private_folder(folder: Path, private: Path | None = None) -> PrivateFol
         return PrivateFolder(assignment["user_id"], ids, share, "previous" in content)
 
 
-def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> NDArray[Any]:
+def names_in_release(
+    folder: Path, manifest: Manifest, items: NDArray[Any], private: Path | None = None
+) -> NDArray[Any]:
     """Return the published names of items: their ids or pseudonyms.
 
     An item that is not in the release has an empty text. If items have pseudonyms, the private
@@ -146,7 +148,7 @@ def names_in_release(folder: Path, manifest: Manifest, items: NDArray[Any]) -> N
     """
     if not hides_items(manifest.settings):
         return items
-    file = private_folder(folder) / HIDDEN_ITEMS_FILE
+    file = (private or private_folder(folder)) / HIDDEN_ITEMS_FILE
     if not file.is_file():
         raise RecveilError(
             f"{file} is missing; it maps the pseudonyms of the items of {folder.name}; put the "

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from recveil.io.options import format_command
 from recveil.methods import Erasure, Trace
 from recveil.release.claim import of_large_delta, of_large_epsilon
+from recveil.release.manifest import private_folder
 from recveil.release.records import hides_items
 from recveil.report.document import parts_of
 from recveil.report.terminal import echo
@@ -37,7 +38,8 @@ def next_command(result: Erasure) -> str | None:
     manifest, folder = result.newest.manifest, str(result.newest.folder)
     method = manifest.known_method
     is_continued = result.decision == "row-kept"
-    if method is None or not (is_continued or result.decision == "replace"):
+    is_replaced = result.decision == "replace" and not manifest.claim.about.is_differential
+    if method is None or not (is_continued or is_replaced):
         return None
     scale, settings = manifest.scale, manifest.settings
     chosen = {
@@ -54,7 +56,7 @@ def next_command(result: Erasure) -> str | None:
         "cluster_size": settings.get("cluster_size"),
         "hide_items": hides_items(settings),
         "scale": None if scale.unary or scale.labels else str(scale),
-        "previous": str(result.private) if is_continued else None,
+        "previous": str(private_folder(result.newest.folder)) if is_continued else None,
         "force": not is_continued,
     }
     table = "CLEANED" if result.cleaned is None else str(result.cleaned)
@@ -96,8 +98,8 @@ def warnings_of_erasure(result: Erasure) -> list[str]:
     n_others = result.newest.n_others
     if result.decision == "row-kept" and n_others is not None and n_others < claim.k:
         found.append(
-            f"Of their class, {describe_count(n_others, 'other user')} of the table would be "
-            f"left: an adversary who knows who left has fewer than {claim.k} candidates for each."
+            f"{describe_count(n_others, 'other user')} of the class would remain in the table: an "
+            f"adversary who knows who left has fewer than {claim.k} candidates for each."
         )
     if claim.epsilon is not None and (text := of_large_epsilon(claim.epsilon)):
         found.append(text)
@@ -128,7 +130,7 @@ def _describe_trace(trace: Trace) -> str:
     if exact is None:
         return text
     near = f", {exact.n_near:,} to within the rounding" * (exact.n_near > exact.n_exact)
-    other = "" if exact.same_ratings else "; it was made from another table"
+    other = "; it was made from another table" if exact.same_ratings is False else ""
     return (
         f"{text} It has {exact.n_exact:,} of their {describe_count(exact.n_ratings, 'rating')} "
         f"with the same value{near}{other}."
@@ -141,8 +143,8 @@ def _of_kept(result: Erasure) -> Iterator[str]:
         f"The row stays published: in all examined releases together, "
         f"{describe_count(result.n_candidates or 0, 'user')} have the same rows ({k} required), "
         f"and without it the class would have fewer rows than before, which reveals that one of "
-        f"its users was erased. No item or value of it is of one user: at least "
-        f"{settings['cluster_size']:,} users are behind each, as the publisher states. The next "
+        f"its users was erased. Each item and value comes from at least "
+        f"{settings['cluster_size']:,} users, as the publisher states. The next "
         f"release makes the row from the users who are there."
     )
     yield (
@@ -160,21 +162,27 @@ def _of_synthetic(result: Erasure) -> Iterator[str]:
         f"recognizes members at a false-positive rate of 5% with a probability of at most "
         f"{bounds['most_recognized']:.3f}."
     )
-    yield "The privacy loss stays in the ledger: what was published remains published."
+    if result.newest.manifest.settings.get("item_catalog") == "rated items":
+        yield "The list of items is outside this bound: an item that nobody else rated stays in it."
+    yield "The privacy loss remains: what was published remains published."
 
 
 def _of_replaced(result: Erasure) -> Iterator[str]:
     name = quoted(result.newest.folder.name)
     yield (
-        f"{name} has to be replaced: values come from few users or from this one alone, or no "
-        f"bound is proven. Recipients should delete the old release, as an adversary with both "
-        f"intersects the groups of a user. Add the other options of the old release."
+        f"{name} has to be replaced: its values may come from few users, or it promises too "
+        f"little. Recipients should delete the old release, since an adversary with both can "
+        f"intersect a user's groups. Add the other options of the old release; for synthetic "
+        f"users, choose a smaller epsilon."
     )
 
 
 def _of_unpublished(result: Erasure) -> Iterator[str]:
     name = quoted(result.newest.folder.name)
-    yield f"No examined release has them: they wait, or joined after {name} was made."
+    yield (
+        f"No examined release has a row of this user: they joined after {name} was made, or it "
+        f"left them out."
+    )
 
 
 _DECISIONS = {

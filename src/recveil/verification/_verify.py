@@ -202,7 +202,7 @@ def _check_ratings(private: Any, ratings: Any, duplicates: str | None) -> None:
         )
     if duplicates is not None and ratings is None:
         raise RecveilError(
-            "duplicates (--duplicates): only the ratings behind means are read by it; give them "
+            "duplicates (--duplicates): applies to the ratings behind means only; give them "
             "(--ratings), or leave it out",
             code="option.unsupported",
         )

@@ -22,7 +22,6 @@ from recveil.runtime.errors import RecveilError, reason_of, shortened
 from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED, is_ours, lock
 from recveil.runtime.number_format import format_bytes
 from recveil.runtime.safe_repr import brief
-from recveil.workbench.wording import page_words
 
 DATABASE, _LOCK = "project.sqlite", "lock"
 PRIVATE_MODE = 0o700
@@ -637,14 +636,14 @@ class Project:
                 "UPDATE jobs SET state = ?, error = ?, ended = ? WHERE id = ?",
                 (state, error, _now(), number),
             )
-            self._log_end(number, state, error)
+            self._log_end(number, state)
 
-    def _log_end(self, number: int, state: str, error: str) -> None:
+    def _log_end(self, number: int, state: str) -> None:
         """Log how a job ended whose start was logged."""
         query = "SELECT what, input, release FROM log WHERE job = ? AND what LIKE ?"
         for what, input, release in self._store.rows(query, (number, f"{_STARTED}%")):
+            # An error may quote the table, which may be removed; the log stays.
             end = f"{_ENDS.get(state, state)} {what.removeprefix(_STARTED)}"
-            end += f": {page_words(error)}" if error else ""
             self.note(end, input=input, job=number, release=release)
 
     def job(self, number: int) -> Job:
