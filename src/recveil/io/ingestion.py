@@ -28,7 +28,7 @@ from recveil.io.inputs import open_input
 from recveil.io.options import ReadingOptions, layout_of, option_words, reject_given
 from recveil.io.raw_rows import other_problems
 from recveil.io.source import ROLES, as_text
-from recveil.io.tables import read_source
+from recveil.io.tables import COMMAS, read_source
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.arrow_columns import python_values
 from recveil.ratings.rating_scale import Locate
@@ -409,6 +409,7 @@ def _understand(
         columns = dict(zip(raw.table.column_names, raw.table.columns, strict=True))
         locate, look, file_notes, detected = raw.locate, raw.look, raw.layout, raw.format
         unread = raw.unread
+        how = how._replace(feedback=feedback._replace(commas=COMMAS in raw.layout))
         del raw  # leaves the dictionary as the only holder of the columns
         result = _read(columns, names, path.name, order, locate, how, look)
     return replace(

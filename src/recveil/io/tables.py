@@ -98,6 +98,8 @@ def _text(field: str) -> str | None:
     return field if field and field.isprintable() else None
 
 
+# How a file is described whose ratings have decimal commas.
+COMMAS = "decimal commas"
 _BLANKS = r"[\s\pZ]*"
 _WITH_COMMA = rf"^{_BLANKS}[-+]?\d+,\d+{_BLANKS}$"
 # A comma followed by three digits may separate thousands: 1,000.
@@ -136,7 +138,7 @@ def with_points(source: Source, decimal: str | None) -> Source:
     ]
     at = source.table.column_names.index("rating")
     table = source.table.set_column(at, "rating", pa.chunked_array(chunks, column.type))
-    return source._replace(table=table, layout=(*source.layout, "decimal commas"))
+    return source._replace(table=table, layout=(*source.layout, COMMAS))
 
 
 def _doubt(source: Source) -> RecveilError:

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from error_assertions import raises
-from recveil.io import read_ratings
+from recveil.io import read_ratings, understand
 from recveil.io.columns.build import build, describe_dropped, drop_rows
 from recveil.io.columns.columns import NOT_SAID
 from recveil.ratings import Ratings, RatingScale
@@ -35,7 +35,7 @@ def test_text_that_is_no_number_is_not_on_the_scale(ratings):
     _, off_scale = drop_rows(left, SCALE, NOT_SAID, line)
     assert left["user"].to_pylist() == [0, 3, 5]
     assert off_scale.rows.tolist() == [1, 2, 4]
-    assert off_scale.note.startswith(" Their values: 'n/a', '7'. These are 50% of all")
+    assert off_scale.note.startswith(" Their values: '7', 'n/a'. These are 50% of all")
 
 
 @pytest.mark.parametrize("number", ["4,5", "\uff14", "\u0664", "1'001"])
@@ -75,6 +75,24 @@ def test_few_rows_are_reported_without_a_doubt_about_the_scale():
     ratings = ["4"] * 99 + ["-1"]
     _, off_scale = drop_rows(columns(ratings), SCALE, NOT_SAID, line)
     assert off_scale.note == " Their values: '-1'."
+
+
+def test_numbers_near_the_scale_come_first_however_rare():
+    ratings = ["4"] * 200 + ["-1"] * 8 + ["99"] * 5 + ["k. A."] * 3 + ["0.7", "6.0"]
+    _, off_scale = drop_rows(columns(ratings), SCALE, NOT_SAID, line)
+    assert off_scale.note.startswith(" Their values: '0.7', '6.0', '-1', '99', 'k. A.'.")
+    more = [*ratings, *"abc", "c"]
+    _, off_scale = drop_rows(columns(more), SCALE, NOT_SAID, line)
+    assert "'99', 'k. A.', 'c' and others, such as 'a'." in off_scale.note
+
+
+def test_values_are_written_as_in_the_file(tmp_path):
+    path = tmp_path / "ratings.csv"
+    rated = ["3,5"] * 90 + ["6,0", "0,7", "k. A."]
+    rows = (f'{at},7,"{value}"' for at, value in enumerate(rated))
+    path.write_text("\n".join(["user,item,rating", *rows]))
+    reading = understand(path, scale="1:5:0.5", drop_off_scale=True)
+    assert "'0,7', '6,0', 'k. A.'." in " ".join(reading.notes)
 
 
 def test_a_long_text_is_reported_in_short():

@@ -1,5 +1,6 @@
 """Conversion of a table's columns to compressed rows, and reports on dropped rows."""
 
+import math
 import re
 from collections import Counter
 from dataclasses import replace
@@ -47,7 +48,7 @@ from recveil.runtime.safe_repr import brief
 
 # A larger share of rows is seldom dropped on purpose.
 _MANY = 0.05
-_NAMED, _LOOKED_AT, _LONGEST = 3, 100_000, 20
+_NAMED, _LOOKED_AT, _LONGEST = 6, 100_000, 20
 _NOT_FINITE = re.compile(r"\s*[-+]?(nan|inf)", re.IGNORECASE)
 
 
@@ -144,7 +145,7 @@ def _drop_off_scale(
     if not rows.size:
         return NO_ROWS
     dropped = column.filter(pa.array(~on_scale))
-    return DroppedRows(rows, _describe_values(dropped, rows.size / on_scale.size))
+    return DroppedRows(rows, _describe_values(dropped, scale, feedback, rows.size / on_scale.size))
 
 
 def _are_on(scale: RatingScale, column: pa.ChunkedArray, locate: Locate) -> NDArray[np.bool_]:
@@ -173,13 +174,28 @@ def _is_number(text: object) -> bool:
     return bool(is_number) and not _NOT_FINITE.match(str(text))
 
 
-def _describe_values(column: pa.ChunkedArray, share: float) -> str:
-    """Report the most frequent values of dropped rows, the rarest one, and their share if large."""
-    counts = Counter(quoted(value, _LONGEST) for value in in_turn(column.slice(0, _LOOKED_AT)))
-    values = [value for value, _ in counts.most_common()]
-    more = f" and others, such as {values[-1]}" * (len(values) > _NAMED)
+def _describe_values(
+    column: pa.ChunkedArray, scale: RatingScale | None, feedback: Feedback, share: float
+) -> str:
+    """Report the values of dropped rows, numbers near the scale first, and their share if large."""
+    looked_at = in_turn(column.slice(0, _LOOKED_AT))
+    counts = Counter(_gap_and_text(value, scale, feedback) for value in looked_at)
+    values = [text for _, text in sorted(counts, key=lambda each: (each[0], -counts[each]))]
+    more = f" and others, such as {values[_NAMED]}" if len(values) > _NAMED else ""
     note = f" Their values: {', '.join(values[:_NAMED])}{more}."
     return note + f" These are {percent(share)} of all rows: check the scale." * (share > _MANY)
+
+
+def _gap_and_text(
+    value: object, scale: RatingScale | None, feedback: Feedback
+) -> tuple[float, str]:
+    """Return a number's distance to the scale, infinite for text, and how the file writes it."""
+    is_on_line = scale is not None and not scale.labels
+    number = float(plain_number(value) or "nan") if is_on_line else math.nan
+    if scale is None or not math.isfinite(number):
+        return math.inf, quoted(value, _LONGEST)
+    written = str(value).replace(".", ",") if feedback.commas else value
+    return max(scale.low - number, number - scale.high, 0.0), quoted(written, _LONGEST)
 
 
 def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:

@@ -100,6 +100,8 @@ class Feedback(NamedTuple):
     words: bool = False
     # Whether the points in numbers are declared as decimal points
     points: bool = False
+    # Whether the file writes decimal commas, which were replaced by points
+    commas: bool = False
 
     @property
     def is_specified(self) -> bool:
