@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from pyarrow import csv, parquet
 
 from recveil.cli import main
 from recveil.datasets import make_ratings
@@ -80,3 +81,17 @@ def test_it_refuses_as_the_run_does(run, tmp_path):
         code, out, err = run(*options)
         assert (code, out) == (2, "")
         assert "out exists" in err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_dates_that_are_left_out_are_named_once(run, tmp_path, suffix):
+    table = make_ratings(n_users=60, n_items=30, n_ratings=600, seed=2).to_arrow()
+    table = table.select(["user_id", "item_id", "rating"])
+    days = [f"2024-01-{1 + row % 28:02}" for row in range(len(table))]
+    table = table.append_column("when", [days]).append_column("city", [["Bern"] * len(table)])
+    write = csv.write_csv if suffix == ".csv" else parquet.write_table
+    write(table, tmp_path / "ratings.csv")
+    code, out, _ = run("--k", 4, "--dry-run", "--time", "when", "--format", suffix[1:])
+    assert (code, out.count("'when'")) == (0, 1)
+    assert "not read: 'city'" in out
+    assert "no dates: 'when'" in out

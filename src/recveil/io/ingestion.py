@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recveil.io.columns.build import build, describe_dropped
-from recveil.io.columns.columns import NOT_SAID, Feedback, holds_text
+from recveil.io.columns.columns import NOT_SAID, Feedback, holds_text, is_usual_time
 from recveil.io.columns.feedback import describe_feedback, feedback_of, parse_scale_option
 from recveil.io.columns.frames import frame_columns
 from recveil.io.columns.ids import describe_comments, describe_ids
@@ -191,6 +191,25 @@ class Reading:
 
     def __repr__(self) -> str:
         return f"Reading({self.name!r}: {self.ratings!r})"
+
+
+def without_dates(reading: Reading, named: str | int | None) -> Reading:
+    """Add a note of columns that are named as dates or times, which no release has.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_columns(["ann"], ["Heat"], [4])
+    >>> reading = without_dates(Reading(ratings, "r.csv", unread=("when", "city")), "when")
+    >>> reading.notes, reading.unread
+    (("Releases have no dates: 'when' is left out.",), ('city',))
+    """
+    times = [column.name for column in reading.columns if column.role == "time"]
+    times += [name for name in reading.unread if is_usual_time(name) or name == named]
+    if not times:
+        return reading
+    note = f"Releases have no dates: {listed(times)} {'is' if len(times) == 1 else 'are'} left out."
+    unread = tuple(name for name in reading.unread if name not in times)
+    return replace(reading, notes=(*reading.notes, note), unread=unread)
 
 
 def equal_as_likes(reading: Reading) -> Reading:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
 from recveil.io import Reading, file_at, understand
-from recveil.io.columns.columns import is_usual_time
 from recveil.io.columns.ids import reject_personal_ids
-from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.ingestion import reject_unknown_keywords, without_dates
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
@@ -34,7 +33,7 @@ from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
-from recveil.runtime.errors import RecveilError, listed
+from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
@@ -621,7 +620,7 @@ def prepare(
     # Published rows have no timestamps, so invalid ones are not an error.
     reading = understand(source, times=False, k=k or 1, user_files=user_files, **request.reading)
     if output is not None:  # in memory, notes are warnings
-        reading = _with_note_of_dates(reading, request.reading.get("time"))
+        reading = without_dates(reading, request.reading.get("time"))
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
     if not (hide_items or is_secret):  # with noise, the method decides by public ids alone
@@ -701,16 +700,6 @@ def check_ledger(options: Mapping[str, Any], output: Path | None) -> None:
     path = ledger_path(options.get("ledger"))
     if path is not None and output is not None:
         reject_ledger_in(path, output)
-
-
-def _with_note_of_dates(reading: Reading, named: str | int | None) -> Reading:
-    """Add a note of columns that are named as dates or times, which no release has."""
-    times = [column.name for column in reading.columns if column.role == "time"]
-    times += [name for name in reading.unread if is_usual_time(name) or name == named]
-    if not times:
-        return reading
-    note = f"Releases have no dates: {listed(times)} {'is' if len(times) == 1 else 'are'} left out."
-    return replace(reading, notes=(*reading.notes, note))
 
 
 def _reject_written(request: AnonymizeRequest) -> None:
