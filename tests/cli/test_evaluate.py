@@ -97,7 +97,7 @@ def test_nothing_is_cut_off(run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     _, out, _ = run("evaluate", *FILES, "--release", "out", *QUICK)
     assert "…" not in out
-    assert ("Left out at this width: recall." in out) == (columns == 60)
+    assert ("Not shown at this width: recall." in out) == (columns == 60)
     lines = out.splitlines()
     (popular,) = [line for line in lines if line.startswith("popularity ")]
     assert all(len(cell.strip()) in (1, 6) for cell in popular.split("│")[1:])

@@ -8,6 +8,7 @@ from rich.console import Console
 from recveil.auditing import audit
 from recveil.datasets import make_ratings
 from recveil.report.audit import terminal
+from recveil.report.audit.terminal import NO_USER
 from recveil.report.audit.text import statements_of, warnings_of_release
 from recveil.report.terminal import show_left_out, table_of
 from shared.cli_show_found import MADE, audited, printed  # noqa: F401 (fixtures)
@@ -44,7 +45,7 @@ def test_columns_that_do_not_fit_are_named(printed):
     heads = ("eccentricity ≥ 1.5", "wrong match", "bits", "entropy")
     narrow, wide = (printed(found, columns).splitlines() for columns in (80, 200))
     assert f"{'; '.join(heads)}." in " ".join(" ".join(narrow).split())
-    assert "Left out" not in " ".join(wide)
+    assert "Not shown" not in " ".join(wide)
     for lines in (narrow, wide):
         assert sum(line.startswith("insider ") for line in lines) == 1
 
@@ -52,9 +53,21 @@ def test_columns_that_do_not_fit_are_named(printed):
 def test_a_head_that_is_broken_is_not_left_out(capsys):
     whole = table_of("setting", "re-identified\nproven", "lists retained", "users")
     narrow = table_of("setting", "re-\nidentified\nproven", "lists\nretained")
-    shown = show_left_out(Console(width=60), narrow, whole)
+    shown = show_left_out(Console(width=70), narrow, whole, "the page")
     assert shown == ["setting", "re-identified proven", "lists retained"]
-    assert capsys.readouterr().out == "Left out at this width, and on the page: users.\n"
+    assert capsys.readouterr().out == "Not shown at this width (the page has it): users.\n"
+
+
+@pytest.mark.parametrize("columns", [45, 60, 72, 80, 120])
+def test_every_column_of_a_release_is_shown_or_named(columns, audited, printed):
+    for name in ("simple", "sparse"):
+        text = printed(audited[name], columns)
+        head, *_ = text.partition("━╇━")
+        names = [line for line in head.splitlines() if "┃" in line]
+        left_out = "has it): attacked of 60" in " ".join(text.split())
+        left_out |= "has them): attacked of 60" in " ".join(text.split())
+        assert left_out is not any("attacked of" in line or "of 60" in line for line in names)
+        assert text.count(NO_USER) >= 1  # whose rates would be 0
 
 
 @pytest.mark.parametrize("columns", [45, 60, 80])

@@ -80,14 +80,19 @@ def first_fitting(console: Console, tables: Iterable[Table], *, wraps: bool = Fa
     return table
 
 
-def show_left_out(console: Console, table: Table, whole: Table) -> list[str]:
-    """Print which columns a narrow terminal leaves out, and return the heads of the others."""
+def show_left_out(console: Console, table: Table, whole: Table, page: str = "") -> list[str]:
+    """Print which columns a narrow terminal leaves out, and return the heads of the others.
+
+    `page` names the page that has them, if one does.
+    """
     shown, heads = (
         [" ".join(str(column.header).split()).replace("- ", "-") for column in each.columns]
         for each in (table, whole)
     )
     if left_out := [head for head in heads if head not in shown]:
-        console.print(f"Left out at this width, and on the page: {'; '.join(left_out)}.")
+        them = "it" if len(left_out) == 1 else "them"
+        where = f" ({page} has {them})" if page else ""
+        console.print(f"Not shown at this width{where}: {'; '.join(left_out)}.")
     return shown
 
 

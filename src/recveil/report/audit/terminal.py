@@ -40,6 +40,8 @@ from recveil.runtime.number_format import estimate, percent
 
 # The rate among all targets would be 0, which would look like safety.
 NO_USER = "none attacked"
+# The page that has the columns which a narrow terminal leaves out.
+PAGE = "the page (--html)"
 # Longer heads of figures are broken: a column is as wide as its figures.
 _HEAD_WIDTH = 17
 _OF_OTHERS = "re-identified of the others"
@@ -128,8 +130,11 @@ def _dimmed(estimate: str, between: str) -> str:
     return f"{value}{between}[dim]({interval}[/]" if opened else value
 
 
-def show_rates(console: Console, release: AttackedRelease) -> None:
-    """Print the rates of each adversary on a release; nothing for synthetic users."""
+def show_rates(console: Console, release: AttackedRelease, page: str = "") -> None:
+    """Print the rates of each adversary on a release; nothing for synthetic users.
+
+    `page` names the page that has the columns which do not fit, if one does.
+    """
     if not release.attacks:
         return
     attacks = [attack for _, attack in release.attacks]
@@ -140,9 +145,9 @@ def show_rates(console: Console, release: AttackedRelease) -> None:
         heads.insert(-1, _OF_ATTACKED)
     if is_one := len(bounds) == 1:
         heads.pop()
-    console.print(
-        _fitting(console, lambda between: _adversary_rows(release, heads, between), heads[1:3])
-    )
+    table = _fitting(console, lambda between: _adversary_rows(release, heads, between), heads[1:3])
+    console.print(table)
+    shown = show_left_out(console, table, _adversary_rows(release, heads, " "), page)
     baselines = f"a random guess gives {percent(attacks[0].baseline)}"
     if largest := max(attack.class_baseline for attack in attacks):
         baselines += f", and always naming the largest class {percent(largest)}"
@@ -151,7 +156,8 @@ def show_rates(console: Console, release: AttackedRelease) -> None:
     console.print(f"Shares of the targets, with 95% intervals{rest}; {baselines}.")
     value = f"{percent(bounds.pop())}, " * is_one
     for name, amount in zip(names.values(), ("", "", value), strict=True):
-        console.print(f"{name.capitalize()}: {amount}{MEANINGS[name]}.")
+        if amount or name in shown:
+            console.print(f"{name.capitalize()}: {amount}{MEANINGS[name]}.")
 
 
 def _adversary_rows(release: AttackedRelease, heads: Sequence[str], between: str) -> Table:
@@ -159,7 +165,7 @@ def _adversary_rows(release: AttackedRelease, heads: Sequence[str], between: str
 
     def cells(attack: ReleaseAttack) -> tuple[str, ...]:
         if not attack.attacked:
-            return (NO_USER,)
+            return ("0", "", NO_USER)  # in the column that is never left out
         figures = {_OF_ATTACKED: percent(among_attacked(attack)), "bound": percent(attack.bound)}
         return (
             f"{attack.attacked:,}",
@@ -225,7 +231,7 @@ def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -
     dispensable = [*_heads(_DISPENSABLE, attacks), few]
     table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
-    shown = show_left_out(console, table, _of_adversaries(attacks, " ", few))
+    shown = show_left_out(console, table, _of_adversaries(attacks, " ", few), PAGE)
     trials = attacks[0]
     has_rest = _OF_OTHERS in shown
     enough = f"; of those with enough ratings: {f'{_OF_OTHERS}, ' * has_rest}control"
@@ -254,10 +260,10 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
     table = table_of("adversary", *skipped, *_heads(_COLUMNS, attacks))
 
     def cells(outcome: Outcome) -> tuple[str, ...]:
-        if not outcome.attacked:
-            return (NO_USER,)
-        bits = outcome.likelihood_bits.mean
         share = percent(outcome.skipped / outcome.requested)
+        if not outcome.attacked:  # in the column that is never left out
+            return (share, "", NO_USER) if has_skipped else (NO_USER,)
+        bits = outcome.likelihood_bits.mean
         return (
             *((share, _share(outcome.among_attacked, between)) if has_skipped else ()),
             _share(outcome.reidentified, between),
@@ -359,7 +365,7 @@ def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> Non
 def _show_release(console: Console, release: AttackedRelease) -> None:
     """Print the results on the release, the headline first."""
     console.print(f"[bold]{escape(headline_of(release))}[/]")
-    show_rates(console, release)
+    show_rates(console, release, PAGE)
     linkage = release.linkage
     if linkage is not None:
         console.print(_fitting(console, lambda between: _linkage_table(linkage, between)))

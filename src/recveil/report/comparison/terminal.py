@@ -132,20 +132,18 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     narrow = (make(number, is_narrow=True) for number in range(1, len(dispensable) + 1))
     table = first_fitting(console, [*wide, *narrow])
     console.print(table)
-    show_left_out(console, table, make(1, is_narrow=False))
+    shown = show_left_out(console, table, make(0, is_narrow=False), "the page")
     for row in rows:
         if row.problem:
             console.print(f"[red]no result[/]  “{row.title}”: {escape(row.problem)}")
-    _explain_table(console, comparison, heads, best)
+    if legend := " ".join(_legend(rows, best, shown)):
+        console.print(legend)
+    _explain_table(console, comparison, heads)
 
 
-def _explain_table(
-    console: Console, comparison: Comparison, heads: dict[str, str], best: set[str]
-) -> None:
+def _explain_table(console: Console, comparison: Comparison, heads: dict[str, str]) -> None:
     """Print what the marks and columns mean, and what was not measured."""
     axis, rows = comparison.axis, comparison.rows
-    if legend := " ".join(_legend(rows, best)):
-        console.print(legend)
     if "lists" in heads:
         raw = (
             "; raw is the list of a recommender that a recipient would choose, not always the best"
@@ -199,15 +197,17 @@ def _narrow(cell: str) -> str:
     return lines if " k = " in cell else lines.replace(" [", "\n[", 1)
 
 
-def _legend(rows: list[Row], best: set[str]) -> Iterator[str]:
-    """Yield what the marks of the table mean, of those that it has."""
+def _legend(rows: list[Row], best: set[str], shown: list[str]) -> Iterator[str]:
+    """Yield what the marks of the table mean, of those in the columns that it has."""
     if best:
         yield f"★: {MEANINGS['★']}."
     if any(row.bound is not None for row in rows):
         yield "≤: the proven bound."
-    if any(keeps_little(row) for row in rows if not row.problem):
+    if " ".join(_KEPT.split()) in shown and any(
+        keeps_little(row) for row in rows if not row.problem
+    ):
         yield "! after kept shares: less than half of the items or ratings."
-    if any(row.short_users is not None for row in rows):
+    if " ".join(_SHORT.split()) in shown and any(row.short_users is not None for row in rows):
         yield (
             f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}; releases "
             f"lack the held-out ratings."

@@ -169,7 +169,7 @@ def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) 
     console.print(table)
     n_shown = len(table.columns) // 2
     if left_out := metrics[n_shown:]:
-        console.print(f"Left out at this width: {', '.join(left_out)}.")
+        console.print(f"Not shown at this width: {', '.join(left_out)}.")
     for metric in metrics[:n_shown]:
         console.print(f"{metric}: {MEANINGS[metric]}.")
     console.print(escape(describe_best(result)))
