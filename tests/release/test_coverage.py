@@ -7,7 +7,7 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.evaluation import Evaluator, split_ratings
 from recveil.evaluation.split import TrainingTable
-from recveil.methods import SparseRows, Synthesizer, anonymize
+from recveil.methods import SparseRows, Synthesizer, anonymize, dry_run
 from recveil.methods.registry import summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.coverage import Coverage, CoverageWarning
@@ -72,6 +72,10 @@ def test_a_release_that_is_nearly_empty_is_refused_unless_it_is_wanted(tmp_path)
     users = np.arange(60)
     items = np.concatenate([1000 + users % 40, 2000 + users % 6])
     table = Ratings.from_columns(np.tile(users, 2), items, 1 + items % 5)
+    dry = dry_run(table, tmp_path / "out", k=5)
+    assert dry.rejection or dry.may_be_rejected
+    allowed = dry_run(table, tmp_path / "out", k=5, allow_sparse_coverage=True)
+    assert (allowed.rejection, allowed.may_be_rejected) == ("", False)
     with raises("release.nearly-empty", "--allow-sparse-coverage", " of 46 items"):
         anonymize(table, tmp_path / "out", k=5, seed=1)
     assert not (tmp_path / "out").exists()
@@ -91,6 +95,15 @@ def test_a_nearly_empty_release_with_epsilon_is_made_since_its_queries_are_spent
         made = anonymize(table, tmp_path / "out", epsilon=1.0, item_catalog="as-rated")
     assert made.summary.coverage.is_nearly_empty
     assert made.verification.holds
+
+
+def test_what_is_nearly_empty_by_an_estimate_alone():
+    """The estimate lacks what the sampling takes from short rows."""
+    assert Coverage(181, 14, 0.4, 234, 100).may_be_nearly_empty
+    assert Coverage(181, 67, 0.7, 234, 178).may_be_nearly_empty
+    assert Coverage(181, 67, 0.7, 234, 132, 183).may_be_nearly_empty
+    assert not Coverage(181, 67, 0.7, 234, 100).may_be_nearly_empty
+    assert not Coverage(12, 12, 1.0, 234, 100).may_be_nearly_empty
 
 
 @pytest.mark.parametrize(

@@ -862,6 +862,8 @@ class DryRun(Described):
         Why the run would fail at the estimated size; empty if it would not.
     leftovers : tuple of str
         Files of interrupted runs next to the output, which the run removes first.
+    may_be_rejected : bool
+        Whether the run may find the release nearly empty, which depends on what it draws.
     """
 
     output: Path
@@ -873,6 +875,7 @@ class DryRun(Described):
     rejection: str
     leftovers: tuple[str, ...] = ()
     total: PrivacyTotal | None = None
+    may_be_rejected: bool = False
 
     def _facts(self) -> dict[str, object]:
         return {"": self.method.name, "k": self.k, "users": self.reading.ratings.n_users}
@@ -922,6 +925,8 @@ def dry_run(
         if request.previous is not None:
             groups, n_users = ready.options["previous"].count_rows(ratings, request.k or 0)
             foreseen = foreseen._replace(groups=groups, n_users=n_users)
+    rejection, coverage = _rejection(foreseen, request), foreseen and foreseen.coverage
+    is_checked = coverage is not None and not (rejection or request.allow_sparse_coverage)
     return DryRun(
         output=Path(output),
         reading=ready.reading,
@@ -929,7 +934,8 @@ def dry_run(
         k=request.k,
         foreseen=foreseen,
         earlier=ready.earlier,
-        rejection=_rejection(foreseen, request),
+        rejection=rejection,
+        may_be_rejected=bool(is_checked and coverage and coverage.may_be_nearly_empty),
         total=ready.total,
         leftovers=tuple(leftovers(Path(output))),
     )

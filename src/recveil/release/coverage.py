@@ -12,6 +12,8 @@ LOW = 0.5
 # Of a table with at least `_MANY_ITEMS` items, a release with fewer than `_FEW_ITEMS` is nearly
 # empty, as is one whose rows are short for this share of the users.
 _MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
+# An estimate without the sampling is too high by as much, where rows are short.
+_ESTIMATED_ITEMS, _ESTIMATED_SHORT = 20, 0.7
 
 
 class CoverageWarning(UserWarning):
@@ -78,6 +80,15 @@ class Coverage(NamedTuple):
     def is_low(self) -> bool:
         """Whether less than half of the items or of the ratings are covered."""
         return min(self.item_share, self.rating_share) < LOW
+
+    @property
+    def may_be_nearly_empty(self) -> bool:
+        """Whether a release with this estimate may be nearly empty, depending on its sampling."""
+        has_few_items = self.n_items >= _MANY_ITEMS and self.n_items_kept < _ESTIMATED_ITEMS
+        is_whole = self.n_items_kept == self.n_items
+        n_short = max(self.n_short_users, self.n_short_raw_users)
+        has_short_rows = n_short > _ESTIMATED_SHORT * self.n_users
+        return has_short_rows or (has_few_items and not is_whole)
 
     @property
     def is_nearly_empty(self) -> bool:

@@ -441,8 +441,18 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
     yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
     if dry.total is not None:
         yield describe_total(dry.total)
+    yield from _of_rejection(dry)
+
+
+def _of_rejection(dry: DryRun) -> Iterator[str]:
+    """Yield whether the run would fail, or may."""
     if dry.rejection:
         yield f"With this estimate, the run would fail: {dry.rejection}."
+    if dry.may_be_rejected:
+        yield (
+            "Warning: The run may be refused as nearly empty: that depends on the classes and "
+            "items that it draws; allow_sparse_coverage (--allow-sparse-coverage) allows it."
+        )
 
 
 def describe_total(total: PrivacyTotal) -> str:
