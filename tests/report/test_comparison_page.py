@@ -33,6 +33,16 @@ def test_the_answer_comes_first(page, result):
     assert "For the publisher only." in text_of(page)
 
 
+def test_without_a_question_the_terminal_begins_with_the_headline_of_the_page(
+    comparison, monkeypatch, capsys
+):
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = dataclasses.replace(comparison, max_risk=None, min_k=None)
+    show_comparison(asked)
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", asked.to_html())
+    assert capsys.readouterr().out.splitlines()[0] == html.unescape(headline)
+
+
 def test_the_command_makes_the_answer(page, comparison, capsys):
     (command,) = commands_of(comparison, comparison.choice())
     options = "--k 5 --method predictive --homogenize padded"

@@ -1,11 +1,10 @@
 """HTML page of a comparison, in one self-contained file."""
 
-import math
 from typing import Any
 
 from recveil.auditing.release_attacks import COVERAGE
 from recveil.charts import Chart
-from recveil.comparison.choice import REIDENTIFICATION, Choice
+from recveil.comparison.choice import REIDENTIFICATION
 from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
 from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import Row, shares_of
@@ -32,6 +31,7 @@ from recveil.report.comparison.text import (
     describe_popularity,
     format_share,
     format_share_ends,
+    headline_choice,
     headline_of,
     keeps_little,
     publishes_most,
@@ -51,7 +51,7 @@ def to_html(comparison: Comparison) -> str:
     }
     environment.tests |= {"publishing_most": publishes_most, "keeping_little": keeps_little}
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
-    choice = _headline_choice(comparison)
+    choice = headline_choice(comparison)
     chosen = None if choice is None or choice.row is None else choice.row.title
     utilities = utilities_of(rows)
     drawn = [(utility, draw_frontier(rows, utility, chosen, axis)) for utility in utilities]
@@ -95,18 +95,6 @@ def to_html(comparison: Comparison) -> str:
         is_nominal=any(utility.title == "Labels" for utility in utilities),
         evaluated=[utility.name for utility in utilities],
         unmeasured=[row.title for row in rows if not row.problem and axis.of(row) is None],
-    )
-
-
-def _headline_choice(comparison: Comparison) -> Choice | None:
-    """Return the answer to the question, or that to a default question."""
-    if not comparison.rows:
-        return None
-    if comparison.has_question:
-        return comparison.choice()
-    usual = comparison.axis.usual
-    return next(
-        (c for c in comparison.ladder() if c.max_risk and math.isclose(c.max_risk, usual)), None
     )
 
 

@@ -24,6 +24,7 @@ from recveil.report.comparison.text import (
     format_ends,
     format_share,
     format_share_ends,
+    headline_choice,
     headline_of,
     keeps_little,
     publishes_most,
@@ -42,16 +43,18 @@ _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 def show_comparison(comparison: Comparison) -> None:
     """Print the answer, the table of settings, the warnings, the reasons and the command.
 
-    Without a limit, the answers for the usual limits are the answer.
+    Without a limit, the answers for the usual limits follow the headline of the page.
     """
     console = Console(highlight=False)
     choice = comparison.choice() if comparison.has_question else None
     ladder = [] if choice is not None else comparison.ladder()
     low = [each.row for each in ladder if each.row is not None and keeps_little(each.row)]
-    if choice is not None:
-        console.print(f"[bold]{escape(headline_of(choice))}[/]")
+    answer = headline_choice(comparison) if choice is None else choice
+    if answer is not None:
+        console.print(f"[bold]{escape(headline_of(answer))}[/]")
     for rung in ladder[:1] if ladder and ladder[0].is_unanswerable else ladder:
-        console.print(f"[bold]{escape(describe_answer(rung))}[/]")
+        if answer is None or describe_answer(rung) != headline_of(answer):
+            console.print(escape(describe_answer(rung)))
         if rung.less_disclosing:
             others = ", ".join(row.title for row in rung.less_disclosing)
             console.print(f"  discloses far less at the same utility: {escape(others)}")

@@ -1,5 +1,6 @@
 """JSON documents and sentences of comparisons."""
 
+import math
 from collections.abc import Iterable, Mapping
 from shlex import split
 
@@ -330,6 +331,18 @@ def _describe_second(row: Row, axis: Axis) -> str:
     if None in (value, low, baseline) or low <= baseline:
         return ""
     return f"; however, {axis.second_label}: {percent(value)} (baseline {percent(baseline)})"
+
+
+def headline_choice(comparison: Comparison) -> Choice | None:
+    """Return the answer to the question, or that to a default question."""
+    if not comparison.rows:
+        return None
+    if comparison.has_question:
+        return comparison.choice()
+    usual = comparison.axis.usual
+    return next(
+        (c for c in comparison.ladder() if c.max_risk and math.isclose(c.max_risk, usual)), None
+    )
 
 
 def headline_of(choice: Choice) -> str:
