@@ -260,10 +260,10 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
     table = table_of("adversary", *skipped, *_heads(_COLUMNS, attacks))
 
     def cells(outcome: Outcome) -> tuple[str, ...]:
-        share = percent(outcome.skipped / outcome.requested)
         if not outcome.attacked:  # in the column that is never left out
-            return (share, "", NO_USER) if has_skipped else (NO_USER,)
+            return ("", "", NO_USER) if has_skipped else (NO_USER,)
         bits = outcome.likelihood_bits.mean
+        share = percent(outcome.skipped / outcome.requested)
         return (
             *((share, _share(outcome.among_attacked, between)) if has_skipped else ()),
             _share(outcome.reidentified, between),
