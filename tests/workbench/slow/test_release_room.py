@@ -186,3 +186,10 @@ def test_a_sign_off_is_logged_and_in_the_dossier(made):
     page = made.get(f"/release/{job.id}/dossier").text
     assert "Ann &lt;Wu&gt;" in page
     assert made.bench.project.result(job)["sha256"] in page
+
+
+def test_rows_of_synthetic_users_are_shown(dropped):
+    dropped.send("/release/make", method="synthetic-exact", name="drawn", file_format="csv")
+    (job,) = dropped.wait("release")
+    assert (job.state, job.error) == ("done", "")
+    assert "what an adversary learns" in dropped.get("/release").text
