@@ -219,7 +219,7 @@ def feedback_of(
     Examples
     --------
     >>> feedback_of(likes=True, counts=None, scale=None)
-    Feedback(likes=True, counts=None, one_value=False, words=False, points=False)
+    Feedback(likes=True, counts=None, one_value=False, words=False, points=False, commas=False)
     """
     if counts is not None and counts not in get_args(Counts):
         raise RecveilError(
