@@ -356,3 +356,12 @@ def test_exit_codes_and_json(series, tmp_path, monkeypatch, capsys):
     anonymize(RATINGS, tmp_path / "alone", k=K, method="predictive", seed=1)
     code, shown = run(str(tmp_path / "alone"), "--user", str(STAYS))
     assert (code, "recveil anonymize" in shown.out) == (1, True)
+
+
+def test_a_weak_epsilon_is_replaced(tmp_path):
+    ratings = make_ratings(300, 60, 6_000, seed=1)
+    options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": "none"}
+    for epsilon, decision in (20.0, "replace"), (3.0, "nothing-to-withdraw"):
+        folder = tmp_path / f"epsilon-{epsilon:g}"
+        anonymize(ratings, folder, epsilon=epsilon, **options)
+        assert forget(folder, user=ratings.users[0]).decision == decision

@@ -168,12 +168,17 @@ def _of_synthetic(result: Erasure) -> Iterator[str]:
 
 
 def _of_replaced(result: Erasure) -> Iterator[str]:
-    name = quoted(result.newest.folder.name)
+    name, claim = quoted(result.newest.folder.name), result.newest.manifest.claim
+    if claim.epsilon is not None:
+        yield (
+            f"{name} has to be replaced: epsilon {claim.epsilon:.4g} promises too little. Make it "
+            f"again with a smaller epsilon (--epsilon); recipients should delete the old release."
+        )
+        return
     yield (
-        f"{name} has to be replaced: its values may come from few users, or it promises too "
-        f"little. Recipients should delete the old release, since an adversary with both can "
-        f"intersect a user's groups. Add the other options of the old release; for synthetic "
-        f"users, choose a smaller epsilon."
+        f"{name} has to be replaced: its values may come from few users, or no bound is proven. "
+        f"Recipients should delete the old release, since an adversary with both can intersect a "
+        f"user's groups. Add the other options of the old release."
     )
 
 
