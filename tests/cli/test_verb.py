@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import warnings
 from typing import Annotated
 
 import pytest
@@ -19,7 +20,7 @@ from recveil.datasets import make_ratings
 from recveil.evaluation._evaluate import EvaluateRequest
 from recveil.io import write_ratings
 from recveil.io.options import ReadingOptions
-from recveil.methods import ErasureRequest
+from recveil.methods import ErasureRequest, anonymize
 from recveil.methods._anonymize import AnonymizeOptions, MethodOptions
 from recveil.release.registry import all_methods
 
@@ -178,3 +179,25 @@ def test_an_old_name_of_a_value_is_the_new_one_and_is_reported(tmp_path, capsys)
         3,
     ]
     assert "--methods words-shares is now nominal-shares" in result
+
+
+def test_a_note_on_a_table_is_a_line(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("user,item,rating\na,x,5\na,x,4\nb,x,3\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        folder = str(tmp_path / "out")
+        anonymize(
+            make_ratings(40, 20, 400, seed=2),
+            folder,
+            k=5,
+            seed=1,
+            method="predictive",
+            diversity=2,
+            homogenize="simple",
+        )
+        table = ["--private", f"{folder}.private", "--ratings", str(tmp_path / "t.csv")]
+        with pytest.raises(SystemExit):
+            main(["verify", folder, *table, "--duplicates", "last"])
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line.startswith("warning: 1 row was dropped")]
+    assert not [line for line in lines if "UserWarning" in line]

@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter, Signature
@@ -306,11 +307,18 @@ def _lacks_folder() -> bool:
 
 def _run_verb(arguments: list[str] | None) -> None:
     """Run a verb and flush its output while an error can still be reported."""
-    try:
-        make_app()(rename_options(sys.argv[1:] if arguments is None else arguments))
-    except SystemExit:
-        sys.stdout.flush()
-        raise
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            make_app()(rename_options(sys.argv[1:] if arguments is None else arguments))
+        except SystemExit:
+            sys.stdout.flush()
+            raise
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning, such as a note on a table, without the line of code that raised it."""
+    echo(f"warning: {printable(str(message))}", err=True)
 
 
 def _choices(error: UnknownOrderError, arguments: list[str]) -> str:
