@@ -521,5 +521,6 @@ def believed(
             weights.sum() + 1 / between_tables
         )
         squares = weights**2 @ ((estimates - common) ** 2 - variances) / (weights @ weights)
-        between = max(float(squares), _LEAST_BETWEEN)
+        # Of few estimates that are noise, this may be large by chance.
+        between = float(np.clip(squares, _LEAST_BETWEEN, between_tables))
     return np.asarray(common + (estimates - common) * between / (between + variances))
