@@ -316,7 +316,7 @@ def _run_verb(arguments: list[str] | None) -> None:
             raise
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning, such as a note on a table, without the line of code that raised it."""
     echo(f"warning: {printable(str(message))}", err=True)
 
