@@ -163,7 +163,7 @@ def _of_synthetic(result: Erasure) -> Iterator[str]:
         f"{bounds['most_recognized']:.3f}."
     )
     if result.newest.manifest.settings.get("item_catalog") == "rated items":
-        yield "The list of items is outside this bound: an item that nobody else rated stays in it."
+        yield "The list of items is outside this bound: one that only this user rated stays in it."
     yield "The privacy loss remains: what was published remains published."
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -164,8 +163,14 @@ def verify(
             if private is not None and ratings is not None:
                 reading = {**columns, **written, "duplicates": duplicates}
                 table = _read_original(file, Path(private), ratings, reading)
-            what = partial(check_release, file, k, b, l, claim=claim, links=links)
-            return what(private=side, against=before, ratings=table)
+            return check_release(
+                *(file, k, b, l),
+                claim=claim,
+                links=links,
+                private=side,
+                against=before,
+                ratings=table,
+            )
         required = _check_file(file, k, links)
         how = (required, b or 1, l or 1, claim or _DEFAULT)
         return check_table(file, *how, columns, format=format, layout=layout)

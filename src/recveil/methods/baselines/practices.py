@@ -1,6 +1,5 @@
 """What publishers do today: samples, perturbation and filters, without a guarantee."""
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,7 @@ from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError
 
 
-class _Practice(Pseudonymizer):
-    """Publishes a changed table under pseudonyms."""
-
-    @abstractmethod
-    def _table(self, ratings: Ratings, rng: np.random.Generator) -> Ratings:
-        """Return the users and ratings that are published."""
-
-
-class UserSample(_Practice):
+class UserSample(Pseudonymizer):
     """Publish the ratings of a random sample of the users unchanged, without a guarantee.
 
     Each sampled user is as exposed as in the whole table, or more: there are fewer others. The
@@ -65,7 +56,7 @@ class UserSample(_Practice):
         return _only(ratings, is_sampled[ratings.user_positions()])
 
 
-class NetflixPerturbation(_Practice):
+class NetflixPerturbation(Pseudonymizer):
     """Change, remove and add a small share of the ratings, without a guarantee.
 
     Parameters
@@ -126,7 +117,7 @@ class NetflixPerturbation(_Practice):
         return _of_cells(ratings, rows, items, values[order])
 
 
-class KCore(_Practice):
+class KCore(Pseudonymizer):
     """Publish the users and items with enough ratings unchanged, without a guarantee.
 
     The filter is meant for recommenders, which learn little from rare items. It removes the rarest
