@@ -211,6 +211,19 @@ class TestRatingsBehindMeans:
         with raises("private.damaged"):
             verify(folder, private=private, ratings=RATINGS)
 
+    @pytest.mark.filterwarnings("ignore:1 row was dropped")
+    def test_ratings_off_the_scale_are_left_out_as_in_the_release(self, folder, tmp_path):
+        frame = RATINGS.to_pandas()
+        private = folder.with_suffix(".private")
+        for rating, is_same in (-1, True), (1, False):
+            more = frame.head(1).assign(item_id=frame["item_id"].max() + 1, rating=rating)
+            pd.concat([frame, more]).to_csv(tmp_path / "table.csv", index=False)
+            if is_same:
+                assert verify(folder, private=private, ratings=tmp_path / "table.csv").holds
+            else:
+                with raises("release.mismatch"):
+                    verify(folder, private=private, ratings=tmp_path / "table.csv")
+
     @pytest.mark.filterwarnings("ignore:5 rows were dropped")
     def test_the_last_of_several_ratings_counts(self, tmp_path):
         frame = RATINGS.to_pandas()
