@@ -170,7 +170,8 @@ class ReleaseAttack(NamedTuple):
         Share of the users in the largest record: a constant guess of it re-identifies their class.
     bound : float
         1 / k, which `reidentified` cannot exceed if the release keeps its claim; with privacy
-        levels, the mean over the targets of 1 / what their records promise.
+        levels, the mean over the targets of 1 / what their records promise. Users who are not in
+        the release count as 0.
     link_precision : Mean
         Share of the found row's items that the target rated; mean over targets.
     link_baseline : Mean
