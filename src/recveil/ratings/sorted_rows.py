@@ -160,7 +160,7 @@ def _describe(
     )
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _count(users: NDArray[Any], items: NDArray[Any], n_users: int) -> tuple[NDArray[Any], bool]:
     """Return where each user's ratings begin, and whether all are already in order."""
     starts = np.zeros(n_users + 1, np.int64)
@@ -176,7 +176,7 @@ def _count(users: NDArray[Any], items: NDArray[Any], n_users: int) -> tuple[NDAr
     return starts, in_order
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _place(
     users: NDArray[Any], items: NDArray[Any], indptr: NDArray[Any], places: NDArray[Any]
 ) -> None:
@@ -194,7 +194,7 @@ def _place(
                 break
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _gather(column: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
     """Return ``column[places]`` without the 64-bit copy of the positions that numpy makes."""
     gathered = np.empty_like(column)
@@ -203,7 +203,7 @@ def _gather(column: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
     return gathered
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _has_repeats(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
     for user in range(indptr.size - 1):
         for at in range(indptr[user] + 1, indptr[user + 1]):
@@ -212,7 +212,7 @@ def _has_repeats(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
     return False
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def first_fall(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
     """Return the position before the first item that is not above the one before it, or -1."""
     for row in range(indptr.size - 1):

@@ -5,8 +5,10 @@ results, but slower on large tables.
 """
 
 import functools
+import importlib.util
 import os
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -17,52 +19,100 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-try:
-    from numba import config, njit
-    from numba.core.bytecode import FunctionIdentity
-    from numba.misc.appdirs import user_cache_dir
-except ModuleNotFoundError as missing:
-    if missing.name != "numba":  # installed, but broken
-        raise
-    HAS_COMPILER = False
-else:
-    HAS_COMPILER = True
-
+HAS_COMPILER = importlib.util.find_spec("numba") is not None
 _ONE_AT_A_TIME = RLock()
-# Numba numbers helpers of the same name (such as those that sort and those that argsort) with a
-# counter that restarts in each process. So of two kernels cached by two processes, one got the
-# other's helper, and its results were silently wrong (github.com/numba/numba/issues/10486). A
-# random number is unique, forks included.
-if HAS_COMPILER:
-    FunctionIdentity._unique_ids = iter(functools.partial(secrets.randbits, 96), None)
 # Cache entries made with counted helpers, or numbered files, are not used again.
 _NAMING = "helpers are named by chance, files by what they hold"
+# Plain Python takes some hundredths of a second for so many elements, loading numba a third of a
+# second, and compiling a kernel several seconds.
+_SMALL = 10_000
 
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+class Kernel:
+    """A function that numba compiles when it is first needed."""
+
+    def __init__(
+        self, kernel: Callable[..., Any], options: dict[str, Any], plain_if_small: bool
+    ) -> None:
+        functools.update_wrapper(self, kernel)
+        self._kernel, self._options = kernel, options
+        self._plain_below = _SMALL if plain_if_small else 0
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the kernel, compiled where that pays."""
+        if not HAS_COMPILER or (self._plain_below and not self._is_large(arguments, named)):
+            # Integers wrap around, as in compiled kernels.
+            with np.errstate(all="ignore"):
+                return self._kernel(*arguments, **named)
+        return self.dispatcher(*arguments, **named)
+
+    def _is_large(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        values = (*arguments, *named.values())
+        sizes = (each.size for each in values if isinstance(each, np.ndarray))
+        return sum(sizes) >= self._plain_below
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """Numba's object, which compiled kernels call."""
+        with _ONE_AT_A_TIME:
+            return _compile_later(self._kernel, self._options)
+
+
+def compiled(
+    plain_if_small: bool = False, **options: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a kernel at its first call, and run it without the interpreter's lock.
 
     The result is cached on disk for later runs. A container that can write neither next to the
     package nor in a home folder, or a user without a home folder, compiles again in every run. No
     other user can write to the cache, whatever the umask, since its content is executed.
+
+    Parameters
+    ----------
+    plain_if_small : bool
+        Run the kernel as plain Python if its arrays are small, so that small tables do not wait
+        for numba. Only for kernels of integers, whose results are then equal to the bit.
+    **options
+        Those of `numba.njit`.
     """
+    return lambda kernel: Kernel(kernel, options, plain_if_small)
 
-    def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        if not HAS_COMPILER:
-            return _as_it_is(kernel)
-        if _leads_to_the_current_folder():
-            return njit(nogil=True, **options)(kernel)
-        try:
-            with _is_written_by_owner_only():  # creates the folder
-                found = njit(nogil=True, cache=True, **options)(kernel)
-        except RuntimeError:  # numba found no place for its cache
-            return njit(nogil=True, **options)(kernel)
-        _keep_from_others(found)
-        _forget_counted_helpers(found)
-        _name_by_content(found)
-        return found
 
-    return decorate
+@functools.cache
+def _numba() -> Any:
+    """Import numba, and prepare it for kernels that several processes cache."""
+    import numba
+    from numba.core.bytecode import FunctionIdentity
+    from numba.core.types import Dispatcher
+    from numba.extending import typeof_impl
+
+    # Numba numbers helpers of the same name (such as those that sort and those that argsort) with a
+    # counter that restarts in each process. So of two kernels cached by two processes, one got the
+    # other's helper, and its results were silently wrong (github.com/numba/numba/issues/10486). A
+    # random number is unique, forks included.
+    FunctionIdentity._unique_ids = iter(functools.partial(secrets.randbits, 96), None)
+
+    @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator, unused-ignore]
+    def type_of_kernel(kernel: Kernel, _: Any) -> Any:
+        return Dispatcher(kernel.dispatcher)
+
+    return numba
+
+
+def _compile_later(kernel: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return numba's dispatcher of a kernel, with a cache on disk where there is a place for it."""
+    njit = _numba().njit
+    if _leads_to_the_current_folder():
+        return njit(nogil=True, **options)(kernel)
+    try:
+        with _is_written_by_owner_only():  # creates the folder
+            found = njit(nogil=True, cache=True, **options)(kernel)
+    except RuntimeError:  # numba found no place for its cache
+        return njit(nogil=True, **options)(kernel)
+    _keep_from_others(found)
+    _forget_counted_helpers(found)
+    _name_by_content(found)
+    return found
 
 
 def usual_threads() -> int:
@@ -73,18 +123,14 @@ def usual_threads() -> int:
     >>> usual_threads() >= 1
     True
     """
-    return int(config.NUMBA_NUM_THREADS) if HAS_COMPILER else 1
-
-
-def _as_it_is(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel as plain Python; integer overflow wraps around as in compiled kernels."""
-
-    @functools.wraps(kernel)
-    def run(*arguments: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return kernel(*arguments)
-
-    return run
+    if not HAS_COMPILER:
+        return 1
+    if "numba" in sys.modules or "NUMBA_NUM_THREADS" in os.environ:
+        return int(_numba().config.NUMBA_NUM_THREADS)
+    # As numba would count them; it need not be loaded for that.
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
 
 
 def _leads_to_the_current_folder() -> bool:
@@ -92,6 +138,8 @@ def _leads_to_the_current_folder() -> bool:
 
     Without a home folder, ``~`` is an ordinary name, which an unpacked archive may contain.
     """
+    from numba.misc.appdirs import user_cache_dir
+
     return "NUMBA_CACHE_DIR" not in os.environ and not Path(user_cache_dir("numba")).is_absolute()
 
 

@@ -68,7 +68,7 @@ def find_irregularities(path: Path, dialect: Dialect) -> list[str]:
     return [name for name, is_there in found.items() if is_there]
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _walk(
     data: NDArray[Any],
     delimiter: int,
@@ -92,7 +92,7 @@ def _walk(
             _within_field(quotes and byte == 34, state, counts)
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _within_quotes(byte: int, divides: bool, state: NDArray[Any]) -> None:
     if byte == 34:
         state[_AT] = _CLOSED
@@ -100,7 +100,7 @@ def _within_quotes(byte: int, divides: bool, state: NDArray[Any]) -> None:
         state[_NEEDED] = 1
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _end_of_field(
     byte: int, is_end: bool, state: NDArray[Any], counts: NDArray[Any], columns: NDArray[Any]
 ) -> None:
@@ -120,7 +120,7 @@ def _end_of_field(
     state[_LINE_EMPTY] = is_end
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _within_field(is_quote: bool, state: NDArray[Any], counts: NDArray[Any]) -> None:
     state[_WAS_RETURN], state[_LINE_EMPTY] = 0, 0
     if not is_quote:

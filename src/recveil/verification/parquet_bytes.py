@@ -178,7 +178,7 @@ def _all_present(n: int) -> bytes:
     return bytes([*head, number, _PRESENT])
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _varint(data: NDArray[Any], at: int) -> tuple[Any, int]:
     """Return a number and its end; -1 if it is truncated or has redundant bytes."""
     number, shift = np.uint64(0), np.uint64(0)
@@ -194,7 +194,7 @@ def _varint(data: NDArray[Any], at: int) -> tuple[Any, int]:
     return 0, -1
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _is_zero(data: NDArray[Any], first_bit: int, last_bit: int) -> bool:
     """Return whether the unused bits are 0."""
     for bit in range(first_bit, last_bit):  # noqa: SIM110
@@ -203,7 +203,7 @@ def _is_zero(data: NDArray[Any], first_bit: int, last_bit: int) -> bool:
     return True
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _runs_end(data: NDArray[Any], at: int, width: int, n: int) -> int:
     """Return the end of n numbers of `width` bits in runs and packs of eight; -1 if malformed."""
     while n > 0:
@@ -227,7 +227,7 @@ def _runs_end(data: NDArray[Any], at: int, width: int, n: int) -> int:
     return at
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _delta_end(data: NDArray[Any], n: int) -> int:
     """Return the end of n delta-encoded numbers; -1 if malformed."""
     at = _delta_head_end(data, n)
@@ -238,7 +238,7 @@ def _delta_end(data: NDArray[Any], n: int) -> int:
     return at
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _delta_head_end(data: NDArray[Any], n: int) -> int:
     """Return the end of the header: block and part sizes, and the first number."""
     size, at = _varint(data, 0)
@@ -254,7 +254,7 @@ def _delta_head_end(data: NDArray[Any], n: int) -> int:
     return at
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _delta_block_end(data: NDArray[Any], at: int, left: int) -> int:
     """Return the end of a block of four parts, of which at most `left` numbers are used."""
     _, at = _varint(data, at)

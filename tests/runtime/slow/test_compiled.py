@@ -113,7 +113,7 @@ def test_kernels_kept_by_two_processes_are_not_mixed_up(kept_by_two_processes, f
         for name in ("{first}", "{second}"):
             kernel = importlib.import_module(name).kernel
             found = kernel(np.array([5, 3, 9], np.int32)).tolist()
-            print(name, found, sum(kernel.stats.cache_hits.values()))
+            print(name, found, sum(kernel.dispatcher.stats.cache_hits.values()))
         """,
     )
     result = {"sorting": "sorting [3, 5, 9] 1", "order": "order [1, 0, 2] 1"}
@@ -127,7 +127,7 @@ def test_what_was_kept_under_counted_names_is_not_used(kept_by_two_processes):
         module._forget_counted_helpers = lambda kernel: None
         from sorting import kernel
         kernel(np.array([5, 3, 9], np.int32))
-        print(sum(kernel.stats.cache_hits.values()))
+        print(sum(kernel.dispatcher.stats.cache_hits.values()))
     """
     assert run_with(kept_by_two_processes, as_before) == "0\n"
 
@@ -140,11 +140,12 @@ def test_variants_saved_at_the_same_moment_are_not_mixed_up(tmp_path):
     )
     begin = "import numpy as np; from adding import kernel; numbers = np.arange(6)"
     # Both read the list of files while it is empty; the second one saves first.
-    second = f"{begin}; kernel._cache._cache_file._load_index = dict; kernel(numbers[::2])"
+    file = "kernel.dispatcher._cache._cache_file"
+    second = f"{begin}; {file}._load_index = dict; kernel(numbers[::2])"
     first = f"""
         {begin}
         import subprocess, sys
-        file = kernel._cache._cache_file
+        file = {file}
         save = file._save_data
         def wait_and_save(*data):
             subprocess.run([sys.executable, "-c", {second!r}], check=True)

@@ -190,13 +190,13 @@ def _integers(column: pa.ChunkedArray) -> Iterator[tuple[int, NDArray[Any]]]:
 
 
 # numpy would convert each piece to 64-bit numbers first.
-@compiled()
+@compiled(plain_if_small=True)
 def _mark(numbers: NDArray[Any], low: int, used: NDArray[Any]) -> None:
     for number in numbers:
         used[number - low] = True
 
 
-@compiled()
+@compiled(plain_if_small=True)
 def _look_up(numbers: NDArray[Any], low: int, position: NDArray[Any], codes: NDArray[Any]) -> None:
     for at in range(numbers.size):
         codes[at] = position[numbers[at] - low]
