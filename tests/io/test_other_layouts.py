@@ -1,5 +1,6 @@
-"""What surprise, RecBole and LensKit load."""
+"""What surprise, RecBole, LensKit and Elliot load."""
 
+import csv
 import json
 import stat
 
@@ -9,6 +10,7 @@ import pytest
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.io import read_ratings, write_ratings
+from recveil.io.item_features import read_item_table
 from recveil.ratings import Ratings, RatingScale
 
 DATED = Ratings.from_columns(
@@ -19,7 +21,7 @@ DATED = Ratings.from_columns(
     scale=RatingScale(0.5, 5, 0.5),
 )
 PLAIN = Ratings.from_columns([1, 2, 1], ["heat", "alien", "alien"], [4, 2, 1])
-LAYOUTS = ["recbole", "lenskit"]
+LAYOUTS = ["recbole", "lenskit", "movielens", "elliot"]
 
 
 def modes(folder):
@@ -170,3 +172,113 @@ class TestFolders:
     def test_no_ending_means_a_folder(self, tmp_path, layout):
         with raises("output.extension"):
             write_ratings(PLAIN, tmp_path / f"shop.{layout}")
+
+
+@pytest.fixture
+def movies(tmp_path):
+    """Columns of items 7 and 8; the tables have items 7 and 9."""
+    path = tmp_path / "movies.csv"
+    path.write_text(
+        'movieId,year,title,genres\n8,1985,Ran (1985),drama\n7,1995,"Heat, the",crime|drama\n'
+    )
+    return read_item_table(path)
+
+
+class TestItemTable:
+    @pytest.mark.parametrize(
+        ("text", "code"),
+        [
+            ("movieId,title\n7,Heat\n7,Heat\n", "id.duplicate"),
+            ("movieId,title\n,Heat\n", "id.missing"),
+            ("movieId\n7\n", "column.missing"),
+            ("title,genres\nHeat,crime\n", "column.missing"),
+            ("movieId,a,a\n7,1,2\n", "column.duplicate"),
+            ("movieId,title\n7\n", "input.line"),
+            ("", "input.empty"),
+        ],
+    )
+    def test_what_is_no_table_of_items_is_rejected(self, tmp_path, text, code):
+        (tmp_path / "movies.csv").write_text(text)
+        with raises(code):
+            read_item_table(tmp_path / "movies.csv")
+
+    def test_a_plain_file_has_no_place_for_it(self, tmp_path, movies):
+        with raises("option.unsupported"):
+            write_ratings(DATED, tmp_path / "ratings.csv", item_table=movies)
+        assert not (tmp_path / "ratings.csv").exists()
+
+    def test_lenskit(self, tmp_path, movies):
+        write_ratings(DATED, tmp_path / "shop", format="lenskit", item_table=movies)
+        items = pq.read_table(tmp_path / "shop" / "item.parquet").to_pydict()
+        assert items == {
+            "item_id": [7, 9],
+            "title": ["Heat, the", ""],
+            "genres": ["crime|drama", ""],
+            "year": ["1995", ""],
+        }
+        schema = json.loads((tmp_path / "shop" / "schema.json").read_text())
+        assert list(schema["entities"]["item"]["attributes"]) == ["title", "genres", "year"]
+
+    def test_recbole(self, tmp_path, movies):
+        write_ratings(DATED, tmp_path / "shop", format="recbole", item_table=movies)
+        assert (tmp_path / "shop" / "shop.item").read_text().splitlines() == [
+            "item_id:token\ttitle:token\tgenres:token_seq\tyear:token",
+            "7\tHeat, the\tcrime|drama\t1995",
+            "9\t\t\t",
+        ]
+        assert (tmp_path / "shop" / "shop.yaml").read_text().splitlines()[-2:] == [
+            '  item: ["item_id", "title", "genres", "year"]',
+            'seq_separator: "|"',
+        ]
+
+    def test_tabs_do_not_fit_atomic_files(self, tmp_path):
+        (tmp_path / "movies.jsonl").write_text('{"item": 7, "title": "He\\tat"}\n')
+        table = read_item_table(tmp_path / "movies.jsonl")
+        with raises("id.line-break"):
+            write_ratings(DATED, tmp_path / "shop", format="recbole", item_table=table)
+        assert not (tmp_path / "shop").exists()
+
+
+class TestMovieLens:
+    def test_by_hand(self, tmp_path, movies):
+        write_ratings(DATED, tmp_path / "shop", format="movielens", item_table=movies)
+        assert (tmp_path / "shop" / "ratings.csv").read_text().splitlines() == [
+            "userId,movieId,rating,timestamp",
+            "ann,7,1,950400000",
+            "ann,9,4,777686400",
+            "ben,7,2.5,777600000",
+        ]
+        with (tmp_path / "shop" / "movies.csv").open() as file:
+            assert list(csv.reader(file)) == [
+                ["movieId", "title", "genres", "year"],
+                ["7", "Heat, the", "crime|drama", "1995"],
+                ["9", "", "", ""],
+            ]
+        assert read_ratings(tmp_path / "shop" / "ratings.csv", scale=DATED.scale) == DATED
+
+    def test_without_an_item_table(self, tmp_path):
+        write_ratings(PLAIN, tmp_path / "shop", format="movielens")
+        assert sorted(path.name for path in (tmp_path / "shop").iterdir()) == [
+            "README.txt",
+            "ratings.csv",
+        ]
+
+
+class TestElliot:
+    def test_by_hand(self, tmp_path, movies):
+        write_ratings(DATED, tmp_path / "shop", format="elliot", item_table=movies)
+        files = {path.name: path.read_text() for path in (tmp_path / "shop").iterdir()}
+        assert files["dataset.tsv"].splitlines()[0] == "ann\t7\t1\t950400000"
+        assert files["item_attributes.tsv"] == "7\t0\t1\n"
+        assert files["features.tsv"] == "0\tcrime\n1\tdrama\n"
+        yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+        experiment = yaml.safe_load(files["config.yml"])["experiment"]
+        assert experiment["dataset"] == "shop"
+        assert experiment["data_config"]["dataset_path"] == "./dataset.tsv"
+        assert experiment["data_config"]["side_information"] == [
+            {"dataloader": "ItemAttributes", "attribute_file": "./item_attributes.tsv"}
+        ]
+
+    def test_attributes_of_text_ids_cannot_be_read(self, tmp_path, movies):
+        with raises("id.type"):
+            write_ratings(PLAIN, tmp_path / "shop", format="elliot", item_table=movies)

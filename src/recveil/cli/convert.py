@@ -25,6 +25,10 @@ def convert(
             help=options.TARGET_FORMAT,
         ),
     ] = None,
+    item_table: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help=options.ITEM_TABLE),
+    ] = None,
     times: Annotated[bool, typer.Option(help="Keep times, to the day.")] = True,
     force: Force = False,
     json: Json = None,
@@ -46,6 +50,7 @@ def convert(
         source,
         target,
         target_format=target_format,
+        item_table=item_table,
         times=times,
         force=force,
         **reading,

@@ -65,7 +65,7 @@ def formats() -> Iterable[str]:
 
 def target_formats() -> Iterable[str]:
     """Return the names of the formats that can be written."""
-    return "parquet", "csv", "inter", "surprise", "recbole", "lenskit"
+    return "parquet", "csv", "inter", "surprise", "recbole", "lenskit", "movielens", "elliot"
 
 
 def presets() -> Iterable[str]:
@@ -172,12 +172,16 @@ SOURCE = (
     "s3://bucket/ratings.csv; - reads standard input. Compressed files are read, too."
 )
 TARGET = (
-    "The file to write: .parquet, .csv or .inter, or a new folder for recbole and lenskit; - "
-    "writes to standard output."
+    "The file to write: .parquet, .csv or .inter, or a new folder for recbole, lenskit, movielens "
+    "and elliot; - writes to standard output."
 )
 TARGET_FORMAT = (
-    "parquet, csv, inter, surprise, recbole or lenskit. Default: by the suffix of the name (csv "
-    "for -)."
+    "parquet, csv, inter, surprise, recbole, lenskit, movielens or elliot. Default: by the suffix "
+    "of the name (csv for -)."
+)
+ITEM_TABLE = (
+    "Public columns of the items, with a header such as item_id,title,genres: a folder gets them, "
+    "too, for the items in the table."
 )
 
 

@@ -1,4 +1,4 @@
-"""Files of public item features."""
+"""Files of public columns of items: features for a model, and tables that recipients get."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ from recveil.io.columns.columns import USUAL_NAMES
 from recveil.io.inputs import file_next_to_table
 from recveil.io.side_tables import TITLE_NAMES, read_named
 from recveil.ratings.arrow_columns import python_values
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 
 
@@ -131,3 +131,74 @@ def _text(value: Any) -> str | None:
         return None
     is_whole = isinstance(value, float) and value.is_integer()
     return str(int(value) if is_whole else value).strip()
+
+
+@brief
+class ItemTable(NamedTuple):
+    """Public columns of items, as text, such as titles and genres.
+
+    Attributes
+    ----------
+    columns : dict of str to list of str
+        A text for each item of the file, empty where it is missing, and one more, empty, for items
+        that are not in the file. The names `title` and `genres` replace the usual ones.
+    row_of : dict of str to int
+        The row of each item's id.
+    """
+
+    columns: dict[str, list[str]]
+    row_of: dict[str, int]
+
+    def rows_of(self, items: NDArray[Any]) -> dict[str, list[str]]:
+        """Return the columns of some items."""
+        rows = [self.row_of.get(name, -1) for name in items.astype(str).tolist()]
+        return {name: [texts[row] for row in rows] for name, texts in self.columns.items()}
+
+
+def read_item_table(source: str | PathLike[str]) -> ItemTable:
+    r"""Read all columns of a file of items, which has a header with a name for the ids.
+
+    Parameters
+    ----------
+    source : str or path
+        As for `read_levels`.
+
+    Raises
+    ------
+    RecveilError
+        For a file that cannot be read, has no column of ids or no other one, two columns of one
+        name, or an item in several rows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "movies.csv")
+    ...     _ = path.write_text("movieId,title,genres\n7,Heat (1995),crime|drama\n8,Ran (1985),\n")
+    ...     table = read_item_table(path)
+    >>> table.rows_of(np.array([7, 9]))
+    {'title': ['Heat (1995)', ''], 'genres': ['crime|drama', '']}
+    """
+    usual = {"item": USUAL_NAMES["item"], "title": TITLE_NAMES, "genres": _GENRE_NAMES}
+    expected = "expected a header such as item_id,title,genres"
+    with file_next_to_table("item_table", source) as path:
+        table = read_named(path, usual, expected, ("title", "genres"), others=True)
+        columns = {
+            name: [_text(value) or "" for value in python_values(column)]
+            for name, column in table.columns.items()
+        }
+        row_of: dict[str, int] = {}
+        for row, item in enumerate(columns.pop("item")):
+            if not item or row_of.setdefault(item, row) != row:
+                what = f"item {quoted(item, 40)} is repeated" if item else "the item is missing"
+                raise RecveilError(
+                    f"{table.locate(row)}: {what}; expected one row per item; fix or drop the line",
+                    code="id.duplicate" if item else "id.missing",
+                )
+        if not columns:
+            raise RecveilError(
+                f"item_table (--item-table): {path.name} has no column but the ids; {expected}",
+                code="column.missing",
+            )
+    return ItemTable({name: [*texts, ""] for name, texts in columns.items()}, row_of)

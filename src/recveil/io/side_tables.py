@@ -68,9 +68,17 @@ def read_named(
     usual: Mapping[str, Sequence[str]],
     expected: str,
     optional: Collection[str] = (),
+    others: bool = False,
 ) -> NamedColumns:
-    r"""Read the columns of a file with certain names, and ignore others."""
-    choose = partial(_choose, usual=usual, where=path.name, expected=expected, optional=optional)
+    r"""Read the columns of a file with certain names, and the others if wanted, by their names."""
+    choose = partial(
+        _choose,
+        usual=usual,
+        where=path.name,
+        expected=expected,
+        optional=optional,
+        others=others,
+    )
     with naming(path):
         head = head_of(path)
         if (columnar := columnar_format(head)) is not None:
@@ -199,6 +207,7 @@ def _choose(
     where: str,
     expected: str,
     optional: Collection[str],
+    others: bool,
 ) -> dict[str, str]:
     """Return the file's name for each needed column."""
     chosen: dict[str, str] = {}
@@ -217,6 +226,15 @@ def _choose(
                 code="column.duplicate",
             )
         chosen[role] = fitting[0]
+    left = [name for name in names if name not in chosen.values()] if others else []
+    for name in left:
+        if name in chosen or not name.strip():
+            raise RecveilError(
+                f"{where}: column name {quoted(name)}; expected a name of its own for each "
+                f"column; rename it",
+                code="column.duplicate",
+            )
+        chosen[name] = name
     return chosen
 
 

@@ -4,6 +4,7 @@ Also the escape of text that a spreadsheet would run as a formula, and its inver
 """
 
 import gzip
+import itertools
 import json
 import re
 import sys
@@ -17,8 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
+from recveil.io.item_features import ItemTable
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import published_values
@@ -32,7 +35,7 @@ from recveil.runtime.atomic_writes import (
     write_atomically,
 )
 from recveil.runtime.devices import reject_traps
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, describe_count, quoted
 
 RECBOLE_TYPES = {
     "user_id": "user_id:token",
@@ -84,16 +87,16 @@ def _reject_texts(texts: Iterable[object], pattern: str, problem: str) -> None:
 
 
 def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
-    """Write tab-separated ratings without a header, as surprise reads them."""
+    """Write tab-separated ratings without a header, as surprise and Elliot read them."""
     _reject_texts(
         (*ratings.users, *ratings.items),
         r"[\t\r\n]|^\s|\s$",
-        f"{target.name}: %s holds a tab, a line break, or a space at an end, which surprise's "
-        f"layout does not support",
+        f"{target.name}: %s holds a tab, a line break, or a space at an end, which this layout "
+        f"does not support",
     )
     if ratings.scale.labels:
         raise RecveilError(
-            f"{target.name}: surprise reads numbers, but these ratings are labels "
+            f"{target.name}: this layout holds numbers, but these ratings are labels "
             f"({ratings.scale}); write CSV or Parquet",
             code="table.kind",
         )
@@ -102,7 +105,7 @@ def write_plain(ratings: Ratings, temporary: Path, target: Path) -> None:
         if not any(_needs_quotes(column, "\t") for column in table.columns):
             arrow_csv.write_csv(table, stream, _options("\t", "none"))
             return
-        for batch in table.to_batches(_BATCH_ROWS):  # surprise does not interpret quotes
+        for batch in table.to_batches(_BATCH_ROWS):  # quotes would be part of the ids
             columns = [column.cast(pa.string()) for column in batch.columns]
             lines = pc.binary_join_element_wise(*columns, "\t")
             stream.write("".join(f"{line}\n" for line in lines.to_pylist()).encode())
@@ -137,17 +140,22 @@ def _needs_quotes(column: pa.ChunkedArray, delimiter: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(column, f'["\r\n{delimiter}]')).as_py())
 
 
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 # The version of LensKit's data model whose interactions are sorted by user and item.
 _LENSKIT_SCHEMA = "2025.3"
 # RecBole replaces any data set of this name with a small table of its own.
 _RECBOLES_OWN = "ml-100k"
 
 
-def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
+def write_lenskit(
+    ratings: Ratings, folder: Path, target: Path, item_table: ItemTable | None
+) -> None:
     """Write a folder that ``lenskit.data.Dataset.load`` reads."""
     entities = {"user": ratings.users, "item": ratings.items}
+    known = {} if item_table is None else item_table.rows_of(ratings.items)
+    known_of: dict[str, dict[str, list[str]]] = {"user": {}, "item": known}
     for name, ids in entities.items():
-        table = pa.table({f"{name}_id": pa.array(ids)})
+        table = pa.table({f"{name}_id": pa.array(ids), **known_of[name]})
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
     columns = {
         "user_num": pa.array(ratings.user_positions()),
@@ -164,7 +172,10 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
         "name": target.name,
         "default_interaction": "rating",
         "entities": {
-            name: {"id_type": "str" if ids.dtype == object else "int", "attributes": {}}
+            name: {
+                "id_type": "str" if ids.dtype == object else "int",
+                "attributes": {column: {"layout": "scalar"} for column in known_of[name]},
+            }
             for name, ids in entities.items()
         },
         "relationships": {
@@ -179,8 +190,10 @@ def write_lenskit(ratings: Ratings, folder: Path, target: Path) -> None:
     _write(folder / "schema.json", json.dumps(schema, indent=2, ensure_ascii=False))
 
 
-def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
-    """Write an atomic file of RecBole, and the ``.yaml`` that describes its columns."""
+def write_recbole(
+    ratings: Ratings, folder: Path, target: Path, item_table: ItemTable | None
+) -> None:
+    """Write atomic files of RecBole, and the ``.yaml`` that describes their columns."""
     name = target.name
     if name == _RECBOLES_OWN:
         raise RecveilError(
@@ -203,7 +216,118 @@ def write_recbole(ratings: Ratings, folder: Path, target: Path) -> None:
         "load_col:",
         f"  inter: [{columns}]",
     ]
+    if item_table is not None:
+        known = item_table.rows_of(ratings.items)
+        _write_item_file(ratings.items, known, folder / f"{name}.item")
+        listed_names = json.dumps(["item_id", *known], ensure_ascii=False)
+        lines += [f"  item: {listed_names}", 'seq_separator: "|"']
     _write(folder / f"{name}.yaml", "\n".join(lines))
+
+
+def _write_item_file(items: NDArray[Any], known: dict[str, list[str]], path: Path) -> None:
+    """Write the items of RecBole; genres are sequences."""
+    texts = (*known, *itertools.chain(*known.values()))
+    _reject_texts(texts, r"[\t\r\n]|^item_id$", f"{path.name}: %s cannot be in an atomic file")
+    types = {name: _recbole_type(name, column) for name, column in known.items()}
+    header = "\t".join(["item_id:token", *(f"{name}:{types[name]}" for name in known)])
+    table = pa.table({"item_id": pa.array(items), **known})
+    _write_text(table, header, "\t", path, path)
+
+
+def _recbole_type(name: str, column: list[str]) -> str:
+    if name == "genres":
+        return "token_seq"
+    return "float" if all(map(_DECIMAL.fullmatch, column)) else "token"
+
+
+# Names of MovieLens's columns.
+_MOVIELENS = {"user_id": "userId", "item_id": "movieId"}
+
+
+def write_movielens(
+    ratings: Ratings, folder: Path, target: Path, item_table: ItemTable | None
+) -> None:
+    """Write ``ratings.csv``, ``movies.csv`` where items are known, and a ``README.txt``."""
+    table = written_table(ratings)
+    table = table.rename_columns([_MOVIELENS.get(name, name) for name in table.column_names])
+    ratings_file, movies_file = folder / "ratings.csv", folder / "movies.csv"
+    _write_text(table, ",".join(table.column_names), ",", ratings_file, ratings_file)
+    lines = [
+        f"{target.name}: {describe_count(ratings.n_ratings, 'row')} of "
+        f"{describe_count(ratings.n_users, 'user')} and {describe_count(ratings.n_items, 'item')}",
+        "",
+        "Written by recveil convert. It anonymizes nothing; the source states what is protected.",
+        f"ratings.csv: {', '.join(table.column_names)}; scale {ratings.scale}",
+    ]
+    if ratings.days is not None:
+        lines.append("timestamp: seconds since 1970 (UTC) at the start of the day")
+    if item_table is not None:
+        known = item_table.rows_of(ratings.items)
+        first = [name for name in ("title", "genres") if name in known]
+        order = [*first, *(name for name in known if name not in first)]
+        columns = {name: pa.array(known[name]) for name in order}
+        movies = pa.table({"movieId": pa.array(ratings.items), **columns})
+        header = ",".join(map(_quoted_name, movies.column_names))
+        _write_text(movies, header, ",", movies_file, movies_file)
+        lines.append(f"movies.csv: {', '.join(movies.column_names)}")
+    _write(folder / "README.txt", "\n".join(lines))
+
+
+def _quoted_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if re.search('[",\r\n]', name) else name
+
+
+def write_elliot(
+    ratings: Ratings, folder: Path, target: Path, item_table: ItemTable | None
+) -> None:
+    """Write ``dataset.tsv``, and a configuration of Elliot; genres where item ids are numbers."""
+    write_plain(ratings, folder / "dataset.tsv", target)
+    lines = [
+        "experiment:",
+        f"  dataset: {json.dumps(target.name, ensure_ascii=False)}",
+        "  data_config:",
+        "    strategy: dataset",
+        "    dataset_path: ./dataset.tsv",
+    ]
+    genres = None if item_table is None else item_table.rows_of(ratings.items).get("genres")
+    if genres is not None:
+        _write_genres(ratings.items, genres, folder)
+        lines += [
+            "    side_information:",
+            "      - dataloader: ItemAttributes",
+            "        attribute_file: ./item_attributes.tsv",
+        ]
+    lines += [
+        "  splitting:",
+        "    test_splitting:",
+        "      strategy: random_subsampling",
+        "      test_ratio: 0.2",
+        "  top_k: 10",
+        "  evaluation:",
+        "    simple_metrics: [nDCG]",
+        "  models:",
+        "    MostPop:",
+        "      meta:",
+        "        save_recs: false",
+    ]
+    _write(folder / "config.yml", "\n".join(lines))
+
+
+def _write_genres(items: NDArray[Any], genres: list[str], folder: Path) -> None:
+    """Write the numbers of each item's genres, and the names of the numbers."""
+    if items.dtype == object:
+        raise RecveilError(
+            "item_table (--item-table): Elliot reads attributes of items whose ids are whole "
+            "numbers; leave it out, or write another layout",
+            code="id.type",
+        )
+    of_items = [[each.strip() for each in text.split("|") if each.strip()] for text in genres]
+    names = sorted(set(itertools.chain(*of_items)))
+    number = {name: str(at) for at, name in enumerate(names)}
+    rows = zip(items.tolist(), of_items, strict=True)
+    lines = ["\t".join([str(item), *(number[name] for name in of)]) for item, of in rows if of]
+    _write(folder / "item_attributes.tsv", "\n".join(lines))
+    _write(folder / "features.tsv", "\n".join(f"{at}\t{name}" for at, name in enumerate(names)))
 
 
 def how_to_load(format: str, target: Path, ratings: Ratings) -> str | None:
@@ -214,6 +338,10 @@ def how_to_load(format: str, target: Path, ratings: Ratings) -> str | None:
     if format == "recbole":
         file = quoted(f"{target.name}/{target.name}.yaml", 120)
         return f"run_recbole(model='BPR', config_file_list=[{file}])"
+    if format == "elliot":
+        return f"elliot.run.run_experiment({quoted(str(target / 'config.yml'), 120)})"
+    if format == "movielens":
+        return f"pandas.read_csv({quoted(str(target / 'ratings.csv'), 120)})"
     if format == "surprise":
         times = "" if ratings.days is None else " timestamp"
         scale = ratings.scale
@@ -230,10 +358,16 @@ def _write(file: Path, text: str) -> None:
 
 # Takes the ratings, the path to write to, and the final path.
 _Writer: TypeAlias = Callable[[Ratings, Path, Path], Any]
+# Takes the folder to write to, and public columns of the items, too.
+_FolderWriter: TypeAlias = Callable[[Ratings, Path, Path, ItemTable | None], Any]
 
 
 def write_ratings(
-    ratings: Ratings, path: str | PathLike[str], *, format: str | None = None
+    ratings: Ratings,
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    item_table: ItemTable | None = None,
 ) -> None:
     """Write ratings to a file; on failure, an existing file stays unchanged.
 
@@ -248,9 +382,12 @@ def write_ratings(
     path : str or path
         The file to write, or "-" for standard output. A text file whose name ends in ``.gz`` is
         gzipped.
-    format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit"}, optional
-        By the suffix of `path` if not given; CSV for standard output. The last two are folders,
+    format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit", "movielens", \
+"elliot"}, optional
+        By the suffix of `path` if not given; CSV for standard output. The last four are folders,
         which must not exist; "surprise" is tab-separated text without a header.
+    item_table : ItemTable, optional
+        Public columns of the items, for a folder.
 
     Raises
     ------
@@ -269,15 +406,21 @@ def write_ratings(
     ann             7               4.5
     ben             9               3
     """
+    chosen = resolve_target(path, format)
+    if item_table is not None and chosen not in FOLDERS:
+        raise RecveilError(
+            f"item_table (--item-table): expected a folder's format ({', '.join(FOLDERS)}), got "
+            f"{chosen}; name one as target_format (--target-format)",
+            code="option.unsupported",
+        )
     if is_standard(path):
-        _write_to_standard_output(ratings, resolve_target(path, format))
+        _write_to_standard_output(ratings, chosen)
         return
     reject_traps(path)
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
-    chosen = resolve_target(target, format)
     if chosen in FOLDERS:
         reject_in_release(target)
-        _write_folder(FOLDERS[chosen], ratings, target)
+        _write_folder(FOLDERS[chosen], ratings, target, item_table)
         return
     if target.exists() and not target.is_file():
         raise RecveilError(
@@ -353,7 +496,9 @@ def _write_parquet(ratings: Ratings, temporary: Path, _target: Path) -> None:
     pq.write_table(written_table(ratings), str(temporary), compression="zstd")
 
 
-def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:
+def _write_folder(
+    write: _FolderWriter, ratings: Ratings, target: Path, item_table: ItemTable | None
+) -> None:
     """Write a temporary folder, and rename it to its target once it is complete."""
     if target.exists():
         raise RecveilError(
@@ -365,7 +510,7 @@ def _write_folder(write: _Writer, ratings: Ratings, target: Path) -> None:
         with temporary_folder_near(target.parent, prefix) as staging:
             new = staging / "new"
             make_folder(new)
-            write(ratings, new, target)
+            write(ratings, new, target, item_table)
             for file in new.iterdir():
                 file.chmod(0o600)
             with placing(target, new):
@@ -386,7 +531,12 @@ _WRITERS: dict[str, _Writer] = {
 # Formats identified by a suffix.
 _BY_ENDING = ("parquet", "csv", "inter")
 # Formats that are folders, without a suffix.
-FOLDERS: dict[str, _Writer] = {"lenskit": write_lenskit, "recbole": write_recbole}
+FOLDERS: dict[str, _FolderWriter] = {
+    "lenskit": write_lenskit,
+    "recbole": write_recbole,
+    "movielens": write_movielens,
+    "elliot": write_elliot,
+}
 
 
 # A spreadsheet runs a cell that begins with one of these characters as a formula, which may send

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from recveil.io.ingestion import Reading, has_value, reject_unknown_keywords, understand
 from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
+from recveil.io.item_features import read_item_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
 from recveil.io.write import how_to_load, reject_replacing, resolve_target, write_ratings
@@ -25,6 +26,7 @@ def convert(
     target: str | PathLike[str],
     *,
     target_format: str | None = None,
+    item_table: str | PathLike[str] | None = None,
     times: bool = True,
     force: bool = False,
     **reading: Unpack[ReadingOptions],
@@ -38,10 +40,12 @@ def convert(
         published rows are read, one per user; the private folder is not.
     target : str or path
         Where to write; "-" for standard output.
-    target_format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit"}, optional
-        By the ending of `target` if not given; CSV for standard output. The last two are
-        folders; `notes` of the result describe how surprise, RecBole and LensKit load what was
-        written.
+    target_format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit", \
+"movielens", "elliot"}, optional
+        By the ending of `target` if not given; CSV for standard output. The last four are
+        folders; `notes` of the result describe how libraries load what was written.
+    item_table : str or path, optional
+        Public columns of the items, such as movies.csv, that a folder gets, too.
     force : bool
         Replace an existing `target`, but never the source.
     times : bool
@@ -77,13 +81,14 @@ def convert(
     reject_replacing(target, force=force)
     path = file_at(source)
     reject_input(target, source)
+    items = None if item_table is None else read_item_table(item_table)
     if path is not None and (path / MANIFEST).is_file():
         source = ReleaseFolder(path)
     if isinstance(source, ReleaseFolder):
         found = _of_release(source, {"times": times, **reading})
     else:
         found = understand(source, times=times, **reading)
-    write_ratings(found.ratings, target, format=target_format)
+    write_ratings(found.ratings, target, format=target_format, item_table=items)
     load = how_to_load(written_as, Path(target), found.ratings)
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
 
