@@ -112,11 +112,19 @@ def read_item_features(source: str | PathLike[str]) -> ItemFeatures:
     return ItemFeatures(names, {item: number for number, item in enumerate(of_items)}, matrix)
 
 
+def split_genres(text: str) -> list[str]:
+    """Return the genres in a text.
+
+    >>> split_genres("crime| drama|"), split_genres(_NO_GENRES)
+    (['crime', 'drama'], [])
+    """
+    genres = (each.strip() for each in text.split("|"))
+    return [each for each in genres if each not in ("", _NO_GENRES)]
+
+
 def _features(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the genres of a row, and its decade."""
-    for genre in (_text(row["genres"]) or "").split("|"):
-        if genre.strip() and genre.strip() != _NO_GENRES:
-            yield genre.strip()
+    yield from split_genres(_text(row["genres"]) or "")
     year = _text(row.get("year")) or ""
     in_title = re.search(r"\((\d{4})\)\s*$", _text(row.get("title")) or "")
     if re.fullmatch(r"\d{4}", year):

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
-from recveil.io.item_features import ItemTable
+from recveil.io.item_features import ItemTable, split_genres
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import published_values
@@ -321,7 +321,7 @@ def _write_genres(items: NDArray[Any], genres: list[str], folder: Path) -> None:
             "numbers; leave it out, or write another layout",
             code="id.type",
         )
-    of_items = [[each.strip() for each in text.split("|") if each.strip()] for text in genres]
+    of_items = [split_genres(text) for text in genres]
     names = sorted(set(itertools.chain(*of_items)))
     number = {name: str(at) for at, name in enumerate(names)}
     rows = zip(items.tolist(), of_items, strict=True)
