@@ -18,6 +18,7 @@ from recveil.attacks.statistics import (
     wilson_interval,
 )
 from recveil.ratings import Ratings
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.errors import RecveilError, describe_count
 
 
@@ -377,7 +378,7 @@ def infer_links(
 def _is_full(table: AttackTarget) -> bool:
     """Return whether all rows, of two or more, have values for the same items."""
     n_records = table.indptr.size - 1
-    return n_records > 1 and table.values.size == n_records * np.unique(table.indices).size
+    return n_records > 1 and table.values.size == n_records * sorted_unique(table.indices).size
 
 
 class _Rows:

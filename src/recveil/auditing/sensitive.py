@@ -22,6 +22,7 @@ from recveil.auditing.release_attacks import AttackedRelease
 from recveil.auditing.table_attacks import Outcome
 from recveil.io.side_tables import SensitiveItems
 from recveil.ratings import Ratings
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.records import hides_items
 from recveil.runtime.reportable import Reportable
 
@@ -173,7 +174,7 @@ def _measure(
         Revealed(
             category=category,
             items=int(mask.sum()),
-            n_raters=int(np.unique(ratings.user_positions()[mask[ratings.indices]]).size),
+            n_raters=int(sorted_unique(ratings.user_positions()[mask[ratings.indices]]).size),
             revealed=known.rate(found[category]),
             control=known.rate(by_chance[category]),
         )

@@ -19,6 +19,7 @@ from recveil.auditing.release_attacks import AttackedRelease, attack_synthetic, 
 from recveil.evaluation.split import TrainingTable, UserRows
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest, private_folder
 from recveil.release.manifest_reader import known_manifest
@@ -212,7 +213,7 @@ def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:
     if table is None or (method is not None and method.no_links):
         return None
     lengths = np.diff(table.indptr)
-    if lengths.min() == lengths.max() == np.unique(table.indices).size:
+    if lengths.min() == lengths.max() == sorted_unique(table.indices).size:
         return None
     return link_disclosure(train, table)
 

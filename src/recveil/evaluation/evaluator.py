@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TypedDict
 
-import numpy as np
-
 from recveil.attacks import PRESETS, Anonymizer
 from recveil.auditing import work_estimates
 from recveil.evaluation.disclosure import (
@@ -50,6 +48,7 @@ from recveil.evaluation.retained import (
     utility_retained,
 )
 from recveil.evaluation.split import HeldOut, Split, TrainingTable, UserRows
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import parts
 
@@ -227,7 +226,7 @@ class Evaluator(_SplitEvaluator):
                 disclosure=disclosure,
                 links=links,
                 n_users=train.n_users,
-                n_served=np.unique(test.users).size,
+                n_served=sorted_unique(test.users).size,
                 n_cells=test.users.size,
                 notes=self._notes(opened, chosen, has_links=links is not None),
             )
@@ -235,7 +234,7 @@ class Evaluator(_SplitEvaluator):
     def _costs(self, opened: Opened) -> dict[str, float]:
         """Return the approximate cost of each step, in microseconds on one core."""
         train = self.split.train
-        serving = _SCORE * np.unique(self.split.test.users).size * train.n_items
+        serving = _SCORE * sorted_unique(self.split.test.users).size * train.n_items
         raw = _OPERATION * effort_of_fits(self._raw_table) + serving
         return {
             _LEARN: _OPERATION * effort_of_fits(opened.table) + serving,
@@ -296,7 +295,7 @@ class Evaluator(_SplitEvaluator):
         return {
             "raw_absent": self._serve(self._raw_recommenders, absent),
             "release_absent": self._serve(fitted, absent),
-            "n_absent": np.unique(absent.users).size,
+            "n_absent": sorted_unique(absent.users).size,
         }
 
 

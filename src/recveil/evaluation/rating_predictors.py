@@ -25,6 +25,7 @@ from recveil.evaluation.split import (
     inner_splits,
 )
 from recveil.ratings import RatingScale
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.compiled import compiled
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import track
@@ -193,7 +194,7 @@ class Recommender(ABC):
     def _rank_part(self, part: InnerSplit, learnt: Any, serving: Setting) -> NDArray[np.float64]:
         """Return the nDCG@10 of lists for the rows of one hold-out."""
         table, known, held = part
-        rows = np.unique(held.users)
+        rows = sorted_unique(held.users)
         # Rows are in the order of their digests, which is arbitrary.
         rows = rows[: most_listed(table.n_items)]
         relevant = relevant_items(held, rows, relevance_threshold(table.scale))

@@ -12,7 +12,7 @@ from recveil.inspection.first_rows import FirstRows
 from recveil.inspection.statistics import Distribution
 from recveil.io.columns.ids import user_ids_among
 from recveil.ratings import Ratings
-from recveil.ratings.sorted_rows import distinct
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.safe_repr import brief
 
 # Below these numbers of ratings, users or items, the dates are not conclusive.
@@ -117,7 +117,7 @@ def _share_of_days(
     if enough.sum() < _FEWEST:
         return None
     span = int(days.max()) - int(days.min()) + 1
-    both = distinct(places.astype(np.int64) * span + (days - days.min()))
+    both = sorted_unique(places.astype(np.int64) * span + (days - days.min()))
     different = np.bincount(both // span, minlength=counts.size)
     return float(np.median(different[enough] / counts[enough]))
 

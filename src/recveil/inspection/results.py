@@ -12,6 +12,7 @@ from recveil.io import Reading
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import distinct
 from recveil.ratings.ratings import Doubt, count_users, doubts_of
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 
@@ -103,7 +104,7 @@ class Inspection(Reportable):
         ratings = self.ratings
         users = ratings.user_positions()
         return [
-            LabelUse(label, int(here.sum()), int(np.unique(users[here]).size))
+            LabelUse(label, int(here.sum()), int(sorted_unique(users[here]).size))
             for at, label in enumerate(ratings.scale.labels, 1)
             for here in [ratings.values == at]
         ]

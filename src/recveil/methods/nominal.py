@@ -24,7 +24,7 @@ from recveil.methods.rare_items import pooled_items
 from recveil.publish.release import Release
 from recveil.publish.size_estimate import Expected, expect, expect_padded
 from recveil.ratings import Ratings
-from recveil.ratings.sorted_rows import distinct
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.claim import Claim
 from recveil.release.records import Groups, Records
 from recveil.release.specs.nominal import NOMINAL
@@ -87,7 +87,7 @@ def learn_shares(ratings: Ratings, least: int = 1) -> LabelShares:
 
 def _givers(users: NDArray[np.int64], codes: NDArray[np.int64], n_labels: int) -> NDArray[np.int64]:
     """Return how many users gave each label to anything, shape (n_labels,)."""
-    return np.bincount(distinct(users * n_labels + codes) % n_labels, minlength=n_labels)
+    return np.bincount(sorted_unique(users * n_labels + codes) % n_labels, minlength=n_labels)
 
 
 def label_codes(ratings: Ratings) -> NDArray[np.int64]:

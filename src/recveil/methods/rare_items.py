@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recveil.ratings import Ratings, RatingScale
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.specs.sparse import MOST_COMMON
 
 
@@ -34,7 +35,7 @@ def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
     if not n_rare:
         return by_support[:0]
     is_rare = np.isin(ratings.indices, by_support[:n_rare])
-    n_raters = np.unique(np.repeat(np.arange(ratings.n_users), ratings.activity)[is_rare]).size
+    n_raters = sorted_unique(np.repeat(np.arange(ratings.n_users), ratings.activity)[is_rare]).size
     return np.sort(by_support[: n_rare + (n_raters < least)])
 
 

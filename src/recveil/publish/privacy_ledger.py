@@ -35,6 +35,7 @@ from recveil.io import understand
 from recveil.io.columns.repeated_rows import fold
 from recveil.io.options import ReadingOptions
 from recveil.publish.history import Promised, each_once
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.ledger import Ledger, compose_losses
 from recveil.release.manifest import MANIFEST, FileEntry, private_folder
 from recveil.release.private_folder import digest_of
@@ -538,7 +539,7 @@ def hash_users(ids: Iterable[Any], key: bytes) -> NDArray[np.uint64]:
 
 def _hashed(users: Users, key: bytes) -> NDArray[np.uint64]:
     hashes = users(key) if callable(users) else hash_users(users.tolist(), key)
-    return np.unique(hashes.astype(_HASHES))
+    return sorted_unique(hashes.astype(_HASHES))
 
 
 def _keyed(sha256: str, key: bytes) -> str:

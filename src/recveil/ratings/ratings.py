@@ -22,7 +22,7 @@ from recveil.ratings.rating_scale import (
     reject_off_scale,
     scale_of,
 )
-from recveil.ratings.sorted_rows import Duplicates, first_fall
+from recveil.ratings.sorted_rows import Duplicates, first_fall, sorted_unique
 from recveil.runtime.errors import RecveilError, describe_count, no_attribute, quoted
 from recveil.runtime.safe_repr import html_line
 
@@ -588,7 +588,7 @@ def _doubtful_labels(ratings: Ratings, k: int) -> list[Doubt]:
     """Find labels given by fewer than k users, whom publication would expose."""
     users = ratings.user_positions()
     user_counts = [
-        int(np.unique(users[ratings.values == at]).size)
+        int(sorted_unique(users[ratings.values == at]).size)
         for at in range(1, len(ratings.scale.labels) + 1)
     ]
     named = enumerate(zip(ratings.scale.labels, user_counts, strict=True), 1)
@@ -606,7 +606,7 @@ def _doubtful_step(ratings: Ratings, levels: NDArray[np.float64], k: int) -> lis
     steps = (levels - scale.low) / scale.step
     odd = levels[np.abs(steps - np.rint(steps)) > 1e-3]
     at_odd = np.flatnonzero(np.isin(ratings.values, odd.astype(np.float32)))
-    n_users = np.unique(np.searchsorted(ratings.indptr, at_odd, side="right")).size
+    n_users = sorted_unique(np.searchsorted(ratings.indptr, at_odd, side="right")).size
     return [Doubt("step", float(odd[0]), int(n_users), False)] if odd.size and n_users < k else []
 
 
@@ -622,7 +622,7 @@ def _used_by(ratings: Ratings, level: np.float32, k: int) -> bool:
     """Return whether at least k users gave a rating; a part of many ratings is enough to decide."""
     places = np.flatnonzero(ratings.values == level)
     for part in (places[:: max(1, places.size // (64 * k))], places):
-        if np.unique(np.searchsorted(ratings.indptr, part, side="right")).size >= k:
+        if sorted_unique(np.searchsorted(ratings.indptr, part, side="right")).size >= k:
             return True
     return False
 
@@ -656,7 +656,7 @@ def count_users(ratings: Ratings, side: str) -> int:
     low, high = np.float64(scale.low + width), np.float64(scale.high - width)
     at_end = values <= low if side == "low" else values >= high
     users = np.searchsorted(ratings.indptr, np.flatnonzero(at_end), side="right")
-    return int(np.unique(users).size)
+    return int(sorted_unique(users).size)
 
 
 def _is_sentinel(values: NDArray[np.float32], levels: NDArray[np.float64], side: str) -> bool:

@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     days: NDArray[np.int32] | None
 
 
-def distinct(values: NDArray[Any]) -> NDArray[Any]:
+def sorted_unique(values: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct values, ascending, by sorting.
 
     `np.unique` hashes unless it counts, which takes up to ninety times as long.

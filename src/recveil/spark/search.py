@@ -21,6 +21,7 @@ from recveil.io.columns.times import whole_days
 from recveil.io.ingestion import ReadColumn, has_value
 from recveil.io.source import ROLES
 from recveil.ratings import Ratings
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
 from recveil.spark.input import Lake, lake_of
@@ -481,7 +482,7 @@ class RemoteCandidates(Candidates):
     ) -> NDArray[np.bool_]:
         """Check for pairs of an item and a record (-1 for none) whether the record has the item."""
         n_items, ratings = self.indptr.size - 1, self.lists.ratings
-        wanted_records = np.unique(records[records >= 0])
+        wanted_records = sorted_unique(records[records >= 0])
         # `ratings` has the attributes that are read
         rows = target_rows(cast("Ratings", ratings), wanted_records)
         cells = np.repeat(wanted_records, np.diff(rows.indptr)) * n_items + rows.items

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recveil.ratings.sorted_rows import distinct
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.compiled import compiled, count_bits
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.safe_repr import brief
@@ -40,7 +40,7 @@ class ItemRows(NamedTuple):
             table = np.atleast_2d(np.asarray(support))
             (rows, items), shape = np.nonzero(table), table.shape
         n_items = int(shape[1])
-        cells = distinct(rows.astype(np.int64) * n_items + items)
+        cells = sorted_unique(rows.astype(np.int64) * n_items + items)
         return cls.of_cells(cells // max(n_items, 1), cells % max(n_items, 1), *map(int, shape))
 
     @classmethod

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from recveil.io.columns.repeated_rows import decode_escapes
 from recveil.io.columns.rows_above_chance import find_rows_above_chance
 from recveil.ratings import Ratings
-from recveil.ratings.sorted_rows import Rows
+from recveil.ratings.sorted_rows import Rows, sorted_unique
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import advise, describe_rows_within
 
@@ -56,7 +56,7 @@ def rater_ids_in_items(
         1 where a user rated an item.
     """
     matches = _Matches.of(users, items)
-    if np.unique(matches.users).size < _FEWEST_USERS:
+    if sorted_unique(matches.users).size < _FEWEST_USERS:
         return ""
     is_hit = rated[matches.users, matches.items] > 0
     activity, item_counts = np.diff(rated.indptr), np.bincount(rated.indices, minlength=len(items))
@@ -113,7 +113,7 @@ def describe_handles(users: Sequence[Any], items: Sequence[Any], *, can_hide: bo
     for (length, *_), occurrences in matches.by_context.items():
         of_users = matches.users[occurrences]
         is_handle = [_is_handle(users[user], length) for user in of_users.tolist()]
-        if np.unique(of_users[is_handle]).size >= _MANY_HANDLES:
+        if sorted_unique(of_users[is_handle]).size >= _MANY_HANDLES:
             found.update(matches.items[occurrences][is_handle].tolist())
     if not found:
         return ""
@@ -232,7 +232,7 @@ def _is_no_chance(
     The number of hits is compared with a binomial one with the same mean (Chernoff's bound).
     """
     share, mean = float(is_hit.mean()), float(chance.mean())
-    if share < _LEAST_SHARE or mean >= share or np.unique(users[is_hit]).size < _FEWEST_USERS:
+    if share < _LEAST_SHARE or mean >= share or sorted_unique(users[is_hit]).size < _FEWEST_USERS:
         return False
     divergence = share * math.log(share / mean) if mean else math.inf
     if share < 1:

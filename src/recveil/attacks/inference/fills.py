@@ -19,7 +19,7 @@ from recveil.attacks.knowledge import Knowledge, draw_knowledge
 from recveil.attacks.reidentification.likelihood import LikelyRated
 from recveil.attacks.statistics import Interval, ratio_interval
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.sorted_rows import distinct
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.number_format import percent
@@ -465,7 +465,7 @@ def mark_real(ratings: Ratings, table: AttackTarget) -> NDArray[np.bool_]:
     inside = record_of >= 0
     n_records = table.candidates.n_records
     # The candidates are ordered by item, then by record.
-    real = distinct(ratings.indices[inside].astype(np.int64) * n_records + record_of[inside])
+    real = sorted_unique(ratings.indices[inside].astype(np.int64) * n_records + record_of[inside])
     items = table.candidates.items.astype(np.int64)
     return np.isin(items * n_records + table.candidates.records, real, assume_unique=True)
 

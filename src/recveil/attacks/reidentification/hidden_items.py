@@ -16,7 +16,7 @@ from recveil.attacks.membership.inference import only
 from recveil.attacks.reidentification.on_release import attack_release, find_co_rated_strikes
 from recveil.attacks.statistics import Interval, wilson_interval
 from recveil.ratings import Ratings, RatingScale
-from recveil.ratings.sorted_rows import distinct
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.records import Records
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError, describe_count
@@ -548,7 +548,7 @@ def attack_hidden_items(
     hidden = ItemSide.of_release(shuffled, ratings.scale, seed)
     known = _some_known(ratings, table, order, names, seed)
     known_to_adversary = order[np.array(list(known), np.int64)]
-    released = distinct(table.indices).astype(np.int64)
+    released = sorted_unique(table.indices).astype(np.int64)
 
     def named_by(found: ItemNames) -> NDArray[np.int64]:
         """Return the guessed identity of each item of the ratings; -1 for none."""
@@ -658,7 +658,7 @@ def _some_known(
     seed: int,
 ) -> dict[int, int]:
     """Draw the items that the adversary knows: hidden columns, and the catalogue's positions."""
-    both = np.intersect1d(distinct(table.indices), names[names >= 0])
+    both = np.intersect1d(sorted_unique(table.indices), names[names >= 0])
     popular = both[np.argsort(-ratings.support[both], kind="stable")][:_KNOWN_AMONG]
     rng = np.random.default_rng([seed, 9])
     drawn = rng.choice(popular, min(KNOWN_ITEMS, popular.size // 2), replace=False)

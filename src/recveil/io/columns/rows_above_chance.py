@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recveil.io.columns.pairs_above_chance import divergence, find_pairs_above_chance
 from recveil.io.columns.repeated_rows import decoded_forms, fold
-from recveil.ratings.sorted_rows import Rows
+from recveil.ratings.sorted_rows import Rows, sorted_unique
 from recveil.runtime.safe_repr import brief
 
 _NUMBER = re.compile(r"\d+")
@@ -209,7 +209,7 @@ class _Table(NamedTuple):
             each[is_possible] for each in (user, item, value, share, ids)
         )
         is_row = self._are_rows(user, item, value)
-        if min(np.unique(ids[is_row]).size, np.unique(user[is_row]).size) < _FEWEST:
+        if min(sorted_unique(ids[is_row]).size, sorted_unique(user[is_row]).size) < _FEWEST:
             return []
         n_expected = self.n_of_user[user] * self.n_of_item[item] * share / self.cells.size
         mean, n_rows = float(np.minimum(n_expected, 1).mean()), int(is_row.sum())

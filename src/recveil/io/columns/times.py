@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from recveil.io.columns.columns import casts, is_text, numbers_of, pieces, reject_missing
 from recveil.ratings.arrow_columns import cast_each, in_turn
 from recveil.ratings.rating_scale import Locate
-from recveil.ratings.sorted_rows import distinct
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
 from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
@@ -216,7 +216,7 @@ def _find_period(times: NDArray[Any]) -> str:
     >>> [_find_period(np.array(each)) for each in ([20_191, 20_204], [2_019_031, 2_019_357])]
     ['quarters', 'weeks and days']
     """
-    different = distinct(times)
+    different = sorted_unique(times)
     years = range(_year(EARLIEST), _year(latest_second()) + 1)
     for period, (size, least, numbers) in _PERIODS.items():
         for year, part in (np.divmod(different, size), np.divmod(different, 10_000)[::-1]):
@@ -250,7 +250,7 @@ def _fits(times: NDArray[Any], format: str, least: int) -> bool:
         return False
     different = np.unique(times[:_TIMES_TRIED])
     if different.size < least:
-        different = distinct(times)
+        different = sorted_unique(times)
     tried = different[:_TIMES_TRIED]
     n_dates = 0
     for number in tried:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from recveil.predict import Padded
 from recveil.ratings import Ratings
+from recveil.ratings.sorted_rows import sorted_unique
 from recveil.release.records import Groups, Records
 from recveil.runtime.compiled import compiled, count_bits, pack_rows
 from recveil.runtime.errors import RecveilError
@@ -506,7 +507,7 @@ def _checked(coverage: Coverage, b: int, l: int, bundle_size: int | None) -> int
 
 def _is_diverse(support: Any, b: int, least: int) -> bool:
     """Return whether nothing needs to be added; no, where that takes too long to find out."""
-    if least == 1 or support.nnz == support.shape[0] * np.unique(support.indices).size:
+    if least == 1 or support.nnz == support.shape[0] * sorted_unique(support.indices).size:
         return True  # full rows, as padding leaves them, are alike
     try:
         return all(check_diversity(support, size, least).holds for size in range(1, b + 1))
