@@ -270,8 +270,6 @@ PRESETS = {
 def choose_adversaries(given: Iterable[Adversary | str] | None) -> list[Adversary]:
     """Return adversaries, presets by their names; all presets if none is given.
 
-    Examples
-    --------
     >>> [each.known for each in choose_adversaries(["paper", Adversary(known=3)])]
     [8, 3]
     """

@@ -118,22 +118,16 @@ def guesses_of_best(
 
 
 class _Others(NamedTuple):
-    """Summary of the scores of all records but the target's own.
+    """Summary of the scores of all records but the target's own; sums are over users."""
 
-    `top` and `second` are the two highest (-1 if there are none), `best` a record with the highest,
-    and `n_top` the users of all such records. `total` and `squares` are sums over users.
-    `record_users` and `n_zero` count the users of the target's record, and of the others with
-    score 0.
-    """
-
-    top: float
+    top: float  # the two highest scores, -1 if there are none
     second: float
-    best: int
-    n_top: int
+    best: int  # a record with the highest score
+    n_top: int  # users of all such records
     total: float
     squares: float
-    record_users: int
-    n_zero: int
+    record_users: int  # users of the target's record
+    n_zero: int  # users of the others with score 0
 
 
 @compiled()
@@ -221,9 +215,6 @@ def _find_top(
 
     If several records share the highest score, it is also the second one, and the users of all of
     them count.
-
-    >>> _find_top(np.array([2.0, 3.0, 1.0]), np.array([0, 4, 7]), np.empty(0, np.int64))
-    (3.0, 2.0, 4, 1)
     """
     top, second, best, n_top = -1.0, -1.0, -1, 0
     for at in range(scores.size):
@@ -244,11 +235,7 @@ def _find_top(
 
 @compiled()
 def _deviation(total: float, squares: float, n: int) -> float:
-    """Return the population standard deviation; the rounding left of equal scores counts as 0.
-
-    >>> _deviation(4.0, 10.0, 2)  # of 1 and 3
-    1.0
-    """
+    """Return the population standard deviation; the rounding left of equal scores counts as 0."""
     if n == 0:
         return 0.0
     variance = squares / n - (total / n) ** 2
@@ -276,12 +263,7 @@ def _sum_up(
 def _sum_likelihoods(
     scores: NDArray[Any], records: NDArray[Any], sizes: NDArray[Any], top: float, sigma: float
 ) -> float:
-    """Return the sum over users of exp((score - top) / σ), for scores up to the top one.
-
-    >>> scores, records = np.array([1.0, 3.0]), np.array([0, 1])
-    >>> round(_sum_likelihoods(scores, records, np.array([5, 1]), 3.0, 2.0), 6)  # 5 / e + 1
-    2.839397
-    """
+    """Return the sum over users of exp((score - top) / σ), for scores up to the top one."""
     mass = 0.0
     for at in range(scores.size):
         # e^x = (1 + x/n + (x/n)²/2)^n for a large n is sixteen products, which the compiler

@@ -203,14 +203,7 @@ def draw_knowledge(
 
 
 def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
-    """Return all exact ratings of each target, without dates; targets without ratings are skipped.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
-    >>> know_everything(ratings, np.array([0])).values
-    array([5., 1.], dtype=float32)
-    """
+    """Return all exact ratings of each target that has ratings, without dates."""
     able = targets[ratings.activity[targets] > 0]
     rows = target_rows(ratings, able)
     return Knowledge(
@@ -294,8 +287,6 @@ def steps_within(
 ) -> tuple[float, int, NDArray[np.int64], NDArray[np.int64]]:
     """Return the range of scale steps within an error of each rating.
 
-    Examples
-    --------
     >>> steps_within(RatingScale(1, 5, 1), np.array([1.0, 3.0]), 2)
     (1.0, 4, array([0, 0]), array([2, 4]))
     """
@@ -410,10 +401,7 @@ def _know_first_days(
 
 @brief
 class Query(NamedTuple):
-    """Inputs of one search for targets; it can be split by target.
-
-    The result for a target does not depend on the other targets.
-    """
+    """Inputs of one search for targets; it can be split, as each result is of one target only."""
 
     knowledge: Knowledge
     # The record of each target, to evaluate guesses; -1 if they have none
@@ -466,14 +454,7 @@ def why_never_wrong(ratings: Ratings, adversary: Adversary) -> str | None:
 
 
 def with_wrong_items(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Return the adversary with unrated items as wrong entries, if no value can be wrong.
-
-    Examples
-    --------
-    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [1, 1, 1])
-    >>> with_wrong_items(likes, Adversary(known=2, right=1)).wrong_kind
-    'item'
-    """
+    """Return the adversary with unrated items as wrong entries, if no value can be wrong."""
     reason = why_never_wrong(ratings, adversary)
     if reason is None:
         return adversary
@@ -503,14 +484,7 @@ def without_ratings(ratings: Ratings, adversary: Adversary) -> Adversary:
 
 
 def with_likes(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Set the rating error of an adversary who knows likes only to suit a table's scale.
-
-    Examples
-    --------
-    >>> stars = Ratings.from_columns([1, 1], ["a", "b"], [0.5, 5])
-    >>> with_likes(stars, Adversary(known=2, rating_error=1, likes_only=True)).rating_error
-    0.0
-    """
+    """Set the rating error of an adversary who knows likes only to suit a table's scale."""
     if not adversary.likes_only:
         return adversary
     return replace(adversary, rating_error=like_levels(ratings.scale)[-1])

@@ -70,15 +70,7 @@ def users_of_both(first: AttackTarget, second: AttackTarget) -> NDArray[np.int64
 
 
 def users_in_both(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the users who share each user's group in both releases, shape (n_users,).
-
-    The groups are numbers, -1 for users outside that release; users not in both count 0.
-
-    Examples
-    --------
-    >>> users_in_both(np.array([0, 0, 0, 1, -1]), np.array([7, 7, 8, 8, 8]))
-    array([2, 2, 1, 1, 0])
-    """
+    """Count the users who share each user's group in both releases; 0 for users not in both."""
     both = (first >= 0) & (second >= 0)
     counts_in_both = np.zeros(first.size, np.int64)
     pairs = np.stack([first[both], second[both]], axis=1)
@@ -406,10 +398,7 @@ class _Rows:
         return cls(table, _explained(table, explained, ratings.support / ratings.n_users))
 
     def evidence(self, user: int) -> Table:
-        """Return the signed evidence per item of a user's row, shape (n_items,).
-
-        0 if there is none; infinite in a sparse row, which holds rated items only.
-        """
+        """Return a row's signed evidence per item: 0 for none, infinite in a sparse row."""
         record = self.table.record_of[user]
         if self._residuals is not None:
             return np.asarray(self._residuals[record])

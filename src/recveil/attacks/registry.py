@@ -147,13 +147,7 @@ def _entries(adversary: Adversary) -> dict[str, AttackEntry]:
 
 
 def attacks_on_table(adversary: Adversary, scale: RatingScale) -> dict[str, Attack]:
-    """Return the attacks that an adversary tries on a raw table, by name.
-
-    Examples
-    --------
-    >>> list(attacks_on_table(Adversary(known=8), RatingScale(1, 5, 1)))
-    ['scoreboard-rh', 'likelihood']
-    """
+    """Return the attacks that an adversary tries on a raw table, by name."""
     return {
         name: entry.on_table(adversary, scale)
         for name, entry in _entries(adversary).items()
@@ -162,13 +156,7 @@ def attacks_on_table(adversary: Adversary, scale: RatingScale) -> dict[str, Atta
 
 
 def attacks_on_release(adversary: Adversary, scale: RatingScale) -> list[tuple[str, Attack]]:
-    """Return the attacks that an adversary tries on a release, with their names.
-
-    Examples
-    --------
-    >>> [name for name, _ in attacks_on_release(Adversary(known=8), RatingScale(1, 5, 1))]
-    ['scoreboard-rh', 'nearest', 'likelihood', 'likelihood', 'likelihood', 'residual']
-    """
+    """Return the attacks that an adversary tries on a release, with their names."""
     return [
         (name, attack)
         for name, entry in _entries(adversary).items()

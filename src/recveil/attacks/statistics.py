@@ -80,30 +80,10 @@ def wilson_interval(successes: float, trials: int, confidence: float = 0.95) -> 
 
 
 def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return a share over clustered trials, such as all trials of one user.
+    """Return a share over clustered trials, such as all of one user; `trials` counts clusters.
 
-    Parameters
-    ----------
-    rights, trials : array-like of float, shape (n_clusters,)
-        Successes and trials per cluster, with at least one trial each.
-    confidence : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    Interval
-        Its `trials` counts clusters.
-
-    Notes
-    -----
     A ratio of totals with the linearized variance (Cochran 1977, section 6.4), but never narrower
     than Wilson's interval for as many trials, since clusters may agree by chance.
-
-    Examples
-    --------
-    >>> interval = ratio_interval([8, 2], [10, 10])
-    >>> interval.rate, interval.low, interval.trials
-    (0.5, 0.0, 2)
     """
     right, total = (np.asarray(numbers, np.float64) for numbers in (rights, trials))
     if not total.sum() > 0:
@@ -120,8 +100,6 @@ def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.9
 def wide_at_ends(rate: float, half: float, trials: int, n_clusters: int) -> Interval:
     """Return a rate with a half-width; without variance at 0 or 1, with Wilson's ends for clusters.
 
-    Examples
-    --------
     >>> wide_at_ends(0.0, 0.0, 13, 4).high == wilson_interval(0, 4).high
     True
     """
@@ -166,13 +144,7 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Mean:
 
 
 def share_interval(values: ArrayLike) -> Mean:
-    """Return a mean of shares; if all are 0, or all 1, with the ends of Wilson's interval.
-
-    Examples
-    --------
-    >>> share_interval([1.0, 1.0, 1.0]).low < 0.5
-    True
-    """
+    """Return a mean of shares; if all are 0, or all 1, with the ends of Wilson's interval."""
     mean = mean_interval(values)
     if mean.low == mean.high and mean.mean in (0, 1):
         return Mean(*wilson_interval(mean.mean * mean.trials, mean.trials))
@@ -180,14 +152,7 @@ def share_interval(values: ArrayLike) -> Mean:
 
 
 def difference_of_means(first: Mean, second: Mean) -> Mean:
-    """Return the difference of the means of two sets of users; `trials` counts both.
-
-    Examples
-    --------
-    >>> found = difference_of_means(Mean(0.6, 0.57, 0.63, 90), Mean(0.5, 0.46, 0.54, 90))
-    >>> round(found.low, 6), round(found.high, 6)
-    (0.05, 0.15)
-    """
+    """Return the difference of the means of two sets of users; `trials` counts both."""
     halves = (max(each.high - each.mean, each.mean - each.low) for each in (first, second))
     half = math.hypot(*halves)
     apart = first.mean - second.mean

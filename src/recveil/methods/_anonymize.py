@@ -164,8 +164,6 @@ def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
 def choose_method(method: str | None, k: int | None, options: Mapping[str, Any]) -> str:
     """Return the method that follows from k, or from the option of another guarantee.
 
-    Examples
-    --------
     >>> choose_method(None, 5, {}), choose_method("k-corating", 5, {})
     ('sparse', 'k-corating')
     """

@@ -1,8 +1,7 @@
 """Report what releases contain about a user who asks for erasure, and record it in a log.
 
-A row that at least k users share stays published, also in every later release of its series: it is
-sampled anew from the users who are there. Without it, the class would have fewer than k rows, or
-one row less than before, which reveals that one of its users was erased; see
+A row that at least k users share stays published, also in every later release of its series:
+without it, the class would be smaller, which reveals that one of its users was erased; see
 `recveil.methods.previous_release`. So the id stays in the private folders, too: a user who comes
 back gets the same class, as two rows in different classes would single them out.
 """
@@ -391,10 +390,7 @@ def _read_table(ratings: Any, manifest: Manifest) -> Ratings:
 def _series_of(
     folder: Path, manifest: Manifest, private: Path
 ) -> tuple[list[PreviousRelease], int]:
-    """Read a release and those that it follows, the oldest first; count the missing ones.
-
-    A release of synthetic users is in no series.
-    """
+    """Read a release and those that it follows, the oldest first; count the missing ones."""
     if not manifest.contains_users:
         return [], 0
     newest = read_classes(folder, private)

@@ -55,8 +55,8 @@ _CALLS = dict.fromkeys(("fit", "transform", "fit_transform", "predict"), "anonym
 class BaseAnonymizer(BriefParameters, BaseEstimator):
     """An estimator with checked parameters, whose `anonymize` takes any table.
 
-    `repr` shows every parameter that is not the default; of values per user only their number, and
-    of a seed, which is private, that it is set.
+    `repr` shows parameters that are not the default, but neither values per user nor a private
+    seed.
     """
 
     # False where no release with a seed is written, so that it may be shown.
@@ -159,8 +159,6 @@ def check_limits_of(scale: RatingScale, diversity: Any, closeness: Any) -> None:
 def published_limits(diversity: int | None, closeness: float | None) -> dict[str, int | float]:
     """Return the limits of values that are set, as they are published.
 
-    Examples
-    --------
     >>> published_limits(2, None)
     {'diversity': 2}
     """
@@ -233,8 +231,6 @@ def seed_or_random(seed: int | None) -> int:
 def rounded(values: Any, scale: RatingScale, step: float | None) -> Any:
     """Round values to multiples of a step, or only clip them to the scale.
 
-    Examples
-    --------
     >>> rounded(np.array([3.666, 5.2]), RatingScale(1, 5, 1), 0.1)
     array([3.7, 5. ])
     """
@@ -306,15 +302,11 @@ def with_private(release: Release, **changes: Any) -> Release:
 
 
 def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Release:
-    """Anonymize ratings, and replace each item's id by a pseudonym.
+    """Anonymize ratings, and replace each item's id by a pseudonym, mapped in the private folder.
 
-    Items are renamed and randomly reordered before anything else, so that no order within the
-    release reveals the old one. The mapping is in the private folder.
-
-    Notes
-    -----
-    An adversary can often infer an item from who else rated it and how; an audit of the release
-    measures how often (`recveil.attacks.naming`).
+    Items are randomly reordered before anything else, so that no order within the release reveals
+    the old one. An adversary can often infer an item from who else rated it and how; an audit of
+    the release measures how often (`recveil.attacks.naming`).
     """
     # A generator of its own, as secret as that of the anonymizer.
     digest = int.from_bytes(ratings.digest()[:16], "big")

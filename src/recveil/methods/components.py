@@ -76,8 +76,6 @@ def nearest_of_all_users(
 ) -> NearestOfAll:
     """Return the parameters for the n nearest of all users, if this choice has neighbours.
 
-    Examples
-    --------
     >>> nearest_of_all_users(198, "fill", "similarity", ("similarity", "trust"))["neighbours"]
     'global'
     """
@@ -101,8 +99,6 @@ def nearest_of_all_users(
 def make_predictor(choice: str | Predictor, seed: int, neighbours: int | None = None) -> Predictor:
     """Return the named predictor, made from a seed, or a copy of the given one.
 
-    Examples
-    --------
     >>> make_predictor("funk-svd", seed=1).seed
     1
     """
@@ -129,8 +125,6 @@ def make_predictor(choice: str | Predictor, seed: int, neighbours: int | None = 
 def make_grouping(choice: Any, k: int, levels: NDArray[np.int64] | None, seed: int) -> Any:
     """Return the named grouping, made from a seed, or a copy of the given one.
 
-    Examples
-    --------
     >>> make_grouping(None, 5, None, seed=1)
     KGather()
     """
@@ -186,8 +180,6 @@ def parameters_of(part: Any) -> dict[str, object]:
 def grouping_name(kind: type) -> str:
     """Return the name by which a grouping is chosen, or that of its class.
 
-    Examples
-    --------
     >>> grouping_name(MDAV)
     'mdav'
     """

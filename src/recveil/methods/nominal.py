@@ -52,10 +52,7 @@ class LabelShares(NamedTuple):
     many_gave: NDArray[np.bool_]
 
     def at(self, users: NDArray[np.int64], items: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the probability of each label in some cells, shape (n_cells, n_labels).
-
-        It is the mean of the item's and the user's frequencies.
-        """
+        """Return the mean of item's and user's label frequencies, shape (n_cells, n_labels)."""
         return (self.of_items[items] + self.of_users[users]) / 2
 
 
@@ -98,28 +95,12 @@ def label_codes(ratings: Ratings) -> NDArray[np.int64]:
 def group_shares(
     ratings: Ratings, shares: LabelShares, groups: Groups, first: int, last: int
 ) -> NDArray[np.float64]:
-    """Return the share of each label in the padded rows of some groups.
+    """Return the label shares in some groups' padded rows, shape (last - first, n_items, n_labels).
 
     A padded row holds 1 for the label that the member gave, and 0 for the others. Where the member
     gave none, or one that too few users gave to the item, it holds the probability of each label.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    shares : LabelShares
-    groups : Groups
-    first, last : int
-        The groups, from the first to the one before the last.
-
-    Returns
-    -------
-    ndarray of float64, shape (last - first, n_items, n_labels)
-        Rounded to nine digits; the labels of each item add up to 1.
-
-    Notes
-    -----
-    The predictions of all members are a sum of two terms, so they are computed for the group as a
-    whole. The members' ratings then replace them one by one.
+    Rounded to nine digits. The predictions of all members are a sum of two terms, so they are
+    computed for the group as a whole; the members' ratings then replace them one by one.
     """
     sizes = groups.sizes[first:last]
     members = groups.members[groups.starts[first] : groups.starts[last]]
@@ -146,18 +127,8 @@ def group_shares(
 def embed_by_labels(ratings: Ratings, shares: LabelShares, seed: int) -> NDArray[np.float32]:
     """Return user embeddings such that near users have nearly the same padded rows.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    shares : LabelShares
-    seed : int
-        Seed of the random directions that replace items and labels, if there are many.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_users, n_dimensions)
-        The user's label frequencies, and the deviations of their own labels from these, where many
-        users gave them.
+    They are the user's label frequencies, and the deviations of their own labels from these, where
+    many users gave them. Random directions replace items and labels, if there are many.
     """
     n_labels, codes = shares.of_items.shape[1], label_codes(ratings)
     users = ratings.user_positions().astype(np.int64)
@@ -180,24 +151,12 @@ def embed_by_labels(ratings: Ratings, shares: LabelShares, seed: int) -> NDArray
 
 
 def most_frequent(shares: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the position of the label with the largest share, the first of equal ones.
-
-    Examples
-    --------
-    >>> most_frequent(np.array([[0.2, 0.4, 0.4]]))
-    array([1])
-    """
+    """Return the position of the label with the largest share, the first of equal ones."""
     return np.asarray(shares.argmax(axis=-1))
 
 
 def sample_labels(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sample a label for each group and item by the shares.
-
-    Examples
-    --------
-    >>> sample_labels(np.array([[1.0, 0.0], [0.0, 1.0]]), np.random.default_rng(1))
-    array([0, 1])
-    """
+    """Sample a label for each group and item by the shares."""
     reached = np.cumsum(shares, axis=-1)
     at = rng.random(shares.shape[:-1]) * reached[..., -1]
     return np.asarray((at[..., None] >= reached[..., :-1]).sum(axis=-1))

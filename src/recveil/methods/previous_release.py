@@ -161,18 +161,10 @@ class PreviousRelease(Unpicklable):
 
 
 def read_previous(path: str | PathLike[str]) -> PreviousRelease:
-    """Read the private folder of a release, and the published one next to it.
+    """Read the private folder at `path`, and the published one next to it.
 
-    Parameters
-    ----------
-    path : path
-        The private folder.
-
-    Raises
-    ------
-    RecveilError
-        If one of the two is missing or damaged, they belong to different releases, or the users of
-        the private folder are not one for each published row.
+    A RecveilError is raised if one of the two is missing or damaged, they belong to different
+    releases, or the users of the private folder are not one for each published row.
     """
     require_path("the private folder of a release", previous=path)
     private = Path(path).resolve()

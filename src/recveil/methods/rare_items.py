@@ -1,9 +1,8 @@
 """Handle rare items, so that they disclose no user and take little time.
 
 A predicted value that is learned from one user's rating equals that rating. So items with few
-raters are dropped, or predicted as one pooled item. A long tail also has more items than users have
-ratings. Sampling each class by each of them takes time proportional to users times items; dealing
-them by item count takes time proportional to the ratings.
+raters are dropped, or predicted as one pooled item. A long tail has more items than users have
+ratings: dealing them by item count takes time in proportion to the ratings.
 """
 
 from collections.abc import Sequence
@@ -22,12 +21,6 @@ def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
 
     These are all items with fewer than `least` raters, and the next one if fewer users than that
     rated any of these.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 2, 3, 1, 2, 3], list("aaabbc"), [3, 4, 3, 1, 5, 2])
-    >>> pooled_items(ratings, 2)  # user 3's rating of c is pooled with those of b
-    array([1, 2], dtype=int32)
     """
     rated = np.flatnonzero(ratings.support).astype(np.int32)
     by_support = rated[np.argsort(ratings.support[rated], kind="stable")]
@@ -40,16 +33,7 @@ def pooled_items(ratings: Ratings, least: int) -> NDArray[np.int32]:
 
 
 def labelled_as(ratings: Ratings, least: int) -> NDArray[np.int32]:
-    """Return the item as which each item is predicted, shape (n_items,).
-
-    The first item of `pooled_items` represents all of them; every other item represents itself.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 2, 3, 1, 2, 3], list("aaabbc"), [3, 4, 3, 1, 5, 2])
-    >>> labelled_as(ratings, 2)
-    array([0, 1, 1], dtype=int32)
-    """
+    """Return as which item each is predicted: itself, or the first of the `pooled_items`."""
     target_of = np.arange(ratings.n_items, dtype=np.int32)
     pool = pooled_items(ratings, least)
     target_of[pool] = pool[:1]
@@ -63,12 +47,6 @@ def merge_items(ratings: Ratings, target_of: NDArray[np.int32]) -> Ratings:
     user has one rating among all raters of it: for the pool of `labelled_as` a share of at most
     1/least, however many of its items they rated. (A pool has at least `least` raters if there are
     as many users: it ends with an item that has so many, if all before it have fewer together.)
-
-    Parameters
-    ----------
-    ratings : Ratings
-    target_of : ndarray of int32, shape (n_items,)
-        From `labelled_as`.
     """
     if (target_of == np.arange(ratings.n_items)).all():
         return ratings
@@ -84,28 +62,10 @@ def merge_items(ratings: Ratings, target_of: NDArray[np.int32]) -> Ratings:
 def split_items(
     support: NDArray[Any], least: int = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Split the published items into common and rare ones, each in ascending order.
+    """Split the published items into the `MOST_COMMON` with the largest counts and rare ones.
 
-    Parameters
-    ----------
-    support : ndarray of int, shape (n_items,)
-        Item counts.
-    least : int
-        Items with fewer raters are in neither part: one of them in a row would reveal that a user
-        rated it.
-
-    Returns
-    -------
-    common : ndarray of int32
-        The `MOST_COMMON` items with the largest counts; ties go to earlier items.
-    rare : ndarray of int32
-        All others with at least `least` raters.
-
-    Examples
-    --------
-    >>> common, rare = split_items(np.array([3, 0, 1]))
-    >>> common, rare
-    (array([0, 2], dtype=int32), array([], dtype=int32))
+    Both parts are ascending; ties go to earlier items. Items with fewer than `least` raters are in
+    neither part: one of them in a row would reveal that a user rated it.
     """
     rated = np.flatnonzero(support >= least).astype(np.int32)
     by_support = rated[np.argsort(-support[rated].astype(np.int64), kind="stable")]
@@ -128,30 +88,13 @@ def deal_rare(
     sizes: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample the rows of each rare item, by item count and row length alone.
+    """Sample pairs of a row and a rare item, each once, by item count and row length alone.
 
     A row with twice the rare length contains each item with twice the probability, whatever the
-    embeddings of its users.
+    embeddings of its users. `support` has the expected count of each rare item, at least one,
+    `lengths` the expected number of rare items in each row, up to a factor, `sizes` the users per
+    row.
 
-    Parameters
-    ----------
-    support : ndarray of int, shape (n_rare,)
-        Expected count of each item, at least one.
-    lengths : ndarray of float64, shape (n_classes,)
-        Expected number of rare items in each row, up to a factor.
-    sizes : ndarray of int64, shape (n_classes,)
-        Users per row.
-    rng : Generator
-        Draws the start of each item's count.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (n_drawn,)
-    items : ndarray of int64, shape (n_drawn,)
-        Positions in `support`, ascending; no pair of a row and an item occurs twice.
-
-    Notes
-    -----
     Source: systematic sampling (Madow and Madow 1944), over classes, item by item. All items share
     the sums of `lengths`, so that each draw is one search among them.
     """

@@ -1,8 +1,7 @@
 """Registry of how releases of each method are made.
 
-A method is a folder `methods/<name>` with an entry here. What is public about it (settings, claim,
-options, card) is in `release/specs/<name>` with an entry in `release/registry`, because
-verification and attacks need it too. `register` adds both entries of a method from outside.
+What is public about a method is in `release/specs/<name>` and `release/registry`, because
+verification and attacks need it too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -352,13 +351,7 @@ def forget(maker: Maker) -> None:
 
 
 def method_names() -> tuple[str, ...]:
-    """Return the names of the methods whose releases can be written.
-
-    Examples
-    --------
-    >>> method_names()
-    ('predictive', 'k-corating', 'sparse', 'synthetic', 'nominal')
-    """
+    """Return the names of the methods whose releases can be written."""
     return tuple(method.name for method in all_methods() if method.card)
 
 
@@ -417,13 +410,7 @@ def summarize(release: Sides, ratings: Ratings) -> ReleaseSummary:
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:
-    """Return the anonymizer of a variant, such as "simple-mdav".
-
-    Examples
-    --------
-    >>> make_variant("simple", 5, seed=1).homogenize
-    'simple'
-    """
+    """Return the anonymizer of a variant, such as "simple-mdav"."""
     method, variant = _variant(name)
     return _maker(method).anonymizer(k, seed, variant.options)
 
@@ -436,13 +423,7 @@ def _variant(name: str) -> tuple[Method, Variant]:
 
 
 def has_k(name: str) -> bool:
-    """Return whether a variant takes a k; a baseline does not.
-
-    Examples
-    --------
-    >>> has_k("simple"), has_k("raw")
-    (True, False)
-    """
+    """Return whether a variant takes a k; a baseline does not."""
     return _variant(name)[0].takes_k
 
 

@@ -139,10 +139,7 @@ def _cover_frequent(ratings: Ratings, k: int) -> Coverage:
 def foresee_synthetic(
     ratings: Ratings, _k: int | None, options: Options, layout: str, file_format: str
 ) -> Foreseen:
-    """Estimate a release of synthetic users, without spending any privacy budget.
-
-    It uses the numbers of users, items and ratings alone, which every verb prints.
-    """
+    """Estimate a release of synthetic users from what every verb prints, which costs no budget."""
     n_requested = options.get("n_users")
     n_users = ratings.n_users if n_requested is None else int(n_requested)
     items = _items_drawn(ratings, options)
@@ -192,13 +189,7 @@ def _expect_at_random(
 
 
 def union_width(support: NDArray[np.int64], n_users: int, size: int) -> float:
-    """Return the expected number of items that a random group has rated together.
-
-    Examples
-    --------
-    >>> round(union_width(np.array([4, 1]), 4, 2), 12)  # one item with 4 raters, one with 1
-    1.5
-    """
+    """Return the expected number of items that a random group has rated together."""
     others = n_users - support[support > 0].astype(float)
     no_raters = np.zeros(others.size)
     enough = others >= size

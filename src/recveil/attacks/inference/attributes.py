@@ -1,8 +1,6 @@
-"""Attribute inference from releases of synthetic users.
+"""Attribute inference from releases of synthetic users, none of whose records belongs to a user.
 
-No record of such a release belongs to a user. The adversary can take the synthetic record nearest
-to what they know of a target, or learn from the whole release which items are liked together. Both
-also work for users outside the data, who are the control: the risk is the difference.
+The control are users outside the data, of whom both attacks also infer: the risk is the difference.
 """
 
 from typing import NamedTuple
@@ -149,8 +147,6 @@ def infer_embeddings(
 ) -> Attributes | None:
     """Infer unknown ratings from the correlations of items in the whole release.
 
-    Notes
-    -----
     A ridge regression on the known items, with each value's deviation from its item's mean in all
     records, as in an item-based recommender. At most 300 users on either side.
     """

@@ -49,8 +49,6 @@ def measure_possible_ratings(
 ) -> PossibleRatings | None:
     """Count the distinct and the possible ratings of each published value.
 
-    Notes
-    -----
     Source: l-diversity (Machanavajjhala et al. 2007, distinct) and t-closeness (Li et al. 2007,
     with total variation as the distance), where each published value is a class.
     """

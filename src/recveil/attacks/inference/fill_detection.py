@@ -1,7 +1,6 @@
 """Detection of fills in co-rated releases.
 
-Rows that share their items hide a user among k only as long as fills cannot be distinguished from
-ratings. Without the fills, a release is nearly the table it was made from.
+Without the fills, a release is nearly the table it was made from: they must look like ratings.
 """
 
 import itertools
@@ -19,18 +18,8 @@ from recveil.ratings import Ratings, RatingScale
 def predict_values(
     candidates: Candidates, scale: RatingScale, believed: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float32]:
-    """Predict every value from other records with `UserKNN`; shape (n_values,).
+    """Predict every value from the `believed` ones of other records; shape (n_values,).
 
-    Parameters
-    ----------
-    candidates : Candidates
-    scale : RatingScale
-        Values beyond its ends are clipped.
-    believed : ndarray of bool, shape (n_values,), optional
-        The values to train on; all, if not given.
-
-    Examples
-    --------
     >>> alike = Ratings.from_columns(["a", "a", "b", "b"], [7, 8, 7, 8], [4, 4, 4, 4])
     >>> predict_values(Candidates.from_ratings(alike), RatingScale(1, 5, 1))
     array([4., 4., 4., 4.], dtype=float32)
@@ -63,8 +52,6 @@ def effort_of_prediction(candidates: Candidates, believed: float = 1.0) -> float
 
     `believed` is the share of the values to train on.
 
-    Examples
-    --------
     >>> alike = Ratings.from_columns(["a", "a", "b", "b"], [7, 8, 7, 8], [4, 4, 4, 4])
     >>> round(effort_of_prediction(Candidates.from_ratings(alike)), 3)
     3.224
@@ -85,10 +72,7 @@ Strike = Callable[[Candidates, RatingScale], NDArray[np.bool_]]
 
 
 def off_scale(candidates: Candidates, scale: RatingScale) -> NDArray[np.bool_]:
-    """Mark the values that are not on the scale, shape (n_values,).
-
-    On a continuous scale there are none.
-    """
+    """Mark the values off the scale, shape (n_values,); on a continuous scale there are none."""
     if scale.step is None:
         return np.zeros(candidates.codes.size, np.bool_)
     off = _read(candidates.levels, scale) != scale.round(candidates.levels)
@@ -167,24 +151,10 @@ def effort_of_strikes(candidates: Candidates, scale: RatingScale) -> float:
 
 
 def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArray[np.bool_]]:
-    """Return the values that an adversary may remove from a co-rated release as fills.
+    """Return, per detector, a mask of the values that an adversary may remove as fills.
 
-    Parameters
-    ----------
-    candidates : Candidates
-        The published records.
-    scale : RatingScale
-        The scale of real ratings.
-
-    Returns
-    -------
-    dict of str to ndarray of bool, shape (n_values,)
-        Mask of the candidates' values per detector. Detectors that mark nothing, or everything, are
-        left out, and so are predictions, which are slow, if fills are off the scale or rare.
-
-    Notes
-    -----
-    Uses published data only.
+    Uses published data only. Detectors that mark nothing, or everything, are left out, and so are
+    predictions, which are slow, if fills are off the scale or rare.
     """
     found: dict[str, NDArray[np.bool_]] = {}
     for name, strike in STRIKES.items():
@@ -197,14 +167,7 @@ def find_strikes(candidates: Candidates, scale: RatingScale) -> dict[str, NDArra
 
 
 def left_untried(candidates: Candidates, found: Iterable[str]) -> str:
-    """Return the detector that would have taken too long; "" if none would.
-
-    Examples
-    --------
-    >>> from recveil.ratings import Ratings
-    >>> left_untried(Candidates.from_ratings(Ratings.from_columns([1, 2], [7, 7], [4, 3])), [])
-    ''
-    """
+    """Return the detector that would have taken too long; "" if none would."""
     too_many = candidates.codes.size > MOST_PREDICTED and not _SURE & set(found)
     return _PREDICTED if too_many else ""
 

@@ -90,23 +90,13 @@ class Cells:
 
 
 def features_of(cells: Cells, likely: Numbers | None = None) -> NDArray[np.float32]:
-    """Return the features of each value, shape (n_values, n_features).
+    """Return the features of each value, shape (n_values, n_features), from published data only.
 
-    Uses published data only.
-
-    Parameters
-    ----------
-    cells : Cells
-    likely : ndarray of float64, shape (n_values,), optional
-        Probability that each value is a real rating, from an earlier pass. Means are then weighted
-        by it, and further features count the likely ratings of the row, the item and the group.
-
-    Notes
-    -----
     Features: the value; mean, spread and number of its item's and its row's values; how many values
     of the item, the row and the group equal it; its predictions by a low-rank fit and by the
     nearest other rows. Fills by item means repeat within an item, fills by neighbours agree with
-    the neighbours, random fills occur where no rating is expected.
+    the neighbours, random fills occur where no rating is expected. With `likely`, the probability
+    of each value from an earlier pass, means are weighted, and the likely ratings are counted.
     """
     weights, real = np.ones(cells.values.size), None
     if likely is not None:
@@ -266,21 +256,11 @@ def too_large(candidates: Candidates) -> bool:
 def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bool_]) -> Numbers:
     """Return the probability that each value is a real rating, shape (n_values,).
 
-    Parameters
-    ----------
-    cells : Cells
-        The published values.
-    records : ndarray of int64
-        Records of the users whom the adversary knows; at least two different ones.
-    is_real : ndarray of bool, shape (n_values,)
-        Which values are real. Only those in `records` are used.
-
-    Notes
-    -----
-    Gradient boosting (scikit-learn) on `features_of`, in two passes: the second one uses what
-    the first found likely of the rest of the row, the item and the group. A known user's values are
-    judged by the other known users only, so that the second pass trains on probabilities as
-    uncertain as those of unknown users.
+    The adversary knows which values in `records`, at least two, are real. Gradient boosting
+    (scikit-learn) on `features_of`, in two passes: the second one uses what the first found likely
+    of the rest of the row, the item and the group. A known user's values are judged by the other
+    known users only, so that the second pass trains on probabilities as uncertain as those of
+    unknown users.
     """
     groups = np.unique(records)
     known = np.isin(cells.records, groups)
@@ -323,18 +303,7 @@ def judge(
 ) -> Numbers:
     """Train a classifier on labelled values and return the probability that others are real.
 
-    Parameters
-    ----------
-    training : ndarray of float32, shape (n_training, n_features)
-    is_real : ndarray of bool, shape (n_training,)
-        If all are equal, so are all answers.
-    queries : ndarray of float32, shape (n_queries, n_features)
-
-    Examples
-    --------
-    >>> training = np.repeat(np.array([[0.0], [1.0]], np.float32), 50, axis=0)
-    >>> judge(training, training[:, 0] > 0, np.array([[0.0], [1.0]], np.float32)).round()
-    array([0., 1.])
+    If all labels are equal, so are all answers.
     """
     if is_real.all() or not is_real.any() or not len(queries):
         return np.full(len(queries), float(is_real.any()))
@@ -428,19 +397,7 @@ def judge_fills(
     records: NDArray[np.int64],
     seed: int = 0,
 ) -> InferredFills:
-    """Measure the inferred probabilities on all users whom the adversary does not know.
-
-    Parameters
-    ----------
-    ratings, table, targets, seed
-        As in `measure_fills`.
-    cells : Cells
-        The table's cells.
-    likely : ndarray of float64, shape (n_values,)
-        Probability that each value is a real rating.
-    records : ndarray of int64
-        Records of the users whom the adversary knows; may be empty.
-    """
+    """Measure the inferred probabilities on all users but the known ones, who are in `records`."""
     is_real = mark_real(ratings, table)
     others = ~np.isin(cells.records, records)
     precision_of = partial(_precision, is_real[others], cells.records[others])
@@ -501,19 +458,6 @@ def infer_fills_by_shadow(cells: Cells, anonymizer: Anonymizer, seed: int = 0) -
     The adversary takes a random sample of the published values for ratings, anonymizes them with
     the published settings, and trains on that release, where the fills are known. They know no user
     and use published data only.
-
-    Parameters
-    ----------
-    cells : Cells
-        The published values.
-    anonymizer : Anonymizer
-        Makes releases with the same settings.
-    seed : int
-        Fixes the sample and the training records.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_values,)
     """
     rng = np.random.default_rng([seed, 8])
     taken = rng.random(cells.values.size) < _SAMPLED
@@ -541,36 +485,11 @@ _RIDGE, _ROUNDS = 4.0, 6
 def fit_weighted(
     table: NDArray[np.float64], weights: NDArray[np.float64], rank: int = 8
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit a table by weighted alternating least squares.
+    """Fit a table by weighted alternating least squares, with `rank` factors in addition to biases.
 
-    Parameters
-    ----------
-    table : ndarray of float64, shape (n_rows, n_columns)
-    weights : ndarray of float64, shape (n_rows, n_columns)
-        Weight of each cell; 0 for a cell without a value.
-    rank : int
-        Number of factors in addition to the biases.
-
-    Returns
-    -------
-    base, fitted : ndarray of float64, shape (n_rows, n_columns)
-        Mean plus biases of row and column; the same plus the factors.
-
-    Notes
-    -----
-    Every row of factors solves a ridge regression (Hu, Koren, Volinsky 2008, without their trick
-    for sparse tables). The start is the same for any table.
-
-    Examples
-    --------
-    The unknown cell of a table of rank one is recovered.
-
-    >>> table = np.outer([1.0, 2.0, -1.0, -2.0] * 9, [1.0, -1.0, 2.0, -2.0] * 9)
-    >>> weights = np.ones_like(table)
-    >>> weights[0, 0] = 0
-    >>> _, fitted = fit_weighted(table, weights, rank=1)
-    >>> bool(abs(fitted[0, 0] - 1) < 0.2)
-    True
+    A cell without a value has weight 0. Returns the mean plus biases of row and column, and the
+    same plus the factors. Every row of factors solves a ridge regression (Hu, Koren, Volinsky 2008,
+    without their trick for sparse tables). The start is the same for any table.
     """
     mean = float((table * weights).sum() / max(weights.sum(), 1e-12))
     of_columns = ((table - mean) * weights).sum(axis=0) / (weights.sum(axis=0) + 3)

@@ -198,11 +198,7 @@ def _usual_ratings(ratings: Ratings) -> NDArray[np.float64]:
 
 
 def _mark(score: NDArray[np.float64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mark as many of the highest scores as keep the required precision.
-
-    >>> _mark(np.array([[3.0, 2.0, 1.0]]), np.array([[True, True, False]]))
-    array([[ True,  True, False]])
-    """
+    """Mark as many of the highest scores as keep the required precision."""
     order = np.argsort(-score, axis=None, kind="stable")
     ordered = score.ravel()[order]
     right = np.cumsum(truth.ravel()[order])

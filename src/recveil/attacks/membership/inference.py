@@ -91,14 +91,7 @@ def hold_out(
 
 
 def only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
-    """Return the ratings of some users, with all items.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 2, 2], ["a", "a", "b"], [5, 1, 2])
-    >>> only(ratings, np.array([0])).items
-    array(['a', 'b'], dtype=object)
-    """
+    """Return the ratings of some users, with all items."""
     rows = target_rows(ratings, users)
     return Ratings(
         users=ratings.users[users],
@@ -354,10 +347,7 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
 
 
 def _choose(scores: list[_Scores]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the best score, selected on every other user, for the remaining users.
-
-    Selecting and measuring on the same users would be biased upwards.
-    """
+    """Return the best score, selected without bias on every other user, for the other half."""
     inside, outside, *_ = scores[_most_informative(scores)]
     return inside[1::2], outside[1::2]
 

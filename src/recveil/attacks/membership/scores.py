@@ -27,27 +27,12 @@ def score_by_presence(
 ) -> list[NDArray[np.float64]]:
     """Return how much of what is known occurs anywhere in the release.
 
-    Rows are not used one by one. A rare item in the release is evidence for each of its few raters,
-    and a missing one is evidence against them.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    adversary : Adversary
-    known : Knowledge
-        With a `world`; without one, only the share is returned, which needs no outside knowledge.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_targets,) each
-        The share of the known items that are in the release; the same share weighted by the
-        logarithm of the items' rarity among the others; the log-likelihood ratio of exactly these
-        items being in the release with and without the target, in total and per known item.
-
-    Notes
-    -----
-    The probability that an item with a given count is released is learned from the release itself
-    (`chance_in_row`). Memory does not grow with rows times targets.
+    A rare item in the release is evidence for each of its few raters, and a missing one is evidence
+    against them. The scores are the share of the known items that are in the release; the same
+    weighted by the logarithm of the items' rarity among the others; the log-likelihood ratio of
+    exactly these items being in the release with and without the target, in total and per known
+    item. Without a `world` in `known`, only the share is returned. The probability that an item
+    with a given count is released is learned from the release itself (`chance_in_row`).
     """
     is_released = (np.diff(candidates.indptr) > 0)[known.items]
     n_known = np.diff(known.indptr)
@@ -114,20 +99,8 @@ def score_by_counts(
 ) -> list[NDArray[np.float64]]:
     """Score the excess of the known items' counts in the release over those of all other users.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    known : Knowledge
-        With a `world`; without one there is no reference, and no score.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_targets,) each
-        The excess share of users who have an item, over the variance of that share: sum and mean
-        over the known items, each with two dampings of rare items.
-
-    Notes
-    -----
+    The excess share of users who have an item, over the variance of that share: sum and mean over
+    the known items, each with two dampings of rare items. Without a `world` there is no score.
     Source: Dwork et al. 2015 (tracing from aggregates). The target's own ratings are removed from
     the outside counts, for members and non-members alike.
     """
@@ -149,20 +122,9 @@ def score_by_values(
 ) -> list[NDArray[np.float64]]:
     """Score how far the release's mean values deviate in the direction of the known ratings.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    known : Knowledge
-        With ratings and a `world`; without them there are no scores.
-    scale : RatingScale
-        Implicit feedback has no values, and no scores.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_targets,) each
-        The product of both deviations from the item's mean among all other users, summed and
-        averaged over the known items: first weighted by the number of values, then with the mean
-        shift of all items and of the target's ratings removed.
+    The product of both deviations from the item's mean among all other users, summed and averaged
+    over the known items: first weighted by the number of values, then with the mean shift of all
+    items and of the target's ratings removed. No scores without ratings, or without a `world`.
     """
     world = known.world
     if world is None or world.totals is None or known.values is None or scale.unary:

@@ -1,8 +1,7 @@
 """Membership inference with shadow releases.
 
-A score of one release reveals little: a user with popular preferences fits every release. The
-evidence is the difference between releases with and without the user, so that any score may serve,
-as long as membership changes it.
+The evidence is the difference between releases with and without a user. One release reveals little,
+as a user with popular preferences fits every release.
 """
 
 import math
@@ -70,12 +69,7 @@ class Ratios(NamedTuple):
 
 
 def check_shadows(n: int) -> None:
-    """Require an even number of at least 8 shadow releases.
-
-    Examples
-    --------
-    >>> check_shadows(32)
-    """
+    """Require an even number of at least 8 shadow releases."""
     if n < FEWEST or n % 2:
         raise RecveilError(
             f"shadows (--shadows) is {n}; expected an even number of at least {FEWEST}, such as "
@@ -87,19 +81,11 @@ def check_shadows(n: int) -> None:
 def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
     """Compare every score with the same user's scores in all other releases.
 
-    Parameters
-    ----------
-    scores : mapping of str to ndarray of float64, shape (n_users, n_releases)
-        Releases 2 j and 2 j + 1 are a pair, of complementary halves of the users.
-    inside : ndarray of bool, shape (n_users, n_releases)
-        Whether each user is in each release.
-
-    Notes
-    -----
-    Scores with and without the user are taken to be normal with equal variance (Carlini et al.
-    2022, section V, with both kinds of shadows). The difference of their means is shrunk to the
-    mean over users, by its uncertainty. A release is never compared with its own pair, whose
-    membership is the complement.
+    All arrays have shape (n_users, n_releases); releases 2 j and 2 j + 1 are a pair, of
+    complementary halves of the users. Scores with and without the user are taken to be normal with
+    equal variance (Carlini et al. 2022, section V, with both kinds of shadows). The difference of
+    their means is shrunk to the mean over users, by its uncertainty. A release is never compared
+    with its own pair, whose membership is the complement.
     """
     check_shadows(inside.shape[1])
     names: list[str] = []
@@ -182,13 +168,9 @@ def shuffle_membership(inside: Flags, seed: int) -> Flags:
 def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95) -> Interval:
     """Return the AUC with an interval clustered by user and by pair of releases.
 
-    `trials` counts users.
-
-    Notes
-    -----
     DeLong's variance with its terms summed by user and by pair of releases (two-way clusters: the
     sum of both minus that of single scores, and at least each of them), and Student's distribution,
-    as there are few pairs.
+    as there are few pairs. `trials` counts users.
     """
     members, others = np.sort(scores[inside]), np.sort(scores[~inside])
     if not (members.size and others.size):
@@ -283,22 +265,12 @@ def learn_population(pair: Sequence[AttackTarget]) -> Population:
 class JointCounts:
     """Scores targets by all item counts together, given the rows of all users.
 
-    Notes
-    -----
     The counts of the chosen items are the sum of the members' rows, plus noise. If each user is a
     member with probability p = 1/2, their covariance is S = p (1 - p) A'A + s I, for the matrix A
     of all users' rows. The evidence for a target with the known items x is x' S^-1 (c - p A'1),
     where S and the expected counts are those without the target's whole row: the linear test for
     one more row (Fisher 1936). Counts of items with the same raters are correlated, which tests of
-    single items ignore.
-
-    Parameters
-    ----------
-    rows : csr_array, shape (n_users, n_items)
-        An entry for each item that a user rated.
-    known : csr_array, shape (n_targets, n_items)
-        1 for each item that the adversary knows of a target.
-    targets : ndarray of int64, shape (n_targets,)
+    single items ignore. `rows` and `known` hold an entry for each item rated, or known of a target.
     """
 
     def __init__(self, rows: Rows, known: Rows, targets: NDArray[np.int64]) -> None:
@@ -343,10 +315,7 @@ def _without_target(covariance: Numbers, off: Numbers, rows: Numbers, known: Num
 
 
 class ShadowScorer:
-    """Scores how well targets fit releases.
-
-    `rows` are the ratings of all users, from which the adversary makes shadow releases.
-    """
+    """Scores how well targets fit releases; `rows` of all users are what shadows are made from."""
 
     def __init__(
         self,
@@ -368,12 +337,7 @@ class ShadowScorer:
         self._joint = None if rows is None else JointCounts(rows, self._has, known.targets)
 
     def score(self, table: AttackTarget) -> dict[str, Numbers]:
-        """Score all targets by one release, in all ways; higher is a better fit.
-
-        Returns
-        -------
-        dict of str to ndarray of float64, shape (n_targets,)
-        """
+        """Score all targets by one release, in all ways; higher is a better fit."""
         scores = self._by_sums(table)
         rows = {kind: make(_rows(table), self._population) for kind, make in KINDS.items()}
         for (kind, damping), test in self._tests.items():
@@ -392,17 +356,10 @@ class ShadowScorer:
         n_users: int,
         noises: Sequence[float] = _EXACT_NOISES,
     ) -> dict[str, Numbers]:
-        """Score all targets by item counts alone.
+        """Score all targets by the item counts of `n_users`, one half of all users.
 
-        Parameters
-        ----------
-        counts : ndarray of float64, shape (n_items,)
-        shares : ndarray of float64, shape (n_items,)
-            Share of all users who rated the item.
-        n_users : int
-            Number of users that were counted: one half.
-        noises : sequence of float
-            Noise variances of a count for the joint test.
+        `shares` are the items' shares among all users, `noises` variances of a count for the joint
+        test.
         """
         n_known = np.maximum(np.diff(self._known_rows.indptr), 1)
         scores = {

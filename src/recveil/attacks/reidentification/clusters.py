@@ -78,21 +78,9 @@ def find_clusters(table: AttackTarget, smallest: int | None = None) -> Positions
     """Infer which records share their values from a release alone.
 
     Records are linked if all their common items have equal values, and are too many for chance;
-    then clusters of linked records likewise. A cluster with too few users joins the one with which
-    it has the most common items, all of equal values.
-
-    Parameters
-    ----------
-    table : AttackTarget
-    smallest : int, optional
-        Minimum number of users per cluster, which has fewer than twice as many. If not given,
-        clusters may be smaller.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_records,), or None
-        The cluster of each record, which is its own where no two records can be linked. None with
-        fewer than two records, or too many to compare (`too_many_to_compare`).
+    then clusters of linked records likewise. A cluster with fewer than `smallest` users joins the
+    one with which it has the most common items, all of equal values; no cluster has twice as many.
+    None with fewer than two records, or too many to compare (`too_many_to_compare`).
     """
     n_records = table.candidates.n_records
     if n_records < 2 or too_many_to_compare(table):
@@ -267,10 +255,7 @@ def _of_items(
 def _by_embeddings(
     targets: Any, records: Any, users: Any, sizes: Scores, cluster: Positions
 ) -> tuple[list[Any], list[Any]]:
-    """Return how targets agree with clusters, and with records, on the directions of either.
-
-    With clusters, by the cosine and by the distance to known members (`_of_members`).
-    """
+    """Return agreement with clusters (cosine, distance to known members) and with records."""
     weights = 1 / np.sqrt(np.diff(records.tocsc().indptr) + _DAMPING)
     of_targets, of_records = _liked_rows(targets, weights), _liked_rows(records, weights)
     of_clusters = sparse.diags_array(1 / users.sum(axis=1)) @ users @ of_records

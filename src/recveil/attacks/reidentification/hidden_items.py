@@ -36,52 +36,26 @@ _FULL = 0.95
 @brief
 @dataclass(frozen=True, eq=False)
 class ItemSide:
-    """Statistics of items that do not need their names.
+    """Statistics of at most 3,000 items, those with most values, that do not need their names."""
 
-    Parameters
-    ----------
-    items : ndarray of int64, shape (n_kept,)
-        Positions of the described items in the table: at most 3,000, those with most values.
-    counts : ndarray of float64, shape (n_kept,)
-        Users whose rows hold the item. In full rows, which all hold every item, the rows whose
-        value is far from a smooth fit, as ratings are.
-    n_rows : int
-    n_counted : float
-        Denominator of `counts`: users, or full rows.
-    means, spreads : ndarray of float64, shape (n_kept,)
-        Of the values, in quarters of the scale: mean, and standard deviation about the mean of
-        their row.
-    together : ndarray of float32, shape (n_kept, n_kept), or None
-        Co-occurrence of two items in rows, beyond chance: a correlation. None for full rows.
-    alike : ndarray of float32, shape (n_kept, n_kept)
-        Correlation of the values of two items.
-    n_left_out : int
-        Items that are not described.
-    of_rows : int
-        Number of rows of the table; of more than 20,000, a random sample of 20,000 is used.
-    """
-
-    items: NDArray[np.int64]
+    items: NDArray[np.int64]  # positions in the table, shape (n_kept,) as of all vectors
+    # Users whose rows hold the item; in full rows, the rows whose value is far from a smooth fit,
+    # as ratings are.
     counts: NDArray[np.float64]
     n_rows: int
-    n_counted: float
-    means: NDArray[np.float64]
+    n_counted: float  # denominator of `counts`: users, or full rows
+    means: NDArray[np.float64]  # in quarters of the scale
+    # Standard deviation about the mean of their row, in quarters of the scale.
     spreads: NDArray[np.float64]
+    # Co-occurrence beyond chance: a correlation, shape (n_kept, n_kept). None for full rows.
     together: NDArray[np.float32] | None
-    alike: NDArray[np.float32]
-    n_left_out: int = 0
-    of_rows: int = 0
+    alike: NDArray[np.float32]  # correlation of the values of two items, shape (n_kept, n_kept)
+    n_left_out: int = 0  # items that are not described
+    of_rows: int = 0  # rows of the table; of more than 20,000, a random sample of 20,000 is used
 
     @classmethod
     def of_ratings(cls, ratings: Ratings, seed: int = 0) -> "ItemSide":
-        """Describe the items of raw ratings.
-
-        Examples
-        --------
-        >>> side = ItemSide.of_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
-        >>> side.counts, side.n_rows
-        (array([2., 1.]), 2)
-        """
+        """Describe the items of raw ratings."""
         sizes = np.ones(ratings.n_users)
         rows = ratings.indptr, ratings.indices, ratings.values
         return _describe(*rows, sizes, ratings.n_items, ratings.scale, seed)
@@ -100,14 +74,7 @@ class ItemSide:
         return self.together is None
 
     def top(self, n_items: int) -> "ItemSide":
-        """Return the description of the items with the highest counts.
-
-        Examples
-        --------
-        >>> side = ItemSide.of_ratings(Ratings.from_columns([1, 1, 2], [7, 9, 7], [4, 2, 5]))
-        >>> side.top(1).items
-        array([0])
-        """
+        """Return the description of the items with the highest counts."""
         if n_items >= self.items.size:
             return self
         kept = np.sort(np.argsort(-self.counts, kind="stable")[:n_items])
@@ -282,13 +249,10 @@ def match_items(
 
     `known` maps positions of hidden items that the adversary knows to positions of public items.
 
-    Notes
-    -----
     After Narayanan & Shmatikov (2008), section 6, on releases with hidden columns, and their
     propagation from known nodes (2009). The first matching uses counts, means and spreads
     (minimum-cost assignment); each further round adds the correlations with the most reliable items
-    in both tables. The items with the highest counts are matched first, then all. No seeds are
-    needed.
+    in both tables. The items with the highest counts are matched first, then all.
     """
     known = known or {}
     few = hidden.top(FIRST_HIDDEN), public.top(FIRST_PUBLIC)
@@ -487,16 +451,12 @@ class Catalogue(NamedTuple):
 
 
 class HiddenItemRates(NamedTuple):
-    """Re-identification rates of one adversary where items are hidden.
-
-    With names by the matching, by popularity rank, shuffled over the items (the control), and
-    known.
-    """
+    """Re-identification rates of one adversary where items are hidden."""
 
     adversary: str
-    reidentified: Interval
-    by_rank: Interval
-    control: Interval
+    reidentified: Interval  # names by the matching
+    by_rank: Interval  # names by popularity rank
+    control: Interval  # names shuffled over the items
     names_known: Interval
 
 
@@ -531,8 +491,6 @@ def attack_hidden_items(
 ) -> HiddenItems:
     """Match the hidden items of a release with a public table, then re-identify users.
 
-    Notes
-    -----
     If half of the users is the public table, they are in the release as well. Two disjoint halves
     give lower rates; `experiments/hide_items.py` has both. Other public tables must be measured by
     passing them as the catalogue.

@@ -260,8 +260,6 @@ def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Like
     The adversary does not know how much a group disagrees: not at all, or by an eighth or a quarter
     of the scale.
 
-    Examples
-    --------
     >>> [attack.value_spread for attack in likelihoods_for_means(Adversary(known=4), 4.0)]
     [0.0, 0.5, 1.0]
     """
@@ -271,18 +269,12 @@ def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Like
 @brief
 @dataclass(frozen=True, eq=False)
 class LikelyRated:
-    """Scores each record by the probability that its user rated the known items.
+    """Scores each record by the probability that its user rated the known items; ignores ratings.
 
-    Ratings are not compared. If a record is the target's, each known item is one of its real
-    ratings. So an item counts ``log(likely + 0.001) - log(n)``, with n the expected number of real
-    ratings in the record: likely fills count against it, and of two records with equal agreement
-    the one with fewer real ratings leads.
-
-    Parameters
-    ----------
-    likely : ndarray of float64, shape (n_values,)
-        Probability that each of the candidates' values is a real rating. If all are equal, only
-        items count.
+    If a record is the target's, each known item is one of its real ratings. So an item counts
+    ``log(likely + 0.001) - log(n)``, with n the expected number of real ratings in the record:
+    likely fills count against it, and of two records with equal agreement the one with fewer real
+    ratings leads. If all values are equally `likely`, only items count.
     """
 
     name: ClassVar[str] = "likely-rated"

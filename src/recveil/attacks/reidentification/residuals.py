@@ -52,24 +52,10 @@ def fit_robustly(
 ) -> LowRank:
     """Fit a low-rank matrix in which outlying cells have little weight.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows, n_items)
-    rank : int
-        Number of factors, in addition to one that starts equal for all rows.
-    ridge : float
-        Penalty of the factors, against weights of at most 1.
-    least : float
-        In the unit of the values: residuals below it have nearly full weight.
-    visible : ndarray of bool, shape (n_rows, n_items), optional
-        Cells to fit; all, if not given.
-    rounds : int
-        Number of reweightings.
-    share : float
-        Share of the remaining progress that the rounds take.
+    `rank` counts the factors in addition to one that starts equal for all rows. `ridge` is their
+    penalty against weights of at most 1; residuals below `least`, in the unit of the values, have
+    nearly full weight. Only `visible` cells are fitted. `share` of the progress goes to the rounds.
 
-    Notes
-    -----
     Iteratively reweighted least squares with Cauchy's weights (Holland & Welsch 1977), whose scale
     narrows from round to round.
     """
@@ -88,12 +74,11 @@ def fit_robustly(
 
 
 def choose_rank(values: Matrix, most: int, ridge: float, least: float) -> int:
-    """Choose the rank, up to `most`, that best predicts hidden cells.
+    """Choose the rank, up to `most`, that best predicts a hidden tenth of the cells.
 
     With too few factors the residuals contain smooth structure, and with too many the factors
-    absorb ratings. A tenth of the cells is hidden from the fit, and the rank with the least error
-    is chosen, where outlying cells, as ratings are, have little weight; of equal ones, within the
-    standard error, the smallest. Uses the published values only.
+    absorb ratings. Outlying cells, as ratings are, have little weight in the error; of ranks within
+    the standard error, the smallest is chosen. Uses the published values only.
     """
     rng = np.random.default_rng(0)
     n_tried = max(1, _MOST_TRIED // len(values))
@@ -229,17 +214,8 @@ def no_chances(n_levels: int) -> _Chances:
 
 
 def explain(cells: FullCells, model: RaterModel, levels: NDArray[np.float64]) -> Explained:
-    """Infer the number of raters and their likeliest rating for each cell.
+    """Infer each cell's number of raters and their likeliest rating; levels are equally spaced.
 
-    Parameters
-    ----------
-    cells : FullCells
-    model : RaterModel
-    levels : ndarray of float64, shape (n_levels,)
-        The values of the scale, equally spaced; at least two.
-
-    Notes
-    -----
     A value of s users is the fit plus, for each rater, (rating - prediction) / s, rounded. The
     number of raters is Poisson; with up to two, the ratings are values of the scale, with more
     their sum is normal. Rounding is uniform, misfit normal.
@@ -793,13 +769,7 @@ def _learn(
 
 
 def levels_of(scale: RatingScale) -> NDArray[np.float64]:
-    """Return the distinct rating levels: those of the scale, or fewer on a fine scale.
-
-    Examples
-    --------
-    >>> levels_of(RatingScale(1, 5, 1)), levels_of(RatingScale(0, 1, 0.01)).size
-    (array([1., 2., 3., 4., 5.]), 11)
-    """
+    """Return the distinct rating levels: those of the scale, or fewer on a fine scale."""
     n_steps = round(scale.range / scale.step) if scale.step else _MOST_LEVELS
     return np.linspace(scale.low, scale.high, min(n_steps + 1, _MOST_LEVELS))
 
@@ -994,10 +964,6 @@ def score_by_residuals(
     The ratios compare the rows with the target as a member with the rows' fits alone, which also
     fit non-members. The scores are the total, the mean per known item, the mean with the evidence
     of each item bounded, and the maximum over single rows of the evidence of the values alone.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_targets,) each
     """
     residuals = find_residuals(candidates, scale)
     if residuals is None:

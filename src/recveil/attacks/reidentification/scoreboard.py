@@ -206,12 +206,9 @@ def run_in_chunks(
 ) -> None:
     """Call ``work(first, end)`` for consecutive chunks of `n` things, and show the progress.
 
-    Examples
-    --------
-    >>> run_in_chunks(print, 5, 2, 1, "Printing")
+    >>> run_in_chunks(print, 3, 2, 1, "Printing")
     0 2
-    2 4
-    4 5
+    2 3
     """
     starts = range(0, n, chunk)
     with pool(n_threads) as workers:
@@ -233,12 +230,9 @@ def check_errors(**errors: float | None) -> None:
 def rating_slack(levels: NDArray[np.float64]) -> float:
     """Return the largest difference of two values that count as equal.
 
-    Knowledge is in single precision, and candidates round their values where there are very many
-    distinct ones. Neither must make a true value look wrong, which would make the release look
-    safe.
+    Knowledge is in single precision, and candidates round values where they are very many distinct
+    ones. Neither must make a true value look wrong, which would make the release look safe.
 
-    Examples
-    --------
     >>> rating_slack(np.array([1.0, 2, 3, 4, 5])) < 0.001
     True
     """
@@ -431,10 +425,7 @@ def search_without(
     points: Points,
     threads: int,
 ) -> NDArray[np.float64]:
-    """Return each target's eccentricity in a table without their own record.
-
-    The weights of `points` must be those of that table.
-    """
+    """Return each target's eccentricity in a table, that of `points`, without their own record."""
     query = Query(knowledge, records_of_target(candidates, knowledge, record_of), points.weights)
     work = partial(_find_leads, points=points._replace(weights=_EMPTY))
     (leads,) = candidates.search(work, query, threads)

@@ -355,8 +355,6 @@ def check_probability(name: str, value: object) -> None:
 def each_user_alone(n_users: int, rng: np.random.Generator) -> Groups:
     """Give each user an own record, in random order.
 
-    Examples
-    --------
     >>> each_user_alone(3, np.random.default_rng(0)).sizes
     array([1, 1, 1])
     """
@@ -368,8 +366,6 @@ def places_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where each of some users' ratings start, and the positions of all of them.
 
-    Examples
-    --------
     >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
     >>> places_of(ratings, np.array([1, 0]))
     (array([0, 1, 3]), array([2, 0, 1]))

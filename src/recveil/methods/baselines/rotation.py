@@ -237,17 +237,7 @@ def padded_rows(
 ) -> NDArray[np.float64]:
     """Return some users' predictions of some items, with their own ratings where they have any.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    padding : Padding
-    users : ndarray of int64, shape (n_users,)
-    items : ndarray of int, shape (n_items,)
-        Positions; all that the users rated must be among them.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_users, n_items)
+    All that the users rated must be among the items. Shape (n_users, n_items).
     """
     rows = padding.rows(users)[:, items].astype(np.float64)
     column = np.zeros(ratings.n_items, np.int64)

@@ -22,10 +22,7 @@ _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 class Learned(Protocol):
-    """Predicts values for the added cells.
-
-    `predict` is called by several threads at once, with the cells of some groups at a time.
-    """
+    """Predicts values for the added cells, in several threads at once with some groups' cells."""
 
     def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         """Return labels for pairs of user and item positions, shape (n,)."""
@@ -90,13 +87,7 @@ def make_fill(
     trust_steps: int = 1,
     neighbours: int | None = None,
 ) -> Fill:
-    """Return the fill of a name, or a copy of the one that was given.
-
-    Examples
-    --------
-    >>> make_fill("similarity", seed=1).n_neighbours
-    60
-    """
+    """Return the fill of a name, or a copy of the one that was given."""
     nearest = nearest_of_all_users(neighbours, "fill", choice, NEIGHBOUR_FILLS)
     about_trust = {
         "trust": trust is not None,
@@ -141,8 +132,6 @@ def make_fill(
 def count_statements(trust: StatedTrust) -> int:
     """Count the pairs of whom one says that they trust the other.
 
-    Examples
-    --------
     >>> from scipy import sparse
     >>> count_statements(StatedTrust(sparse.csr_array([[1, 0], [-1, 0]]), 0, 0))
     0
@@ -183,8 +172,6 @@ def reject_fill_options(
 def reject_between_words(*, round_fills: bool) -> None:
     """Raise a RecveilError for unrounded fills of ordinal labels.
 
-    Examples
-    --------
     >>> reject_between_words(round_fills=True)
     """
     if not round_fills:
@@ -196,10 +183,7 @@ def reject_between_words(*, round_fills: bool) -> None:
 
 
 def learn(fill: Fill, ratings: Ratings, threads: int) -> Fill:
-    """Fit a fill with all threads; afterwards it uses one thread per call.
-
-    Groups are filled in parallel, so several threads per call would only wait for each other.
-    """
+    """Fit a fill with all threads; later calls use one each, as groups are filled in parallel."""
     if not isinstance(fill, UserKNN):
         fitted = fill.fit(ratings)
         # The `fit` of a custom fill may return nothing.

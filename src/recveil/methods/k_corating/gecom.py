@@ -17,17 +17,14 @@ def gecom(ratings: Ratings, k: int, workloads: int = 1) -> Groups:
     """Gather users so that few cells must be filled for each group to rate the same items.
 
     With several workloads, this is PaGeCom: M2 is cut into as many parts, whose sizes differ by one
-    user at most, and each is grouped by itself.
+    user at most, and each is grouped by itself. Each has at least k users.
 
-    Notes
-    -----
-    Source: k-coRating, Algorithms 1 to 3. The users are sorted by the number of their ratings,
-    then by the positions of the items they rated, then by their own position. From the front of
-    M2, k users are cut off at a time, with all that follow and rated the same items as the last of
-    them; fewer than k that are left at the end join the last group. If M2 has fewer than k users
+    Source: k-coRating, Algorithms 1 to 3. The users are sorted by the number of their ratings, then
+    by the positions of the items they rated, then by their own position. From the front of M2, k
+    users are cut off at a time, with all that follow and rated the same items as the last of them;
+    fewer than k that are left at the end join the last group. If M2 has fewer than k users
     altogether, each of them joins the class of M1 where the fewest cells must be filled for them
-    alone (of equally good ones, the first), which the paper leaves open. There are at most as many
-    workloads as have k users each, consecutive in this order.
+    alone (of equally good ones, the first), which the paper leaves open.
     """
     if k < 1:
         raise RecveilError(f"k is {k}; expected at least 1", code="option.value")
@@ -63,24 +60,9 @@ def _gather_part(
 def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any], int, int]:
     """Form groups of at least k consecutive users, without dividing a class.
 
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (n_classes,)
-        Sizes of the classes of users who rated the same items, in GeCom's order.
-    k : int
-    waiting : int
-        Number of users before them in the first group, below k.
-
-    Returns
-    -------
-    tuple
-        The group of each class, from 0; the number of groups with k users; and the number of users
-        at the end, in the group after these.
-
-    Examples
-    --------
-    >>> form_groups(np.array([1, 2, 1, 1]), 3, 1)
-    (array([0, 0, 1, 1]), 1, 2)
+    `sizes` are those of the classes of users who rated the same items, in GeCom's order; `waiting`
+    users, fewer than k, come before them. Returns the group of each class, from 0; the number of
+    groups with k users; and the number of users at the end, in the group after these.
     """
     groups = np.empty(sizes.size, np.int64)
     n_whole = 0
@@ -96,15 +78,9 @@ def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any]
 def filling_costs(
     members: NDArray[Any], starts: NDArray[Any], items: NDArray[Any], sizes: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Count the cells to fill if a user joins each of some classes.
+    """Count the cells to fill if a user with the items `members` joins each of some classes.
 
-    Parameters
-    ----------
-    members : ndarray of int
-        The items that the user rated.
-    starts, items : ndarray of int
-        The items of each class, in compressed rows.
-    sizes : ndarray of int64, shape (n_classes,)
+    `starts` and `items` are the classes' items in compressed rows.
     """
     widths = np.diff(starts)
     class_of = np.repeat(np.arange(sizes.size), widths)
@@ -114,14 +90,7 @@ def filling_costs(
 
 
 def union_of_items(ratings: Ratings, groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the items that a user of each group rated, in compressed rows, ascending.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "c", "b", "c"], [5, 1, 2, 3])
-    >>> union_of_items(ratings, Groups.from_labels([0, 0, 1]))
-    (array([0, 3, 4]), array([0, 1, 2, 2], dtype=int32))
-    """
+    """Return the items that a user of each group rated, in compressed rows, ascending."""
     return unions(groups.members, groups.starts, ratings.indptr, ratings.indices, ratings.n_items)
 
 

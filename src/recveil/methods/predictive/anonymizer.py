@@ -562,10 +562,7 @@ def _promises(
 
 
 def value_step(round_values: str | float, scale: RatingScale) -> float | None:
-    """Turn the setting `round_values` into a step in rating points, or None for no rounding.
-
-    The default is a tenth of the scale's step, or the next label on a scale of ordinal labels.
-    """
+    """Turn the setting `round_values` into a step in rating points, or None for no rounding."""
     if scale.labels:
         if round_values not in ("usual", "scale", scale.step):
             raise RecveilError(

@@ -27,30 +27,12 @@ MOST_STEPS_PRUNED = 3 * 10**11
 
 
 def bundle(support: Any, size: int) -> NDArray[np.int64]:
-    """Gather the groups into bundles whose groups share many items.
+    """Gather the groups into bundles, of `size` to ``2 * size - 1`` groups, that share many items.
 
     From the group with the fewest items on, each bundle takes in, one after the other, the free
-    group that costs the fewest added edges now: the items it lacks of the bundle's, and its own
-    new ones for each of `size` groups. Only the 1024 smallest free groups are looked at. Equal
-    costs go to the smaller group, and then to the first.
-
-    Parameters
-    ----------
-    support : csr_array, shape (n_groups, n_items)
-        An entry for each item of a group, without duplicates.
-    size : int
-        The least number of groups in a bundle; at most n_groups.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_groups,)
-        The bundle of each group: 0, 1, ... Each has from `size` to ``2 * size - 1`` groups.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> bundle(csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]]), size=2)
-    array([0, 1, 0, 1])
+    group that costs the fewest added edges now: the items it lacks of the bundle's, and its own new
+    ones for each of `size` groups. Only the 1024 smallest free groups are looked at. Equal costs go
+    to the smaller group, and then to the first.
     """
     n_groups, n_items = support.shape
     if not 1 <= size <= n_groups:
@@ -81,10 +63,7 @@ def missing_in_bundles(support: Any, bundles: NDArray[np.int64]) -> Any:
 
 
 def can_prune(support: Any, added: Any, b: int) -> bool:
-    """Return whether pruning for sets of b items stays within the limits of this module.
-
-    Unpruned bundles are right as well, only dearer. Sets of more than three are not pruned.
-    """
+    """Return whether pruning for sets of b items, three at most, stays within the limits here."""
     if b > 3:
         return False
     n_groups, n_items = support.shape
@@ -96,29 +75,14 @@ def can_prune(support: Any, added: Any, b: int) -> bool:
 
 
 def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> NDArray[np.bool_]:
-    """Take back added edges that no set of items needs, the most harmful first.
+    """Mark the added edges that stay when those that no set needs go, the most harmful first.
 
     An edge goes if, without it, every set of at most b items in the group's row still occurs in
-    `least` groups. Edges of `support` always stay.
+    `least` groups. Edges of `support` always stay. Of equally harmful edges, the first goes first.
 
     *Guarantee*: if every set of at most b items that occurs in a row of ``support + added`` occurs
     in `least` rows, so it does afterwards. One pass is enough: an edge that had to stay for the
     sake of a set must stay for good, since the set's other edges then have to as well.
-
-    Parameters
-    ----------
-    support, added : csr_array, shape (n_groups, n_items)
-        Two tables of edges without a common one, sorted.
-    harm : ndarray of float, shape (n_added,)
-        How much each added edge hurts, in the order of `added`. Of equal ones the first goes first.
-    b : {2, 3}
-    least : int
-        The l of (b, l)-diversity.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_added,)
-        Which of the added edges stay.
     """
     rows = _ones(support, np.int8) + _ones(added, np.int8)
     rows.sort_indices()
@@ -336,37 +300,15 @@ def diversify(
     - b = 1: an item that too few groups hold goes to those groups whose own label for it would be
       nearest to the mean label of its holders; of equally near ones, the first.
     - b > 1, unless nothing needs to be added: the groups are gathered into bundles of at
-      least `bundle_size`, and all groups of a bundle take over all of its items; then edges are
-      taken back, the most harmful first (its label the farthest from the item's mean), as long as
-      every set of at most b items in the group's row still occurs in l groups. For b > 3, nothing
-      is taken back.
+      least `bundle_size` (l by default), and all groups of a bundle take over all its items; then
+      edges are taken back, the most harmful first (its label the farthest from the item's mean), as
+      long as every set of at most b items in the group's row still occurs in l groups. For b > 3,
+      nothing is taken back.
 
-    Parameters
-    ----------
-    coverage : Coverage
-        From `gather_coverage`, for all groups.
-    b : int
-        Items in a set, at least 1.
-    l : int
-        Groups in which each set must occur, at least 1.
-    labels : callable or array-like of float, shape (n_groups, n_items)
-        The label that each group would give each item. A callable gets the positions of groups and
-        of items, two arrays of one length, and returns their labels, such as `padded_labels`.
-    bundle_size : int, optional
-        At least l, which is the default.
+    `labels` is a table of the label that each group would give each item, or a callable that takes
+    the positions of groups and of items, such as `padded_labels`. A RecveilError is raised if b > 3
+    and the rows have too many sets to count and verify.
 
-    Returns
-    -------
-    AddedEdges
-        The same for the same input; nothing here is random.
-
-    Raises
-    ------
-    RecveilError
-        If a parameter is invalid, or b > 3 and the rows have too many sets to count and verify.
-
-    Notes
-    -----
     Source: Chang et al., section 5.1. *Guarantee*: every set of at most b items that occurs in a
     group afterwards occurs in at least l groups, which anyone can check from the published file.
     Definition 5.3 requires it only for the sets that a user rated; it follows, since these occur in
@@ -406,23 +348,11 @@ def diversify(
 def padded_labels(
     padding: Padded, groups: Groups, group_rows: ArrayLike, item_cols: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return the groups' mean predictions for items that no member rated.
+    """Return the groups' mean predictions, not rounded, for cells of items that no member rated.
 
     These are the values of `homogenize_padded`: without a rating in the group, the mean of the
-    members' padded rows is that of their clipped predictions.
-
-    Parameters
-    ----------
-    padding : Padded
-    groups : Groups
-    group_rows, item_cols : array-like of int, shape (n,)
-        The cells: positions of groups and of items.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        In rating points, not rounded. Predicted in chunks: apart from the result, memory does not
-        grow with the number of cells.
+    members' padded rows is that of their clipped predictions. Apart from the result, memory does
+    not grow with the number of cells.
     """
     rows, cols = np.asarray(group_rows, dtype=np.int64), np.asarray(item_cols, dtype=np.int64)
     labels = np.empty(rows.size)
@@ -440,15 +370,7 @@ def padded_labels(
 
 
 def add_edges(blocks: Iterable[Records], added: Any) -> Iterator[Records]:
-    """Put added labels into the groups' rows; the items stay in ascending order.
-
-    Parameters
-    ----------
-    blocks : iterable of Records
-        The groups, in the order of the rows of `added`.
-    added : csr_array of float, shape (n_groups, n_items)
-        `AddedEdges.edges`.
-    """
+    """Put added labels into the rows of all groups, in order; the items stay in ascending order."""
     first = 0
     for block in blocks:
         last = first + len(block)

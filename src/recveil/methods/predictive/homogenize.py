@@ -1,9 +1,4 @@
-"""Homogenizing: give all members of a group one row of labels, computed once.
-
-`homogenize_simple` averages over the members who rated an item, `homogenize_padded` over all
-members' padded rows. Both go through the groups block by block, so that memory does not grow with
-the number of users.
-"""
+"""Homogenizing: give all members of a group one row of labels, computed once, block by block."""
 
 import itertools
 from collections.abc import Iterator
@@ -62,8 +57,6 @@ def keep_within(ratings: Ratings, groups: Groups, limits: ValueLimits) -> NDArra
 
     The values are those of all groups in order, items ascending.
 
-    Examples
-    --------
     >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
     >>> keep_within(ratings, Groups.from_labels([0, 0]), ValueLimits(2, None))
     array([False,  True])
@@ -194,8 +187,6 @@ def _average_members(
 def count_items(ratings: Ratings, groups: Groups) -> NDArray[np.int64]:
     """Count the items that a user of each group rated, shape (n_groups,).
 
-    Examples
-    --------
     >>> ratings = Ratings.from_columns([1, 1, 2, 3], ["a", "b", "b", "b"], [5, 1, 2, 4])
     >>> count_items(ratings, Groups.from_labels([0, 0, 1]))
     array([2, 1])
@@ -306,10 +297,7 @@ def _pad(
 def _average_rows(
     rows: NDArray[Any], group_starts: NDArray[Any], means: NDArray[Any], start: int
 ) -> None:
-    """Write the mean row of each group into the columns from `start` on.
-
-    Sums are taken in float64 in the order of the rows.
-    """
+    """Write the mean row of each group, summed in row order, into the columns from `start` on."""
     for group in range(means.shape[0]):
         first, last = group_starts[group], group_starts[group + 1]
         mean = means[group, start : start + rows.shape[1]]

@@ -24,37 +24,12 @@ def choose_items(
 
     An item that a user of s of the G groups rated is added to ``floor(degree * (G - s))`` of the
     other groups: to those with the most likely raters. Of equally likely ones the first, which is
-    random, since groups are in random order.
+    random, since groups are in random order. Degree 0 gives simple rows, 1 padded ones. Groups
+    whose users have near mean `coordinates` are similar.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    coordinates : ndarray of float, shape (n_users, d)
-        The users' places; groups with near means are similar.
-    groups : Groups
-    degree : float
-        From 0, as in simple rows, to 1, as in padded ones.
-
-    Returns
-    -------
-    csr_array of bool, shape (n_groups, n_items)
-        An entry for each item of a row.
-
-    Notes
-    -----
     Source: the future work of Chang et al., section 7. The estimate of the share of raters in a
     group is that in the 20 most similar groups and, with the weight of an average group, that of
     all users. From it follows the probability that at least one of the members rated the item.
-
-    Examples
-    --------
-    Item c is rated in one of four groups, so that it is added to one of the other three: the one
-    with the most users.
-
-    >>> ratings = Ratings.from_columns(range(5), list("cabba"), [3, 4, 5, 4, 4])
-    >>> groups = Groups.from_labels([0, 1, 2, 2, 3])
-    >>> choose_items(ratings, np.zeros((5, 1)), groups, 0.5).toarray()[:, 2]
-    array([ True, False,  True, False])
     """
     n_groups, sizes = groups.sizes.size, groups.sizes
     member = sparse.csr_array(

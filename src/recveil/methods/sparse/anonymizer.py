@@ -297,23 +297,12 @@ def as_far_apart(
     of_clusters: float,
     at_most: float = _APART,
 ) -> NDArray[np.float64]:
-    """Scale cluster means about the global mean until they are as spread out as users are.
+    """Scale cluster means about the mean of all users until they are as spread out as users are.
 
     Means vary less than users do, so a model trained on the rows would understate how users differ.
+    `of_users` and `of_clusters` are sums over users of squared distances from that mean: of each
+    user, and of each user's cluster.
 
-    Parameters
-    ----------
-    means : ndarray of float64, shape (n_clusters, rank)
-    middle : ndarray of float64, shape (rank,)
-        The mean of all users.
-    of_users, of_clusters : float
-        Sums over users of squared distances from that mean: of each user, and of each user's
-        cluster.
-    at_most : float
-        The largest scaling factor.
-
-    Examples
-    --------
     >>> as_far_apart(np.array([[1.0], [3.0]]), np.array([2.0]), of_users=9.0, of_clusters=4.0)
     array([[0.5],
            [3.5]])

@@ -26,10 +26,7 @@ _TILE_CELLS = 1 << 19
 
 @brief
 class Choices(NamedTuple):
-    """The probability that each class rates each item, in factored form.
-
-    The log-odds are ``rows @ slopes.T + of_rows + of_items``.
-    """
+    """Log-odds that each class rates each item: ``rows @ slopes.T + of_rows + of_items``."""
 
     rows: Floats
     slopes: Floats
@@ -90,23 +87,10 @@ def fit_choices(
     totals: NDArray[np.float64],
     sizes: NDArray[np.float64],
 ) -> Choices:
-    """Fit row and item offsets to row lengths and item counts.
+    """Fit row and item offsets to expected row `lengths` and item counts `totals`.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (n_classes, n)
-        Factors of the classes.
-    slopes : ndarray, shape (n_items, n)
-    lengths : ndarray of float64, shape (n_classes,)
-        Expected number of items in each row.
-    totals : ndarray of float64, shape (n_items,)
-        Expected count of each item; ``lengths @ sizes == totals.sum()``.
-    sizes : ndarray of float64, shape (n_classes,)
-        Users per row.
-
-    Notes
-    -----
-    Source: iterative proportional fitting (Deming and Stephan 1940), on log odds.
+    ``lengths @ sizes == totals.sum()``, with the users per row. Source: iterative proportional
+    fitting (Deming and Stephan 1940), on log odds.
     """
     choices = Choices.of(rows, slopes)
     weights = sizes.astype(np.float32)
@@ -142,8 +126,6 @@ def fit_rows(choices: Choices, lengths: NDArray[np.float64]) -> None:
 def newton_step(missing: NDArray[np.float64], vary: NDArray[Any]) -> NDArray[np.float64]:
     """Return Newton's step in log-odds for a residual and its derivative.
 
-    Examples
-    --------
     >>> newton_step(np.array([1.0, 9.0]), np.array([2.0, 2.0]))
     array([0.5, 1.5])
     """
@@ -155,30 +137,14 @@ def draw_supports(
     rng: np.random.Generator,
     others: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Sample the items in the row of each class; no row is empty.
+    """Sample the items in the row of each class, as compressed rows; no row is empty.
 
-    Parameters
-    ----------
-    choices : Choices
-    rng : Generator
-        Draws the start of each item's count.
-    others : ndarray of int64, shape (n_classes,), optional
-        Number of other items already in each row.
-
-    Returns
-    -------
-    indptr : ndarray of int64, shape (n_classes + 1,)
-    indices : ndarray of int32
-        Positions among the items of `choices`, ascending in each row.
-
-    Notes
-    -----
-    Source: systematic sampling (Madow and Madow 1944), over classes, item by item.
-    Consecutive rows share an item's count, so similar neighbours give each cluster its share. The
-    number of rows with an item differs by less than one from the sum of its probabilities, except
-    for items added to empty rows. A row contains an item with exactly its probability, whatever its
-    number of users: carrying whole users from row to row instead would fill each small class after
-    a larger one, and leave the larger one empty.
+    `others` counts the other items already in each row. Source: systematic sampling (Madow and
+    Madow 1944), over classes, item by item. Consecutive rows share an item's count, so similar
+    neighbours give each cluster its share. The number of rows with an item differs by less than one
+    from the sum of its probabilities, except for items added to empty rows. A row contains an item
+    with exactly its probability, whatever its number of users: carrying whole users from row to row
+    instead would fill each small class after a larger one, and leave the larger one empty.
     """
     carried = rng.random(len(choices.slopes))
     filled = np.zeros(len(choices.rows), bool) if others is None else others > 0
@@ -251,19 +217,10 @@ def deal_classes(
 ) -> Dealt:
     """Divide each cluster at random into as many classes of at least k users as possible.
 
-    Row lengths follow the activity of the cluster's users: the ratings of its least active users
-    determine the mean length of the first row, and so on. Rows are assigned to classes at random,
-    so a row's length reveals nothing about its own users beyond the cluster. Each kind of items has
-    its own length.
-
-    Parameters
-    ----------
-    cluster_of : ndarray of int64, shape (n_users,)
-        The cluster of each user, 0 to n_clusters - 1; each has at least k users.
-    activity : ndarray of int, shape (n_users, n_kinds)
-        Number of items of each kind that each user rated.
-    k : int
-    rng : Generator
+    Each cluster has at least k users. Row lengths follow the activity of the cluster's users, shape
+    (n_users, n_kinds): the ratings of its least active users determine the mean length of the first
+    row, and so on. Rows are assigned to classes at random, so a row's length reveals nothing about
+    its own users beyond the cluster. Each kind of items has its own length.
     """
     n = cluster_of.size
     sizes_of_clusters = np.bincount(cluster_of)
@@ -290,19 +247,7 @@ def deal_lengths(
 ) -> NDArray[np.float64]:
     """Return the row lengths of existing classes, as `deal_classes` makes those of new ones.
 
-    Parameters
-    ----------
-    cluster_of : ndarray of int64, shape (n_users,)
-        The cluster of each user.
-    cluster_of_class : ndarray of int64, shape (n_classes,)
-        Ascending; the classes of a cluster are in random order.
-    activity : ndarray of int, shape (n_users, n_kinds)
-
-    Examples
-    --------
-    >>> deal_lengths(np.array([0, 0, 0]), np.array([0, 0]), np.array([[9], [2], [4]]))
-    array([[2. ],
-           [6.5]])
+    `cluster_of_class` is ascending; the classes of a cluster are in random order.
     """
     n_users, n_classes = np.bincount(cluster_of), np.bincount(cluster_of_class)
     by_activity = np.lexsort([activity.sum(axis=1), cluster_of])
@@ -322,14 +267,7 @@ def scaled_counts(
 ) -> NDArray[np.float64]:
     """Return item counts of all rows, as if users who left had as many items as others.
 
-    Parameters
-    ----------
-    support : ndarray of int, shape (n_items,)
-        Item counts of the users of the table.
-    kept : tuple of ndarray of int32
-        Common and rare items.
-    classes : Dealt
-        With the rows of users who left.
+    `kept` are the common and the rare items; `classes` have the rows of users who left.
     """
     counts = support.astype(np.float64)
     for kind, items in enumerate(kept):
@@ -365,19 +303,7 @@ def draw_items(
     classes: Dealt,
     rng: np.random.Generator,
 ) -> DrawnItems:
-    """Sample the items of each class: common ones by embedding, rare ones by item count.
-
-    Parameters
-    ----------
-    choices : Choices
-        Of the classes, among common items.
-    kept : tuple of ndarray of int32
-        Common and rare items.
-    of_rare : ndarray, shape (n_rare,)
-        Expected count of each rare item.
-    classes : Dealt
-    rng : Generator
-    """
+    """Sample the items of each class: common ones by embedding, rare ones by item count."""
     common, rare = kept
     rows, items = deal_rare(of_rare, classes.lengths[:, 1], classes.sizes, rng)
     others = np.bincount(rows, minlength=classes.sizes.size)

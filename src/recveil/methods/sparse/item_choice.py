@@ -1,9 +1,8 @@
 """Fit the probability that users of a cluster rate each item.
 
-Users get embeddings from what they rated and liked. For each item, the log-odds of a rating are a
-linear function of the cluster's mean embedding, fitted to the item's counts per cluster. Except for
-the embeddings, which serve to form clusters, the fit reads no statistic of fewer users than a
-cluster has.
+For each item, the log-odds of a rating are a linear function of the cluster's mean embedding,
+fitted to the item's counts per cluster. Except for the embeddings, which serve to form clusters,
+the fit reads no statistic of fewer users than a cluster has.
 """
 
 from collections.abc import Callable
@@ -80,11 +79,7 @@ def embed_users(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
 
     Each user is a row of unit length, with 1 for a liked item and less for one that was only rated;
     popular items count less. The embeddings are the rows' coordinates along their principal
-    directions.
-
-    Notes
-    -----
-    Source of the decomposition: Halko, Martinsson and Tropp 2011, as in scikit-learn.
+    directions. Source of the decomposition: Halko, Martinsson and Tropp 2011, as in scikit-learn.
     """
     chosen = weigh_choices(ratings, ratings.support)
     rank = min(rank, *chosen.shape)
@@ -94,17 +89,8 @@ def embed_users(ratings: Ratings, rank: int, seed: int) -> NDArray[np.float32]:
 
 
 def weigh_choices(ratings: Ratings, support: NDArray[Any]) -> sparse.csr_array:
-    """Return users' choices as rows of unit length, before popular items are weighted down.
+    """Return choices as rows of unit length, less of popular items; each user has a rating.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        At least one rating per user.
-    support : ndarray of int, shape (n_items,)
-        Item counts, of these or more users.
-
-    Examples
-    --------
     >>> ratings = Ratings.from_columns([1, 1], [7, 8], [5, 5])
     >>> (weigh_choices(ratings, np.array([1, 16])).toarray() ** 2).round(3)
     array([[0.5  , 0.125]])
@@ -128,17 +114,8 @@ def learn_embeddings(
 ) -> ClusterEmbeddings:
     """Fit the probability of rating each item, by the mean embedding of a user's cluster.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    coordinates : ndarray of float32, shape (n_users, n_tastes)
-        User embeddings; only their means over clusters and their covariance are used.
-    labels : ndarray of int64, shape (n_users,)
-        The cluster of each user, 0 to n_groups - 1.
-    items : ndarray of int32
-        Ascending, each with at least one rating.
-    activity : ndarray of int64, shape (n_users,)
-        Number of these items that each user rated.
+    Only means of `coordinates` over clusters and their covariance are used. `activity` counts the
+    given items that each user rated; every item has a rating.
     """
     sizes = np.bincount(labels).astype(np.float64)
     member = sparse.csr_array(
@@ -169,8 +146,6 @@ def learn_embeddings(
 def log_activity(activity: NDArray[Any]) -> Numbers:
     """Return log numbers of ratings; 0 counts as 1.
 
-    Examples
-    --------
     >>> log_activity(np.array([0, 1]))
     array([0., 0.])
     """
@@ -184,37 +159,18 @@ def _covariance(apart: Numbers) -> Numbers:
 def root_of_covariance(covariance: Numbers) -> Numbers:
     """Return the symmetric root of a covariance.
 
-    Examples
-    --------
-    >>> root_of_covariance(np.diag([4.0, 9.0]))
-    array([[2., 0.],
-           [0., 3.]])
+    >>> root_of_covariance(np.diag([4.0])).item()
+    2.0
     """
     squares, directions = np.linalg.eigh(covariance)
     return np.asarray((directions * np.sqrt(np.maximum(squares, 0))) @ directions.T)
 
 
 def fit_log_odds(regressors: Numbers, counts: sparse.csc_array, sizes: Numbers) -> Numbers:
-    """Fit one logistic regression per item to its counts per cluster.
+    """Fit one logistic regression per item, shape (n_items, n), to its raters per cluster.
 
-    Parameters
-    ----------
-    regressors : ndarray of float64, shape (n_groups, n)
-        The first is 1, and its weight is shrunk towards the item's overall log-odds; the others are
-        shrunk towards 0.
-    counts : csc_array, shape (n_groups, n_items)
-        Number of raters in each cluster.
-    sizes : ndarray of float64, shape (n_groups,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_items, n)
-
-    Examples
-    --------
-    >>> counts = sparse.csc_array([[10.0], [10.0]])
-    >>> fit_log_odds(np.ones((2, 1)), counts, np.array([20.0, 20.0])).round(6) + 0.0
-    array([[0.]])
+    The first regressor is 1, and its weight is shrunk towards the item's overall log-odds; the
+    others are shrunk towards 0.
     """
     n_items, n = counts.shape[1], regressors.shape[1]
     pairs = _pairs(regressors)
@@ -239,22 +195,10 @@ def fit_by_newton(
     n_people: float,
     expected: Callable[[Numbers, NDArray[np.int64]], tuple[Numbers, Numbers]],
 ) -> Numbers:
-    """Fit items by Newton's method until each converges.
+    """Fit items by Newton's method until each converges; weights of shape (n_items, n).
 
-    Parameters
-    ----------
-    raters : ndarray of float64, shape (n_items,)
-        Item counts.
-    sums : ndarray of float64, shape (n_items, n)
-        Sums of the regressors over the raters.
-    n_people : float
-    expected : callable
-        Takes the weights and positions of some items. Returns the expected sums of the regressors,
-        and their derivatives by the weights.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_items, n)
+    `sums`, of shape (n_items, n), are those of the regressors over the raters. `expected` takes the
+    weights and positions of some items, and returns the expected sums and their derivatives.
     """
     n = sums.shape[1]
     start = np.zeros(sums.shape)
@@ -280,18 +224,6 @@ def fit_by_newton(
 def expected_raters(regressors: Numbers, sizes: Numbers, weights: Numbers) -> Numbers:
     """Return expected sums of regressors over raters, and the upper triangle of their derivatives.
 
-    Parameters
-    ----------
-    regressors : ndarray of float64, shape (n_groups, n)
-    sizes : ndarray of float64, shape (n_groups,)
-    weights : ndarray of float64, shape (n_items, n)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_items, n + n * (n + 1) / 2)
-
-    Examples
-    --------
     >>> expected_raters(np.ones((2, 1)), np.array([20.0, 20.0]), np.zeros((1, 1)))
     array([[20., 10.]])
     """
@@ -314,11 +246,8 @@ def _pairs(regressors: Numbers) -> NDArray[np.float32]:
 def square_of(upper: Numbers, n: int) -> Numbers:
     """Return symmetric matrices by their upper halves.
 
-    Examples
-    --------
-    >>> square_of(np.array([[1.0, 2.0, 3.0]]), 2)
-    array([[[1., 2.],
-            [2., 3.]]])
+    >>> square_of(np.array([[1.0, 2.0, 3.0]]), 2).tolist()
+    [[[1.0, 2.0], [2.0, 3.0]]]
     """
     first, second = np.triu_indices(n)
     whole = np.empty((len(upper), n, n))
@@ -329,13 +258,7 @@ def square_of(upper: Numbers, n: int) -> Numbers:
 def _expected(
     regressors: Numbers, pairs: NDArray[np.float32], sizes: Numbers, weights: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return the sums of `fit_by_newton`, and the upper half of their derivatives.
-
-    Returns
-    -------
-    sums : ndarray of float64, shape (n_items, n)
-    upper : ndarray of float64, shape (n_items, n * (n + 1) / 2)
-    """
+    """Return the sums of `fit_by_newton`, and the upper half of their derivatives."""
     n_items, n = weights.shape
     sums, upper = np.zeros((n_items, n)), np.zeros((n_items, pairs.shape[1]))
     height = max(1, _TILE_CELLS // n_items)

@@ -111,23 +111,9 @@ def continue_classes(
     """Let users keep their class, form classes of newcomers, and cluster all classes anew.
 
     Similar newcomers form classes. Then whole classes are clustered by the mean embedding of their
-    users in the table, so that the rows of a cluster are sampled from at least `least` users who
-    are there. They are dealt to the classes of the cluster at random: a row reveals nothing about
-    its class beyond the cluster.
-
-    Parameters
-    ----------
-    seats : Seats
-    embeddings : ndarray of float32, shape (n_users, rank)
-        Of the users of `seats`, in their order.
-    activity : ndarray of int, shape (n_users, n_kinds)
-    k : int
-    least : int
-        Smallest cluster, at least k.
-    seed : int
-        Fixes the clusters.
-    rng : Generator
-        Divides newcomers into classes, and orders the classes of each cluster.
+    users in the table, so that the rows of a cluster are sampled from at least `least` users (k or
+    more) who are there. They are dealt to the classes of the cluster at random: a row reveals
+    nothing about its class beyond the cluster.
     """
     previous, class_of = seats.previous, seats.class_of.copy()
     sizes, digests = previous.sizes, list(previous.digests)
@@ -160,10 +146,7 @@ def cluster_classes(
     seed: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the cluster of each class; each cluster has at least `least` users, if all have.
-
-    A class whose users all left has no embedding, and is in a random cluster.
-    """
+    """Return each class's cluster, of at least `least` users; random if all its users left."""
     n_users = np.bincount(class_of, minlength=n_classes)
     sums = np.array([np.bincount(class_of, one, n_classes) for one in embeddings.T]).T
     there = np.flatnonzero(n_users)

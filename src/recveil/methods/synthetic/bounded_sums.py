@@ -1,9 +1,8 @@
 """Exact sums of one bounded vector per user, as integers on a grid.
 
-Each user contributes a vector of length at most 1 to each sum, so adding or removing a user with
-all their ratings moves a sum by at most 1: its sensitivity. Every number of a vector is rounded
-toward zero to a grid first, which can only shorten the vector; sums of integers are exact in any
-order.
+Each user contributes a vector of length at most 1 to each sum, so adding or removing a user moves a
+sum by at most 1: its sensitivity. Every number of a vector is rounded toward zero to a grid first,
+which can only shorten the vector; sums of integers are exact in any order.
 """
 
 import math
@@ -41,13 +40,7 @@ Whole = NDArray[np.int64]
 
 
 def sum_grid(sigma: float) -> float:
-    """Return the grid of sums for public noise, which is fine compared with the noise.
-
-    Examples
-    --------
-    >>> sum_grid(60.0) == FINE, sum_grid(4096.0) == 4 * FINE
-    (True, True)
-    """
+    """Return the grid of sums for public noise, which is fine compared with the noise."""
     if sigma <= 0:
         return FINE
     return max(FINE, 2.0 ** math.ceil(math.log2(sigma) - _MOST_STEPS))
@@ -57,36 +50,18 @@ def users_by_activity(ratings: Ratings, edges: Whole) -> Whole:
     """Count users by number of ratings, shape (n_bins,).
 
     A user is in one bin: a vector with a single 1, of length 1.
-
-    Examples
-    --------
-    >>> from recveil.datasets import make_ratings
-    >>> users_by_activity(make_ratings(30, 20, 200, seed=1), np.array([1, 5, 21])).sum()
-    np.int64(30)
     """
     return np.histogram(ratings.activity, edges)[0].astype(np.int64)
 
 
 def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE) -> Whole:
-    """Sum each item's popularity and rating deviations, in steps of a grid.
+    """Sum each item's popularity and rating deviations, in steps of a grid, shape (n_items, 2).
 
     A user with n ratings contributes to each of their items ``1 / sqrt(n)`` times two numbers: c,
     and ``s d`` with d the rating's deviation from the centre, and ``s² spread² = 1 - c²``. The
     squares of all their numbers sum to ``c² + s² mean(d²)``. If the mean of d² exceeds ``spread²``,
-    the second numbers are scaled down, so that the sum is 1.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    centre, spread : float
-        Of ratings scaled to -1 to 1: public, or known from noisy sums.
-    grid : float
-        From `sum_grid`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_items, 2)
-        `ItemSums` converts them to plain units.
+    the second numbers are scaled down, so that the sum is 1. Centre and spread, of ratings scaled
+    to -1 to 1, are public, or known from noisy sums. `ItemSums` converts to plain units.
     """
     users, n = ratings.user_positions(), np.maximum(ratings.activity, 1)
     off = moved(ratings.values, ratings.scale) - centre
@@ -105,12 +80,6 @@ def like_sums(likes: Ratings, grid: float = FINE) -> Whole:
     """Sum each item's popularity in implicit feedback, in steps of a grid, shape (n_items, 1).
 
     A user with n items contributes ``1 / sqrt(n)`` to each of them: the squares sum to 1.
-
-    Examples
-    --------
-    >>> two = Ratings.from_columns(["ann"] * 4 + ["ben"], [1, 2, 3, 4, 4])
-    >>> (like_sums(two) * FINE).round(4).T.tolist()
-    [[0.5, 0.5, 0.5, 1.5]]
     """
     per_user = SURELY_BOUNDED / np.sqrt(np.maximum(likes.activity, 1))
     steps = np.trunc(per_user[likes.user_positions()] / grid).astype(np.int64)
@@ -139,35 +108,15 @@ class ItemSums(NamedTuple):
 
 
 def moved(values: NDArray[np.floating], scale: RatingScale) -> NDArray[np.float64]:
-    """Scale ratings linearly to -1 (the scale's low end) to 1.
-
-    Examples
-    --------
-    >>> moved(np.array([1.0, 3.0, 5.0]), RatingScale(1, 5, 1))
-    array([-1.,  0.,  1.])
-    """
+    """Scale ratings linearly to -1 (the scale's low end) to 1."""
     half = scale.range / 2 or 1.0
     return np.clip((np.asarray(values, np.float64) - scale.low) / half - 1, -1, 1)
 
 
 def level_sums(ratings: Ratings, levels: NDArray[np.float64], grid: float = FINE) -> Whole:
-    """Sum users' shares of ratings at each level, in steps of a grid, shape (n_levels,).
+    """Sum users' shares of ratings nearest to each level, in steps of a grid, shape (n_levels,).
 
     A user's shares are at least 0 and sum to 1: a vector of length at most 1.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    levels : ndarray of float64, shape (n_levels,)
-        Ascending; a rating counts for the nearest.
-    grid : float
-        From `sum_grid`.
-
-    Examples
-    --------
-    >>> two = Ratings.from_columns(["ann"] * 2, ["film", "play"], [5, 1])
-    >>> (level_sums(two, np.array([1.0, 3.0, 5.0])) * FINE).tolist()
-    [0.5, 0.0, 0.5]
     """
     between = (levels[1:] + levels[:-1]) / 2
     level_of = np.searchsorted(between, np.asarray(ratings.values, np.float64))
@@ -177,28 +126,9 @@ def level_sums(ratings: Ratings, levels: NDArray[np.float64], grid: float = FINE
 def kind_sums(
     ratings: Ratings, kinds: NDArray[np.int64], n_kinds: int, grid: float = FINE
 ) -> Whole:
-    """Sum users' shares of ratings on each kind of items, in steps of a grid.
+    """Sum users' shares of ratings on each kind of items, in steps of a grid, shape (n_kinds,).
 
     As with levels, a user's shares are at least 0 and sum to 1.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    kinds : ndarray of int64, shape (n_items,)
-        The kind of each item, from 0.
-    n_kinds : int
-    grid : float
-        From `sum_grid`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_kinds,)
-
-    Examples
-    --------
-    >>> two = Ratings.from_columns(["ann", "ann", "bob"], ["film", "play", "play"], [5, 1, 3])
-    >>> (kind_sums(two, np.array([0, 1]), 2) * FINE).tolist()
-    [0.5, 1.5]
     """
     return _sum_of_shares(ratings, kinds[ratings.indices], n_kinds, grid)
 
@@ -215,12 +145,6 @@ def spread_sums(ratings: Ratings, grid: float = FINE) -> Whole:
     """Sum users' mean ratings and the squares of these, in steps of a grid, shape (2,).
 
     A user with mean rating m, scaled to -1 to 1, contributes `SPREAD_SHARE` times m and m².
-
-    Examples
-    --------
-    >>> two = Ratings.from_columns(["ann", "ben"], ["film"] * 2, [5, 1])
-    >>> (spread_sums(two) * FINE / SPREAD_SHARE).round(4).tolist()
-    [0.0, 2.0]
     """
     users = ratings.user_positions()
     sums = np.bincount(users, moved(ratings.values, ratings.scale), minlength=ratings.n_users)
@@ -230,13 +154,7 @@ def spread_sums(ratings: Ratings, grid: float = FINE) -> Whole:
 
 
 def embedding_grid(sigma: float) -> float:
-    """Return the grid of `moments` for public noise, which is fine compared with the noise.
-
-    Examples
-    --------
-    >>> embedding_grid(0.3) == 2.0**-14, embedding_grid(8.0) == 2.0**-12
-    (True, True)
-    """
+    """Return the grid of `moments` for public noise, which is fine compared with the noise."""
     power = math.ceil((math.log2(sigma) - _NOISE_STEPS) / 2) if sigma > 0 else _FINEST
     return 2.0 ** max(power, _FINEST)
 
@@ -263,34 +181,15 @@ class PopularDirection(NamedTuple):
 
 
 def direction_of(popularity: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a unit vector without negative numbers.
-
-    Examples
-    --------
-    >>> direction_of(np.array([3.0, -1.0, 4.0])).round(6).tolist()
-    [0.6, 0.0, 0.8]
-    """
+    """Return a unit vector without negative numbers."""
     known = np.maximum(popularity, 1e-12)
     return np.asarray(known / np.linalg.norm(known))
 
 
 def centred_length(along: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return by what users' vectors across the direction of popularity are divided.
+    """Return divisors of users' vectors across the direction of popularity, and derivatives.
 
-    Parameters
-    ----------
-    along : ndarray of float
-        Products of users' vectors, of length 1, with the direction.
-
-    Returns
-    -------
-    lengths, slopes : ndarray of float64
-        The divisors, and their derivatives by `along`.
-
-    Examples
-    --------
-    >>> [numbers.round(6).tolist() for numbers in centred_length(np.array([0.0, 0.6, 1.0]))]
-    [[1.0, 0.8, 0.25], [-0.0, -0.75, 0.25]]
+    `along` are products of users' vectors, of length 1, with the direction.
     """
     across = np.sqrt(np.maximum(1 - np.square(along), 0))
     least = along / _MOST_POPULAR
@@ -311,27 +210,8 @@ def moments(
     they rated. Centred, it is the part across the direction of popularity, divided by its length.
     If the part along this direction is more than `_MOST_POPULAR` times as long, it is divided by a
     larger number. So the squared entries of the outer product sum to at most 1, whatever the
-    direction is.
+    direction is. Returns the upper triangle, shape (n_chosen, n_chosen); 0 below the diagonal.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    chosen : ndarray of int64, shape (n_chosen,)
-        Positions of items, without duplicates.
-    popular : PopularDirection
-        Of the chosen items.
-    liked_from : float
-        The lowest rating of a liked item.
-    grid : float
-        From `embedding_grid`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_chosen, n_chosen)
-        The upper triangle; 0 below the diagonal.
-
-    Notes
-    -----
     A centred vector has a number for each chosen item, also for those that the user did not rate.
     In steps, it is a sparse vector s of the rated items plus one of few vectors m, the multiples of
     minus the direction. So the sum of all products is the sum of ``s sᵀ``, which takes time for

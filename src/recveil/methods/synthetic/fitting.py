@@ -71,8 +71,6 @@ _RIDGE = 1.0
 class FeatureRegression(NamedTuple):
     """Ridge regression on public item features, in which popular items count more.
 
-    Examples
-    --------
     >>> features = np.array([[1], [1], [0], [0]], np.bool_)
     >>> regression = FeatureRegression.of(features, np.ones(4))
     >>> regression.fitted(np.array([3.0, 5.0, 1.0, 1.0])).round(1).tolist()
@@ -235,8 +233,6 @@ class FittedItems(NamedTuple):
 def fit_items(targets: FitTargets, rng: np.random.Generator) -> FittedItems:
     """Fit item offsets and embeddings to noisy moments and popularity.
 
-    Notes
-    -----
     Minimizes weighted least squares, each measurement weighted by its noise, with a normal prior
     for embeddings, by Adam with exact gradients. Features add a force towards what they predict.
     The sample's embeddings are orthonormal, so that its own sampling error plays no part.
@@ -283,13 +279,7 @@ def _product(left: Small, right: Small) -> Small:
 
 
 def centre_of(activity: Numbers) -> tuple[float, float]:
-    """Return the mean and standard deviation of log activities; a deviation of 0 becomes 1.
-
-    Examples
-    --------
-    >>> centre_of(np.array([1.0, 1.0]))
-    (0.0, 1.0)
-    """
+    """Return the mean and standard deviation of log activities; a deviation of 0 becomes 1."""
     logs = np.log(activity)
     return float(logs.mean()), float(logs.std()) or 1.0
 
@@ -462,10 +452,7 @@ def _off_some(measured: FitTargets, rng: np.random.Generator) -> Callable[[Small
 
 @compiled(parallel=True)
 def _to_chances(odds, activity, offsets, weights):  # type: ignore[no-untyped-def]
-    """Turn log-odds into probabilities in place, such that expected counts are activities.
-
-    Returns the length of each user's expected vector.
-    """
+    """Turn log-odds into probabilities that sum to `activity`; return vectors' expected lengths."""
     n_users, n_items = odds.shape
     lengths = np.empty(n_users, np.float32)
     for user in prange(n_users):

@@ -301,13 +301,7 @@ def _with_noise(
 
 
 class WithoutNoise:
-    """Answers the same queries exactly, without a guarantee or a ledger.
-
-    Examples
-    --------
-    >>> WithoutNoise().measure("users by user count", "", np.array([310, 402]), grid=1.0)
-    array([310., 402.])
-    """
+    """Answers the same queries exactly, without a guarantee or a ledger."""
 
     def split_again(self, sigmas: Mapping[str, float]) -> None:
         """Do nothing: without noise there is no budget."""

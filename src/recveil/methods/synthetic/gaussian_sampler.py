@@ -87,20 +87,9 @@ class NoiseStream:
         self._start = key + number.to_bytes(8, "little")
 
     def rounded_normals(self, tile: int, size: int, steps: float) -> NDArray[np.int64]:
-        """Return normal numbers, each rounded to the nearest integer.
+        """Return normal numbers of deviation `steps`, above 0 and at most 2**30, each rounded.
 
-        Parameters
-        ----------
-        tile : int
-            Number of the tile; the same tile gives the same noise.
-        size : int
-            Number of draws.
-        steps : float
-            Their standard deviation before rounding; above 0, and at most 2**30.
-
-        Returns
-        -------
-        ndarray of int64, shape (size,)
+        The same tile gives the same noise.
         """
         words = np.frombuffer(self._bytes(tile, 0, 8 * size), "<u8")
         return round_normals(words, steps, partial(self._finer, tile))
@@ -120,19 +109,9 @@ def round_normals(
 ) -> NDArray[np.int64]:
     """Turn random bits into normal numbers that are rounded to whole ones, without any error.
 
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (n,)
-        Random bits: the lowest is the sign, the others how much probability lies beyond the
-        number, in parts of 2**64.
-    steps : float
-        Standard deviation before rounding.
-    finer : callable
-        Takes the place of a word, and 1, 2, ..., and returns 128 more bits for it each time.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
+    The lowest bit of a word is the sign, the others how much probability lies beyond the number, in
+    parts of 2**64. `steps` is the standard deviation before rounding. `finer` takes the place of a
+    word, and 1, 2, ..., and returns 128 more bits for it each time.
     """
     beyond = words >> np.uint64(1)
     far = ndtri((beyond + 0.5) * 2.0**-64)

@@ -1,9 +1,8 @@
 """Learn user models from noisy sums, including how far ratings follow users' embeddings.
 
-On some tables ratings hardly follow the embeddings that explain choices; on others they follow them
-closely. Users' noisy answers (`embedding_vectors`) are compared with those of a simulated sample
-that follows its embeddings by a known strength, and the strength is adjusted until both agree.
-Whatever attenuates the answers of real users, such as few ratings, attenuates the sample's as well.
+Users' noisy answers (`embedding_vectors`) are compared with those of a simulated sample that
+follows its embeddings by a known strength, and the strength is adjusted until both agree. Whatever
+attenuates the answers of real users, such as few ratings, attenuates the sample's as well.
 
 Each user answers with one vector of length at most 1. Along each direction it has two numbers:
 whether the user rates higher what their choices lean to, and whether half of their ratings agrees
@@ -68,16 +67,7 @@ class EmbeddingMap(NamedTuple):
 
     @classmethod
     def of(cls, item_embeddings: NDArray[np.floating], popularity: Numbers, means: Numbers) -> Self:
-        """Prepare items whose directions are uncorrelated, as `turned` makes them.
-
-        Parameters
-        ----------
-        item_embeddings : ndarray of float, shape (n_items, n_directions)
-        popularity : ndarray of float64, shape (n_items,)
-            Relative frequency of each item.
-        means : ndarray of float64, shape (n_items,)
-            Mean ratings, scaled to -1 to 1.
-        """
+        """Prepare items with uncorrelated directions (`turned`), and means scaled to -1 to 1."""
         met = _shares(popularity)
         has_embedding = np.any(item_embeddings, axis=1)
         # One thread, so that the last bit of a sum does not depend on the machine.
@@ -90,15 +80,7 @@ class EmbeddingMap(NamedTuple):
 
 
 def turned(item_embeddings: NDArray[np.floating], popularity: Numbers) -> NDArray[np.float32]:
-    """Rotate embeddings so that directions are uncorrelated over interactions.
-
-    Users' embeddings are isotropic, so the rotated model samples the same users.
-
-    Examples
-    --------
-    >>> turned(np.array([[3.0, 3.0], [-3.0, -3.0]]), np.ones(2)).round().tolist()
-    [[0.0, 4.0], [0.0, -4.0]]
-    """
+    """Rotate embeddings so that directions are uncorrelated; users' embeddings are isotropic."""
     met = _shares(popularity)
     with one_thread():
         off = item_embeddings - met @ item_embeddings
@@ -116,18 +98,7 @@ def _shares(popularity: Numbers) -> Numbers:
 def embedding_moments(ratings: Ratings, released: Whole, items: EmbeddingMap, grid: float) -> Whole:
     """Sum every user's vector, in steps of a grid, shape (2, `MOST_DIRECTIONS`).
 
-    Parameters
-    ----------
-    ratings : Ratings
-    released : ndarray of int64, shape (n_released,)
-        Positions of the items of the map.
-    items : EmbeddingMap
-    grid : float
-        From `sum_grid`.
-
-    Notes
-    -----
-    Take a user with n ratings on these items. Let e be their deviations from the items'
+    Take a user with n ratings on the released items. Let e be their deviations from the items'
     means (less their own mean), b the embeddings along a direction (less their mean), and a the
     lean of the user's choices along it. The first number is ``a sum(e b)`` over ``sqrt(sum(e²)
     sum_d(a_d² sum(b_d²)))``. By Cauchy and Schwarz ``sum(e b)² <= sum(e²) sum(b²)``, so the squares
@@ -148,16 +119,9 @@ def embedding_moments(ratings: Ratings, released: Whole, items: EmbeddingMap, gr
 def embedding_vectors(
     indptr: Whole, places: NDArray[np.integer], at: Numbers, items: EmbeddingMap
 ) -> Numbers:
-    """Return the vectors of some users, shape (n_users, 2, n_directions).
+    """Return the vectors of users with compressed rows, shape (n_users, 2, n_directions).
 
-    Parameters
-    ----------
-    indptr : ndarray of int64, shape (n_users + 1,)
-    places : ndarray of int, shape (n_ratings,)
-        Position in the map of each rating's item.
-    at : ndarray of float, shape (n_ratings,)
-        Ratings, scaled to -1 to 1.
-    items : EmbeddingMap
+    `places` are positions in the map, `at` the ratings, scaled to -1 to 1.
     """
     vectors = np.zeros((indptr.size - 1, 2, items.damping.size))
     all_items = np.arange(len(items.means))
@@ -305,10 +269,6 @@ def item_means(measured: NoisySums) -> Numbers:
 
     The prior mean is linear in the logarithm of popularity, since popular items have mostly higher
     ratings, and in public features.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_released,)
     """
     sums = measured.items
     popularity = np.maximum(sums.popularity[measured.released], LEAST_POPULARITY)
@@ -326,10 +286,6 @@ def _usual(
     """Return the prior mean by popularity and the variance about it, by the method of moments.
 
     Coefficients of features have a normal prior, with a quarter of that variance.
-
-    >>> usual, between = _usual(np.array([0.1, 0.2, 0.3]), np.zeros(3), np.exp([1.0, 2.0, 3.0]))
-    >>> usual.round(6).tolist(), between
-    ([0.1, 0.2, 0.3], 0.01)
     """
     columns = np.empty((popularity.size, 0)) if features is None else features
     line = np.column_stack([np.ones(popularity.size), np.log(popularity), columns])
@@ -501,18 +457,9 @@ def _vectors_of(
 def believed(
     estimates: Numbers, variances: Numbers, usual: float, between_tables: float
 ) -> Numbers:
-    """Shrink noisy estimates towards their common mean, and that towards a prior mean.
+    """Shrink noisy estimates towards their common mean, and that towards the prior mean `usual`.
 
-    Parameters
-    ----------
-    estimates, variances : ndarray of float64, shape (n,)
-        Estimates, and the variance of each.
-    usual, between_tables : float
-        Prior mean, and its variance among tables.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
+    `between_tables` is the variance of the prior mean among tables.
     """
     between = _LEAST_BETWEEN
     for _ in range(20):

@@ -23,41 +23,20 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def as_ids(names: list[str]) -> NDArray[Any]:
-    """Return ids as published, ascending: as integers if all are written as such.
-
-    Examples
-    --------
-    >>> as_ids(["10", "9"]), as_ids(["10", "9", "009"]).tolist()
-    (array([ 9, 10]), ['009', '10', '9'])
-    """
+    """Return ids as published, ascending: as integers if all are written as such."""
     if all(map(_WHOLE.fullmatch, names)):
         return np.array(sorted(map(int, names)), dtype=np.int64)
     return np.array(sorted(names), dtype=object)
 
 
 def on_catalog(ratings: Ratings, catalog: NDArray[Any]) -> Ratings:
-    """Return the same ratings on the items of a catalog, rated or not.
-
-    Parameters
-    ----------
-    ratings : Ratings
-    catalog : ndarray, shape (n_items,)
-        Ids as `as_ids` returns them. They are compared as text, so their type may differ.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns(["ann", "ann"], [9, 10], [4, 2])
-    >>> on_catalog(ratings, as_ids(["8", "9", "10", "a"])).row(0)[0]
-    array([0, 2], dtype=int32)
-    """
+    """Return the same ratings on the items of a catalog, rated or not; ids are compared as text."""
     return _moved(ratings, catalog, places_on_catalog(ratings.items, catalog))
 
 
 def places_on_catalog(items: NDArray[Any], catalog: NDArray[Any]) -> NDArray[np.int64]:
     """Return each item's position in a catalog, or raise a RecveilError for a missing one.
 
-    Examples
-    --------
     >>> places_on_catalog(np.array([9, 10]), as_ids(["8", "9", "10"]))
     array([1, 2])
     """
@@ -75,16 +54,7 @@ def places_on_catalog(items: NDArray[Any], catalog: NDArray[Any]) -> NDArray[np.
 
 
 def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
-    """Order items by id, independently of which other items the table has.
-
-    Integers come first, by value, then all other ids.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns(["ann"] * 3, ["10", "9", "b"], [4, 2, 1])
-    >>> in_public_order(ratings, 2).items.tolist(), in_public_order(ratings, 2).row(0)[0]
-    (['9', '10', 'b'], array([0, 1], dtype=int32))
-    """
+    """Order items by id, integers first by value, whatever other items the table has."""
     if ratings.items.dtype == object:
         ratings = _moved(ratings, *places_in_public_order(ratings.items))
     if ratings.n_users and ratings.activity.max() > most_items:
@@ -95,8 +65,6 @@ def in_public_order(ratings: Ratings, most_items: int) -> Ratings:
 def places_in_public_order(items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return items in public order, and the position of each given item.
 
-    Examples
-    --------
     >>> places_in_public_order(np.array(["10", "9", "b"], object))
     (array(['9', '10', 'b'], dtype=object), array([1, 0, 2]))
     """
@@ -155,13 +123,7 @@ _A_ROW = 100
 
 
 def parse_epsilon(value: Any) -> float | None:
-    """Return epsilon as a number, or None for "none" (exact sums without a guarantee).
-
-    Examples
-    --------
-    >>> parse_epsilon("20"), parse_epsilon(0.5), parse_epsilon("none")
-    (20.0, 0.5, None)
-    """
+    """Return epsilon as a number, or None for "none" (exact sums without a guarantee)."""
     if value == NO_NOISE:
         return None
     try:
@@ -231,13 +193,7 @@ def check_n_users(options: Mapping[str, Any], layout: str, *, allow_large: bool)
 
 
 def needs_secret_noise(options: Mapping[str, Any]) -> bool:
-    """Return whether a release needs noise that cannot be reproduced.
-
-    Examples
-    --------
-    >>> needs_secret_noise({"epsilon": 3.0}), needs_secret_noise({"epsilon": "none"})
-    (True, False)
-    """
+    """Return whether a release needs noise that cannot be reproduced."""
     return parse_epsilon(options.get("epsilon")) is not None
 
 
@@ -246,11 +202,6 @@ def parse_item_catalog(value: Any) -> NDArray[Any] | str:
 
     Ids are integers if all ids of the list are written so, and text otherwise. The type of the ids
     of the ratings plays no part, since published ids must not depend on it.
-
-    Examples
-    --------
-    >>> parse_item_catalog(["9", "7", "8"])
-    array([7, 8, 9])
     """
     if isinstance(value, str) and value == AS_RATED:
         return AS_RATED

@@ -1,7 +1,6 @@
 """The queries of a synthetic release: sums of ratings, which come back noisy.
 
-`recveil.methods.synthetic.learning` makes one more query once embeddings are fitted to these sums:
-how far ratings follow them. Everything else reads the noisy sums only.
+`recveil.methods.synthetic.learning` makes one more query. All else reads the noisy sums only.
 """
 
 import math
@@ -61,10 +60,7 @@ UserRatings = Ratings | SpreadOut
 
 
 def added_up(ratings: UserRatings, sums: Callable[..., Whole], *known: Any) -> Whole:
-    """Return a sum over users, whether the table is local or distributed.
-
-    Sums are integers, so they do not depend on order or partitions.
-    """
+    """Return a sum over users, local or distributed; of integers, so the order does not matter."""
     if isinstance(ratings, Ratings):
         return sums(ratings, *known)
     return ratings.add_up(sums, *known)
@@ -237,14 +233,7 @@ def pick_released(
 ) -> Picked:
     """Select items by noisy popularity; all items of a public catalogue are released.
 
-    Parameters
-    ----------
-    popularity : ndarray of float64, shape (n_items,)
-    noise : float
-        Standard deviation of the popularity's noise.
-    n_users : float
-    is_catalogue : bool
-        Whether the items are those of a public catalogue.
+    `noise` is the standard deviation of the popularity's noise.
     """
     if is_catalogue:
         released = np.arange(popularity.size)
@@ -296,9 +285,6 @@ def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
     The highest one must have a neighbour that exceeds its noise, or exceed twice the threshold: a
     single bin far above all others may be noise, and would make some users choose everything. If no
     bin qualifies, the fullest one is the highest.
-
-    >>> _are_sums_of_users(np.array([30.0, 80.0, 1.0, 0.0, 25.0]), 10.0).tolist()
-    [True, True, False, False, False]
     """
     out = noisy > _MIN_USERS * sigma
     neighbours = np.zeros(out.size, np.bool_)
@@ -367,21 +353,10 @@ _ROUNDS = 300
 
 
 def expected_popularity(noisy: Numbers, noise: float) -> Numbers:
-    """Return the posterior mean of each item's popularity, from its noisy sum.
+    """Return the posterior mean of each item's popularity, given its sum and the noise's deviation.
 
     The prior is the distribution of popularity with the largest likelihood (Kiefer & Wolfowitz
     1956), found by expectation maximization on a grid. It postprocesses noisy sums.
-
-    Parameters
-    ----------
-    noisy : ndarray of float64, shape (n_items,)
-    noise : float
-        Standard deviation of the noise of each.
-
-    Examples
-    --------
-    >>> expected_popularity(np.array([1.0, -1.0, 0.5, -0.5, 100.0]), 1.0).round(2).tolist()
-    [0.03, 0.02, 0.03, 0.03, 100.0]
     """
     if noise <= 0:
         return np.maximum(noisy, 0)
@@ -459,8 +434,6 @@ def few_sigmas(n_users: float, sigmas: Mapping[str, float]) -> Mapping[str, floa
     Where moments are noise anyway, popularity and means serve recipients best. The first query has
     the same noise in both cases, and so has the total.
 
-    Examples
-    --------
     >>> sigmas = {name: share**-0.5 for name, share in SHARES.items()}  # their mu is 1
     >>> for n_users in 1_000, 100:
     ...     noise = few_sigmas(n_users, sigmas)

@@ -102,14 +102,7 @@ class Budget:
 
     @classmethod
     def of(cls, epsilon: float, delta: float, *, threshold_delta: float = 0.0) -> Self:
-        """Return the largest budget that meets a guarantee.
-
-        Examples
-        --------
-        >>> budget = Budget.of(1.0, 1e-6)
-        >>> round(budget.mu, 4)
-        0.2367
-        """
+        """Return the largest budget that meets a guarantee."""
         if type(epsilon) not in (float, int) or not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
             raise RecveilError(
                 f"epsilon is {quoted(epsilon)}, but a promise needs a number from "
@@ -126,14 +119,7 @@ class Budget:
         return cls(float(epsilon), delta, threshold_delta, low)
 
     def sigmas(self, shares: Mapping[str, float]) -> dict[str, float]:
-        """Return the noise of each query, for a contribution bound of 1.
-
-        Examples
-        --------
-        >>> sigmas = Budget.of(1.0, 1e-6).sigmas({"item sums": 1, "moments": 3})
-        >>> {name: round(sigma, 2) for name, sigma in sigmas.items()}
-        {'item sums': 8.45, 'moments': 4.88}
-        """
+        """Return the noise of each query, for a contribution bound of 1."""
         for name, share in shares.items():
             if type(share) not in (float, int) or not 0 < share < math.inf:
                 raise RecveilError(

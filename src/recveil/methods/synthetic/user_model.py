@@ -72,18 +72,8 @@ def learn_labels(
 ) -> Labels:
     """Fit cuts, item means and variances.
 
-    Parameters
-    ----------
-    level_shares : ndarray of float64, shape (n_levels,)
-        Noisy shares of ratings at each level; need not sum to 1.
-    levels : ndarray of float64, shape (n_levels,)
-    scale : RatingScale
-    item_means : ndarray of float64, shape (n_items,)
-        Mean ratings of items, scaled to -1 to 1.
-    popularity : ndarray of float64, shape (n_items,)
-        Weight of each item's mean.
-    spread_of_users : float
-        Variance of users' true mean ratings, scaled to -1 to 1.
+    `level_shares` are noisy and need not sum to 1. Item means, which `popularity` weights, and the
+    true mean ratings of users, of variance `spread_of_users`, are scaled to -1 to 1.
     """
     shares = np.maximum(level_shares, LEAST_LEVEL_SHARE * max(level_shares.max(), 1e-12))
     shares = shares / shares.sum()
@@ -102,21 +92,9 @@ def learn_labels(
 
 
 def expected_labels(at: Numbers, cuts: Numbers, spread: float, rating_means: Numbers) -> Numbers:
-    """Return the expected value of ratings with latent mean `rating_means`, same shape.
+    """Return the expected value of ratings with latent mean `rating_means` and deviation `spread`.
 
-    Parameters
-    ----------
-    at : ndarray of float64, shape (n_levels,)
-        The value of each level.
-    cuts : ndarray of float64, shape (n_levels - 1,)
-    spread : float
-        Standard deviation about `rating_means`.
-    rating_means : ndarray of float64
-
-    Examples
-    --------
-    >>> expected_labels(np.array([1.0, 2.0]), np.array([0.0]), 1.0, np.array([-9.0, 0.0, 9.0]))
-    array([1. , 1.5, 2. ])
+    `at` are the values of the levels, between `cuts`.
     """
     above = ndtr((rating_means[..., None] - cuts) / spread)
     return np.asarray(at[0] + above @ np.diff(at))
@@ -175,8 +153,6 @@ _MANY = 5
 def blocks_of(n_users: int, n_items: int) -> Iterator[slice]:
     """Cut users into blocks that are sampled at once.
 
-    Examples
-    --------
     >>> list(blocks_of(3, 1 << 21))
     [slice(0, 2, None), slice(2, 3, None)]
     """
@@ -195,19 +171,8 @@ def draw_users(
 ) -> tuple[Numbers, Small]:
     """Return item counts and embeddings of sampled users, as exact quantiles and whitened.
 
-    Parameters
-    ----------
-    activity : ndarray of float64, shape (n_activities,)
-        Item counts as equally likely quantiles, ascending.
-    item_embeddings : ndarray of float32, shape (n_items, 1 + n_directions)
-        Item embeddings; the first column is multiplied by the user's activity.
-    n_users : int
-    rng : Generator
-
-    Returns
-    -------
-    counts : ndarray of float64, shape (n_users,)
-    embeddings : ndarray of float32, shape (n_users, 1 + n_directions)
+    `activity` are item counts as equally likely quantiles, ascending. The first column of all
+    embeddings, of shape (n, 1 + n_directions), is multiplied by the user's activity.
     """
     counts = np.quantile(activity, (np.arange(n_users) + 0.5) / n_users)
     counts = rng.permutation(counts)
@@ -233,23 +198,9 @@ def pick_items(
     orders: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> tuple[Small, NDArray[np.bool_]]:
-    """Return the probability that each user chooses each item, and a sample of choices.
+    """Return the probability that each user chooses each item, and a sample, of one item or more.
 
-    Parameters
-    ----------
-    user_embeddings, activity : see `draw_users`
-    offsets : ndarray of float32, shape (n_items,)
-        Item offsets of the log-odds.
-    item_embeddings : ndarray of float32, shape (n_items, 1 + n_directions)
-    orders : ndarray of int64
-        From `draw_orders`.
-    rng : Generator
-
-    Returns
-    -------
-    chances : ndarray of float32, shape (n_users, n_items)
-    picked : ndarray of bool, shape (n_users, n_items)
-        At least one item per user.
+    `offsets` are those of the log-odds, `orders` are from `draw_orders`.
     """
     of_directions = np.ascontiguousarray(item_embeddings[:, 1:])
     with one_thread():
@@ -551,14 +502,7 @@ def model_table(items: NDArray[Any], model: UserModel | LikesModel) -> pa.Table:
 
 
 def model_settings(model: UserModel | LikesModel) -> dict[str, object]:
-    """Return the model's other parameters, as in release.json.
-
-    Examples
-    --------
-    >>> one = LikesModel(np.zeros(2, np.float32), np.zeros((2, 3), np.float32), np.ones(2))
-    >>> model_settings(one)
-    {'user_counts': [1.0, 1.0], 'factors': 2, 'feedback': 'implicit'}
-    """
+    """Return the model's other parameters, as in release.json."""
     if isinstance(model, LikesModel):
         directions = model.item_embeddings.shape[1] - 1
         return {
