@@ -376,13 +376,7 @@ def attack_table(
 
 
 def fit_adversary(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Remove knowledge and errors that cannot exist in this table.
-
-    Examples
-    --------
-    >>> likes = Ratings.from_columns([1, 1, 2], ["a", "b", "a"])
-    >>> fit_adversary(likes, PRESETS["paper"]).date_error
-    """
+    """Remove knowledge and errors that cannot exist in this table."""
     if ratings.days is None:
         adversary = without_dates(ratings, adversary, "no column of dates was recognized")
     adversary = with_likes(ratings, adversary)

@@ -83,8 +83,6 @@ def find_sufficient(
 def guarantees(n_users: int) -> list[Guarantee]:
     """Return Theorem 1's number of items for several error rates.
 
-    Examples
-    --------
     >>> guarantees(480_189)[0]
     Guarantee(epsilon=0.05, delta=0.5, items=24)
     """

@@ -1,7 +1,7 @@
 """Decisions of Narayanan & Shmatikov's attacks: matches, equal error rates and widths.
 
-The paper leaves the parameters to trial and error for each data set. They are chosen here on one
-half of the targets, and judged on the other.
+The paper leaves the parameters to trial and error; half of the targets choose, the others judge
+them.
 """
 
 from dataclasses import dataclass, replace
@@ -183,26 +183,10 @@ def count_matches(
 def equal_error_rate(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
     """Return the eccentricity at which false rejects and false accepts are most nearly equal.
 
-    Parameters
-    ----------
-    inside : ndarray of float64
-        Eccentricity of each right guess; -1 for a wrong one.
-    outside : ndarray of float64
-        Eccentricity of the best guess for users who are not in the table.
-
-    Returns
-    -------
-    float
-        The lowest such eccentricity among those given; the paper's 1.5 if none is above 0.
-
-    Notes
-    -----
-    Source: Narayanan & Shmatikov, Definition 3 ("equal error rate") and footnote 4.
-
-    Examples
-    --------
-    >>> equal_error_rate(np.array([3.0, 2.0, 1.0, -1.0]), np.array([2.5, 0.5, 0.5, 0.1]))
-    1.0
+    `inside` is that of each right guess, -1 for a wrong one; `outside` that of the best guess for
+    users who are not in the table. Returns the lowest such eccentricity among those given; the
+    paper's 1.5 if none is above 0. Source: Narayanan & Shmatikov, Definition 3 ("equal error rate")
+    and footnote 4.
     """
     levels = np.unique(np.concatenate([inside, outside]))
     levels = levels[levels > 0]

@@ -1,7 +1,6 @@
-"""Releases opened for an audit, and audits of nominal labels as pairs of item and word.
+"""Releases opened for an audit, and audits of nominal labels as pairs of item and label.
 
-Two words are equal or they are not: they have no distance, so that no adversary knows a word
-approximately.
+Labels have no distance, so that no adversary knows one approximately.
 """
 
 from collections.abc import Iterable
@@ -168,8 +167,6 @@ def adversaries_of_labels(
 ) -> list[Adversary]:
     """Return the adversaries for a table of words: those who know exact words.
 
-    Examples
-    --------
     >>> presets = [Adversary(rating_error=1), Adversary(rating_error=None)]
     >>> (adversary,) = adversaries_of_labels(None, presets)
     >>> adversary.rating_error, adversary.description
@@ -194,8 +191,6 @@ def adversaries_of_labels(
 def reject_catalogue_of_words(catalogue: object) -> None:
     """Reject a public table for nominal labels, whose releases do not hide items.
 
-    Examples
-    --------
     >>> reject_catalogue_of_words(None)
     """
     if catalogue is not None:

@@ -41,19 +41,7 @@ class MatchOptions(NamedTuple):
 @brief
 @dataclass(frozen=True, kw_only=True)
 class AuditRequest:
-    """Options of `audit`, validated; see there.
-
-    Raises
-    ------
-    RecveilError
-        If a field is invalid, or has no effect without another one.
-
-    Examples
-    --------
-    >>> from recveil.attacks import PRESETS
-    >>> AuditRequest(source="ratings.csv", adversaries=[PRESETS["paper"]]).targets
-    1000
-    """
+    """Options of `audit`, validated; see there."""
 
     source: Any
     adversaries: Sequence[Adversary]
@@ -165,8 +153,6 @@ class AuditRequest:
     def unsupported_by_spark(cls) -> list[str]:
         """Return the keywords of `audit` that only an audit on one machine supports.
 
-        Examples
-        --------
         >>> AuditRequest.unsupported_by_spark()[:2]
         ['release', 'second_release']
         """

@@ -109,11 +109,7 @@ _COLUMNS = ["user_id", "found", "adversary"]
 def risk_table(users: NDArray[Any], risk: Risk) -> str:
     """Return each user's risk, as CSV.
 
-    Parameters
-    ----------
-    users : ndarray, shape (n_users,)
-        User ids. Text that a spreadsheet would read as a formula gets a leading apostrophe.
-    risk : Risk
+    Text of an id that a spreadsheet would read as a formula gets a leading apostrophe.
     """
     text = io.StringIO()
     writer = csv.writer(text)

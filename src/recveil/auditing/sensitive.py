@@ -84,13 +84,11 @@ def measure_in_table(
     targets: NDArray[np.int64],
     seed: int = 0,
 ) -> SensitiveDisclosure:
-    """Measure what the found records of a raw table reveal.
+    """Measure what the matched records of a raw table reveal.
 
-    Notes
-    -----
-    Source: Narayanan & Shmatikov, section 5: a found record reveals political, religious and sexual
-    preferences that the public ratings do not. A tie for the best record reveals nothing, so that
-    the share is a lower bound.
+    Source: Narayanan & Shmatikov, section 5: a matched record reveals political, religious and
+    sexual preferences that the public ratings do not. A tie for the best record reveals nothing, so
+    that the share is a lower bound.
     """
     worst = max(outcomes, key=lambda outcome: outcome.reidentified.ranked)
     known = draw_knowledge(ratings, worst.adversary, targets, seed)

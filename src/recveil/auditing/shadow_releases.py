@@ -135,8 +135,6 @@ def attack_by_shadows(
 ) -> ShadowMembership:
     """Infer membership in releases of halves of the users from other such releases.
 
-    Notes
-    -----
     Source: Carlini et al. 2022. At most 400 users are scored. The population's model is learned
     from the first two releases, which together hold all users.
     """

@@ -262,12 +262,9 @@ def attack_graphs(
     seed: int = 0,
     candidates: Candidates | None = None,
 ) -> list[GraphAttack]:
-    """Run Chang et al.'s attacks on a raw table or a release.
+    """Run Chang et al.'s attacks (Definitions 3.1, 3.2 and 5.1) on a raw table or a release.
 
-    Notes
-    -----
-    Source: Chang et al., Definitions 3.1, 3.2 and 5.1. Their attacks require exact agreement, so
-    that published means resist the label-based one, but not the stronger attacks.
+    They require exact agreement: published means resist the label-based one, not stronger attacks.
     """
     if table is not None:
         candidates = table.candidates
@@ -298,8 +295,6 @@ def measure_deanonymized(
 ) -> list[Deanonymized]:
     """Measure Narayanan & Shmatikov's Definition 3 for each adversary, by its strongest attack.
 
-    Notes
-    -----
     Source: Narayanan & Shmatikov, Definitions 1 and 3: an adversary (theta, omega)-de-anonymizes a
     table if they output, with probability omega, a record that is at least theta similar to the
     target's. Similarity is the share of the items of either record that are in both with the same
@@ -329,14 +324,7 @@ def measure_deanonymized(
 
 
 def similarity(ratings: Ratings, first: int, second: int) -> float:
-    """Return the share of two users' items that both rated alike.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 1, 2, 2, 2], list("ababc"), [5, 3, 5, 4, 1])
-    >>> round(similarity(ratings, 0, 1), 3)  # a, of a, b and c
-    0.333
-    """
+    """Return the share of two users' items that both rated alike."""
     (items, values), (other_items, other_values) = ratings.row(first), ratings.row(second)
     common, own, other = np.intersect1d(items, other_items, assume_unique=True, return_indices=True)
     alike = int((values[own] == other_values[other]).sum())
