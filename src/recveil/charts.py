@@ -138,13 +138,6 @@ def draw_looks(series: Iterable[str]) -> list[Style]:
     """Choose a distinct style for each series, even in black and white.
 
     Two measures of one adversary share colour and shape, and differ in their dashes.
-
-    Examples
-    --------
-    >>> names = ["any, eccentricity ≥ 1.5", "rare, eccentricity ≥ 1.5", "any, best attack"]
-    >>> looks = draw_looks(names)
-    >>> [look.colour for look in looks], [look.dash for look in looks]
-    (['#0072B2', '#D55E00', '#0072B2'], [[1, 0], [1, 0], [6, 3]])
     """
     names = list(dict.fromkeys(series))
     parts = [_split(name) for name in names]
@@ -169,8 +162,6 @@ def draw_curves(figure: Curves) -> Chart:
 def draw_rates(rows: list[RateRow], title: str) -> Chart:
     """Draw rates with their intervals, one row per name.
 
-    Examples
-    --------
     >>> row = {"name": "colleague", "series": "found", "rate": 0.5, "low": 0.4, "high": 0.6}
     >>> ">colleague<" in draw_rates([row], "share of users").svg
     True
@@ -204,8 +195,6 @@ def draw_rates(rows: list[RateRow], title: str) -> Chart:
 def draw_histogram(bins: list[Bin], x: str, y: str) -> Chart:
     """Draw the number of users in each interval of probability.
 
-    Examples
-    --------
     >>> bins = [{"low": 0, "high": 0.5, "users": 3}, {"low": 0.5, "high": 1, "users": 7}]
     >>> ">7<" in draw_histogram(bins, "probability", "users").svg
     True
@@ -265,27 +254,9 @@ def place_captions(
 ) -> list[tuple[float, float] | None]:
     """Place captions, the first one first, where they overlap no other, no mark and no line.
 
-    Parameters
-    ----------
-    captions : iterable of Caption
-    marks : iterable of tuple
-        The centres of the marks.
-    edges : tuple
-        Left, top, right and bottom of the area for captions.
-    size : float
-        Size of the font.
-    radius : float
-        Radius of a mark.
-    lines : sequence of float
-        Heights of horizontal lines.
+    `marks` are centres, `edges` left, top, right and bottom, `lines` heights of horizontal lines.
+    None stands for a caption with no free place.
 
-    Returns
-    -------
-    list of tuple or None
-        The centre of each caption; None if none of its places is free.
-
-    Examples
-    --------
     >>> captions = [Caption("5", places_around(50, 50, "5", 10)) for _ in range(2)]
     >>> place_captions(captions, [(50, 50)], (0, 0, 100, 100), 10)
     [(50.0, 36.0), (50.0, 64.0)]

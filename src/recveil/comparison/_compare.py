@@ -59,13 +59,6 @@ _READING = "Reading ratings"
 class CompareRequest:
     """Options of `compare`, validated; see there.
 
-    Raises
-    ------
-    RecveilError
-        If a field is invalid whatever the table contains.
-
-    Examples
-    --------
     >>> CompareRequest(source="ratings.csv", ks=[5, 20]).utility
     'both'
     """

@@ -276,8 +276,6 @@ class Cell:
 def dig(plain: Any, *path: str) -> Any:
     """Return the value under nested keys; None if a key on the way holds None.
 
-    Examples
-    --------
     >>> dig({"auc": {"rate": 0.6}}, "auc", "rate"), dig({"auc": None}, "auc", "rate")
     (0.6, None)
     """
@@ -378,10 +376,7 @@ def _reject_prepared(out: Path) -> None:
 
 
 def _others(out: Path) -> list[str]:
-    """Return the entries of a folder that no comparison has written.
-
-    Links count as foreign: writing through one would replace a file elsewhere.
-    """
+    """Return the entries of a folder that no comparison has written; links count, too."""
     # A page alone may be any page.
     known = {CELLS, PAGE, TABLE} if (out / CELLS).is_dir() else set()
     entries = [(path, path.name in known) for path in out.iterdir()]
@@ -514,8 +509,6 @@ def _run_steps(
 def lacks_shadows(cell: Cell, n: int | None) -> bool:
     """Return whether requested shadow releases are missing from a finished setting.
 
-    Examples
-    --------
     >>> lacks_shadows(Cell("key", Setting("raw", None)), 32)
     True
     """

@@ -168,8 +168,6 @@ AXES: dict[str, Axis] = {
 def usual_axis(rows: Iterable[Row]) -> Axis:
     """Return the default axis: shadow releases, which suit all methods, where they were measured.
 
-    Examples
-    --------
     >>> usual_axis([Row("padded", 5, "k-anonymity", None, shadow_tpr=0.2)]).name
     'shadows'
     """
@@ -226,14 +224,7 @@ def axis_named(name: str) -> Axis:
 def is_safe(
     row: Row, max_risk: float | None, min_k: int | None, axis: Axis = REIDENTIFICATION
 ) -> bool:
-    """Return whether a setting is within the limits, as measured or proven.
-
-    Examples
-    --------
-    >>> row = Row("padded", 5, "k-anonymity", None, bound=0.2, risk_high=0.12, rmse=0.9)
-    >>> is_safe(row, 0.2, None), is_safe(row, 0.15, None), is_safe(row, None, 6)
-    (True, False, False)
-    """
+    """Return whether a setting is within the limits, as measured or proven."""
     if not is_candidate(row, axis):
         return False
     if min_k is not None and (row.bound is None or (row.k or 0) < min_k):
@@ -473,8 +464,6 @@ def _check_limits(max_risk: float | None, min_k: int | None) -> None:
 def discloses_far_less(one: Row, other: Row) -> bool:
     """Return whether a setting discloses far less membership, or far fewer exact ratings.
 
-    Examples
-    --------
     >>> row = Row("simple", 5, "k-anonymity", None, membership_auc=0.9, published_share=0.6)
     >>> discloses_far_less(row._replace(membership_auc=0.7), row), discloses_far_less(row, row)
     (True, False)

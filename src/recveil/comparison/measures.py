@@ -1,9 +1,7 @@
-"""Measures of a setting and their registry.
+"""Measures of a setting and their registry: rows, JSON, table and panels follow from it alone.
 
-Rows, their JSON, the Parquet table and the panels of the page follow from the registry alone: a new
-measure is one entry. Each risk is measured by the adversary who is strongest on that risk: the one
-who re-identifies most users need not identify most equivalence classes, and knowledge of many
-ratings helps membership inference alone.
+Each risk is measured by the adversary who is strongest on that risk: the one who re-identifies most
+users need not identify most equivalence classes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -900,8 +898,6 @@ def register_measure(measure: Measure) -> None:
 def measure_named(name: str) -> Measure:
     """Return a measure.
 
-    Examples
-    --------
     >>> measure_named("rmse").better
     'down'
     """

@@ -173,13 +173,7 @@ class Row:
 
 
 def to_row(cell: Cell) -> Row:
-    """Take the measures out of a cell.
-
-    Examples
-    --------
-    >>> to_row(Cell("key", Setting("padded", 9), problem="8 users")).problem
-    '8 users'
-    """
+    """Take the measures out of a cell."""
     method, k = cell.setting
     measured = {}
     if cell.problem is None:
@@ -292,8 +286,6 @@ def counted_shares(row: Row, purpose: Purpose) -> tuple[Share | None, ...]:
 def utilities_in(purpose: Purpose | None) -> tuple[Utility, ...]:
     """Return the utilities that count for a purpose.
 
-    Examples
-    --------
     >>> utilities_in("both"), utilities_in("lists"), utilities_in(None)
     (('lists', 'ratings'), ('lists',), ())
     """

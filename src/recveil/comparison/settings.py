@@ -23,8 +23,6 @@ _FITTING: dict[Feedback, tuple[str, ...]] = {
 def kind_of(ratings: Ratings) -> Feedback:
     """Return what a table holds; "nominal" are nominal labels.
 
-    Examples
-    --------
     >>> kind_of(Ratings.from_columns([1, 2], [7, 7], [4, 5]))
     'ratings'
     """
@@ -59,8 +57,6 @@ def usual_methods(*, of: Feedback = "ratings") -> list[str]:
 def padding_methods() -> list[str]:
     """Return the methods of the line from simple to padded rows, by their degree of padding.
 
-    Examples
-    --------
     >>> padding_methods()
     ['simple', 'padded-0.25', 'padded-0.5', 'padded-0.75', 'padded']
     """
@@ -132,8 +128,6 @@ def choose_methods(names: Iterable[str], *, of: Feedback = "ratings") -> list[st
 def reject_unknown(names: Iterable[str]) -> list[str]:
     """Return the methods known before the table is read; reject unknown names.
 
-    Examples
-    --------
     >>> reject_unknown(["nominal", "raw"])
     ['nominal', 'raw']
     """
@@ -167,21 +161,13 @@ _DEFAULTS: Mapping[Feedback, Mapping[str, Sequence[int]]] = {
 
 
 def default_methods(*, of: Feedback = "ratings") -> list[str]:
-    """Return the methods of the default settings.
-
-    Examples
-    --------
-    >>> default_methods(of="nominal")
-    ['raw', 'nominal']
-    """
+    """Return the methods of the default settings."""
     return list(_DEFAULTS[of])
 
 
 def default_ks(*, of: Feedback = "ratings") -> dict[str, Sequence[int]]:
     """Return the ks of the default settings, of each method that takes a k.
 
-    Examples
-    --------
     >>> default_ks()
     {'sparse': (5, 20), 'simple': (5,)}
     """
@@ -251,25 +237,15 @@ def check_ks(ks: Iterable[int] | None) -> None:
 class Estimate(NamedTuple):
     """The settings of a comparison, and about how long they take.
 
-    Attributes
-    ----------
-    n_settings, n_finished : int
-        All settings, and those that an earlier run finished.
-    n_outdated : int
-        Stored results of another version or input, which are computed again.
-    seconds : mapping of str to float
-        About how long each of the others takes on two cores, by its title.
-
-    Examples
-    --------
     >>> Estimate(3, 1, {"raw": 30.0, "sparse, k = 5": 40.0}).total_seconds
     70.0
     """
 
     n_settings: int
-    n_finished: int
+    n_finished: int  # settings that an earlier run finished
+    # About how long each of the others takes on two cores, by its title
     seconds: Mapping[str, float]
-    n_outdated: int = 0
+    n_outdated: int = 0  # results of another version or input, to be computed again
 
     @property
     def total_seconds(self) -> float:
@@ -279,8 +255,6 @@ class Estimate(NamedTuple):
     def sentence(self) -> str:
         """Describe the estimate, and how it is made.
 
-        Examples
-        --------
         >>> from textwrap import fill
         >>> seconds = {"raw": 60.0, "sparse, k = 5": 70.0}
         >>> print(fill(Estimate(3, 1, seconds).sentence(), 88))
@@ -324,8 +298,6 @@ def estimate_settings(
 
     The first of them also measures the raw table.
 
-    Examples
-    --------
     >>> ratings = Ratings.from_columns([1, 2], [7, 7], [4, 5])
     >>> settings = [Setting("raw", None), Setting("sparse", 5)]
     >>> estimate = estimate_settings(settings, 3, ratings, shadows=None)
