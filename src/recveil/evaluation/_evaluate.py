@@ -38,13 +38,6 @@ _READING, _MAKING = "Reading ratings", "Making a release"
 class EvaluateRequest:
     """Options of `evaluate`, validated; see there.
 
-    Raises
-    ------
-    RecveilError
-        If the tables do not define what is held out.
-
-    Examples
-    --------
     >>> EvaluateRequest(source="ratings.csv", release="out", split=0.2).targets
     1000
     """

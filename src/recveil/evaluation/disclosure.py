@@ -33,8 +33,6 @@ from recveil.verification.link_posterior import LinkPosterior, links_of_rows
 def link_disclosure(ratings: Ratings, table: AttackTarget) -> LinkPosterior:
     """Return the posteriors of a release's links, with each item's real share of raters as p.
 
-    Notes
-    -----
     Source: Chang et al., Theorems 6.2 and 6.3. `recveil.verification.verify` estimates p from the
     published rows instead. Rows that were padded, or hold items added for diversity, reveal less
     than this.

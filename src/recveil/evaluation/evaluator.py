@@ -1,7 +1,6 @@
 """Evaluation of many releases of the same training ratings under fixed conditions.
 
-The split, the targets, the adversaries' knowledge and every seed are fixed once, and results on the
-raw ratings are computed once, so that differences between two figures come from the releases.
+Split, targets, knowledge and seeds are fixed once: two figures differ by the releases alone.
 """
 
 from collections.abc import Sequence

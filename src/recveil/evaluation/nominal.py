@@ -86,8 +86,6 @@ class MostFrequentValue(NominalPredictor):
 class NaiveBayes(NominalPredictor):
     """Naive Bayes from the labels of the item and those of the user.
 
-    Notes
-    -----
     The likelihood of a label is its share among the item's labels, times that among the user's,
     over that among all. Shares are smoothed (Laplace).
     """
@@ -103,8 +101,6 @@ class NaiveBayes(NominalPredictor):
 class AgreementWeighted(NominalPredictor):
     """`NaiveBayes` with rows weighted by their agreement with the user.
 
-    Notes
-    -----
     A row's weight is its agreement with the user in excess of chance, over the number of common
     items plus 30; rows with less agreement have no weight. Ten rows of average weight with the
     overall distribution are added to an item's labels.
@@ -303,13 +299,7 @@ RATED_OR_LIKED = RatingScale(1, 2, 1)
 
 
 def liked_values(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple[str, ...]:
-    """Return the labels that count as liked, in the order of the scale; empty if none are given.
-
-    Examples
-    --------
-    >>> liked_values("up", RatingScale.of_labels("down,meh,up", ordered=False))
-    ('up',)
-    """
+    """Return the labels that count as liked, in the order of the scale; empty if none are given."""
     if liked is None:
         return ()
     if scale.ordered:

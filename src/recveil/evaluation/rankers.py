@@ -39,14 +39,7 @@ Form: TypeAlias = Callable[[UserRows, RatingScale], Numbers]
 
 
 def liked(rows: UserRows, scale: RatingScale) -> Numbers:
-    """Return 1 for each value that is liked, else 0, shape (n_values,).
-
-    Examples
-    --------
-    >>> rows = UserRows(np.array([0, 2]), np.array([0, 1], np.int32), np.array([5.0, 3.0]))
-    >>> liked(rows, RatingScale(1, 5, 1))
-    array([1., 0.])
-    """
+    """Return 1 for each value that is liked, else 0, shape (n_values,)."""
     return (rows.values >= relevance_threshold(scale)).astype(np.float64)
 
 
@@ -55,8 +48,6 @@ def valued(rows: UserRows, scale: RatingScale) -> Numbers:
 
     A value is never 0, since having rated an item reveals more than the rating itself.
 
-    Examples
-    --------
     >>> rows = UserRows(np.array([0, 2]), np.array([0, 1], np.int32), np.array([5.0, 1.0]))
     >>> valued(rows, RatingScale(1, 5, 1))
     array([1. , 0.2])

@@ -1,8 +1,6 @@
 """Ranking metrics: nDCG, recall and coverage of lists of n items.
 
-All functions take lists of the n best items, `top`, and each user's relevant items, in compressed
-rows whose values are gains above 0. Metrics of a user without relevant items are nan, and left out
-of means.
+`top` are the n best items, `relevant` each user's gains above 0. Means omit users without any.
 """
 
 from typing import Any, NamedTuple
@@ -78,8 +76,6 @@ def list_items(scores: NDArray[np.float64], seen: UserRows, n: int = 10) -> NDAr
 def relevance_threshold(scale: RatingScale) -> float:
     """Return the rating from which an item is relevant: three quarters up the scale.
 
-    Examples
-    --------
     >>> relevance_threshold(RatingScale(1, 5, 1))
     4.0
     """

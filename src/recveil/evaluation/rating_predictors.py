@@ -205,8 +205,6 @@ class Recommender(ABC):
 def most_listed(n_items: int) -> int:
     """Return for how many rows of a hold-out lists are made at most.
 
-    Examples
-    --------
     >>> most_listed(100), most_listed(8_192)
     (1000, 512)
     """
@@ -326,8 +324,6 @@ def biases(
 ) -> NDArray[np.float64]:
     """Return each row's mean offset from the items' means, shape (n_users,), damped towards 0.
 
-    Examples
-    --------
     >>> user_rows = UserRows(np.array([0, 2]), np.array([0, 1], np.int32), np.array([5.0, 3.0]))
     >>> biases(np.array([3.0, 3.0]), user_rows, damping=2.0)  # (2 + 0) / (2 + 2)
     array([0.5])
@@ -532,8 +528,6 @@ def _multiply_tiles(table: TrainingTable, values: NDArray[np.float64]) -> _PairS
 def most_carried(support: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """Return the positions of the items with the largest support, ascending; at most so many.
 
-    Examples
-    --------
     >>> most_carried(np.array([3.0, 9.0, 3.0, 5.0]), 3)
     array([0, 1, 3])
     """

@@ -99,20 +99,11 @@ class Utility(NamedTuple):
 @brief
 @dataclass(frozen=True, eq=False)
 class PerUserUtility:
-    """Quality for each user.
+    """Quality for each user; all arrays have shape (n_served,)."""
 
-    Parameters
-    ----------
-    cells : ndarray of int64, shape (n_served,)
-        Number of held-out ratings.
-    squares : mapping of str to ndarray of float64, shape (n_served,)
-        Sum of the squared errors, by rating predictor.
-    ndcg : mapping of str to ndarray of float64, shape (n_served,)
-        nDCG of the lists, by ranker; nan without relevant held-out items.
-    """
-
-    cells: NDArray[np.int64]
-    squares: Mapping[str, NDArray[np.float64]]
+    cells: NDArray[np.int64]  # held-out ratings
+    squares: Mapping[str, NDArray[np.float64]]  # sum of the squared errors, by rating predictor
+    # nDCG of the lists, by ranker; nan without relevant held-out items
     ndcg: Mapping[str, NDArray[np.float64]]
 
     def __eq__(self, other: object) -> bool:

@@ -91,8 +91,6 @@ def is_share_reliable(value: float | None, low: float | None, high: float | None
 def resample(columns: NDArray[np.float64], seed: int, draws: int) -> NDArray[np.float64]:
     """Return the columns' sums over resampled users, shape (draws, n_columns).
 
-    Examples
-    --------
     >>> resample(np.ones((3, 1)), seed=0, draws=2).tolist()
     [[3.0], [3.0]]
     """
@@ -105,8 +103,6 @@ def resample(columns: NDArray[np.float64], seed: int, draws: int) -> NDArray[np.
 def with_interval(value: float, drawn: NDArray[np.float64], n_users: int) -> Measured:
     """Return a figure with its interval over resampled users.
 
-    Examples
-    --------
     >>> with_interval(0.5, np.array([0.4, 0.6]), 99)
     Measured(value=0.5, low=0.4, high=0.6, n_users=99)
     """
@@ -123,8 +119,6 @@ def share_interval(
 
     nan where a draw has no whole, so that a share of it means nothing.
 
-    Examples
-    --------
     >>> share_interval(0.5, np.array([1.0, 3.0]), np.array([2.0, 4.0]))
     (0.5, 0.75)
     """

@@ -1,8 +1,7 @@
 """Training tables: raw ratings and releases in one form for recommenders.
 
-Rows are in an order that depends on their content alone, and identical rows are merged with their
-sizes added. So neither the order of a release nor its layout affects what is learned, and raw
-ratings that are published unchanged give the same fit as the raw ratings.
+Rows are in an order that depends on their content alone, and identical rows are merged: neither the
+order of a release nor its layout affects what is learned.
 """
 
 import hashlib
@@ -190,8 +189,6 @@ def lowest_in_rows(
 ) -> NDArray[np.bool_]:
     """Mark the cells with the lowest keys of each row, as many as are wanted of it.
 
-    Examples
-    --------
     >>> lowest_in_rows(np.array([0, 3, 4]), np.array([0.3, 0.1, 0.2, 0.5]), np.array([2, 0]))
     array([False,  True,  True, False])
     """
@@ -503,10 +500,7 @@ def n_inner_splits(table: TrainingTable) -> int:
 
 
 def enough_for_errors(inner: Sequence[InnerSplit]) -> Sequence[InnerSplit]:
-    """Return the first of some splits, which hold out 100 rows together; all if they do not.
-
-    Errors are measured in each cell, lists once a row: for lists, all splits are needed.
-    """
+    """Return the first of some splits, which hold out 100 rows together; all if they do not."""
     rows = np.cumsum([part.known.n_users for part in inner])
     return inner[: int(np.searchsorted(rows, LEAST_ROWS)) + 1]
 
