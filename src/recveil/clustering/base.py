@@ -126,21 +126,10 @@ def number_by_lowest_member(labels: NDArray[Any]) -> NDArray[np.int64]:
 # vector instructions.
 @compiled(fastmath={"reassoc", "contract"})
 def squared_distances(X: NDArray[Any], rows: NDArray[Any], point: NDArray[Any]) -> NDArray[Any]:
-    """Return the squared Euclidean distances of some rows of X from a point.
+    """Return the squared Euclidean distances of some rows of X from a point, summed in float64.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (n, d)
-    rows : ndarray of int64, shape (m,)
-    point : ndarray of float, shape (d,)
+    Equal rows have equal distances, to the bit.
 
-    Returns
-    -------
-    ndarray of float64, shape (m,)
-        Summed in float64, whatever the type of X. Equal rows have equal distances, to the bit.
-
-    Examples
-    --------
     >>> X = np.array([[0, 0], [3, 4], [6, 8]], dtype=np.float32)
     >>> squared_distances(X, np.array([1, 2]), np.zeros(2))
     array([ 25., 100.])
@@ -160,21 +149,10 @@ def squared_distances(X: NDArray[Any], rows: NDArray[Any], point: NDArray[Any]) 
 
 @compiled()
 def lowest(values: NDArray[Any], k: int) -> NDArray[Any]:
-    """Return the places of the k lowest values; of equal ones, those that come first.
+    """Return the places of the k lowest of n values, ascending; of equal ones, the first.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n,)
-    k : int
-        Precondition: 1 <= k <= n.
+    Precondition: 1 <= k <= n.
 
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        In ascending order of the values.
-
-    Examples
-    --------
     >>> lowest(np.array([2.0, 1.0, 2.0, 0.0]), 3)
     array([3, 1, 0])
     """

@@ -31,26 +31,9 @@ Nearest: TypeAlias = Callable[
 def nearest_centre(
     X: NDArray[np.float32], centres: NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the nearest centre of each row, and the squared distance to it.
+    """Return the nearest centre of each row, the first of equal ones, and the squared distance.
 
     Rows are processed in slices, so n × t numbers are never in memory at once.
-
-    Parameters
-    ----------
-    X : ndarray of float32, shape (n, d)
-    centres : ndarray of float32, shape (t, d)
-
-    Returns
-    -------
-    nearest : ndarray of int64, shape (n,)
-        The lowest number among equally near centres.
-    distance : ndarray of float32, shape (n,)
-
-    Examples
-    --------
-    >>> X = np.array([[0], [1], [2], [3], [4]], dtype=np.float32)
-    >>> nearest_centre(X, np.array([[0], [3]], dtype=np.float32))
-    (array([0, 0, 1, 1, 1]), array([0., 1., 1., 0., 1.], dtype=float32))
     """
     nearest = np.empty(len(X), dtype=np.int64)
     distance = np.einsum("ij,ij->i", X, X)
@@ -73,12 +56,6 @@ def nearest_weighted_squared(
 
     Their "similarity" is 0 for equal rows and 1 for opposite ones: ``1 - mean((1 - d)²)`` with d
     the difference as a share of the range (section 4.2).
-
-    Examples
-    --------
-    >>> X = np.array([[1, 3], [5, 5]], dtype=np.float32)
-    >>> nearest_weighted_squared(X, np.array([[3, 3], [5, 4]], dtype=np.float32), 4)
-    (array([0, 1]), array([0.375  , 0.21875]))
     """
     nearest, distance = np.empty(len(X), np.int64), np.empty(len(X))
     _find_nearest_weighted(X, centres, 1 / value_range, nearest, distance)
@@ -292,21 +269,7 @@ def bounded_t_means(
 ) -> Clusters:
     """Cluster rows into t clusters of at least `min_size`; see `BoundedTMeans`.
 
-    Parameters
-    ----------
-    X : ndarray of float32, shape (n, d)
-    t, min_size, max_iter : int
-        Precondition: 1 <= t * min_size <= n.
-    rng : Generator
-        Draws the first centres.
-    steps : Steps, optional
-        Distances, centres and assignment, if not the usual ones.
-
-    Examples
-    --------
-    >>> X = np.array([[0], [9], [1], [10], [2]], dtype=np.float32)
-    >>> bounded_t_means(X, 2, 2, 10, np.random.default_rng(0)).centres.ravel()
-    array([9.5, 1. ], dtype=float32)
+    Precondition: 1 <= t * min_size <= n. `steps` are distances, centres and assignment, if unusual.
     """
     nearest, has_users, is_pairwise = steps or Steps()
     centres = X[rng.choice(len(X), t, replace=False)]
@@ -344,29 +307,18 @@ def bounded_assignment(
 ) -> NDArray[np.int64]:
     """Assign each row to a centre, with at least `min_size` rows per centre.
 
-    First pass, in rounds: each row not yet placed proposes to its nearest centre that is not
-    full; each centre accepts the nearest of them, up to `min_size` in all. Ties go to the lowest
-    index. It ends when all centres are full. Second pass: the rows that are left go to their
-    nearest centre.
+    First pass, in rounds: each row not yet placed proposes to its nearest centre that is not full;
+    each centre accepts the nearest of them, up to `min_size` in all. Ties go to the lowest index.
+    It ends when all centres are full. Second pass: the rows that are left go to their nearest
+    centre.
 
-    Parameters
-    ----------
-    X : ndarray of float32, shape (n, d)
-    centres : ndarray of float32, shape (t, d)
-    min_size : int
-        Precondition: t * min_size <= n.
-    nearest : callable
-        `nearest_centre` by default.
-    pairwise : bool
-        Assign as Chang et al. and Thompson & Yao do: pairs of a row and a centre in ascending order
-        of their distance, if the row has no centre and the centre is not full. In rounds, a row may
-        take a place before a nearer one that was rejected elsewhere asks for it.
+    If `pairwise`, assign as Chang et al. and Thompson & Yao do: pairs of a row and a centre in
+    ascending order of their distance, if the row has no centre and the centre is not full. In
+    rounds, a row may take a place before a nearer one that was rejected elsewhere asks for it.
 
-    Returns
-    -------
-    labels : ndarray of int64, shape (n,)
-        Postcondition: each centre's number occurs at least `min_size` times. In each round
-        some row finds a free place, so the rounds end; they end only when no place is free.
+    Precondition: t * min_size <= n. Postcondition: each centre's number occurs at least `min_size`
+    times. In each round some row finds a free place, so the rounds end; they end only when no place
+    is free.
     """
     # Equal centres act as one with room for all: one by one, they would take a round each.
     as_bytes = (centres + 0).view(f"V{centres[0].nbytes}").ravel()  # -0 + 0 is 0

@@ -27,23 +27,10 @@ def voronoi_leaves(
     A node with more rows than that draws some of them as centres, moves these by one step of
     Lloyd's algorithm on a sample, and gives each row to the nearest. The cells are strung on a
     chain, always on to the nearest cell left; neighbours on the chain that fit into one leaf become
-    one node. A node that does not split (equal rows) is halved instead.
+    one node. A node that does not split (equal rows) is halved instead. Each row is in one leaf;
+    neighbours in the list tend to be neighbours in space.
 
     Time is O(n log n) for data without extremes; memory is linear.
-
-    Parameters
-    ----------
-    X : ndarray of float32, shape (n, d)
-    most : int
-        Precondition: at least 1.
-    rng : Generator
-        Draws the centres and the samples.
-
-    Returns
-    -------
-    list of ndarray of int64
-        The rows of each leaf; every row is in exactly one. Neighbours in the list tend to be
-        neighbours in space.
     """
     leaves = []
     nodes = [np.arange(len(X))]
@@ -159,29 +146,13 @@ class Noise(NamedTuple):
 
 @compiled()
 def mdav_of_leaf(gram: NDArray[Any], k: int) -> NDArray[Any]:
-    """MDAV-generic on rows that are known by their scalar products only.
+    """MDAV-generic on rows that are known by their scalar products only; returns groups from 0.
 
     Domingo-Ferrer & Torra 2005, section 3. The distances of the rows from their centroid differ by
-    a constant from a sum over the remaining rows, and that sum is updated: m rows cost O(m²)
-    steps, whatever their dimension.
-
-    Parameters
-    ----------
-    gram : ndarray of float32, shape (m, m)
-        Scalar products; best of rows whose mean is 0, since squares of large numbers cancel badly.
-    k : int
-        Precondition: 1 <= k <= m.
-
-    Returns
-    -------
-    ndarray of int64, shape (m,)
-        The group of each row, 0 to floor(m / k) - 1. All have k rows, the last one what is left.
-
-    Examples
-    --------
-    >>> column = np.array([[-5], [5], [-4], [4], [0]], dtype=np.float32)
-    >>> mdav_of_leaf(column @ column.T, 2)
-    array([0, 1, 0, 1, 1])
+    a constant from a sum over the remaining rows, and that sum is updated: m rows cost O(m²) steps,
+    whatever their dimension. The products are best of rows whose mean is 0, since squares of large
+    numbers cancel badly. Precondition: 1 <= k <= m. All floor(m / k) groups have k rows, the last
+    one what is left.
     """
     n_groups = len(gram) // k
     label = np.full(len(gram), n_groups - 1)
@@ -235,8 +206,6 @@ def _nearest_left(gram: NDArray[Any], centre: int, is_left: NDArray[Any], k: int
 def rows_by_group(labels: NDArray[Any], starts: NDArray[Any]) -> NDArray[np.int64]:
     """List the rows group after group, in ascending order within each.
 
-    Examples
-    --------
     >>> rows_by_group(np.array([0, 1, 0]), np.array([0, 2, 3]))
     array([0, 2, 1])
     """
@@ -263,26 +232,12 @@ def sums_of_groups(
 
 @compiled()
 def exchange(leaf: Leaf, nearness: NDArray[Any], first: int, k: int, noise: Noise) -> int:
-    """Let rows, one after the other, swap places with a member of a nearby group, or move there.
+    """Let rows swap places with a member of a nearby group, or move there; return how many did.
 
     Each row looks at the two nearest other groups and carries out the best exchange: with the
     highest gain, that is by how much the sum of squared distances to the centroids falls, plus
-    noise.
-
-    Parameters
-    ----------
-    leaf : Leaf
-    nearness : ndarray of float32, shape (b, g)
-        x · c - |c|² / 2 for the rows from `first` on and all centroids. It picks the groups to look
-        at, so it need not be up to date; gains are.
-    first : int
-    k : int
-    noise : Noise
-
-    Returns
-    -------
-    int
-        How many exchanges there were.
+    noise. `nearness`, shape (b, g), is x · c - |c|² / 2 for the rows from `first` on and all
+    centroids. It picks the groups to look at, so it need not be up to date; gains are.
     """
     n_exchanges = 0
     for i in range(first, first + len(nearness)):
@@ -538,23 +493,10 @@ class KGather(Grouping):
 class GroupState:
     """The current groups, and the steps of a round.
 
-    Parameters
-    ----------
-    X : ndarray of float32, shape (n, d)
-    k : int
-        Precondition: 2 <= k and 2k <= n.
-    rng : Generator
-    map : callable
-        Calls a function with each of some arguments, perhaps at the same time, and returns an
-        iterator over the results.
-
-    Attributes
-    ----------
-    labels : ndarray of int64, shape (n,)
-        The group of each row, 0, 1, ...; every round makes a new array.
-    closeness : float
-        The sum of the squared norms of the rows' centroids. What it rises by, the SSE falls by,
-        since the two add up to the sum of the squared norms of the rows.
+    `map` calls a function with each of some arguments, perhaps at the same time. `labels` is the
+    group of each row; every round makes a new array. `closeness` is the sum of the squared norms of
+    the rows' centroids: what it rises by, the SSE falls by, since the two add up to the sum of the
+    squared norms of the rows. Precondition: 2 <= k and 2k <= n.
     """
 
     def __init__(

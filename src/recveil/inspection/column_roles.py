@@ -26,24 +26,14 @@ _APART_GINI = 0.09
 
 
 class Sign(NamedTuple):
-    """Evidence for or against swapped columns.
+    """Evidence for or against swapped columns."""
 
-    Attributes
-    ----------
-    code : str
-        "ids": ids of one column look like those of users; "days": the median number of different
-        days per rating; "concentration": the Gini coefficients of the counts; "too-few": there are
-        too few users or items for the last two.
-    of_users, of_items : float
-        The figures of the two columns.
-    kind : str
-        What the ids look like.
-    """
-
+    # "ids": one column's look like users'; "days": median days per rating; "concentration": Gini
+    # coefficients of the counts; "too-few": users or items for the last two
     code: Literal["ids", "days", "concentration", "too-few"]
     of_users: float
     of_items: float
-    kind: str = ""
+    kind: str = ""  # what the ids look like
 
 
 class ColumnOrder(NamedTuple):
@@ -157,23 +147,14 @@ _SAME_IDS = 0.1
 class Identifier(NamedTuple):
     """A column that probably identifies users.
 
-    Attributes
-    ----------
-    column : str or int
-        Its name, or its position from 1 on.
-    role : str
-        Its role; empty for a column that is not read.
-    kind : str
-        "email", "ip-address", "phone", "uuid", "hash", "iban" and "url" are matched by the values;
-        "integer-ids" and "text-ids" are other ids of users, and "user-ids" are items whose ids
-        are users', too. "name" is matched by the name of the column; "free-text", "unique-values"
-        and "one-per-user" by the distribution of the values.
-    matches, inspected : int
-        Numbers of matching and of inspected values.
+    "email", "ip-address", "phone", "uuid", "hash", "iban" and "url" are matched by the values;
+    "integer-ids" and "text-ids" are other ids of users, and "user-ids" are items whose ids are
+    users', too. "name" is matched by the name of the column; "free-text", "unique-values" and
+    "one-per-user" by the distribution of the values.
     """
 
-    column: str | int
-    role: str
+    column: str | int  # its name, or its position from 1 on
+    role: str  # empty for a column that is not read
     kind: str
     matches: int
     inspected: int

@@ -42,8 +42,6 @@ class FirstRows(NamedTuple):
 def rows_of_columns(columns: Mapping[str, pa.ChunkedArray]) -> dict[str, list[str]]:
     """Return the first values of the columns that are read, by their roles.
 
-    Examples
-    --------
     >>> rows_of_columns({"rating": pa.chunked_array([["3.50", None]])})
     {'rating': ['3.50', '']}
     """
@@ -137,16 +135,6 @@ def describe_swallowed_rows(rows: FirstRows, ratings: Ratings) -> list[str]:
     A stray quote in a CSV file makes the lines after it a part of a field, and who converts that
     file keeps the field. Two lines must have an item and a rating in the same fields, and one of
     them a user: the rows of others may all be inside.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns(["u1", "u2"], ["heat", "jaws"], [4, 5])
-    >>> text = "good\nu1,jaws,5,fine\nu2,heat,4,fine\nu2,jaws,4"
-    >>> rows = FirstRows(("user", "review"), ("user", ""), (("u1", text), ("u2", "1,2,3\n4,5,6")))
-    >>> print(*describe_swallowed_rows(rows, ratings))
-    Column 'review' has texts with lines that look like rows of the table, in 1 of the first 2 rows:
-    a stray quote may have swallowed them before the table was converted, so that these ratings are
-    missing; convert its source again.
     """
     unread = [at for at, role in enumerate(rows.roles) if not role]
     texts = [(at, [row[at] for row in rows.rows if "\n" in row[at]]) for at in unread]

@@ -55,8 +55,6 @@ def user_means(ratings: Ratings) -> Offsets:
 
     Users without ratings get the mean of all ratings; without any rating, the scale's low end.
 
-    Examples
-    --------
     >>> user_means(Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 2, 1])).of_users
     array([3.5, 1. ])
     """
@@ -73,8 +71,6 @@ def biases(ratings: Ratings) -> Offsets:
     Both are shrunk towards zero, as if users had ten and items 25 additional ratings that equal
     their prediction. A few passes alternate between the two.
 
-    Examples
-    --------
     >>> found = biases(Ratings.from_columns([1, 1, 2], ["a", "b", "a"], [5, 2, 1]))
     >>> bool(found.of_users[0] > found.of_users[1])
     True
@@ -361,21 +357,8 @@ def _knows(weighing: Weighing, space: Desk, other: int) -> bool:
 def count_shared(
     indptr: NDArray[Any], items: NDArray[Any], first: NDArray[Any], second: NDArray[Any]
 ) -> NDArray[Any]:
-    """Count the items that both users of each pair rated.
+    """Count the items that both users of each pair rated, shape (n_pairs,).
 
-    Parameters
-    ----------
-    indptr, items : ndarray
-        As in `DeviationTable`.
-    first, second : ndarray of int, shape (n,)
-        Positions of users.
-
-    Returns
-    -------
-    ndarray of int32, shape (n,)
-
-    Examples
-    --------
     >>> indptr, items = np.array([0, 2, 5]), np.array([1, 4, 0, 1, 4])
     >>> count_shared(indptr, items, np.array([0, 1]), np.array([1, 1]))
     array([2, 3], dtype=int32)

@@ -17,14 +17,7 @@ _AT_ONCE = 64
 
 
 def tidied(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a dictionary column with one dictionary of distinct values that all occur.
-
-    Examples
-    --------
-    >>> twice = pa.DictionaryArray.from_arrays([0, 1, None], ["ann", "ann", "eve"])
-    >>> tidied(pa.chunked_array([twice])).chunk(0).dictionary.to_pylist()
-    ['ann']
-    """
+    """Return a dictionary column with one dictionary of distinct values that all occur."""
     if not column.num_chunks:
         return column
     # Chunk by chunk first: Arrow does not unify dictionaries that hold a null.
@@ -46,12 +39,6 @@ def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) 
     """Cast a column; a dictionary is cast once per distinct value.
 
     Blanks around text are ignored, as in Python's ``float()``.
-
-    Examples
-    --------
-    >>> column = pa.chunked_array([pa.array(["4.5", "3", "4.5"]).dictionary_encode()])
-    >>> cast_each(column, pa.float64()).to_pylist()
-    [4.5, 3.0, 4.5]
     """
     if not pa.types.is_dictionary(column.type):
         return cast_stripped(column, kind, safe=safe)
@@ -71,8 +58,6 @@ def _cast_values(column: pa.ChunkedArray, kind: pa.DataType, safe: bool) -> pa.C
 def cast_stripped(values: Any, kind: pa.DataType, *, safe: bool = True) -> Any:
     """Cast an array, ignoring blanks around text, as Python's ``float()`` does.
 
-    Examples
-    --------
     >>> cast_stripped(pa.array([" 2", "3.5 "]), pa.float64()).to_pylist()
     [2.0, 3.5]
     """
@@ -91,12 +76,6 @@ def missing_rows(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
     Arrow's own function is not used for dictionaries: up to version 23 it checks the codes alone,
     and version 26 crashes if the dictionary holds values of the type null.
-
-    Examples
-    --------
-    >>> gap = pa.DictionaryArray.from_arrays([0, 1, None], ["ann", None])
-    >>> missing_rows(pa.chunked_array([gap])).to_pylist()
-    [False, True, True]
     """
     if not pa.types.is_dictionary(column.type):
         return pc.is_null(column)
@@ -107,27 +86,14 @@ def missing_rows(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def in_turn(column: pa.ChunkedArray) -> Iterator[Any]:
-    """Yield the values of a column, holding only a few at a time.
-
-    Examples
-    --------
-    >>> list(in_turn(pa.chunked_array([["ann", None]])))
-    ['ann', None]
-    """
+    """Yield the values of a column, holding only a few at a time."""
     for chunk in column.chunks:
         for start in range(0, len(chunk), _AT_ONCE):
             yield from chunk.slice(start, _AT_ONCE).to_pylist()
 
 
 def written_out(column: pa.DictionaryArray, what: str) -> pa.Array:
-    """Decode a dictionary column, if the memory limit allows it.
-
-    Examples
-    --------
-    >>> column = pa.array(["ann", "ben", "ann"]).dictionary_encode()
-    >>> written_out(column, "user_id").to_pylist()
-    ['ann', 'ben', 'ann']
-    """
+    """Decode a dictionary column, if the memory limit allows it."""
     kind, rows = column.type.value_type, len(column)
     if _has_lengths(kind) and rows:
         lengths = pc.binary_length(column.dictionary).cast(pa.int64())
@@ -218,8 +184,6 @@ def _is_uuid(kind: Any) -> bool:
 def uuids_as_text(part: Any) -> pa.DictionaryArray:
     """Return UUIDs, or their bytes, as dictionary-encoded text.
 
-    Examples
-    --------
     >>> column = pa.array([bytes(range(16)), None], pa.uuid())
     >>> uuids_as_text(column).to_pylist()
     ['00010203-0405-0607-0809-0a0b0c0d0e0f', None]

@@ -73,13 +73,7 @@ def problem_of_label(label: object) -> str:
 
 
 def labels_in(text: str) -> tuple[str, ...]:
-    """Parse comma-separated labels; a label with a comma must be quoted.
-
-    Examples
-    --------
-    >>> labels_in('hate, "well, no",like')
-    ('hate', 'well, no', 'like')
-    """
+    """Parse comma-separated labels; a label with a comma must be quoted."""
     try:
         (found,) = csv.reader([text], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
@@ -92,13 +86,7 @@ def labels_in(text: str) -> tuple[str, ...]:
 
 
 def alike(labels: Iterable[str]) -> list[tuple[str, str]]:
-    """Return pairs of labels that differ only in letter case, spaces or Unicode encoding.
-
-    Examples
-    --------
-    >>> alike(["like", "love", "Like"])
-    [('like', 'Like')]
-    """
+    """Return pairs of labels that differ only in letter case, spaces or Unicode encoding."""
     first: dict[str, str] = {}
     pairs = []
     for label in labels:
@@ -111,8 +99,6 @@ def alike(labels: Iterable[str]) -> list[tuple[str, str]]:
 def nearest_label(text: str, labels: Iterable[str]) -> str | None:
     """Return the label that differs from a text only in letter case and spaces.
 
-    Examples
-    --------
     >>> nearest_label("Like ", ["like", "love"])
     'like'
     """
@@ -441,8 +427,6 @@ class RatingScale:
 def format_level(number: float) -> str:
     """Format a number of a scale, whole ones in full.
 
-    Examples
-    --------
     >>> format_level(16_777_216.0), format_level(0.5), format_level(1 / 3)
     ('16777216', '0.5', '0.333333')
     """
@@ -453,8 +437,6 @@ def format_level(number: float) -> str:
 def distinct(values: ArrayLike) -> NDArray[np.float64]:
     """Return the distinct values, ascending; hashing is fast if they are few.
 
-    Examples
-    --------
     >>> distinct([4, 3.5, 4])
     array([3.5, 4. ])
     """
@@ -467,13 +449,6 @@ def distinct(values: ArrayLike) -> NDArray[np.float64]:
 def scale_of(scale: "ScaleLike | None") -> RatingScale | None:
     """Return a scale that is given as one, as text or as a tuple; None for none.
 
-    Raises
-    ------
-    RecveilError
-        For anything else, and for numbers that are no scale.
-
-    Examples
-    --------
     >>> scale_of("1:5:1") == scale_of((1, 5, 1)) == RatingScale(1, 5, 1)
     True
     """
@@ -546,8 +521,6 @@ LIKES = RatingScale(1, 1, 1, unary=True)
 def all_ratings(number: int) -> str:
     """Return the start of a sentence about all ratings.
 
-    Examples
-    --------
     >>> all_ratings(1), all_ratings(2)
     ('the only rating is', 'all 2 ratings are')
     """
@@ -555,24 +528,12 @@ def all_ratings(number: int) -> str:
 
 
 def published_values(values: NDArray[Any], scale: RatingScale) -> pa.Array:
-    """Return ratings as they are published, as labels if their scale has labels.
-
-    Examples
-    --------
-    >>> published_values(np.array([2.0, 1.0]), RatingScale.of_labels("no,yes")).to_pylist()
-    ['yes', 'no']
-    """
+    """Return ratings as they are published, as labels if their scale has labels."""
     return labels_at(values, scale) if scale.labels else pa.array(values)
 
 
 def labels_at(values: NDArray[Any], scale: RatingScale, what: str = "rating") -> pa.Array:
-    """Return the labels of ratings or values, which must be levels of their scale.
-
-    Examples
-    --------
-    >>> labels_at(np.array([2.0, 1.0]), RatingScale.of_labels("no,yes")).to_pylist()
-    ['yes', 'no']
-    """
+    """Return the labels of ratings or values, which must be levels of their scale."""
     places = np.rint(values).astype(np.int32)
     if values.size and (np.abs(places - values).max() > 0 or not scale.contains(places).all()):
         raise RecveilError(

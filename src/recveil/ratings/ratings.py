@@ -562,12 +562,6 @@ def doubts_of(ratings: Ratings, k: int) -> list[Doubt]:
     predictions. A value looks like a mark of a missing rating if it is a usual one (0, -1, 99, ...)
     and more than a step away from all other ratings; or if it is 0 or -1, one step away, and more
     frequent than the next rating.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [1, 1, 5, 11.5])
-    >>> doubts_of(ratings, 2)
-    [Doubt(side='high', value=11.5, n_users=1, is_sentinel=False, label='')]
     """
     if not ratings.scale.inferred:
         return []
@@ -711,10 +705,7 @@ def in_likes(text: str, is_unary: bool = True) -> str:
 
 
 def reject_unordered(ratings: Ratings, what: str) -> None:
-    """Raise a RecveilError for nominal labels.
-
-    Their numbers are codes; treating them as ranks would invent distances.
-    """
+    """Raise for nominal labels: their numbers are codes, without the distances of ranks."""
     if not ratings.scale.ordered:
         raise RecveilError(
             f"nominal labels, given by words (--words), are not supported by {what}; publish "
@@ -725,10 +716,7 @@ def reject_unordered(ratings: Ratings, what: str) -> None:
 
 
 def reject_likes(ratings: Ratings, why: str) -> None:
-    """Raise a RecveilError for likes, and for ratings that are all equal.
-
-    Likes have no rating values, and equal ratings do not distinguish items.
-    """
+    """Raise a RecveilError for likes and equal ratings, which do not distinguish items."""
     if ratings.is_unary:
         raise RecveilError(
             "these are likes, and this method publishes ratings, which likes have none of; take "
