@@ -189,8 +189,6 @@ class Spans(NamedTuple):
     def describe(self, name: str) -> list[str]:
         """Return the counts as a sentence, if there are multi-line fields.
 
-        Examples
-        --------
         >>> print(*Spans(2, 7, 4, 1).describe("r.csv"))
         r.csv: 4 rows and a header take 7 lines, blank lines between rows not counted, because 2
         quoted fields of other columns contain line breaks.
@@ -212,14 +210,7 @@ class Spans(NamedTuple):
 
 
 class Places:
-    """Finds the file and line of each row of a table.
-
-    Examples
-    --------
-    >>> places = Places(lambda: iter([("a.csv", 2), ("a.csv", 3), ("a.csv", 7)]))
-    >>> places.locate(1), places.locate(2)
-    ('a.csv line 3', 'a.csv line 7')
-    """
+    """Finds the file and line of each row of a table."""
 
     def __init__(self, walk: Callable[[], Iterator[tuple[str, int]]]) -> None:
         self._walk = walk

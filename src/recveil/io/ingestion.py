@@ -196,8 +196,6 @@ class Reading:
 def without_dates(reading: Reading, named: str | int | None) -> Reading:
     """Add a note of columns that are named as dates or times, which no release has.
 
-    Examples
-    --------
     >>> ratings = Ratings.from_columns(["ann"], ["Heat"], [4])
     >>> reading = without_dates(Reading(ratings, "r.csv", unread=("when", "city")), "when")
     >>> reading.notes, reading.unread
@@ -215,8 +213,6 @@ def without_dates(reading: Reading, named: str | int | None) -> Reading:
 def equal_as_likes(reading: Reading) -> Reading:
     """Convert equal ratings to likes, unless a scale has other levels.
 
-    Examples
-    --------
     >>> equal_as_likes(Reading(Ratings.from_columns([1, 2], [7, 7], [5, 5]), "the ratings")).notes
     ('All 2 ratings are 5: read as likes, without rating values; if they are ratings, name the scale
     (--scale).',)
@@ -250,8 +246,6 @@ def with_scale_notes(reading: Reading) -> Reading:
 def examples_of(column: pa.ChunkedArray) -> tuple[str, ...]:
     """Return two distinct values of a column, shortened.
 
-    Examples
-    --------
     >>> examples_of(pa.chunked_array([["ann", "ann", "ben", "eve"]]))
     ('ann', 'ben')
     """
@@ -674,8 +668,6 @@ def reject_unknown_keywords(verb: str, given: Mapping[str, Any], *own: str) -> N
 def has_value(value: object) -> bool:
     """Return whether an option was given; 0 and empty strings count as given.
 
-    Examples
-    --------
     >>> has_value(None), has_value(False), has_value(0), has_value("")
     (False, False, True, True)
     """

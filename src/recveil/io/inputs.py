@@ -20,14 +20,7 @@ from recveil.runtime.errors import RecveilError, option_named, shortened
 
 @contextmanager
 def open_input(source: str | PathLike[str]) -> Iterator[Path | Address]:
-    """Yield a path that can be opened repeatedly, or the address of a database server.
-
-    Examples
-    --------
-    >>> with open_input("file:///data/ratings.csv") as path:
-    ...     path.name
-    'ratings.csv'
-    """
+    """Yield a path that can be opened repeatedly, or the address of a database server."""
     scheme = scheme_of(source)
     if scheme is None:
         _reject_lost_slash(source)
@@ -54,8 +47,6 @@ def open_input(source: str | PathLike[str]) -> Iterator[Path | Address]:
 def file_next_to_table(name: str, source: str | PathLike[str]) -> Iterator[Path]:
     """Yield the path of a second input file, given by path or address.
 
-    Examples
-    --------
     >>> with file_next_to_table("trust", "file:///data/trust.txt") as path:
     ...     path.name
     'trust.txt'
@@ -109,8 +100,6 @@ def file_at(source: object) -> Path | None:
 def path_of(source: str | PathLike[str]) -> Path:
     """Return the path of a release or a file, which its address may give, for verification.
 
-    Examples
-    --------
     >>> path_of("out"), path_of("file:///data/out")
     (PosixPath('out'), PosixPath('/data/out'))
     """
@@ -163,8 +152,6 @@ _LOGS = ("-wal", "-shm", "-journal", ".wal")
 def files_at(path: Path) -> list[Path]:
     """List the files of an input (itself, its parts, or the files in its folder).
 
-    Examples
-    --------
     >>> files_at(Path("ratings.csv"))
     [PosixPath('ratings.csv')]
     """
@@ -180,8 +167,6 @@ def files_at(path: Path) -> list[Path]:
 def is_log_of(output: Path, path: Path) -> bool:
     """Return whether an output is, or would be, the log of a database.
 
-    Examples
-    --------
     >>> is_log_of(Path("shop.db-wal"), Path("shop.db")), is_log_of(Path("x.csv"), Path("shop.db"))
     (True, False)
     """
@@ -226,8 +211,6 @@ def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
 def identity(path: Path) -> tuple[int, int] | None:
     """Return the device and number that identify a file or folder across links; None without one.
 
-    Examples
-    --------
     >>> identity(Path("nowhere")) is None
     True
     """
@@ -241,8 +224,6 @@ def identity(path: Path) -> tuple[int, int] | None:
 def standard_input_file() -> Path | None:
     """Return a path of standard input if it is redirected from a file, which can be overwritten.
 
-    Examples
-    --------
     >>> standard_input_file() in (None, Path("/dev/stdin"))
     True
     """

@@ -19,20 +19,11 @@ from recveil.runtime.safe_repr import brief
 
 @brief
 class ItemFeatures(NamedTuple):
-    """Public features of items, such as genres and decades.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The features.
-    row_of : dict of str to int
-        The row of each item's id.
-    matrix : ndarray of bool, shape (n_items + 1, n_features)
-        Whether an item has a feature; the last row is of items that are not in the file.
-    """
+    """Public features of items, such as genres and decades."""
 
     names: tuple[str, ...]
-    row_of: dict[str, int]
+    row_of: dict[str, int]  # of each item's id
+    # Shape (n_items + 1, n_features); the last row is of items not in the file
     matrix: NDArray[np.bool_]
 
     def rows_of(self, items: NDArray[Any]) -> NDArray[np.bool_]:
@@ -49,32 +40,11 @@ _NO_GENRES = "(no genres listed)"
 
 
 def read_item_features(source: str | PathLike[str]) -> ItemFeatures:
-    r"""Read features of items from a file with the columns item_id and genres.
+    r"""Read features of items from a file, as for `read_levels`, with columns item_id and genres.
 
-    Parameters
-    ----------
-    source : str or path
-        As for `read_levels`. Several genres of an item are separated by ``|``, or are in several
-        rows. Decades follow from an optional column of years, or from the year in parentheses at
-        the end of an optional title. Of all genres and decades that at least five items have, the
-        100 most frequent are the features.
-
-    Raises
-    ------
-    RecveilError
-        For a file that cannot be read, lacks a column, or has no feature of five items.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "items.csv")
-    ...     rows = [f"{item},Item ({1990 + item}),{'war|' * (item < 6)}drama" for item in range(9)]
-    ...     _ = path.write_text("\n".join(["item_id,title,genres", *rows]))
-    ...     features = read_item_features(path)
-    >>> features.names, features.rows_of(np.array([8, 9])).astype(int).tolist()
-    (('1990s', 'drama', 'war'), [[1, 1, 0], [0, 0, 0]])
+    Several genres of an item are separated by ``|``, or are in several rows. Decades follow from an
+    optional column of years, or from the year in parentheses at the end of an optional title. Of
+    all genres and decades that at least five items have, the 100 most frequent are the features.
     """
     usual = {
         "item": USUAL_NAMES["item"],

@@ -82,8 +82,6 @@ def layout_of(
 ) -> Layout:
     r"""Validate the options on a file's layout, among those of reading.
 
-    Examples
-    --------
     >>> layout_of("tab", ",")
     Layout(delimiter='\t', decimal=',', ...)
     """
@@ -117,8 +115,6 @@ def layout_of(
 def format_command(verb: str, *arguments: str, options: Mapping[str, object] | None = None) -> str:
     """Return a command line that can be pasted into a shell.
 
-    Examples
-    --------
     >>> print(format_command("inspect", "/Ann's.csv", options={"likes": True, "scale": "1:5:1"}))
     recveil inspect '/Ann'"'"'s.csv' --likes --scale 1:5:1
     """
@@ -128,8 +124,6 @@ def format_command(verb: str, *arguments: str, options: Mapping[str, object] | N
 def option_words(options: Mapping[str, object]) -> list[str]:
     r"""Return keywords as the words of a command line, without those at their defaults.
 
-    Examples
-    --------
     >>> option_words({"user": 2, "scale": (1, 5, 0.5), "wide": False, "delimiter": "\t"})
     ['--user', '2', '--scale', '1:5:0.5', '--delimiter', 'tab']
     """

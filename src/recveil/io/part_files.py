@@ -33,8 +33,6 @@ from recveil.runtime.safe_repr import brief
 def is_ignored(name: str) -> bool:
     """Return whether a name marks a file that is no part, such as a log of the writer.
 
-    Examples
-    --------
     >>> is_ignored("_temporary")
     True
     """
@@ -44,8 +42,6 @@ def is_ignored(name: str) -> bool:
 def is_part(file: Path, base: Path) -> bool:
     """Return whether a path is a part; raise a RecveilError for anything but a file or folder.
 
-    Examples
-    --------
     >>> is_part(Path("parts", "_temporary", "0.csv"), Path("parts"))
     False
     """
@@ -69,8 +65,6 @@ def is_part(file: Path, base: Path) -> bool:
 def require_files(files: list[Path], base: Path) -> None:
     """Raise a RecveilError for pipes, and for two names of one file.
 
-    Examples
-    --------
     >>> require_files([], Path("netflix"))
     """
     for file in files:
@@ -89,8 +83,6 @@ def _no_part(file: Path, base: Path, what: str) -> RecveilError:
 def reject_folder_links(file: Path, base: Path) -> None:
     """Raise a RecveilError for a file in a linked folder, whose rows may be read twice.
 
-    Examples
-    --------
     >>> reject_folder_links(Path("parts", "0.csv"), Path("parts"))
     """
     for folder in file.relative_to(base).parents:
@@ -105,8 +97,6 @@ def reject_folder_links(file: Path, base: Path) -> None:
 def reject_same(files: list[Path]) -> list[Path]:
     """Raise a RecveilError for two parts that are links to one file.
 
-    Examples
-    --------
     >>> reject_same([])
     []
     """
@@ -185,8 +175,6 @@ def _reject_versions(folder: Path) -> None:
 def is_pattern(path: Path) -> bool:
     """Return whether a path has wildcards.
 
-    Examples
-    --------
     >>> is_pattern(Path("parts/*.csv"))
     True
     """
@@ -496,9 +484,6 @@ class PartitionKeys(NamedTuple):
 def time_key(parts: Sequence[Part]) -> str | None:
     """Return the key that holds the date of each part, if there is one.
 
-    Examples
-    --------
-    >>> from pathlib import Path
     >>> time_key([Part(Path("0.csv"), "date=2020-01-15/0.csv", {"date": "2020-01-15"})])
     'date'
     """
@@ -566,9 +551,6 @@ def _ids_in_keys(
 def keys_of(parts: Sequence[Part]) -> list[str]:
     """List the keys in the names of folders, in order.
 
-    Examples
-    --------
-    >>> from pathlib import Path
     >>> keys_of([Part(Path("0.csv"), "stars=5/0.csv", {"stars": "5"})])
     ['stars']
     """

@@ -29,8 +29,6 @@ _INPUT_NAMES = (STANDARD, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 def is_standard(path: str | PathLike[str] | None) -> bool:
     """Return whether a path means standard input or output.
 
-    Examples
-    --------
     >>> is_standard("-"), is_standard("./-")
     (True, False)
     """
@@ -40,8 +38,6 @@ def is_standard(path: str | PathLike[str] | None) -> bool:
 def name_of(source: str | PathLike[str]) -> str:
     """Return a file's name, or the kind of a pipe, for messages.
 
-    Examples
-    --------
     >>> name_of("folder/ratings.csv"), name_of("-"), name_of("/dev/fd/63")
     ('ratings.csv', 'standard input', 'pipe 63')
     """
@@ -213,8 +209,6 @@ def write_to_standard_output(file: Path) -> None:
 def reject_closed(name: str) -> None:
     """Raise a RecveilError if a standard stream was closed at the start, as by ``>&-``.
 
-    Examples
-    --------
     >>> reject_closed("stdout")
     """
     stream = getattr(sys, name)

@@ -239,13 +239,8 @@ def other_problems(source: str, reading: Mapping[str, Any], code: str) -> tuple[
 def find_problems(rows: RawRows, reading: Mapping[str, Any], error: str | None) -> list[Problem]:
     """Return all problems that the first rows show.
 
-    Parameters
-    ----------
-    rows : RawRows
-    reading : dict
-        How the table is read.
-    error : str or None
-        The code of the error of reading it. If there is none, only its values are looked at.
+    `reading` is how the table is read, `error` the code of its error; without one, only values
+    count.
     """
     found = list(_rating_problems(rows, reading))
     if error is None:

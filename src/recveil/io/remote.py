@@ -43,13 +43,7 @@ _PROBLEMS = {
 
 
 def local_path(address: str) -> Path:
-    """Return the path named by an address of a local file.
-
-    Examples
-    --------
-    >>> local_path("file:///data/my%20ratings.csv").name
-    'my ratings.csv'
-    """
+    """Return the path named by an address of a local file."""
     host, slash, path = address.partition("://")[2].partition("/")
     if host not in ("", "localhost") or not path.strip("/"):
         raise RecveilError(

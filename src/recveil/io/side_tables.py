@@ -116,8 +116,6 @@ def head_of(path: Path) -> bytes:
 def dialect_of(text: str) -> Dialect:
     r"""Return the dialect of a text, given the delimiter between its column names.
 
-    Examples
-    --------
     >>> dialect_of("user_id\tk\n7\t3\n").delimiter, dialect_of("user_id;k\n7;3\n").delimiter
     ('\t', ';')
     """
@@ -128,8 +126,6 @@ def dialect_of(text: str) -> Dialect:
 def finds_all(names: Sequence[str], usual: Mapping[str, Sequence[str]]) -> bool:
     """Return whether each column has one of its usual names.
 
-    Examples
-    --------
     >>> finds_all(["User-ID", "K"], {"user": ("userid",), "k": ("k", "level")})
     True
     """
@@ -559,43 +555,16 @@ ANY = "any"
 
 @brief
 class SensitiveItems(NamedTuple):
-    """Sensitive items of a table.
+    """Sensitive items of a table, by category, after those of any."""
 
-    Attributes
-    ----------
-    masks : dict of str to ndarray of bool, shape (n_items,)
-        The items of each category, after those of any.
-    n_unknown : int
-        Number of items of the file that are not in the table.
-    """
-
-    masks: dict[str, NDArray[np.bool_]]
-    n_unknown: int
+    masks: dict[str, NDArray[np.bool_]]  # shape (n_items,) each
+    n_unknown: int  # items of the file that are not in the table
 
 
 def read_sensitive(source: str | PathLike[str], items: NDArray[Any]) -> SensitiveItems:
     r"""Read sensitive items from a file with the columns item_id and, optionally, category.
 
-    Parameters
-    ----------
-    source : str or path
-        As for `read_levels`.
-    items : ndarray of int64 or of str objects, shape (n_items,)
-        The items' ids, as in `Ratings.items`. Ids are compared as written.
-
-    Raises
-    ------
-    RecveilError
-        For a file that cannot be read, lacks a column or names no item of the table.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "sensitive.csv")
-    ...     _ = path.write_text("item_id,category\nbent,sexuality\nfahrenheit,politics\n")
-    ...     read_sensitive(path, np.array(["bent", "up"], dtype=object)).masks["sexuality"]
-    array([ True, False])
+    Ids are compared as written. The file must name an item of the table.
     """
     usual = {"item": USUAL_NAMES["item"], "category": ("category", "kind", "topic")}
     expected = "expected a header such as item_id,category"
@@ -636,27 +605,8 @@ _TITLE_LINES = tuple(
 def read_titles(name: str, source: str | PathLike[str]) -> dict[str, str]:
     r"""Read the title of each item, with its year in parentheses if there is one.
 
-    Parameters
-    ----------
-    name : str
-        The option's name, for messages.
-    source : str or path
-        As for `read_levels`, with the columns item_id, title and, optionally, year. Also u.item and
-        movies.dat of MovieLens, and movie_titles.csv of the Netflix Prize, which have no header.
-
-    Raises
-    ------
-    RecveilError
-        For a file that cannot be read, lacks a column, or has two titles of one item.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "titles.csv")
-    ...     _ = path.write_text("item_id,title,year\n7,Heat,1995\n8,Ran (1985),\n")
-    ...     read_titles("item_titles", path)
-    {'7': 'Heat (1995)', '8': 'Ran (1985)'}
+    The file has the columns item_id, title and, optionally, year, and one title of each item.
+    u.item and movies.dat of MovieLens, and movie_titles.csv of the Netflix Prize, need no header.
     """
     titles: dict[str, str] = {}
     with file_next_to_table(name, source) as path:

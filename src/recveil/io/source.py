@@ -38,11 +38,6 @@ def choose_positions(
 
     Roles that the caller does not assign are taken from left to right, in the order user, item,
     rating, time. Publishing must not rely on that: see `Reading.is_guessed`.
-
-    Examples
-    --------
-    >>> choose_positions(4, {"user": "2", "item": "1"}, "ratings.csv")
-    {'user': 2, 'item': 1, 'rating': 3, 'time': 4}
     """
     chosen = {
         role: _position(role, text, n_columns, where)
@@ -85,8 +80,6 @@ def choose_positions(
 def as_text(given: Mapping[str, str | int | None]) -> dict[str, str | None]:
     """Convert places given as numbers to text.
 
-    Examples
-    --------
     >>> as_text({"user": 2, "item": "film", "time": None})
     {'user': '2', 'item': 'film', 'time': None}
     """
@@ -96,8 +89,6 @@ def as_text(given: Mapping[str, str | int | None]) -> dict[str, str | None]:
 def position_in(text: str, names: list[str]) -> str | None:
     """Return the name of the column at a place from 1; None if the text is not such a place.
 
-    Examples
-    --------
     >>> position_in("2", ["film", "user"]), position_in("user", ["film", "user"])
     ('user', None)
     """
@@ -110,8 +101,6 @@ def place_of(text: str, n_columns: int) -> int | None:
 
     Numbers of thousands of digits, which Python does not parse, are no place.
 
-    Examples
-    --------
     >>> place_of("02", 3), place_of("4", 3), place_of("9" * 5_000, 3), place_of("two", 3)
     (2, None, None, None)
     """
@@ -223,8 +212,6 @@ class Selection:
     def choose_places(self, n_columns: int, where: str) -> dict[str, int]:
         """Map each column to be read to its place in a file without a header.
 
-        Examples
-        --------
         >>> Selection({"user": "2", "item": "1"}).choose_places(3, "ratings.csv")
         {'user': 2, 'item': 1, 'rating': 3}
         """
@@ -240,8 +227,6 @@ class Selection:
     def with_places(self, names: Sequence[str]) -> list[str]:
         """Add its place to a name that several columns have, if the caller gave the place.
 
-        Examples
-        --------
         >>> Selection({"rating": "4"}).with_places(["user", "item", "rating", "rating"])
         ['user', 'item', 'rating', 'rating (column 4)']
         """
@@ -258,11 +243,6 @@ class Selection:
         RecBole's type suffix (":float") is removed. An extra column whose name is taken keeps its
         full name, with "(extra)" appended until it is unique: no column may be lost, since it may
         distinguish users.
-
-        Examples
-        --------
-        >>> Selection(extras=True).choose(["uid", "iid", "score", "group_size"], "ratings.csv")
-        {'user': 'uid', 'item': 'iid', 'rating': 'score', 'group_size': 'group_size'}
         """
         reject_many_columns(len(names), where, read=self.extras)
         given = {role: self._name(name, list(names)) for role, name in self.given.items()}
@@ -334,8 +314,6 @@ class Selection:
 def name_at(name: str, place: int) -> str:
     """Append its place to the name of a column that shares the name.
 
-    Examples
-    --------
     >>> name_at("rating", 4)
     'rating (column 4)'
     """

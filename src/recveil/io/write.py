@@ -1,7 +1,4 @@
-"""Writers of ratings, by way of a temporary file or folder renamed into place.
-
-Also the escape of text that a spreadsheet would run as a formula, and its inverse.
-"""
+"""Writers of ratings by renaming a temporary file, and the escape of spreadsheets' formulas."""
 
 import gzip
 import itertools
@@ -49,8 +46,6 @@ _BATCH_ROWS = 1 << 16
 def written_table(ratings: Ratings) -> pa.Table:
     """Return the columns to be written; likes have no ratings.
 
-    Examples
-    --------
     >>> written_table(Ratings.from_columns([1, 2], [7, 7])).column_names
     ['user_id', 'item_id']
     """
@@ -463,8 +458,6 @@ def reject_replacing(path: str | PathLike[str], *, force: bool) -> None:
 def resolve_target(path: str | PathLike[str], format: str | None = None) -> str:
     """Return the named format of an output, or the one of its suffix.
 
-    Examples
-    --------
     >>> resolve_target("ratings.csv.gz")
     'csv'
     """
@@ -568,11 +561,5 @@ def as_cell(value: Any) -> Any:
 
 
 def from_cell(cell: str) -> str:
-    """Return the value of a cell that `as_cell` made.
-
-    Examples
-    --------
-    >>> from_cell("'=1+1"), from_cell("''=1+1"), from_cell("'tis")
-    ('=1+1', "'=1+1", "'tis")
-    """
+    """Return the value of a cell that `as_cell` made."""
     return _MADE.sub(r"\1", cell)

@@ -125,8 +125,6 @@ class Columns:
     def by_role(self) -> dict[str, str]:
         """Return the names of the columns that are present, by role.
 
-        Examples
-        --------
         >>> Columns("u", "i", None, "when").by_role()
         {'user': 'u', 'item': 'i', 'time': 'when'}
         """
@@ -150,13 +148,7 @@ def find_columns(
     feedback: Feedback | None = MUST_RATE,
     **given: str | None,
 ) -> Columns:
-    """Find the user, item, rating and time columns among a table's column names.
-
-    Examples
-    --------
-    >>> find_columns(["userId", "movieId", "rating", "timestamp"])
-    Columns(user='userId', item='movieId', rating='rating', time='timestamp')
-    """
+    """Find the user, item, rating and time columns among a table's column names."""
     taken = [name for name in given.values() if name is not None]
     if twice := named_twice(taken):
         raise RecveilError(
@@ -274,8 +266,6 @@ def _find(
 def is_counted(name: str) -> bool:
     """Return whether a column name suggests counts of interactions.
 
-    Examples
-    --------
     >>> is_counted("play_count"), is_counted("rating")
     (True, False)
     """
@@ -285,8 +275,6 @@ def is_counted(name: str) -> bool:
 def is_usual_time(name: str) -> bool:
     """Return whether a column of this name usually has dates or times.
 
-    Examples
-    --------
     >>> is_usual_time("Created_At"), is_usual_time("title")
     (True, False)
     """
@@ -296,8 +284,6 @@ def is_usual_time(name: str) -> bool:
 def plain_name(name: str) -> str:
     """Normalize letter case, separators and type suffixes of a column name.
 
-    Examples
-    --------
     >>> plain_name("User-ID"), plain_name("user_id:token"), plain_name("userId")
     ('userid', 'userid', 'userid')
     """
@@ -367,8 +353,6 @@ def _describe_floats(column: pa.ChunkedArray, largest: float) -> str:
 def describe_rounded_floats(low: float, high: float, kind: type[np.floating[Any]]) -> str:
     """Return the note on floats from low to high, if their type has no whole numbers between.
 
-    Examples
-    --------
     >>> print(describe_rounded_floats(1, 2**24, np.float32))
     Ratings as large as 16777216 are floats, of which several whole numbers may have become one
     before; write them as integers or text where they come from.
@@ -438,8 +422,6 @@ def _merged_ratings(ratings: NDArray[np.float32], one: str, other: str) -> Parse
 def describe_merged(one: str, other: str) -> str:
     """Return the note on two ratings that become equal in single precision.
 
-    Examples
-    --------
     >>> print(describe_merged("16777216", "16777217"))
     Ratings are kept to 7 digits, so that 16777216 and 16777217 became one, and perhaps others, too.
     """
@@ -454,8 +436,6 @@ def find_merged_whole(column: pa.ChunkedArray, low: float, high: float) -> tuple
 
     Raise a RecveilError if all ratings, from low to high, do.
 
-    Examples
-    --------
     >>> find_merged_whole(pa.chunked_array([["5", "16777216", "16777217"]]), 5, 16777217)
     ('16777216', '16777217')
     """
@@ -476,10 +456,8 @@ def find_merged_whole(column: pa.ChunkedArray, low: float, high: float) -> tuple
 def whole_numbers(column: pa.ChunkedArray) -> list[int]:
     """Return the distinct whole numbers of a column, ascending and exact.
 
-    Floats are exact if all are whole, and below 2^53. Others may differ by rounding alone.
+    Of floats, if all are whole and below 2^53: others may differ by rounding alone.
 
-    Examples
-    --------
     >>> whole_numbers(pa.chunked_array([["7", "5.0", "0.5"]]))
     [5, 7]
     """
@@ -532,8 +510,6 @@ def require_different(low: float, high: float) -> None:
 def describe_lost_digits(rating: float) -> str:
     """Return the note on a rating whose digits change in single precision.
 
-    Examples
-    --------
     >>> print(describe_lost_digits(16_777_217))
     Ratings are kept to 7 digits: 16777217 became 16777216.
     """
@@ -590,8 +566,6 @@ def numbers_of(column: pa.ChunkedArray, role: str, locate: Locate) -> pa.Chunked
 def are_mostly_words(column: pa.ChunkedArray) -> bool:
     """Return whether most of the first distinct values of a column are not numbers.
 
-    Examples
-    --------
     >>> are_mostly_words(pa.chunked_array([["good", "bad", "4"]]))
     True
     """
@@ -614,8 +588,6 @@ def _why(text: object) -> str:
 def plain_number(text: object) -> str:
     """Return a number in other digits, or with signs between thousands, as any program reads it.
 
-    Examples
-    --------
     >>> plain_number("\uff14.5"), plain_number("1'001"), plain_number("four")
     ('4.5', '1001', '')
     """

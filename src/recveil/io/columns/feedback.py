@@ -1,10 +1,7 @@
 """Explicit and implicit feedback: ratings as numbers or labels, likes and counts.
 
-A like states that a user chose an item, without a rating; each becomes a 1 on the scale `LIKES`. A
-value that may be a rating never becomes a like.
-
-The number of a label is its position on the scale, from 1. Numbers of ordinal labels are ranks, one
-step of the scale apart. Those of nominal labels are codes.
+A like becomes a 1 on the scale `LIKES`; a value that may be a rating never does. A label becomes
+its position on the scale, from 1: a rank of an ordinal label, or the code of a nominal one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -53,14 +50,7 @@ from recveil.runtime.safe_repr import brief
 def parse_labels(
     column: pa.ChunkedArray, scale: RatingScale, locate: Locate
 ) -> NDArray[np.float32]:
-    """Convert a column of labels to their positions on a scale.
-
-    Examples
-    --------
-    >>> scale = RatingScale.of_labels("no,maybe,yes")
-    >>> parse_labels(pa.chunked_array([["yes", "no"]]), scale, str)
-    array([3., 1.], dtype=float32)
-    """
+    """Convert a column of labels to their positions on a scale."""
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
     texts = _as_texts(column)
     places = places_of(texts, scale)
@@ -74,25 +64,13 @@ def parse_labels(
 
 
 def are_labels(column: pa.ChunkedArray, scale: RatingScale, locate: Locate) -> NDArray[np.bool_]:
-    """Return for each row whether its label is on a scale.
-
-    Examples
-    --------
-    >>> are_labels(pa.chunked_array([["yes", "?"]]), RatingScale.of_labels("no,yes"), str)
-    array([ True, False])
-    """
+    """Return for each row whether its label is on a scale."""
     reject_missing(column, MISSING_RATING, locate, code="rating.missing")
     return ~np.isnan(places_of(_as_texts(column), scale))
 
 
 def places_of(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np.float64]:
-    """Return the position of each label on a scale, from 1; nan for an unknown label.
-
-    Examples
-    --------
-    >>> places_of(pa.chunked_array([["yes", "?"]]), RatingScale.of_labels("no,yes"))
-    array([ 2., nan])
-    """
+    """Return the position of each label on a scale, from 1; nan for an unknown label."""
     known = pa.array(scale.labels, pa.large_string())
     is_dictionary = pa.types.is_dictionary(column.type)
     chunks = []
@@ -112,8 +90,6 @@ def numbers_of_values(column: pa.ChunkedArray, scale: RatingScale) -> NDArray[np
 def distinct_labels(column: pa.ChunkedArray, locate: Locate) -> tuple[str, ...]:
     """Return the distinct labels of a column, in alphabetical order.
 
-    Examples
-    --------
     >>> distinct_labels(pa.chunked_array([["up", "down", "up"]]), str)
     ('down', 'up')
     """
@@ -187,8 +163,6 @@ COUNT_SCALE = RatingScale(1, len(COUNT_BINS), 1)
 def count_levels() -> str:
     """Format the lowest count of each level.
 
-    Examples
-    --------
     >>> count_levels()
     '1 from 1, 2 from 3, 3 from 10, 4 from 30, 5 from 100, 6 from 300, 7 from 1,000'
     """
@@ -214,13 +188,7 @@ def feedback_of(
     words: bool = False,
     points: bool = False,
 ) -> Feedback:
-    """Validate the caller's statements about a table's ratings.
-
-    Examples
-    --------
-    >>> feedback_of(likes=True, counts=None, scale=None)
-    Feedback(likes=True, counts=None, one_value=False, words=False, points=False, commas=False)
-    """
+    """Validate the caller's statements about a table's ratings."""
     if counts is not None and counts not in get_args(Counts):
         raise RecveilError(
             f"counts (--counts) is {quoted(counts)}; expected log (levels of counts) or likes",
@@ -244,8 +212,6 @@ def parse_scale_option(
 ) -> tuple[RatingScale | None, bool]:
     """Return the scale given by one of three options, and whether any labels are allowed.
 
-    Examples
-    --------
     >>> str(parse_scale_option(None, "no,yes", None)[0]), parse_scale_option(None, None, "all")
     ('no < yes', (None, True))
     """
@@ -272,8 +238,6 @@ def _reject_several(options: Mapping[str, object]) -> None:
 def option_of(scale: RatingScale) -> str:
     """Return the option that names such a scale, in Python and on the command line.
 
-    Examples
-    --------
     >>> option_of(RatingScale(1, 5, 1)), option_of(RatingScale.of_labels("no,yes"))
     ('scale (--scale)', 'order (--order)')
     """
@@ -416,8 +380,6 @@ def reject_doubtful(
 def are_likes(column: pa.ChunkedArray, feedback: Feedback, locate: Locate) -> NDArray[np.bool_]:
     """Return for each row whether its value is above 0, and so a like or a count.
 
-    Examples
-    --------
     >>> are_likes(pa.chunked_array([[1, 0, 1]]), Feedback(likes=True), str)
     array([ True, False,  True])
     """
@@ -490,8 +452,6 @@ def describe_feedback(
 ) -> list[str]:
     """Describe the interpretation of ambiguous ratings, a sentence each.
 
-    Examples
-    --------
     >>> print(*describe_feedback(LIKES, "No ratings", Feedback(), None, publishing=True))
     No ratings: read as likes, without rating values.
     """
@@ -529,8 +489,6 @@ def describe_feedback(
 def meaning_of_labels(scale: RatingScale) -> list[str]:
     """Explain how ratings that are labels are treated; empty for numbers.
 
-    Examples
-    --------
     >>> print(*meaning_of_labels(RatingScale.of_labels("no,maybe,yes")))
     Ratings are labels, and count as ranks from 1 to 3: a point is a step between two neighbours, as
     if all were equally far apart.

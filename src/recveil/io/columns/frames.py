@@ -42,8 +42,6 @@ def data_set_of(source: Any) -> "Frame | None":
 def is_data_set(source: Any) -> bool:
     """Return whether `data_set_of` supports an object.
 
-    Examples
-    --------
     >>> from scipy import sparse
     >>> is_data_set(sparse.eye_array(2)), is_data_set([1, 2])
     (True, False)
@@ -230,8 +228,6 @@ class Frame(NamedTuple):
 def is_frame(source: object) -> bool:
     """Return whether an object may be a table in memory that `frame_of` supports.
 
-    Examples
-    --------
     >>> is_frame(pa.table({"user": [1]})), is_frame([1, 2])
     (True, False)
     """
@@ -340,8 +336,6 @@ def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
 def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None) -> pa.Table:
     """Convert parallel arrays to a table with the columns user, item, rating and, if given, time.
 
-    Examples
-    --------
     >>> table_from_columns({"users": ["ann"], "items": [7], "ratings": [4.5]}, None).to_pylist()
     [{'user': 'ann', 'item': 7, 'rating': 4.5}]
     """
@@ -434,10 +428,7 @@ def frame_columns(
 ) -> Framed:
     """Return the user, item, rating and time columns of a data frame, where present.
 
-    Examples
-    --------
-    >>> found = frame_columns(pa.table({"uid": [1], "iid": [5], "score": [3.5]}))
-    >>> found.names
+    >>> frame_columns(pa.table({"uid": [1], "iid": [5], "score": [3.5]})).names
     {'user': 'uid', 'item': 'iid', 'rating': 'score'}
     """
     taken = frame_of(frame, feedback, **given)

@@ -1,10 +1,9 @@
 """Rows within an id whose line breaks were dropped, so that a rating and a user are one word.
 
-Programs that delete line breaks from a text leave ``i11,11005,i1,31005,i2`` of the rows of user
-1005. Such words are split where a known id begins or ends. The text is then searched for rows.
-Separators may be replaced, too: of ``i5^3u1^i7^4u2^i9^2``, every second field is an item, and every
-other one is a rating and a user. A list of items may contain numbers and words that end like users.
-So all fields must be columns of a table, and so many of them contain a user as they hardly ever do
+Without line breaks, rows of user 1005 are ``i11,11005,i1,31005,i2``. Such words are split where a
+known id begins or ends. Separators may be replaced, too: of ``i5^3u1^i7^4u2^i9^2``, every second
+field is an item, and every other one is a rating and a user. A list of items may contain numbers
+and words that end like users, so all fields must be columns of a table, with more users than occur
 by chance. Where nothing is known of the users, an id that contains two items and numbers is a row.
 """
 
@@ -152,15 +151,6 @@ class GluedRows(NamedTuple):
 
         One known user is enough, unless it is a short number; of others, two are needed. In a
         title, several numbers may have the same unit, so that users between blanks are two names.
-
-        Examples
-        --------
-        >>> search = GluedRows.among(["ann"], ["Heat", "Up", "Alien"], lambda text: False)
-        >>> texts = "Heat 4ann Up", "Heat|3zoe|Up|4zoe|Alien", "Heat 4zoe Up 3tom Alien"
-        >>> [search.has_rows(text) for text in texts]
-        [True, True, True]
-        >>> [search.has_rows(text) for text in ("Heat|3D|Up", "Heat 2pack Up 3pack Alien")]
-        [False, False]
         """
         text = _LOST.sub("\n", text)
         if not _GLUED_NUMBER.search(text):
@@ -251,8 +241,8 @@ class RowsAfterItems(NamedTuple):
     Of two rows, the rating of one and the user of the other are between two items. Box sets contain
     several items, too, and numbers of packs, volumes and years. So what is between the items must
     look like users, unless all of the text is items and numbers with one sign between them. If
-    users have no common look, a number must be between the items that is no year, and not that of
-    a sequel: F/X2 (F/X 2).
+    users have no common look, a number must be between the items that is no year, and not that of a
+    sequel.
     """
 
     lengths: dict[str, set[int]]
@@ -284,8 +274,6 @@ class RowsAfterItems(NamedTuple):
     def finds(self, text: str) -> bool:
         """Return whether an id contains two items, and what else rows have, or without escapes.
 
-        Examples
-        --------
         >>> search = RowsAfterItems.among(["Up (2009)", "Heat (1995)"], is_unrated=False)
         >>> search.finds("Up (2009)#61#Heat (1995)#4"), search.finds("Up (2009)/Heat (1995) 2 CD")
         (True, False)
@@ -429,14 +417,7 @@ class GluedColumns(NamedTuple):
         return cls(*known, chances, (lengths[0], lengths[1]), is_unrated)
 
     def finds(self, text: str) -> bool:
-        """Return whether an id contains rows, as it is or without its escapes.
-
-        Examples
-        --------
-        >>> search = GluedColumns.among(["u12", "u13"], ["Heat", "Up"], is_unrated=False)
-        >>> search.finds("Heat#4u12#Up#3u13#Heat#5"), search.finds("Heat#4#Up#3#Heat#5")
-        (True, False)
-        """
+        """Return whether an id contains rows, as it is or without its escapes."""
         forms = dict.fromkeys((text, ESCAPED.sub("\n", text)))
         return any(self._are_rows(fields) for form in forms for fields in _splits(form))
 

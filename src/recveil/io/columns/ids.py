@@ -43,11 +43,6 @@ def encode_ids(
 
     Ids become int64 if each is a whole number in its usual notation. Otherwise they stay text, so
     that "007" and "7" remain two ids. Sorting makes the result independent of the order of rows.
-
-    Examples
-    --------
-    >>> encode_ids(pa.chunked_array([["10", "9", "10"]]), "user", str)
-    (array([ 9, 10]), array([1, 0, 1], dtype=int32))
     """
     column = _usual(column, role, locate)
     if pa.types.is_floating(column.type):
@@ -88,10 +83,7 @@ def encode_ids(
 def _require_plain_text(
     column: pa.ChunkedArray, used: NDArray[np.bool_], role: str, locate: Locate
 ) -> None:
-    """Raise a RecveilError for an id with a NUL or a line break.
-
-    A line break or a tab in an id is usually of a row of another user, which a quote swallowed.
-    """
+    """Raise for an id with a NUL or a line break, usually a row that a stray quote swallowed."""
     ids = column.chunk(0).dictionary
     if not is_text(ids.type):
         return
@@ -106,8 +98,6 @@ def _require_plain_text(
 def describe_break(text: str) -> str:
     r"""Name the first character of a text that no id contains; return "" for none.
 
-    Examples
-    --------
     >>> describe_break("Heat\u2028"), describe_break("Heat\0"), describe_break("Heat 2")
     ('a line break (U+2028)', 'a NUL (U+0000)', '')
     """
@@ -303,8 +293,6 @@ def describe_alike_ids(ids: NDArray[Any], role: str) -> list[str]:
 def _usual_notation(texts: pa.Array) -> pa.Array:
     """Return ids as most programs write them.
 
-    Examples
-    --------
     >>> _usual_notation(pa.array(['="007"', "1,001", "{0E-0", "a%40b"])).to_pylist()
     ['7', '1001', '{0E-0', 'a@b']
     """
@@ -370,8 +358,6 @@ def _describe_some(
 def describe_blanks(ids: NDArray[Any], role: str) -> list[str]:
     """Report how many ids begin or end with a blank, which is kept.
 
-    Examples
-    --------
     >>> print(*describe_blanks(np.array([" i1", "i2"], object), "item"))
     1 of 2 items begins or ends with a blank, such as ' i1', which is kept; if it is no part of the
     id, remove it from the table.
@@ -388,14 +374,7 @@ def describe_blanks(ids: NDArray[Any], role: str) -> list[str]:
 
 
 def describe_rounded(ids: NDArray[Any], role: str) -> list[str]:
-    """Report how many ids are numbers that a spreadsheet rounded, so that several may be one.
-
-    Examples
-    --------
-    >>> print(*describe_rounded(np.array(["1.23457E+15", "i2"], object), "user"))
-    1 of 2 users looks like a rounded number, such as '1.23457E+15', so that several may have been
-    merged; format the column as text where it comes from, and export it again.
-    """
+    """Report how many ids are numbers that a spreadsheet rounded, so that several may be one."""
     remedy = ", so that several may have been merged; format the column as text where it comes from"
     return _describe_some(
         _matching(ids, _ROUNDED),
@@ -414,8 +393,6 @@ def _matching(ids: NDArray[Any] | Sequence[str], pattern: str) -> list[str]:
 def describe_totals(ids: NDArray[Any], role: str) -> list[str]:
     """Report ids that look like the line of totals below a table.
 
-    Examples
-    --------
     >>> print(*describe_totals(np.array(["ann", "Total"], object), "user"))
     'Total' among the users may be a line of totals; if it is, delete the line.
     """
@@ -425,13 +402,7 @@ def describe_totals(ids: NDArray[Any], role: str) -> list[str]:
 
 
 def describe_null_ids(ids: NDArray[Any] | Sequence[str], role: str) -> list[str]:
-    """Report texts that programs write for missing values.
-
-    Examples
-    --------
-    >>> print(*describe_null_ids(["ann", "NA"], "user"))
-    'NA' among the users may mean a missing value; if it does, drop such rows.
-    """
+    """Report texts that programs write for missing values."""
     texts = pa.array(ids, pa.large_string())
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
     found = texts.filter(pc.is_in(plain, pa.array(_NOTHING, pa.large_string()))).to_pylist()
@@ -444,14 +415,6 @@ def describe_lost_digits(ids: NDArray[Any], role: str) -> list[str]:
 
     Spreadsheets keep 15 digits, and JavaScript, pandas and others the 53 bits of a float. If ids
     merely end in zeros, most of them are round in a coarser unit, too: they get no note.
-
-    Examples
-    --------
-    >>> merged = 1234567890123456000 + 256 * np.arange(6)
-    >>> print(*describe_lost_digits(merged, "user"))
-    6 of 6 users with 16 digits or more (1234567890123456000) are rounded to the digits that a float
-    keeps, so that several may have been merged; write them as text where they come from, and export
-    them again.
     """
     looked_at = ids[:: max(1, ids.size // _LOOKED_AT)].tolist()
     texts = [text for text in map(str, looked_at) if _LONG_NUMBER.fullmatch(text)]
@@ -515,8 +478,6 @@ _ROUNDINGS = {
 def describe_comments(column: pa.ChunkedArray, role: str, locate: Locate) -> list[str]:
     """Describe a few ids that may be comments: another id, or a number, after a #.
 
-    Examples
-    --------
     >>> column = pa.chunked_array([["1001", "# 1001", "1002"]])
     >>> print(*describe_comments(column, "user", lambda row: f"line {row + 2}"))
     1 user id begins with #, as comments do (line 3: '# 1001'), and no line was left out; delete
@@ -556,8 +517,6 @@ def _has_comment(chunk: pa.Array) -> bool:
 def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
     """Report ids that the publisher should check, a sentence each.
 
-    Examples
-    --------
     >>> describe_ids(np.array([7, 12]), np.array(["heat"], object))
     []
     """

@@ -57,9 +57,8 @@ def find_original_rows(
 ) -> list[int]:
     """Return the positions of item ids that state a rating of the table, or two of its pairs.
 
-    Words may be in any order and notation (percent-encoded, quoted-printable, full width, in other
-    capitals, with zeros in front). Titles hold numbers and names by chance: so the user, the item
-    and the rating must all be words of the id, or, of likes, two users and items of two rows.
+    Titles hold numbers and names by chance: so the user, the item and the rating must all be words
+    of the id, in any order and notation, or, of likes, two users and items of two rows.
     """
     has_numbers = not scale.unary and not scale.labels
     texts = [(at, text) for at, item in enumerate(items) for text in texts_of(item)]

@@ -1,9 +1,9 @@
 """Users next to items that they rated, among the words of item ids.
 
-Words of an id are a user and an item in any order, with anything between them. Titles and article
-codes contain such words by chance, too. So an id is a row in one of three cases: it consists of
-nothing but a user, an item, numbers and dates; the number of a user has so many digits that it
-hardly occurs by chance; or users rated more of these items than their activity suggests.
+Titles and article codes contain a user and an item by chance, too. So an id is a row in one of
+three cases: it consists of nothing but a user, an item, numbers and dates; the number of a user has
+so many digits that it hardly occurs by chance; or users rated more of these items than their
+activity suggests.
 """
 
 import math
@@ -107,16 +107,6 @@ def find_pairs_above_chance(
     """Return the positions of item ids that contain a user and another item that this user rated.
 
     Pairs of two plain numbers are left to `find_rows_above_chance`, which has the same parameters.
-
-    Examples
-    --------
-    Each of three users rated the item of the same position:
-
-    >>> rows = Rows(np.arange(4), np.arange(3, dtype=np.int32), np.ones(3, np.float32), None)
-    >>> find_pairs_above_chance(["ann", "bob", "man"], ["i1", "i2", "bob: i2 (5)"], lambda: rows)
-    [2]
-    >>> find_pairs_above_chance(["ann", "bob", "man"], ["i1", "i2", "man on i3"], lambda: rows)
-    []
     """
     users, items = [*users], [*items]
     texts = [(at, text) for at, item in enumerate(items) for text in texts_of(item)]
@@ -449,8 +439,6 @@ def _is_no_chance(n: int, chances: Iterable[float], share: float) -> bool:
 def is_no_chance(n: int, n_expected: float, share: float) -> bool:
     """Return whether chance has so many events, or more, in fewer tables than a share.
 
-    Examples
-    --------
     >>> is_no_chance(1, 0.01, 0.05), is_no_chance(1, 0.2, 0.05), is_no_chance(6, 1.5, 0.05)
     (True, False, True)
     >>> is_no_chance(2, 0.0, 0.05), is_no_chance(2, 1e300, 0.05)
@@ -469,8 +457,6 @@ def is_no_chance(n: int, n_expected: float, share: float) -> bool:
 def divergence(n: int, of: int, mean: float) -> float:
     """Return how unlikely n events of so many are, as a negative logarithm (Chernoff's bound).
 
-    Examples
-    --------
     >>> round(divergence(4, 4, 1 / 60) / math.log(60), 6), divergence(1, 4, 0.5)
     (4.0, 0.0)
     """

@@ -1,9 +1,7 @@
-r"""Rows within an id in a notation that is not known: users, items and ratings in alternation.
+r"""Rows within an id in an unknown notation: users, items and ratings in alternation.
 
 A title may contain a number, a name and another title by chance. It does not contain two users,
 each with an item and a rating, in the same order, unless it is a part of the table.
-
-Words, numbers and escapes of a text are found in any notation.
 """
 
 import binascii
@@ -54,8 +52,6 @@ _WHOLE = re.compile(r"(?<![\w.])(\d+)\.0+(?!\w|\.\d)")
 def decode_escapes(text: str) -> str:
     r"""Return a text without percent encoding, entities, and escapes of control characters.
 
-    Examples
-    --------
     >>> decode_escapes(r"i7\tu%5F2&amp;4")
     'i7\nu_2&4'
     """
@@ -100,8 +96,6 @@ def _letter(escape: str) -> str:
 def decode_digits(text: str) -> str:
     """Return a text that is written in hexadecimal or base64 digits, or "" for any other.
 
-    Examples
-    --------
     >>> decode_digits("NDgzOTIwLEhlYXQsNA=="), decode_digits("3438333932302c486561742c34")
     ('483920,Heat,4', '483920,Heat,4')
     >>> decode_digits("1904d37c14a3e5b0"), decode_digits("Copperfield Blues")
@@ -126,8 +120,6 @@ def _printable(data: bytes) -> str:
 def fields_of_data(text: str) -> list[str]:
     r"""Return a text with a tab between the fields of dictionaries, lists and rows of libsvm.
 
-    Examples
-    --------
     >>> fields_of_data("{'483920': {'Die Hard': 4}}"), fields_of_data("483920 7:4 9:5")
     (['\t483920\tDie Hard\t4\t'], ['\t483920\t7\t4\t9\t5\t'])
     >>> fields_of_data("Wit (2001): 4")
@@ -148,8 +140,6 @@ def fields_of_data(text: str) -> list[str]:
 def decoded_forms(text: str) -> list[str]:
     r"""Return a text as it is, without escapes, and with whole numbers as digits.
 
-    Examples
-    --------
     >>> decoded_forms("i7%7C1,004"), decoded_forms("1.004e3|i7")
     (['i7%7C1,004', 'i7|1,004', 'i7|1004'], ['1.004e3|i7', '1004|i7'])
     """
@@ -178,8 +168,6 @@ def fold(text: str) -> str:
 
     Digits of all scripts become those of ASCII.
 
-    Examples
-    --------
     >>> fold("U12: 1003.0"), fold("\u0661\u0660")
     ('u12: 1003', '10')
     """
@@ -197,8 +185,6 @@ def fold(text: str) -> str:
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text, without zeros in front of numbers.
 
-    Examples
-    --------
     >>> words_of("m0004 by 007")
     ('m4', 'by', '7')
     """
@@ -216,8 +202,6 @@ def words_of_id(each: object) -> tuple[str, ...]:
 def numbers_within(text: str) -> Iterator[tuple[set[int], set[float]]]:
     """Yield which words are a number, and what it may be: with its sign and decimals, or not.
 
-    Examples
-    --------
     >>> [(at, sorted(values)) for at, values in numbers_within("a -4,5")]
     [({1}, [-4.0, 4.0]), ({1, 2}, [-4.5, 4.5]), ({2}, [5.0])]
     """
@@ -305,8 +289,8 @@ def find_repeated_rows(
 ) -> list[int]:
     """Return the positions of ids in which users alternate with items and ratings.
 
-    Words are compared in small letters, without zeros in front and without ``.0``, and whatever
-    separates them. Letters in front of numbers may be missing, or too many.
+    Words are compared as `words_of` returns them. Letters in front of numbers may be missing, or
+    too many.
     """
     is_unrated = scale is not None and scale.low == scale.high
     items = [*items]
@@ -369,8 +353,6 @@ def texts_of(label: Any) -> list[Text]:
 def is_like_title(text: str) -> bool:
     """Return whether a text may be a title: it has no signs of a format of data.
 
-    Examples
-    --------
     >>> is_like_title("Alien 3 (1992), The"), is_like_title("u12|i7")
     (True, False)
     """

@@ -1,9 +1,8 @@
 """Rows of other users among the numbers of item ids, however many ids contain them.
 
-The numbers of article codes, dates and sizes are a user and an item by chance. Then that user rated
-that item no more often than other users and items suggest. So the pairs of numbers are compared
-with the table: with the activity of these users and the raters of these items, and with the users
-and items whose ids are adjacent.
+The numbers of article codes, dates and sizes are a user and an item by chance. So pairs of numbers
+are compared with the activity of these users and the raters of these items, and with the users and
+items whose ids are adjacent.
 """
 
 import math
@@ -69,21 +68,6 @@ def find_rows_above_chance(
     them, and by how far apart they are. The rows are read only if there is something to compare.
     Users of one class, of which one is given for each user, have the same rows, so that their pairs
     with an item are one.
-
-    Examples
-    --------
-    Each of 60 users rated one of 60 items, so that a user and an item are a row once in 60 times.
-    That five ids name such a row has a chance of 60 ** -5:
-
-    >>> rated = np.arange(60) * 7 % 60
-    >>> rows = Rows(np.arange(61), rated.astype(np.int32), np.ones(60, np.float32), None)
-    >>> items = [str(n) for n in range(100, 160)]
-    >>> items[1:6] = [f"{100 + n} by {1000 + n} of {100 + rated[n]}" for n in range(1, 6)]
-    >>> find_rows_above_chance(range(1000, 1060), items, lambda: rows)
-    [1, 2, 3, 4, 5]
-    >>> items[1:6] = [f"{100 + n} by {1000 + n} of {101 + rated[n]}" for n in range(1, 6)]
-    >>> find_rows_above_chance(range(1000, 1060), items, lambda: rows)
-    []
     """
     users, items = [*users], [*map(str, items)]
     by_numbers = _find_rows_of_numbers(users, items, read, classes)
@@ -126,8 +110,6 @@ def _find_rows_of_numbers(
 def _texts_of(text: str) -> list[_Text]:
     """Return the numbers of an id, as it is and without its escapes.
 
-    Examples
-    --------
     >>> [text.numbers for text in _texts_of("532%7C0014%7C3")]
     [['532', '7', '14', '7', '3'], ['532', '14', '3']]
     """

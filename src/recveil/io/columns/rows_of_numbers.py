@@ -1,8 +1,8 @@
 """Rows within an id where nearly all ids are one whole number.
 
-Article numbers with variants, dates, times and ISBNs are several numbers, too, and some of these
-are users and items by chance. So an id is a row if its numbers are fields of a table, if they are
-columns of several rows, or if more ids contain an item, a user and another item than do by chance.
+Variants, dates, times and ISBNs are several numbers, too. So an id is a row if its numbers are
+fields of a table, if they are columns of several rows, or if more ids contain an item, a user and
+another item than do by chance.
 """
 
 import re
@@ -118,8 +118,6 @@ class NumberSearch(NamedTuple):
 def are_fields(text: str) -> bool:
     """Return whether a text has signs that separate fields, but not words, numbers or dates.
 
-    Examples
-    --------
     >>> are_fields("4711-2-38"), are_fields("31;1002"), are_fields("31~1002")
     (False, True, True)
     """

@@ -242,8 +242,6 @@ class _UserLists(NamedTuple):
     def finds(self, text: str) -> bool:
         """Return whether so many users are words of a text.
 
-        Examples
-        --------
         >>> search = _UserLists.among(["439563", "258176", "514002", "user_1", "user_2"], {"11"})
         >>> texts = "11: 439563, 258176, 514002", "439563", "user_1 & user_2"
         >>> [search.finds(text) for text in texts]
@@ -268,8 +266,6 @@ class _IdFields(NamedTuple):
     def finds(self, text: str) -> bool:
         """Return whether a field between delimiters, or a long one after one, looks like users.
 
-        Examples
-        --------
         >>> numbers = [str(number) for number in range(100_003, 999_999, 15_013)]
         >>> search = _IdFields(_Looks(numbers), _Looks(["Up!", "Heat!"]), {"Up!", "Heat!"})
         >>> texts = "Wit (or W!);483920;Up (or U!);4", "Wit,3,483920", "Wit, 483920", "Wit;4839;4"
@@ -766,8 +762,6 @@ def _fewest_inside(places: list[list[tuple[range, int]]]) -> float:
 
     It is infinite if no places follow each other. The number inside each place is given.
 
-    Examples
-    --------
     >>> users, items = [(range(0, 2), 1), (range(4, 5), 0)], [(range(2, 3), 1), (range(5, 6), 0)]
     >>> _fewest_inside([users, items] * 2), _fewest_inside([items, users] * 2)
     (2, inf)
@@ -794,8 +788,6 @@ def _is_mixed(text: str) -> bool:
 def _is_no_word(text: str) -> bool:
     """Return whether an id is none that occurs in titles: no word, words or short number.
 
-    Examples
-    --------
     >>> [_is_no_word(text) for text in ("u2", "ann@x.org", "4711471147", "1003", "Alien 3")]
     [True, True, True, False, False]
     """

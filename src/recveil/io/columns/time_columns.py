@@ -139,8 +139,6 @@ def _parts_of_dates(names: Sequence[str]) -> tuple[str, ...]:
 def describe_time_columns(look: Look, problem: str, name: str | None, odd: str = "") -> list[str]:
     """Describe how the times were found, or why they are not used, a sentence each.
 
-    Examples
-    --------
     >>> print(*describe_time_columns(Look(None, ("when",)), "", None))
     No column of dates was recognized, but 'when' looks like dates: if it holds the times of the
     ratings, name it with time (--time), and its format with time_format (--time-format).
@@ -201,8 +199,6 @@ def reject_times(column: pa.ChunkedArray, name: str | int, where: str) -> None:
 def one_date_each(items: NDArray[np.int32], days: NDArray[np.int32]) -> bool:
     """Return whether all ratings of an item share a date, with two or more ratings on average.
 
-    Examples
-    --------
     >>> items = np.array([0, 0, 1, 1], np.int32)
     >>> one_date_each(items, np.array([5, 5, 9, 9])), one_date_each(items, np.array([5, 6, 9, 9]))
     (True, False)

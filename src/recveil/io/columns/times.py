@@ -119,8 +119,6 @@ def latest_second() -> float:
 def is_plausible(latest: float) -> bool:
     """Check whether the latest time of some ratings, in Unix seconds, can be one.
 
-    Examples
-    --------
     >>> is_plausible(978_300_760), is_plausible(131_277_024), is_plausible(20_170_101_000)
     (True, False, False)
     """
@@ -168,8 +166,6 @@ def find_units(times: NDArray[Any]) -> list[_Unit]:
 def are_snowflakes(times: NDArray[Any]) -> bool:
     """Check whether numbers are ids that hold the time in their upper bits, as Twitter's do.
 
-    Examples
-    --------
     >>> are_snowflakes((np.arange(9, dtype=np.int64) * 10**10 + 196_824_000_000) << 22)
     True
     """
@@ -209,8 +205,6 @@ def _find_period(times: NDArray[Any]) -> str:
     As YYMMDD, months would be consecutive days: 201203 is 2020-12-03. Weeks with a number of the
     day would be days of the year, and quarters days since 1970.
 
-    Examples
-    --------
     >>> [_find_period(np.array(each)) for each in ([201_104, 201_112], [42_011, 122_011])]
     ['months', 'months']
     >>> [_find_period(np.array(each)) for each in ([20_191, 20_204], [2_019_031, 2_019_357])]
@@ -227,13 +221,7 @@ def _find_period(times: NDArray[Any]) -> str:
 
 
 def find_formats(times: NDArray[Any], least: int = 1) -> list[str]:
-    """Return the formats in which at least so many different numbers are dates.
-
-    Examples
-    --------
-    >>> find_formats(np.array([31_122_005, 14_012_006]))
-    ['%d%m%Y']
-    """
+    """Return the formats in which at least so many different numbers are dates."""
     fitting = [format for format in _FORMATS if _fits(times, format, least)]
     # Years of two digits would make one year of 2012 and 2013.
     return [format for format in fitting if "%Y" in format] or fitting
@@ -294,12 +282,9 @@ def find_misreading(
 ) -> str:
     """Return why dates or timestamps are none that ratings have, as the end of a sentence, or "".
 
-    Dates before 1996 may be right, unless all are in January 1970. With a time of day, they are
-    not if the numbers that they are stored as would be plausible times of another unit, which
-    would last longer.
+    Dates before 1996 may be right, unless all are in January 1970. With a time of day, they are not
+    if their numbers would be plausible times of another unit, which would last longer.
 
-    Examples
-    --------
     >>> ticks = pa.array([636_212_568_040_000_000, 636_312_568_040_000_000], pa.timestamp("ns"))
     >>> find_misreading(pa.chunked_array([ticks]), np.array([7363, 7364]), lambda _: None)
     'its times, 1990-02-28 to 1990-03-01, look like .NET ticks that were read as nanoseconds; ...'
@@ -507,14 +492,7 @@ def _in_extended_format(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def times_from_format(column: pa.ChunkedArray, format: str, locate: Locate) -> pa.ChunkedArray:
-    """Read text that is written in a format of its own, in UTC where it names no zone.
-
-    Examples
-    --------
-    >>> column = pa.chunked_array([["14/12/2009", "15/12/2009"]])
-    >>> parse_days(times_from_format(column, "%d/%m/%Y", str), str).days
-    array([14592, 14593], dtype=int32)
-    """
+    """Read text that is written in a format of its own, in UTC where it names no zone."""
     if format == UNIX_SECONDS:
         return _times_from_seconds(column, locate)
     _check_format(format)
@@ -824,10 +802,7 @@ def _year(second: float) -> int:
 
 
 def describe_repeated(days: NDArray[np.integer]) -> str:
-    """Describe a day with far more times than others, or too few different days; "" for others.
-
-    Such a column was filled in or rounded, or a part of it holds the date of an import.
-    """
+    """Describe a day with far more times than others, or too few different days; "" for others."""
     if days.size < _LEAST_REPEATED:
         return ""
     distinct, counts = np.unique(days, return_counts=True)
@@ -967,8 +942,6 @@ def _read_dates(numbers: NDArray[Any], digits: int) -> NDArray[np.float64]:
 def whole_days(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return the days since 1970-01-01 of dates or timestamps without gaps, however far.
 
-    Examples
-    --------
     >>> whole_days(pa.chunked_array([pa.array([-1, 86_400], pa.timestamp("s"))]))
     array([-1,  1])
     """
@@ -1034,10 +1007,7 @@ def _reject_sentinel_days(days: NDArray[np.integer], locate: Locate) -> None:
 def sort_keys(
     times: pa.ChunkedArray, places: NDArray[np.int64], locate: Locate, format: str | None = None
 ) -> NDArray[Any]:
-    """Return numbers that order some rows of a column of times, shape (n_places,).
-
-    Only these rows are read, since only repeated ratings need an order.
-    """
+    """Return numbers that order some rows of a column of times, the only ones that are read."""
     chosen = times.take(pa.array(places))
 
     def where(row: int) -> str:

@@ -24,17 +24,10 @@ NAMES = {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL"}
 
 @brief
 class Address(NamedTuple):
-    """Address of a database.
+    """Address of a database."""
 
-    Attributes
-    ----------
-    kind : {"sqlite", "duckdb", "postgresql"}
-    place : str
-        The path of a file; for a server, the whole address, including any password.
-    """
-
-    kind: str
-    place: str
+    kind: str  # "sqlite", "duckdb" or "postgresql"
+    place: str  # the path of a file; for a server, the whole address, including any password
 
     @property
     def name(self) -> str:
@@ -53,8 +46,6 @@ class Address(NamedTuple):
 def unquoted(text: str) -> str:
     """Decode a percent-encoded part of an address.
 
-    Examples
-    --------
     >>> unquoted("my%20sh%C3%B6p.db")
     'my shöp.db'
     """
@@ -65,8 +56,6 @@ def unquoted(text: str) -> str:
 def quoted_path(path: Path) -> str:
     """Encode a path as a part of an address.
 
-    Examples
-    --------
     >>> quoted_path(Path("my shop?.db"))
     'my%20shop%3F.db'
     """
@@ -77,8 +66,6 @@ def quoted_path(path: Path) -> str:
 def scheme_of(source: object) -> str | None:
     """Return the part of an address before "://"; None for a path.
 
-    Examples
-    --------
     >>> scheme_of("sqlite:///shop.db"), scheme_of("shop.db"), scheme_of("C:/shop.db")
     ('sqlite', None, None)
     """
@@ -90,8 +77,6 @@ def scheme_of(source: object) -> str | None:
 def is_given_as_path(source: str | PathLike[str]) -> bool:
     """Return whether an address was converted to a path, which removes one of its slashes.
 
-    Examples
-    --------
     >>> is_given_as_path(Path("postgresql://ann@host/shop")), is_given_as_path(Path("shop.db"))
     (True, False)
     """
@@ -102,11 +87,6 @@ def is_given_as_path(source: str | PathLike[str]) -> bool:
 
 def address_of(source: object) -> Address | None:
     """Return the address of a database; None for paths and for addresses of files.
-
-    Raises
-    ------
-    RecveilError
-        For an address without a file, or with unsupported parts.
 
     Examples
     --------

@@ -24,8 +24,6 @@ _NEEDED = {
 def kind_of_file(path: Path) -> str | None:
     """Return the kind of a database file by its first bytes; None for other files.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "shop.db")
@@ -40,8 +38,6 @@ def kind_of_file(path: Path) -> str | None:
 def kind_of_head(head: bytes) -> str | None:
     """Return the kind of a database by its first 16 bytes or more; None for other data.
 
-    Examples
-    --------
     >>> kind_of_head(bytes(8) + b"DUCK")
     'duckdb'
     """
@@ -61,22 +57,9 @@ def reject_missing_packages(kind: str, what: str) -> None:
 
 @contextmanager
 def opened_database(kind: str, place: str | Path, name: str, limit: int) -> Iterator[Database]:
-    """Open a database for reading.
+    """Open a database for reading, with at most `limit` bytes of memory; errors call it `name`.
 
-    Parameters
-    ----------
-    kind : {"sqlite", "duckdb", "postgresql"}
-    place : str or Path
-        The path of its file, or the address of its server.
-    name : str
-        Its name in an error.
-    limit : int
-        Maximum memory in bytes.
-
-    Raises
-    ------
-    RecveilError
-        If it cannot be opened, or its driver is not installed.
+    `place` is the path of its file, or the address of its server.
     """
     reject_missing_packages(kind, f"{name}: a {NAMES[kind]} database")
     # Drivers are imported on demand.
@@ -98,10 +81,7 @@ def opened_database(kind: str, place: str | Path, name: str, limit: int) -> Iter
 
 
 class DatabaseFile:
-    """A SQLite or DuckDB file, and the query or table to read.
-
-    Opened in the child process alone, since the file may be damaged or malicious.
-    """
+    """A SQLite or DuckDB file and what to read of it, in the child process: it may be malicious."""
 
     def __init__(self, kind: str, path: Path, within: dict[str, str | None], limit: int) -> None:
         self.stack = ExitStack()

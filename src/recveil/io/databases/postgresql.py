@@ -31,11 +31,6 @@ def heard_meanwhile(work: Callable[[], T], stop: Callable[[], object] | None = N
 
     Python runs signal handlers between two of its own instructions. A driver that waits for a
     server executes none, so SIGTERM would take effect only after the answer.
-
-    Examples
-    --------
-    >>> heard_meanwhile(lambda: 1 + 2)
-    3
     """
     done: Future[T] = Future()
 
@@ -192,8 +187,6 @@ def _connected(place: str, name: str) -> Any:
 def why_not_connected(message: str) -> str:
     """Return why a connection failed, without the driver's text.
 
-    Examples
-    --------
     >>> why_not_connected('connection to "10.0.0.7" failed: Connection refused')
     'no server answers there; check the address, and that it runs and lets you in'
     """

@@ -13,18 +13,10 @@ _PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 class Wanted(NamedTuple):
-    """The query or the table to read from a database; exactly one is given.
+    """The query or the table to read from a database; exactly one is given."""
 
-    Attributes
-    ----------
-    query : str or None
-        One SELECT.
-    table : str or None
-        The name of a table or view; a point separates it from its schema.
-    """
-
-    query: str | None = None
-    table: str | None = None
+    query: str | None = None  # one SELECT
+    table: str | None = None  # a table or view; a point separates it from its schema
 
 
 class DatabaseColumn(NamedTuple):
@@ -38,13 +30,7 @@ class DatabaseColumn(NamedTuple):
 
 
 class Database(ABC):
-    """A database that is open for reading only.
-
-    Attributes
-    ----------
-    name : str
-        Its name in an error.
-    """
+    """A database that is open for reading only; errors call it `name`."""
 
     name: str
     # The query for the names of its tables and views
@@ -61,12 +47,7 @@ class Database(ABC):
     ) -> list[DatabaseColumn]:
         """Describe all columns of a query, or those in `names`.
 
-        Parameters
-        ----------
-        query : str
-        names : collection of str, optional
-        texts : collection of str
-            Columns to read as text if their values have several types.
+        Columns in `texts` are read as text if their values have several types.
         """
 
     @abstractmethod
@@ -89,19 +70,9 @@ def each_of(
 
 
 def query_of(database: Database, wanted: Wanted, name: str) -> str:
-    """Return the query for the requested rows.
+    """Return the query for the requested rows; errors call the database `name`.
 
-    Parameters
-    ----------
-    database : Database
-    wanted : Wanted
-    name : str
-        Name of the database in an error.
-
-    Raises
-    ------
-    RecveilError
-        If several tables exist and neither a query nor a table is given, or it does not exist.
+    If neither a query nor a table is given, the database must have one table.
     """
     if wanted.query is not None:
         query = wanted.query.strip().rstrip(";").rstrip()
@@ -126,8 +97,6 @@ def query_of(database: Database, wanted: Wanted, name: str) -> str:
 def table_name(table: str, there: Collection[str] = ()) -> str:
     """Quote a table's name; a point separates it from its schema, unless a table's own name has it.
 
-    Examples
-    --------
     >>> table_name("shop.user ratings"), table_name("a.b", ["a.b"])
     ('"shop"."user ratings"', '"a.b"')
     """
@@ -138,8 +107,6 @@ def table_name(table: str, there: Collection[str] = ()) -> str:
 def name_in_sql(name: str) -> str:
     """Quote a name as an SQL identifier.
 
-    Examples
-    --------
     >>> name_in_sql('ratings"; DROP TABLE users; --')
     '"ratings""; DROP TABLE users; --"'
     """
@@ -187,8 +154,6 @@ def everything_of(query: str) -> str:
 def with_dictionaries(batch: pa.RecordBatch, names: Collection[str]) -> pa.RecordBatch:
     """Encode the text of some columns as dictionaries, since ids repeat.
 
-    Examples
-    --------
     >>> with_dictionaries(pa.record_batch({"user": ["ann", "ann"]}), ["user"]).schema.types
     [DictionaryType(dictionary<values=string, indices=int32, ordered=0>)]
     """

@@ -118,10 +118,7 @@ def _are_decimals(rows: Rows, mark: str) -> bool:
 
 
 def _are_ids(table: Rows, rows: Rows) -> bool:
-    """Return whether spaces separate columns, not words or the parts of a time.
-
-    Each line begins with an id that contains a digit, or ends with two numbers.
-    """
+    """Return whether spaces separate columns, not words or the parts of a time."""
     if all(_is_id(fields[0]) for fields in table):
         return True
     return all(
@@ -144,8 +141,6 @@ def _split(line: str, mark: str) -> list[str]:
 def split_line(line: str, mark: str) -> list[str]:
     """Split a line at a delimiter, but not within quotes.
 
-    Examples
-    --------
     >>> split_line('7;"a;b";4', ";")
     ['7', 'a;b', '4']
     """

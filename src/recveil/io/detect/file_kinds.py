@@ -420,8 +420,6 @@ def _archive(path: Path) -> Kind:
 def is_json(text: str) -> bool:
     """Return whether a text begins like JSON, and not like a table with unusual names.
 
-    Examples
-    --------
     >>> is_json('{"user": 7}'), is_json("[user],item,rating")
     (True, False)
     """

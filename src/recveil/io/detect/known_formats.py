@@ -171,8 +171,6 @@ def names_columns(fields: Sequence[str], feedback: Feedback | None = LIKED) -> b
 
     Users may be called targets, as in files of auxiliary information.
 
-    Examples
-    --------
     >>> names_columns(["user_id", "item_id"]), names_columns(["ann", "heat"])
     (True, False)
     """
@@ -187,8 +185,6 @@ def names_columns(fields: Sequence[str], feedback: Feedback | None = LIKED) -> b
 def target_among(names: Sequence[str]) -> str | None:
     """Return the name of the target column in a file of auxiliary information, or None.
 
-    Examples
-    --------
     >>> target_among(["Target:token", "item"])
     'Target:token'
     """
@@ -198,8 +194,6 @@ def target_among(names: Sequence[str]) -> str | None:
 def looks_like_data(fields: Sequence[str]) -> bool:
     """Return whether there are three or more fields, one of them a number, as in a row of data.
 
-    Examples
-    --------
     >>> looks_like_data(["ann", "heat", "4.5"]), looks_like_data(["user", "item", "rating"])
     (True, False)
     """
@@ -209,8 +203,6 @@ def looks_like_data(fields: Sequence[str]) -> bool:
 def is_number(field: str) -> bool:
     """Return whether a field is a number, with a decimal comma or point.
 
-    Examples
-    --------
     >>> is_number("3,5"), is_number("ann")
     (True, False)
     """

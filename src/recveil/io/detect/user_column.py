@@ -38,10 +38,7 @@ def order_of(
 
 
 def _fits_movielens(source: Source) -> bool:
-    """Return whether a table may be MovieLens's: four columns, with whole numbers as ids.
-
-    Other tables with its delimiters or file names need not keep its order.
-    """
+    """Return whether a table may have MovieLens's order: four columns, with numbers as ids."""
     if source.n_columns != 4:
         return False
     columns = [_column_facts(source, role) for role in ("user", "item")]

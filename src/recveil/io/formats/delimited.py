@@ -157,10 +157,7 @@ def _parse(
     known: dict[str, pa.DataType],
     skips: int,
 ) -> tuple[pa.Table, bool]:
-    """Return the table, and whether a quoted field may span lines.
-
-    Skipped lines include the header.
-    """
+    """Return the table, and whether a quoted field may span lines; `skips` counts the header."""
     types = {name: pa.string() for name in chosen.values()}
     encoded = [chosen[role] for role in ("user", "item", "rating") if role in chosen]
     types |= dict.fromkeys(encoded, ENCODED_TEXT) | known

@@ -438,8 +438,6 @@ def _object(found: Any, place: Place) -> dict[str, Any]:
 def text_of(value: Any, name: str, line: int, file: str) -> str | None:
     """Return a value as a CSV would have it; raise for a nested value.
 
-    Examples
-    --------
     >>> text_of(True, "liked", 7, "likes.jsonl")
     'true'
     """

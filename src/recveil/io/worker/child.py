@@ -1,8 +1,7 @@
-"""The child process that decodes binary files and returns their content.
+"""The child process that decodes binary files, with pyarrow alone, and returns their content.
 
-A damaged file can crash the decoder, and a small one can unpack to many gigabytes. A crash or a
-lack of memory of this process loses nothing. Each value is validated and encoded again for the
-parent. The only library needed is pyarrow.
+A damaged file can crash the decoder, and a small one can unpack to many gigabytes: this process
+loses nothing then. Each value is validated and encoded again for the parent.
 """
 
 import json
@@ -98,12 +97,8 @@ def serve(lifeline: int = -1) -> None:
     """Answer requests, one line of JSON each, until the input ends.
 
     A forked copy of this process answers each request. If it dies, this process dies in the same
-    way, which the parent detects.
-
-    Parameters
-    ----------
-    lifeline : int
-        The read end of a pipe whose other end only the parent holds; -1 for none.
+    way, which the parent detects; only the parent holds the other end of the pipe `lifeline` (-1:
+    none).
     """
     if lifeline >= 0:
         hold_on(lifeline, group=True)

@@ -38,13 +38,7 @@ CAN_LOOK = (_PROCESSES / "self" / "stat").exists()
 
 
 def work_of(group: int) -> tuple[int, bool]:
-    """Return the processor time of a process group, and whether a process waits for a disk.
-
-    Examples
-    --------
-    >>> work_of(os.getpgrp())[0] >= 0
-    True
-    """
+    """Return the processor time of a process group, and whether a process waits for a disk."""
     spent, waits = 0, False
     for about in _PROCESSES.glob("[0-9]*/stat"):
         try:
@@ -108,22 +102,12 @@ Wanted = Literal["schema", "first", "table", "batches"]
 
 @brief
 class Decoded(NamedTuple):
-    """The decoded content of a binary file, such as Parquet.
-
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-    groups : list of int
-        Number of rows of each row group of a Parquet file; empty for an Arrow file.
-    batches : iterator of (RecordBatch, int)
-        The requested values, each with its row group.
-    metadata : mapping of str to str
-        The file's metadata, if only the schema was requested.
-    """
+    """The decoded content of a binary file, such as Parquet."""
 
     schema: pa.Schema
-    groups: list[int]
-    batches: Iterator[tuple[pa.RecordBatch, int]]
+    groups: list[int]  # rows of each row group of a Parquet file; empty for an Arrow file
+    batches: Iterator[tuple[pa.RecordBatch, int]]  # the requested values, each with its row group
+    # The file's, if only the schema was requested
     metadata: Mapping[str, str] = MappingProxyType({})
 
     def _facts(self) -> dict[str, object]:
@@ -143,49 +127,17 @@ def decoding(
     packings: Collection[str] = ("gzip",),
     within: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Iterator[Decoded]:
-    """Decode a file in a child process, as a damaged file may crash the decoder.
+    """Decode a file, packed or not, in a child process, as a damaged file may crash the decoder.
 
-    Parameters
-    ----------
-    path : Path
-        The file, packed (see `packing_of`) or not.
-    format : {"parquet", "arrow", "sqlite", "duckdb", "workbook"}
-    wanted : {"schema", "first", "table", "batches"}
-        Which values: none, the first rows (without nested columns), all of some columns, or these
-        in batches that follow the row groups, of which few are held at a time.
-    columns : sequence of str
-        Columns of a table or of batches.
-    dictionary : sequence of str
-        Text columns to encode as dictionaries.
-    narrow : bool
-        Whether to read columns of whole numbers as 32 bits if all values fit.
-    rows : int
-        Number of first rows, or maximum number of rows in a batch.
-    packings : collection of str
-        Allowed packings. Archives can hold other files, so callers that inspect untrusted files
-        exclude them.
-    within : mapping of str to (str or None)
-        Which table of a file with several: its `query`, `table` or `sheet`.
+    `wanted` are no values, the first `rows` (without nested columns), all of some columns, or these
+    in batches of at most `rows` that follow the row groups, of which few are held at a time.
+    `dictionary` names text columns to encode; `narrow` reads whole numbers as 32 bits if all values
+    fit. Archives can hold other files, so callers that inspect untrusted files exclude them from
+    `packings`. `within` is the `query`, `table` or `sheet` of a file with several tables.
 
-    Raises
-    ------
-    MemoryLimitError
-        If it takes more memory than allowed.
-    RecveilError
-        If the child process crashes, or reports a fault of the file.
-    OSError, pyarrow.ArrowInvalid
-        As for decoding in this process.
-
-    Examples
-    --------
-    >>> import pyarrow.parquet as pq
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.parquet")
-    ...     pq.write_table(pa.table({"user_id": [7], "rating": [3.5]}), path)
-    ...     with decoding(path) as found:
-    ...         found.schema.names, found.groups
-    (['user_id', 'rating'], [1])
+    Raises MemoryLimitError if it takes more memory than allowed, a RecveilError if the child
+    process crashes or reports a fault of the file, and OSError or pyarrow.ArrowInvalid as decoding
+    here would.
     """
     request = Request(
         path=os.fspath(path.absolute()),
@@ -212,18 +164,7 @@ def decoding(
 
 
 def decoded_table(path: Path, format: str = "parquet", **wanted: Any) -> pa.Table:
-    """Return the values of `decoding` as one table.
-
-    Examples
-    --------
-    >>> import pyarrow.parquet as pq
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.parquet")
-    ...     pq.write_table(pa.table({"user_id": [7], "rating": [3.5]}), path)
-    ...     decoded_table(path, columns=["rating"]).to_pydict()
-    {'rating': [3.5]}
-    """
+    """Return the values of `decoding` as one table."""
     with decoding(path, format, **{"wanted": "table", **wanted}) as found:
         return pa.Table.from_batches([batch for batch, _ in found.batches], found.schema)
 

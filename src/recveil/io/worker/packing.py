@@ -1,8 +1,4 @@
-"""Decompression of gzip, bzip2, xz, zstd, and zip archives with one table, as a stream.
-
-Packings are detected by content. The only library needed is pyarrow, since the child process opens
-packed files, too.
-"""
+"""Decompression of gzip, bzip2, xz, zstd, and zip archives with one table, as a stream."""
 
 import io
 import lzma
@@ -46,15 +42,8 @@ DAMAGED = (EOFError, zlib.error, BadGzipFile, lzma.LZMAError, zipfile.BadZipFile
 
 
 def packing_of(path: Path) -> str | None:
-    r"""Return the packing of a file, detected by its first bytes rather than its name.
+    r"""Return the packing, such as "xz" or "zip", by a file's first bytes; None for other files.
 
-    Returns
-    -------
-    str or None
-        "gzip", "bzip2", "xz", "zstd" or "zip"; None if it is not packed.
-
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "ratings.csv")
@@ -70,8 +59,6 @@ def packing_of(path: Path) -> str | None:
 def tables_in(names: Iterable[str]) -> list[str]:
     """Return the files of an archive that may be tables; licences and macOS metadata are excluded.
 
-    Examples
-    --------
     >>> tables_in(["ml/", "ml/ratings.csv", "ml/README.txt", "__MACOSX/ml/._ratings.csv"])
     ['ml/ratings.csv']
     """
@@ -82,24 +69,8 @@ def tables_in(names: Iterable[str]) -> list[str]:
 def opened_unpacked(path: Path) -> Iterator[IO[bytes]]:
     r"""Open a file for reading, decompressed as a stream.
 
-    Raises
-    ------
-    EOFError, zlib.error, LZMAError, BadZipFile, OSError
-        For truncated or damaged data, an archive of several tables, or one that cannot be unpacked:
-        on opening, or while reading.
-    MemoryLimitError
-        If decompression takes more memory than allowed.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.zip")
-    ...     with zipfile.ZipFile(path, "w") as archive:
-    ...         archive.writestr("ratings.csv", "1,7,4\n")
-    ...     with opened_unpacked(path) as file:
-    ...         file.read()
-    b'1,7,4\n'
+    Truncated or damaged data, an archive of several tables, or one that cannot be unpacked, raises
+    EOFError, zlib.error, LZMAError, BadZipFile or OSError, on opening or while reading.
     """
     packing = packing_of(path)
     with ExitStack() as stack:
@@ -120,13 +91,7 @@ def opened_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def opened_archive(file: Path | IO[bytes]) -> zipfile.ZipFile:
-    """Open a zip archive, for a ``with`` statement.
-
-    Raises
-    ------
-    BadZipFile
-        For any file that Python cannot read as one, including invalid names and newer versions.
-    """
+    """Open a zip archive, for a ``with`` statement; BadZipFile for any that Python cannot read."""
     try:
         return zipfile.ZipFile(file)
     except (UnicodeDecodeError, NotImplementedError) as error:
