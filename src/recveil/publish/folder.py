@@ -89,10 +89,7 @@ def rating_writer(
 def tables(
     published: Published, blocks: Iterator[Records], *, in_groups: bool, n_before: int = 0
 ) -> Iterator[tuple[pa.Table, int]]:
-    """Yield tables of published rows, each with the number of records in it.
-
-    `n_before` records precede them in other files.
-    """
+    """Yield tables of published rows and their record counts, after `n_before` in other files."""
     items = pa.array(published.items)
     for block in blocks:
         copies = np.ones_like(block.sizes) if in_groups else block.sizes
@@ -266,8 +263,6 @@ def naming_spending() -> Iterator[None]:
     Unlike `naming_cost`, it begins before the first query, so a signal cannot arrive between the
     last answer and it.
 
-    Examples
-    --------
     >>> with naming_spending():
     ...     record_spending(lambda: "this run spent epsilon 3")
     ...     raise RecveilError("standard output: cannot be written; redirect it")

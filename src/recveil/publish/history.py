@@ -1,7 +1,6 @@
 """History of the claims of a release and of those it replaced, for the publisher only.
 
-A replaced release may have been published, and its recipients keep it. So the private folder
-records each claim after the files are gone.
+Recipients keep a replaced release, so the private folder records its claim.
 """
 
 import json
@@ -55,10 +54,7 @@ class Promised(NamedTuple):
 
 
 def keep_history(published: Path, private: Path, new: Path, new_private: Path) -> None:
-    """Record the claims of a release and of those it replaces in its new private folder.
-
-    The log of erasures is kept, too.
-    """
+    """Record the claims of a release and of those it replaces, and keep the log of erasures."""
     file = new_private / PRIVATE_MANIFEST
     content = json.loads(read_whole(file).decode())
     current = Promised.of(content["release"]["sha256"], read_manifest(new / MANIFEST)[0].claim)
@@ -82,8 +78,6 @@ def describe_history(content: Mapping[str, Any], published: Path) -> tuple[Promi
 def each_once(history: Iterable[Promised]) -> list[Promised]:
     """Remove duplicates: the same release reveals nothing new.
 
-    Examples
-    --------
     >>> each_once([Promised("9c1f"), Promised("04ab", "aggregates"), Promised("9c1f", "co-rated")])
     [Promised(9c1f, claim: co-rated), Promised(04ab, claim: aggregates)]
     """

@@ -1,12 +1,12 @@
 """Ledger of a publisher: what all runs spent on the same users, wherever they were written.
 
-It is one SQLite file outside of every release, which only the publisher can read. Each run is
-recorded with all that it may spend before its first query, and settled afterwards, so a run that
-was killed counts in full. Two runs at once wait for each other's lock.
+It is one SQLite file that only the publisher can read. Each run is recorded with all that it may
+spend before its first query, and settled afterwards, so a run that was killed counts in full. Two
+runs at once wait for each other's lock.
 
-Users are recorded by a keyed hash of their id of 64 bits. The key is drawn for the file and kept in
-it. So the file contains no id, and its hashes match no other list; but an adversary with all of it
-can test whether a given id is in it, as with a private folder.
+Users are recorded by a keyed hash of their id of 64 bits, whose key is in the file. So the file
+contains no id, and its hashes match no other list; but an adversary with all of it can test whether
+a given id is in it, as with a private folder.
 
 The privacy losses of a user's runs add up in squares, since the queries of all runs are one
 adaptive composition (Dong, Roth & Su 2022, Corollary 3.3). A table that grew shares users with the
@@ -159,13 +159,7 @@ class PrivacyTotal(Described):
 
 
 def ledger_path(ledger: str | PathLike[str] | None = None) -> Path | None:
-    """Return where the ledger is; None if nothing is to be recorded.
-
-    Examples
-    --------
-    >>> ledger_path("/srv/shop/ledger.sqlite3").name, ledger_path("none")
-    ('ledger.sqlite3', None)
-    """
+    """Return where the ledger is; None if nothing is to be recorded."""
     chosen = os.environ.get(LEDGER_VARIABLE) if ledger is None else os.fspath(ledger)
     if chosen == NO_LEDGER:
         return None
@@ -195,21 +189,13 @@ def reject_ledger_in(ledger: Path, output: Path) -> None:
 
 
 class PrivacyLedger:
-    """The ledger in a file, which is created by the first run.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """The ledger in a file, which is created by the first run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def begin(self, users: Users, ratings_sha256: str, planned: Loss) -> bytes:
-        """Record a run before its first query; return its token.
-
-        Numbers begin anew in another file, so a run is known by a random token.
-        """
+        """Record a run before its first query; return its random token, unique also among files."""
         self._create()
         with self._transaction("IMMEDIATE") as ledger:
             key = _key_of(ledger)
@@ -231,10 +217,7 @@ class PrivacyLedger:
         return token
 
     def settle(self, token: bytes, state: State, spent: Loss | None) -> bool:
-        """Record what a run spent; a run without an answered query is removed.
-
-        Returns whether the file has the run, which it lacks if it was replaced.
-        """
+        """Record what a run spent, or remove it if no query was answered; False if it is gone."""
         with self._transaction("IMMEDIATE") as ledger:
             if spent is None:
                 ledger.execute("DELETE FROM runs WHERE token = ?", (token,))
@@ -263,20 +246,10 @@ class PrivacyLedger:
         history: Iterable[Promised] = (),
         delta: float | None = None,
     ) -> PrivacyTotal:
-        """Return what the most exposed of some users has spent.
+        """Return what the most exposed of some users, or of all, has spent.
 
-        Parameters
-        ----------
-        users : ndarray or callable, optional
-            By default all users of the ledger.
-        ratings_sha256 : str
-            The digest of their ratings.
-        planned : Loss, optional
-            A run to be added.
-        history : iterable of Promised
-            Releases of these users; those that the ledger lacks are added.
-        delta : float, optional
-            The delta of the total; by default the smallest one of all runs.
+        `planned` is a run to be added, as are releases of these users in `history` that the ledger
+        lacks. `delta` is by default the smallest one of all runs.
         """
         if not self._exists():
             return total_without(users, planned, history, delta, ledger=self.path)
@@ -405,14 +378,7 @@ def total_without(
 
 
 class Recording:
-    """The entry of one run in the ledger.
-
-    Parameters
-    ----------
-    ledger : PrivacyLedger
-    users : ndarray or callable
-    ratings_sha256 : str
-    """
+    """The entry of one run in the ledger."""
 
     def __init__(self, ledger: PrivacyLedger, users: Users, ratings_sha256: str = "") -> None:
         self._ledger, self._users, self._ratings_sha256 = ledger, users, ratings_sha256
@@ -428,12 +394,8 @@ class Recording:
     def run(self, planned: Loss, spent: Callable[[], Loss | None]) -> Iterator[None]:
         """Record a run around its queries: first all that is planned, then what was spent.
 
-        If the latter fails, the entry keeps what was planned, which is never less.
-
-        Warns
-        -----
-        UserWarning
-            If it fails, as the file may be gone.
+        If the latter fails, as the file may be gone, it warns, and the entry keeps what was
+        planned, which is never less.
         """
         self._token = self._ledger.begin(self._users, self._ratings_sha256, planned)
         state: State = "aborted"

@@ -115,8 +115,6 @@ def _checked(file: str, name: str, value: Any) -> Any:
 def reject_unseen(where: str, value: Any, most: int, *, code: str = "settings.value") -> str:
     """Return a stripped text; raise if it is not a text or has invisible characters.
 
-    Examples
-    --------
     >>> reject_unseen("card.toml", " Public Library", 500)
     'Public Library'
     """

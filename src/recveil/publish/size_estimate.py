@@ -63,13 +63,7 @@ class Expected(NamedTuple):
     what: Literal["rating", "like"] = "rating"
 
     def sentence(self, *, timed: bool = True) -> str:
-        """Format the estimate; omit the time, which is that of one machine, where others work.
-
-        Examples
-        --------
-        >>> Expected(1_300_000_000, 922_267, 811_000_000, 1_500_000_000, 110.0, "padded").sentence()
-        'about 1.3 billion values (1,410 per rating), 811 MB, 2 min'
-        """
+        """Format the estimate; omit the time, which is that of one machine, where others work."""
         each = self.n_values / max(1, self.ratings)
         noun, of = ("likes", "like read") if self.what == "like" else ("values", "rating")
         noun = noun[:-1] if self.n_values == 1 else noun
@@ -86,10 +80,7 @@ def expect_padded(
     file_format: str,
     step: float | None = None,
 ) -> Expected:
-    """Estimate the size of a padded release before grouping.
-
-    Unrounded values (`step` is None) take many times as much.
-    """
+    """Estimate the size of a padded release before grouping; `step` is None without rounding."""
     # A group has as many users as its highest level requires.
     shares = 1 / k if levels is None else 1 / levels
     n_groups = max(1, math.floor(float(np.broadcast_to(shares, ratings.n_users).sum()) + 1e-6))
@@ -121,10 +112,7 @@ def expect(
     file_format: str,
     step: float | None = None,
 ) -> Expected:
-    """Estimate the size of the rows of groups.
-
-    The row of each group has its width in values, and its size in users.
-    """
+    """Estimate the size of groups' rows of some widths in values, and sizes in users."""
     # Users with co-rated rows have their own values in any layout.
     each = (
         layout == "users"
@@ -170,8 +158,6 @@ def expect_synthetic(
     `activity` is the mean number of ratings per synthetic user; `ratings`, the number of real ones,
     as far as it may be revealed.
 
-    Examples
-    --------
     >>> scale = RatingScale(1, 5, 1)
     >>> expect_synthetic(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()
     'about 80,000 values (200 per rating), 1.97 MB, 4 s'

@@ -55,10 +55,7 @@ _PATIENCE, _OFTEN = 10.0, 0.02
 
 @contextmanager
 def alone(file: Path, target: Path) -> Iterator[None]:
-    """Hold the lock of a target; another run waits some seconds, and then fails.
-
-    On file systems without locks, all runs continue.
-    """
+    """Hold the lock of a target, where there are locks; another run waits, and then fails."""
     if sys.platform == "win32":  # no such locks
         yield
         return
@@ -177,10 +174,7 @@ RENAMING = "renaming"
 
 
 def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) -> None:
-    """Complete or undo the renaming of a killed run, and remove its other leftovers.
-
-    The caller must hold the lock of the target.
-    """
+    """Complete or undo a killed run's renaming, and remove leftovers; the caller holds the lock."""
     _reject_two(folder)
 
     def settle(staging: Path) -> bool:
@@ -208,8 +202,6 @@ def settle_leftovers(folder: Path, private: Path, *, but: Path | None = None) ->
 def leftovers(folder: Path) -> list[str]:
     """Return the names of what killed runs left at a target, without changing it.
 
-    Examples
-    --------
     >>> leftovers(Path("out"))
     []
     """
@@ -301,8 +293,6 @@ def undoing(folder: Path, private: Path, is_ours: Callable[[], bool]) -> Settle:
 def prefix(folder: Path) -> str:
     """Return how the names of staging folders for a target begin.
 
-    Examples
-    --------
     >>> prefix(Path("out"))
     '.out.partial-'
     """
@@ -344,7 +334,7 @@ def _can_come_back(old: Path, target: Path) -> bool:
 
 
 def _is_copy(folder: Path, of: Path) -> bool:
-    """Say whether two folders of files have the same names and bytes; a digest may be half of it.
+    """Return whether two folders of files have the same names and bytes.
 
     A release is put back from a backup file by file, and its release.json may be the first one.
     """

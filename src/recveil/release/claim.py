@@ -169,13 +169,7 @@ _KINDS: dict[str, ClaimKind] = {
 
 
 def claim_kind(name: object) -> ClaimKind:
-    """Return a kind of claim by its name.
-
-    Examples
-    --------
-    >>> claim_kind("co-rated").shared
-    'set of rated items'
-    """
+    """Return a kind of claim by its name."""
     if not isinstance(name, str) or name not in _KINDS:
         raise RecveilError(
             f"claim {name!r:.60}: unknown to this recveil; expected one of {', '.join(_KINDS)}",
@@ -192,8 +186,6 @@ def all_claims() -> tuple[ClaimKind, ...]:
 def published_claims() -> tuple[str, ...]:
     """Return the names of the claims that a release can make.
 
-    Examples
-    --------
     >>> published_claims()
     ('identical-rows', 'co-rated', 'differentially-private', 'aggregates')
     """
@@ -203,8 +195,6 @@ def published_claims() -> tuple[str, ...]:
 def is_promise(promise: str) -> bool:
     """Return whether this is the `promise` of a claim that a release can make.
 
-    Examples
-    --------
     >>> is_promise("k-anonymity"), is_promise("nothing")
     (True, False)
     """
@@ -308,8 +298,6 @@ NEIGHBOURS, NEIGHBOURS_SINCE = "add or remove one user", 8
 def stated_kind(stated: Any) -> Any:
     """Return the name of a claim's kind from release.json.
 
-    Examples
-    --------
     >>> stated_kind("co-rated"), stated_kind({"kind": "differentially-private", "epsilon": 3.0})
     ('co-rated', 'differentially-private')
     """
@@ -383,8 +371,6 @@ def _odds_exceeded(mu: float, threshold_delta: float, epsilon: float) -> float:
 def of_large_delta(delta: float) -> str:
     """Describe what a too large delta means.
 
-    Examples
-    --------
     >>> of_large_delta(0.002)[:65]
     'delta is 0.002: in one of 500 releases, there may be no guarantee'
     """

@@ -21,16 +21,7 @@ class CoverageWarning(UserWarning):
 
 
 class Coverage(NamedTuple):
-    """The items and ratings of a table that a release covers, and how short its rows are.
-
-    Examples
-    --------
-    >>> coverage = Coverage.of([9, 1, 2], [5, 0, 0], [1, 3], [2, 5], 7)
-    >>> coverage.n_items, coverage.n_items_kept, coverage.rating_share, coverage.n_short_users
-    (3, 1, 0.75, 2)
-    >>> coverage.is_low
-    True
-    """
+    """The items and ratings of a table that a release covers, and how short its rows are."""
 
     # Items of the table that have a rating, and those of them that have a value in the release
     n_items: int
@@ -55,9 +46,8 @@ class Coverage(NamedTuple):
     ) -> "Coverage":
         """Compare item counts, given the length of each row and its number of users.
 
-        `raw_lengths` are the users' numbers of ratings in the table.
-
-        Users of `n_users` who have no row have no value.
+        `raw_lengths` are the users' numbers of ratings. Users of `n_users` who have no row have no
+        value.
         """
         counts, kept = np.asarray(counts), np.asarray(published_counts) > 0
         rated = counts > 0

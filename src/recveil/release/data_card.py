@@ -81,11 +81,6 @@ def in_quotes(text: str) -> str:
     r"""Return untrusted text escaped for use between backticks.
 
     The escapes are JSON's, for non-ASCII characters and for those special in HTML and Markdown.
-
-    Examples
-    --------
-    >>> in_quotes('=A1&"`<b>é')
-    '"=A1\\u0026\\"\\u0060\\u003cb\\u003e\\u00e9"'
     """
     return _NOT_SHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text))
 
@@ -93,8 +88,6 @@ def in_quotes(text: str) -> str:
 def shown_word(word: str) -> str:
     r"""Return a label escaped for a table cell between backticks.
 
-    Examples
-    --------
     >>> print(shown_word("love|<b>"), shown_word("é"))
     "love\u007c\u003cb\u003e" "é"
     """

@@ -1,8 +1,4 @@
-"""Names and cards of the formats 1 to 8 of a release.
-
-All other code uses today's names: the release.json of an earlier format is renamed when it is read,
-and renamed back where its digest or its card is computed.
-"""
+"""Names and cards of the formats 1 to 8 of a release; all other code uses today's names."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -128,8 +124,6 @@ def class_list_header(number: int) -> bytes:
 def model_column(name: str, number: int) -> str:
     """Return the name of a column of model.parquet in a format.
 
-    Examples
-    --------
     >>> model_column("rating_mean", 9), model_column("factor_3", 8)
     ('rating_mean', 'taste_3')
     """
@@ -143,8 +137,6 @@ def earlier_card(name: str, number: int, *, likes: bool, contains_users: bool) -
 
     `name` is that of a method or of a kind of claim, "rows" or "synthetic-users".
 
-    Examples
-    --------
     >>> earlier_card("sparse", 6, likes=True, contains_users=True)
     'until_8/sparse_likes'
     """
@@ -159,24 +151,12 @@ def earlier_card(name: str, number: int, *, likes: bool, contains_users: bool) -
 
 
 def with_todays_names(content: dict[str, object], number: int) -> dict[str, object]:
-    """Return the content of a release.json of a format with today's names and values.
-
-    Examples
-    --------
-    >>> with_todays_names({"settings": {"method": "sparse rows", "crowd": 20}}, 5)
-    {'settings': {'method': 'sparse rows', 'cluster_size': 20}}
-    """
+    """Return the content of a release.json of a format with today's names and values."""
     return content if number >= RENAMED_SINCE else _renamed(content, dict)
 
 
 def with_names_of(number: int, content: dict[str, object]) -> dict[str, object]:
-    """Return the content of a release.json with the names and values of a format.
-
-    Examples
-    --------
-    >>> with_names_of(5, {"settings": {"method": "sparse rows", "cluster_size": 20}})
-    {'settings': {'method': 'sparse rows', 'crowd': 20}}
-    """
+    """Return the content of a release.json with the names and values of a format."""
     return content if number >= RENAMED_SINCE else _renamed(content, _inverse)
 
 

@@ -53,12 +53,7 @@ class ExactRatings(NamedTuple):
 def count_exact_ratings(
     ratings: Ratings, groups: Groups, blocks: Iterable[Records], grid: float | None = None
 ) -> ExactRatings:
-    """Count the ratings that published records show unchanged.
-
-    Notes
-    -----
-    One pass over the records and the ratings, in constant memory.
-    """
+    """Count the ratings that published records show unchanged, in one pass and constant memory."""
     return ExactRatingCounts.of(ratings, groups, blocks, grid).shares()
 
 

@@ -7,9 +7,6 @@ ratings is added or removed. The privacy loss `mu` of a query is sensitivity ove
 Several queries, also adaptive ones, are together equivalent to a single query of privacy loss
 ``sqrt(sum of mu ** 2)`` (Dong, Roth & Su 2022, Corollary 3.3), whose guarantee is known exactly
 (Balle & Wang 2018, Theorem 8). So the composition is tight.
-
-The tails of the normal distribution that this needs are computed to nearly full precision without a
-library.
 """
 
 import math
@@ -30,35 +27,17 @@ _TERMS = 15
 
 
 def share_below(x: float) -> float:
-    """Return the cumulative distribution function of the normal distribution at x.
-
-    Examples
-    --------
-    >>> share_below(0.0), f"{share_below(-10.0):.6e}"
-    (0.5, '7.619853e-24')
-    """
+    """Return the cumulative distribution function of the normal distribution at x."""
     return math.erfc(-x / math.sqrt(2)) / 2
 
 
 def point_at(share: float) -> float:
-    """Return the quantile of the normal distribution for a share.
-
-    Examples
-    --------
-    >>> point_at(0.5), round(point_at(1e-6), 6)
-    (0.0, -4.753424)
-    """
+    """Return the quantile of the normal distribution for a share."""
     return _STANDARD.inv_cdf(share)
 
 
 def tail_over_density(x: float) -> float:
-    """Return the upper tail at x divided by the density at x, which does not underflow.
-
-    Examples
-    --------
-    >>> round(tail_over_density(0.0), 6), round(tail_over_density(1e6) * 1e6, 6)
-    (1.253314, 1.0)
-    """
+    """Return the upper tail at x divided by the density at x, which does not underflow."""
     scaled = x / math.sqrt(2)
     if scaled < _FAR:
         # The square is split in two parts, the first exact, since rounding it would cost digits.
@@ -87,13 +66,7 @@ _ROUNDED_UP, _ABOVE = 1 + 1e-9, 1e-12
 @brief
 @dataclass(frozen=True)
 class Query:
-    """A query to all users, answered once with Gaussian noise.
-
-    Examples
-    --------
-    >>> Query("users by user count", "the number of users by number of ratings", 1.0, 4.0, 12).mu
-    0.25
-    """
+    """A query to all users, answered once with Gaussian noise."""
 
     name: str
     what: str
@@ -172,14 +145,7 @@ class Ledger:
         return cls(queries, entry["threshold_delta"])
 
     def to_json(self) -> dict[str, object]:
-        """Return the ledger as plain data for release.json.
-
-        Examples
-        --------
-        >>> Ledger((Query("users", "the number of users", 1.0, 4.0, 1),)).to_json()
-        {'queries': [{'name': 'users', 'what': 'the number of users', 'sensitivity': 1.0, \
-        'sigma': 4.0, 'values': 1}], 'threshold_delta': 0.0}
-        """
+        """Return the ledger as plain data for release.json."""
         return {
             "queries": [asdict(query) for query in self.queries],
             "threshold_delta": self.threshold_delta,
@@ -199,24 +165,12 @@ class Ledger:
 
 
 def total_mu(mus: Iterable[float]) -> float:
-    """Return the joint privacy loss of several queries, rounded up.
-
-    Examples
-    --------
-    >>> round(total_mu([3.0, 4.0]), 12)
-    5.0
-    """
+    """Return the joint privacy loss of several queries, rounded up."""
     return math.hypot(*mus) * (1 + 1e-15)
 
 
 def delta_left(delta: float, threshold_delta: float) -> float:
-    """Return the part of delta for the noise, rounded down.
-
-    Examples
-    --------
-    >>> round(delta_left(1e-6, 4e-7), 12)
-    6e-07
-    """
+    """Return the part of delta for the noise, rounded down."""
     if not (isinstance(delta, float) and 0 < delta < 0.5):
         raise RecveilError(
             f"delta is {quoted(delta)}, but it is the probability without a guarantee; "
@@ -240,8 +194,6 @@ def compose_losses(
     The probabilities that thresholds fail add up: delta is doubled until it exceeds their sum.
     Epsilon is infinite if no guarantee remains.
 
-    Examples
-    --------
     >>> epsilon, delta = compose_losses([0.3, 0.4], [6e-7, 6e-7], 1e-6)
     >>> round(epsilon, 2), delta
     (2.28, 2e-06)
@@ -258,8 +210,6 @@ def compose_losses(
 def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: float) -> str:
     """Describe the privacy loss of answered queries, alone and with those of another run.
 
-    Examples
-    --------
     >>> cost_of_rerun(Ledger((Query("users", "how many", 1.0, 2.0, 1),)), 1e-6, 0.5, 0.0)
     'this run spent epsilon 2.25, because its queries were answered; this run and the next one \
     together spend epsilon 3.31'
@@ -289,15 +239,7 @@ def delta_of(mu: float, epsilon: float) -> float:
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """Return the smallest epsilon at a delta of a query with privacy loss `mu`, rounded up.
-
-    The result exceeds the exact value by a relative error of at most 2e-9.
-
-    Examples
-    --------
-    >>> round(epsilon_of(1.0, 1e-5), 3)
-    4.377
-    """
+    """Return a query's smallest epsilon at a delta, rounded up by a share of at most 2e-9."""
     low, high = 0.0, max(0.0, mu * mu / 2 - mu * point_at(delta)) * _ROUNDED_UP + _ABOVE
     if delta_of(mu, 0.0) * _ROUNDED_UP <= delta:
         return 0.0

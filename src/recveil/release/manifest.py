@@ -29,8 +29,6 @@ from recveil.runtime.safe_repr import brief
 def class_list(user_counts: Mapping[bytes, int], number: int = NEWEST) -> bytes:
     r"""Return the content of classes.csv in the format of this number.
 
-    Examples
-    --------
     >>> class_list({b"\xb0": 5, b"\x0a": 7})
     b'digest,users\n0a,7\nb0,5\n'
     """
@@ -44,8 +42,6 @@ def successor_class_list(user_counts: Mapping[tuple[bytes, bytes], int]) -> byte
     Each class has a line for each of its classes in the previous release, and one without a digest
     there for its newcomers.
 
-    Examples
-    --------
     >>> successor_class_list({(b"\xb0", b"\x0a"): 5, (b"\xb0", b""): 7})
     b'digest,users,previous\nb0,7,\nb0,5,0a\n'
     """
@@ -84,8 +80,6 @@ _SYNTHETIC = {"users": ("users", "values", "items"), "model": ("items",)}
 def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
     """Return the names of a release's counts, by its format, kind of claim and layout.
 
-    Examples
-    --------
     >>> from recveil.release.claim import claim_kind
     >>> counts_of(FORMAT, claim_kind("aggregates"), "users")
     ('users', 'values', 'items')
@@ -98,8 +92,6 @@ def file_next_to_ratings(about: ClaimKind) -> tuple[str, ...]:
 
     Records that belong to no user have no list of classes.
 
-    Examples
-    --------
     >>> from recveil.release.claim import claim_kind
     >>> file_next_to_ratings(claim_kind("co-rated"))
     ('classes.csv', 'README.md')
@@ -108,21 +100,13 @@ def file_next_to_ratings(about: ClaimKind) -> tuple[str, ...]:
 
 
 def part_name(number: int, what: str = "ratings") -> str:
-    """Return the file name of a part of the ratings, or of the assignment of users.
-
-    Examples
-    --------
-    >>> part_name(7), part_name(0, "assignment")
-    ('ratings-00007.parquet', 'assignment-00000.parquet')
-    """
+    """Return the file name of a part of the ratings, or of the assignment of users."""
     return f"{what}-{number:05d}.parquet"
 
 
 def is_part(name: str, what: str = "ratings") -> bool:
     """Return whether a file name is that of a part of the ratings, or of the assignment.
 
-    Examples
-    --------
     >>> is_part("ratings-00007.parquet"), is_part("ratings-7.parquet")
     (True, False)
     """
@@ -141,8 +125,6 @@ def content_files(names: Iterable[str], layout: str) -> tuple[str, ...]:
 def private_name(name: str) -> str:
     """Return the name of the private folder of a folder.
 
-    Examples
-    --------
     >>> private_name("out")
     'out.private'
     """
@@ -150,13 +132,7 @@ def private_name(name: str) -> str:
 
 
 def private_folder(folder: Path) -> Path:
-    """Return the private folder of a published one, whose path may be a link.
-
-    Examples
-    --------
-    >>> private_folder(Path("/data/out")).name
-    'out.private'
-    """
+    """Return the private folder of a published one, whose path may be a link."""
     published = folder.resolve()  # its name is needed, and "." has none
     return published.with_name(private_name(published.name))
 
@@ -358,11 +334,5 @@ class Manifest:
 
 
 def to_bytes(manifest: Mapping[str, Any]) -> bytes:
-    r"""Return the canonical bytes of release.json.
-
-    Examples
-    --------
-    >>> to_bytes({"k": 5})
-    b'{\n  "k": 5\n}\n'
-    """
+    r"""Return the canonical bytes of release.json."""
     return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()

@@ -1,7 +1,4 @@
-"""Public description of a method: its options, claims and limits.
-
-It is independent of the implementation, so checks and attacks do not need the anonymizer.
-"""
+"""Public description of a method, its options, claims and limits, without its anonymizer."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -38,8 +35,6 @@ class PublicSetting:
 def publishes_likes(settings: Settings) -> bool:
     """Return whether a release was made of implicit feedback.
 
-    Examples
-    --------
     >>> publishes_likes({"method": "sparse rows", "feedback": "implicit"})
     True
     """
@@ -115,8 +110,6 @@ VALUE_LIMITS = (
 def has_few_levels(scale: Mapping[str, Any]) -> bool:
     """Return whether the levels of a scale can be counted.
 
-    Examples
-    --------
     >>> has_few_levels({"low": 1.0, "high": 5.0, "step": 1.0})
     True
     """
@@ -232,8 +225,6 @@ class Variant:
 def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]:
     """Report rows that should hold all items but do not.
 
-    Examples
-    --------
     >>> list(problems_of_full_rows("padded", {"records": 2, "values": 5, "items": 3}))
     ['settings: rows are padded, so that each holds all 3 items, but 2 rows hold 5 values in all']
     """
@@ -251,8 +242,6 @@ def usual_step(scale: Mapping[str, Any]) -> float:
     It is a tenth of the scale's step, where a continuous scale counts as having ten; labels have
     nothing between them.
 
-    Examples
-    --------
     >>> usual_step({"low": 1.0, "high": 5.0, "step": 1.0})
     0.1
     """
@@ -274,8 +263,6 @@ def problems_of_usual_step(settings: Settings, scale: Mapping[str, Any]) -> Iter
 def problems_of_suffix(settings: Settings, name: str, classes: tuple[str, ...]) -> Iterator[str]:
     """Report a class with parameters of its own that is none of those that can have them.
 
-    Examples
-    --------
     >>> named = {"fill": "trust, with parameters of its own"}
     >>> list(problems_of_suffix(named, "fill", ()))
     ["settings: fill is 'trust', which has no parameters of its own"]

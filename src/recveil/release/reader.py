@@ -1,7 +1,6 @@
-"""Reader of release folders for attacks and recipients.
+"""Reader of release folders for attacks and recipients, which trusts their checksums.
 
-It trusts the files as far as their checksums go. `recveil.verification`, which checks the claim of
-a release, has its own reader.
+`recveil.verification`, which checks the claim of a release, has its own reader.
 """
 
 import json
@@ -183,8 +182,6 @@ def positions(
 ) -> NDArray[np.int32]:
     """Return the position of each label of a column among given ones.
 
-    Examples
-    --------
     >>> positions(pa.array([7, 9, 7]), np.array([7, 8, 9]), "item", "the release")
     array([0, 2, 0], dtype=int32)
     """
@@ -268,8 +265,6 @@ def _whole_records(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
 def record_starts(table: pa.Table) -> NDArray[np.int64]:
     """Return where each record of published rows begins, and the number of rows.
 
-    Examples
-    --------
     >>> record_starts(pa.table({"user_id": ["p0-1", "p0-1", "p0-2"]}))
     array([0, 2, 3])
     """

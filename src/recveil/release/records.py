@@ -1,7 +1,7 @@
 """Published records and groups, and the pseudonyms of their users and items.
 
-User ids of a release are numbers in published order, with a prefix that is unique to the release.
-Hidden items have pseudonyms, too: numbers in a random order.
+User ids are numbers in published order, with a prefix that is unique to the release; hidden items
+are numbers in a random order.
 """
 
 import hashlib
@@ -78,25 +78,13 @@ class Groups(NamedTuple):
 @brief
 @dataclass(frozen=True, eq=False)
 class Records:
-    """A block of published records, in compressed rows.
+    """A block of published records, in compressed rows."""
 
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (n_records,)
-        Number of users per record.
-    indptr : ndarray of int64, shape (n_records + 1,)
-    indices : ndarray of int32, shape (n_labels,)
-        Positions of items, ascending in each record.
-    values : ndarray of float64, shape (n_labels,)
-        The published values.
-    promised : ndarray of int64, shape (n_records,), or None
-        Number of users that each record promises, if it varies.
-    """
-
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # users per record
     indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
+    indices: NDArray[np.int32]  # positions of items, ascending in each record
     values: NDArray[np.float64]
+    # Number of users that each record promises, if it varies
     promised: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
@@ -105,8 +93,6 @@ class Records:
     def only(self, kept: NDArray[np.bool_]) -> "Records":
         """Return the same records with the selected values only.
 
-        Examples
-        --------
         >>> block = Records(np.array([1]), np.array([0, 2]), np.array([0, 3]), np.array([4.0, 2.5]))
         >>> block.only(np.array([False, True])).indices
         array([3])
@@ -117,16 +103,9 @@ class Records:
         return Records(self.sizes, indptr, *labels, self.promised)
 
     def digests(self, keys: NDArray[np.uint64], *, items_only: bool = False) -> list[bytes]:
-        """Return 16 bytes per record that are equal only for records with equal values.
+        """Return 16 bytes per record that are equal only for equal values and promises.
 
-        The promised numbers of users count, too, if there are any.
-
-        Parameters
-        ----------
-        keys : ndarray of uint64, shape (n_items, 2)
-            From `item_keys`.
-        items_only : bool
-            Ignore the values: only the items must be equal.
+        `keys` are from `item_keys`. With `items_only`, only the items must be equal.
         """
         indices, values = np.ascontiguousarray(self.indices), self.values.astype("<f8", copy=False)
         promises: Iterable[bytes] = itertools.repeat(b"")
@@ -162,8 +141,6 @@ def _blake(content: bytes) -> bytes:
 def pseudonyms(prefix: str, n_users: int, first: int, last: int) -> list[str]:
     """Return the user ids of the records `first` to `last - 1`, counted from 0.
 
-    Examples
-    --------
     >>> pseudonyms("pd9c2-", 943, 7, 9)
     ['pd9c2-007', 'pd9c2-008']
     """
@@ -177,11 +154,6 @@ def fresh_prefix(
     """Draw a prefix for one release, with which no pseudonym equals an original id.
 
     Another release of the same users gets another prefix, so the two cannot be joined by accident.
-
-    Examples
-    --------
-    >>> fresh_prefix(np.array([1, 2, 3]), np.random.default_rng(0))
-    'pd9c2-'
     """
     while True:
         prefix = f"{letter}{rng.integers(16**4):04x}-"
@@ -192,8 +164,6 @@ def fresh_prefix(
 def hides_items(settings: Mapping[str, Any]) -> bool:
     """Return whether the items of a release with these settings have pseudonyms.
 
-    Examples
-    --------
     >>> hides_items({"method": "k-coRating", "items": "pseudonyms"})
     True
     """

@@ -104,15 +104,7 @@ def variant_of(name: str) -> Variant:
 
 
 def command_options(name: str) -> str:
-    """Return the options of `recveil anonymize` that make a variant's releases.
-
-    Examples
-    --------
-    >>> command_options("simple")
-    '--method predictive --homogenize simple'
-    >>> command_options("synthetic-10")
-    '--method synthetic --epsilon 10 --item-catalog as-rated'
-    """
+    """Return the options of `recveil anonymize` that make a variant's releases."""
     variant_of(name)  # raises if it is unknown
     method, variant = all_variants()[name]
     words = ["--method", method.name]
@@ -126,13 +118,7 @@ def command_options(name: str) -> str:
 
 
 def undone_of(name: str) -> tuple[str, ...]:
-    """Describe which protections of a variant's releases known attacks undo.
-
-    Examples
-    --------
-    >>> undone_of("simple"), undone_of("padded")[0][:42]
-    ((), 'Padded rows do not hide who rated what. On')
-    """
+    """Describe which protections of a variant's releases known attacks undo."""
     variant = variant_of(name)
     method, _ = all_variants()[name]
     return method.undone_by(variant.options)

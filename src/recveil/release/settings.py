@@ -109,8 +109,6 @@ def _problems_of_counts(manifest: Mapping[str, Any]) -> Iterator[str]:
 def publishes_counts(settings: Settings) -> bool:
     """Return whether the values of a release are levels of counts.
 
-    Examples
-    --------
     >>> publishes_counts({"method": "sparse rows", "counts": "log"})
     True
     """
@@ -118,13 +116,7 @@ def publishes_counts(settings: Settings) -> bool:
 
 
 def foreign_names(settings: Settings) -> list[tuple[str, str]]:
-    """Return the settings that name a custom class, with that name.
-
-    Examples
-    --------
-    >>> foreign_names({"method": "predictive anonymization", "predictor": "MyModel"})
-    [('predictor', 'MyModel')]
-    """
+    """Return the settings that name a custom class, with that name."""
     method = find_method(settings)
     expected = [] if method is None else method.expected(settings)
     return [
@@ -139,8 +131,6 @@ def foreign_names(settings: Settings) -> list[tuple[str, str]]:
 def value_grid(settings: Settings, scale_step: float | None) -> float | None:
     """Return the step of the grid of all published values; None if there is no grid.
 
-    Examples
-    --------
     >>> value_grid({"method": "predictive anonymization", "value_step": 0.1}, 1.0)
     0.1
     """

@@ -1,7 +1,6 @@
 """Format of synthetic releases: their numbers, and the queries of their ledger.
 
-Anything that recveil could not have written is rejected: the numbers define how synthetic users are
-sampled, and the guarantee follows from the ledger.
+Anything that recveil could not have written is rejected, as the guarantee follows from the ledger.
 """
 
 import math
@@ -100,13 +99,7 @@ QUERIES_OF_LIKES = (
 
 
 def queries_of(number: int = NEWEST, *, likes: bool) -> list[LedgerQuery]:
-    """Return the queries of releases of a format, or of new ones, in order.
-
-    Examples
-    --------
-    >>> [query.name for query in queries_of(6, likes=True)]
-    ['users by user count', 'item sums', 'item kinds', 'moments']
-    """
+    """Return the queries of releases of a format, or of new ones, in order."""
     queries = QUERIES_OF_LIKES if likes else QUERIES
     return [query for query in queries if query.first_format <= number <= query.last_format]
 
@@ -170,14 +163,7 @@ def rating_levels(scale: "RatingScale") -> NDArray[np.float64]:
 
 
 def tenths_of(scale: "RatingScale") -> float:
-    """Return a tenth of the scale's step, or of a twentieth of its range.
-
-    Examples
-    --------
-    >>> from recveil.ratings import RatingScale
-    >>> tenths_of(RatingScale(1, 5, 1)), tenths_of(RatingScale(0, 10))
-    (0.1, 0.05)
-    """
+    """Return a tenth of the scale's step, or of a twentieth of its range."""
     if scale.labels:
         return 1.0
     step = scale.range / 20 if scale.step is None else scale.step
@@ -191,13 +177,7 @@ def step_of_drawn(scale: "RatingScale", *, whole: bool) -> float:
 
 
 def activity_edges(most_items: int) -> NDArray[np.int64]:
-    """Return the lower edges of the bins of user counts, and one more, independent of the data.
-
-    Examples
-    --------
-    >>> activity_edges(6)
-    array([1, 2, 3, 4, 5, 6, 7])
-    """
+    """Return the lower edges of the bins of user counts, and one more, independent of the data."""
     edges = np.geomspace(1, most_items + 1, _BINS + 1)
     return np.unique(np.round(edges)).astype(np.int64)
 
@@ -205,8 +185,6 @@ def activity_edges(most_items: int) -> NDArray[np.int64]:
 def batch_size(n_users: int) -> int:
     """Return how many users a batch has that is sampled as one file.
 
-    Examples
-    --------
     >>> batch_size(500_000), batch_size(200_000_000)
     (16384, 48829)
     """
@@ -217,15 +195,10 @@ def errors_of_noise(content: Mapping[str, Any]) -> dict[str, float | None]:
     """Return how far noise moves item counts and means in 95% of releases, from release.json.
 
     A user with n ratings adds ``1 / sqrt(n)`` to the sum of an item, so the sum of users with n
-    ratings each is their number over ``sqrt(n)``.
-
-    Returns
-    -------
-    dict
-        `count_error`, to be multiplied by ``sqrt(n)``; `mean_error`, in the unit of the ratings, to
-        be multiplied by ``sqrt(n)`` over the item's number of users, None for likes;
-        `far_mean_error`, the same for a mean that is `spread` from the overall one; and
-        `usual_count`, the mean n of the release.
+    ratings each is their number over ``sqrt(n)``. `count_error` is to be multiplied by ``sqrt(n)``;
+    `mean_error`, in the unit of the ratings, by ``sqrt(n)`` over the item's number of users, None
+    for likes; `far_mean_error`, the same for a mean that is `spread` from the overall one; and
+    `usual_count` is the mean n of the release.
     """
     claim, settings = claim_of_json(content), content["settings"]
     if claim.ledger is None or "user_counts" not in settings:

@@ -29,11 +29,7 @@ def _claim(settings: Settings) -> str:
 
 
 def _model_columns(columns: int, settings: Settings) -> tuple[str, ...]:
-    """Name the columns of the model: one per factor of the settings.
-
-    Before the fifth format the settings had no factors: all remaining columns up to the maximum
-    are.
-    """
+    """Name the columns of the model, one per factor; before the fifth format, all that remain."""
     first = (
         ("item_id", "offset") if publishes_likes(settings) else ("item_id", "offset", "rating_mean")
     )
