@@ -24,13 +24,7 @@ class ItemRows(NamedTuple):
 
     @classmethod
     def of(cls, support: Any) -> Self:
-        """Convert a matrix to rows; return rows unchanged.
-
-        Parameters
-        ----------
-        support : ItemRows, or sparse or dense matrix, shape (n_rows, n_items)
-            A stored zero of a sparse matrix is an entry.
-        """
+        """Convert a matrix to rows, in which a stored zero is an entry; return rows unchanged."""
         if isinstance(support, cls):
             return support
         if hasattr(support, "tocoo"):
@@ -117,45 +111,22 @@ def check_diversity(
     l: int,  # noqa: E741
     n_groups: ArrayLike | None = None,
 ) -> Diversity:
-    """Count the groups of each set of b items that occurs in a group.
+    """Count the groups of each set of b items that occurs in a group; all numbers are exact.
 
-    Parameters
-    ----------
-    support : ItemRows, or sparse or dense matrix, shape (n_rows, n_items)
-        Row g has an entry for each item of group g. A stored zero is an entry.
-    b : int
-        Items per set, at least 1. Beyond 3, long rows have too many sets to count.
-    l : int
-        Groups in which each set must occur, at least 1.
-    n_groups : array-like of int, shape (n_rows,), optional
-        Number of groups per row; 1 by default.
-        `recveil.verification.equivalence_classes.Supports`
-        collects both.
+    A row of `support` stands for `n_groups` groups (`Supports` collects both). A stored zero is an
+    entry. A RecveilError is raised if there are too many sets to count: beyond b = 3, long rows
+    have.
 
-    Returns
-    -------
-    Diversity
-        All numbers are exact.
-
-    Raises
-    ------
-    RecveilError
-        If a parameter is invalid, or there are too many sets to count.
-
-    Notes
-    -----
     Chang et al., Definition 5.3 requires this of the sets that some *user* rated, which the
     published file does not reveal. Whatever a user rated is in their group's row, so the definition
     holds if every set that occurs in a row occurs in l groups. The converse does not hold: a row
-    also holds sets of items that no single member rated.
-
-    Rows with fewer than b items have no sets and are not checked.
+    also holds sets of items that no single member rated. Rows with fewer than b items have no sets.
 
     Items are processed from the rarest to the most frequent. The pairs of an item are counted from
-    the rows that hold it or from columns of bits, whichever takes fewer steps. Since
-    ``|A ∩ B| >= |A| + |B| - n``, pairs that cannot be rarer than the rarest pair so far are
-    skipped, which makes full rows cheap. Larger sets are the sets of b - 1 in the rows of each
-    item. Memory: a copy of the matrix, and one bit per group and item.
+    the rows that hold it or from columns of bits, whichever takes fewer steps. Since ``|A ∩ B| >=
+    |A| + |B| - n``, pairs that cannot be rarer than the rarest pair so far are skipped, which makes
+    full rows cheap. Larger sets are the sets of b - 1 in the rows of each item. Memory: a copy of
+    the matrix, and one bit per group and item.
     """
     check_parameters(b, l)
     table = _Table.of(*_checked(support, n_groups))

@@ -91,10 +91,7 @@ class Classes:
 
 
 class Supports:
-    """The items of published classes, collected block by block; equal rows are kept once.
-
-    All rows of a padded release are full, so it takes the memory of one row.
-    """
+    """The items of published classes, collected block by block; of equal rows, one is kept."""
 
     def __init__(self) -> None:
         self.place_of: dict[bytes, int] = {}  # the row of each class
@@ -105,13 +102,7 @@ class Supports:
     def add(self, digests: Sequence[bytes], indptr: ArrayLike, items: ArrayLike) -> None:
         """Add records in compressed rows; records with one digest are one class and count once.
 
-        Parameters
-        ----------
-        digests : sequence of bytes
-            One per record; equal if and only if all ratings of the records are.
-        indptr : array-like of int, shape (n_records + 1,)
-        items : array-like of int, shape (n_values,)
-            Numbers of items, the same in all blocks.
+        Digests are equal if and only if all ratings are. Items have the same numbers in all blocks.
         """
         bounds = np.asarray(indptr).tolist()
         numbers = np.asarray(items, dtype=np.int32)
@@ -144,8 +135,6 @@ class Supports:
 class ItemCounts:
     """The number of values of each item, collected block by block.
 
-    Examples
-    --------
     >>> counts = ItemCounts()
     >>> counts.add(np.array([0, 0, 1]))
     >>> counts.add(np.array([1, 1, 2]))

@@ -3,8 +3,7 @@
 A long id that is no word does not occur in an item id by chance (`distinctive_values`). A short id
 may: a title can hold a first name, and items are often numbered as users are. So short ids match as
 whole words, and the matches are counted. First names occur in few titles, and rarely in two titles
-that differ only in the name. Numeric user ids are compared with the numbers next to them, which
-occur among item ids just as often if the match is chance.
+that differ only in the name. Numeric ids are compared with their neighbours, which occur as often.
 """
 
 import math
@@ -35,11 +34,8 @@ def distinctive_values(values: Iterable[Any], n_places: int) -> list[str]:
 
     They have at least eight characters, no space, and either letters with a digit, @ or _ among
     them, as addresses have; or so many digits that fewer than one in a thousand tables of this size
-    would hold one by chance. Words such as "godzilla" or "spider-man" are left out: titles hold
-    them, too.
+    would hold one by chance. Words are left out: titles hold them, too.
 
-    Examples
-    --------
     >>> ids = ["ann", "godzilla", "ann.b@example.org", 12345678, 123456789012345]
     >>> distinctive_values(ids, 10**6)
     ['ann.b@example.org', '123456789012345']
@@ -63,8 +59,6 @@ def _numbers(text: str) -> int:
 def find_within(values: Iterable[str], text: str) -> set[str]:
     """Return the values that occur anywhere in a text, ignoring case.
 
-    Examples
-    --------
     >>> sorted(find_within(["ann.b@example.org", "ben@example.org"], "by Ann.B@example.org, 1999"))
     ['ann.b@example.org']
     """
@@ -82,21 +76,13 @@ def find_within(values: Iterable[str], text: str) -> set[str]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Yield the words and numbers of a text in lower case.
-
-    Examples
-    --------
-    >>> list(words_of("made by Ann_7, at home"))
-    ['made', 'by', 'ann', '7', 'at', 'home']
-    """
+    """Yield the words and numbers of a text in lower case."""
     return (word.casefold() for word in _WORD.findall(text))
 
 
 def find_as_words(values: Iterable[Any], text: str) -> set[str]:
     """Return the values that are words of a text, or several consecutive words.
 
-    Examples
-    --------
     >>> sorted(find_as_words(["ann", "nn", "ann.b", 7], "made by ann.b in 7 days"))
     ['7', 'ann', 'ann.b']
     """
@@ -193,13 +179,7 @@ def advise(can_hide: bool) -> str:
 
 
 def line_breaks_in_items(items: Iterable[Any], where: str) -> Iterator[Violation]:
-    r"""Report ids of items with line breaks or NULs: rows of other users may be inside them.
-
-    Examples
-    --------
-    >>> [found.problem for found in line_breaks_in_items(["Heat", "Heroes\t5\n7"], "ratings.csv")]
-    ['1 item id contains a line break (U+000A); original rows may be inside it']
-    """
+    r"""Report ids of items with line breaks or NULs: rows of other users may be inside them."""
     breaks = (describe_break(item) for item in items if isinstance(item, str))
     if found := [*filter(None, breaks)]:
         ids, it = ("item id contains", "it") if len(found) == 1 else ("item ids contain", "them")
@@ -215,8 +195,6 @@ def match_words(values: Iterable[Any], item_ids: Iterable[str]) -> set[str]:
 
     Words end where letters and digits do, and where the id ends.
 
-    Examples
-    --------
     >>> sorted(match_words(["ann", "a_7", 17, "list", "of ann"], ["list-of a_7", "ann", "x17"]))
     ['a_7', 'ann', 'list']
     """

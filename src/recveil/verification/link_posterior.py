@@ -17,25 +17,13 @@ def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     """Return the probability that a member rated an item, given that the group's row holds it.
 
     If each user has rated the item with probability p, independently, a group of k holds it with
-    probability ``1 - (1 - p)^k``, and a given member has rated it with probability
+    probability ``1 - (1 - p)^k``, and a given member has rated it with probability ``p / (1 - (1 -
+    p)^k)``. It increases with p and decreases with k. It holds for groups whose row has only items
+    that members rated; items added by padding or for diversity lower the posterior of a link.
 
-        ``p / (1 - (1 - p)^k)``.
-
-    It increases with p and decreases with k.
-
-    Notes
-    -----
     Source: Chang et al., Theorem 6.3, the step before its bound. Theorem 6.2, a confidence of 1/k
-    without prior knowledge, is the limit p → 0. Logarithms keep all digits of a tiny p, where
-    ``1 - (1 - p)**k`` would be 0.
-
-    It holds for groups whose row has only items that members rated. Items added by padding or for
-    diversity lower the posterior of a link.
-
-    Examples
-    --------
-    >>> link_posterior([0, 1e-20, 0.5, 1], k=2)
-    array([0.5       , 0.5       , 0.66666667, 1.        ])
+    without prior knowledge, is the limit p → 0. Logarithms keep all digits of a tiny p, where ``1 -
+    (1 - p)**k`` would be 0.
     """
     p, sizes = _checked(share, k)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -46,15 +34,8 @@ def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
 def link_bound(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     """Return the paper's bound ``1/k + p / (2 - k p)`` on the posterior.
 
-    Notes
-    -----
     Source: Chang et al., Theorem 6.3. The bound is right but loose: the posterior at p = 1/k is at
     most 1/(k(1 - 1/e)), about 1.6/k, and 4/(3k) at k = 2.
-
-    Examples
-    --------
-    >>> link_bound([0, 0.125, 0.25, 0.3], k=4)  # 1/4 + 0.125 / 1.5; 1/4 + 0.25 / 1
-    array([0.25      , 0.33333333, 0.5       ,        nan])
     """
     p, sizes = _checked(share, k)
     covered = p <= 1 / sizes
@@ -78,18 +59,7 @@ class LinkPosterior(NamedTuple):
 
 
 def link_existence(share: ArrayLike, k: ArrayLike, edges: ArrayLike) -> LinkPosterior:
-    """Summarize the posteriors over the released edges.
-
-    Notes
-    -----
-    Source: Chang et al., Theorems 6.2 and 6.3.
-
-    Examples
-    --------
-    >>> links = link_existence(share=[0.0, 0.5, 1.0], k=2, edges=[0, 6, 2])
-    >>> links.mean, links.uncovered_share  # (6 * 2/3 + 2 * 1) / 8; p = 1 is above 1/2
-    (0.75, 0.25)
-    """
+    """Summarize the posteriors over the released edges (Chang et al., Theorems 6.2 and 6.3)."""
     p, sizes, counts = np.broadcast_arrays(
         np.asarray(share, np.float64), np.asarray(k), np.asarray(edges, np.float64)
     )
@@ -124,25 +94,15 @@ class ItemShares(NamedTuple):
 
 
 def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
-    """Estimate each item's p from the published groups.
+    """Estimate each item's p from the published groups; a stored zero of `support` is an entry.
 
-    Parameters
-    ----------
-    support : ItemRows, or sparse or dense matrix, shape (n_groups, n_items)
-        Row g has an entry for each item of group g. A stored zero is an entry.
-    sizes : array-like of int, shape (n_groups,)
-        Members of each group, at least 1.
+    If every item of a row was rated by a member, the true share is between `lowest` and `highest`.
+    The posterior increases with p, so it has the corresponding bounds. `likely` assumes, as the
+    theorems do, that users rate independently. Groups of similar users violate this, and then it
+    tends to be too low.
 
-    Returns
-    -------
-    ItemShares
-        If every item of a row was rated by a member, the true share is between `lowest` and
-        `highest`. The posterior increases with p, so it has the corresponding bounds. `likely`
-        assumes, as the theorems do, that users rate independently. Groups of similar users
-        violate this, and then it tends to be too low.
-
-        Items added for diversity or by padding have no raters. They make `lowest` and `likely`
-        too high; `highest` remains an upper bound.
+    Items added for diversity or by padding have no raters. They make `lowest` and `likely` too
+    high; `highest` remains an upper bound.
     """
     rows = ItemRows.of(support)
     n_groups = rows.indptr.size - 1
@@ -162,27 +122,9 @@ def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
 
 
 def links_of_rows(support: Any, sizes: ArrayLike, share: ArrayLike | None = None) -> LinkPosterior:
-    """Summarize the posteriors over the edges of released rows.
+    """Summarize the posteriors over the edges of released rows, shape (n_items, n_sizes).
 
-    Parameters
-    ----------
-    support : ItemRows, or sparse or dense matrix, shape (n_groups, n_items)
-        Row g has an entry for each item of group g.
-    sizes : array-like of int, shape (n_groups,)
-        Members of each group.
-    share : array-like of float, shape (n_items,), optional
-        Each item's p, if known; by default `likely` of `item_shares`.
-
-    Returns
-    -------
-    LinkPosterior
-        Its arrays have the shape (n_items, n_sizes), sizes ascending.
-
-    Examples
-    --------
-    >>> links_of_rows([[1, 1], [0, 1]], sizes=[2, 3], share=[0.1, 1.0]).posterior.round(3)
-    array([[0.526, 0.369],
-           [1.   , 1.   ]])
+    `share` is each item's p, if known; by default `likely` of `item_shares`.
     """
     rows, members = ItemRows.of(support), np.asarray(sizes)
     p = item_shares(rows, members).likely if share is None else np.asarray(share)

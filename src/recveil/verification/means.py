@@ -23,8 +23,6 @@ def possible_counts(
 ) -> NDArray[np.bool_]:
     """Return whether each value can be the rounded mean of 1 to 19 levels of the scale.
 
-    Examples
-    --------
     >>> possible = possible_counts(np.array([3.0, 2.5, 3.3, 4.1]), RatingScale(1, 5, 1), 0.1)
     >>> possible[:, :4]
     array([[ True,  True,  True,  True],

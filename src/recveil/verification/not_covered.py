@@ -43,10 +43,7 @@ _QUOTED_NEEDLESSLY, _UNQUOTED = range(2)
 def find_irregularities(path: Path, dialect: Dialect) -> list[str]:
     r"""Find inconsistencies in how a delimited file is written that its values do not show.
 
-    Returns
-    -------
-    list of str
-        Of "mixed-cr-lf", "mixed-cr", "empty-lines", "needless-quotes" and "stray-quotes".
+    Of "mixed-cr-lf", "mixed-cr", "empty-lines", "needless-quotes" and "stray-quotes".
     """
     state = np.array([_START, 0, 0, 1, 0, int(dialect.header)])
     counts, columns = np.zeros(5, np.int64), np.zeros((_MOST_COLUMNS, 2), np.int64)

@@ -29,10 +29,7 @@ from recveil.verification.succession import wrong_class_parts
 
 
 def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violation]:
-    """Compare the formulas among item ids with those that release.json reports.
-
-    Releases before the fifth format need not report them.
-    """
+    """Compare the formulas among item ids with those of release.json, required since format 5."""
     stated, found = manifest.formulas, formulas_of(items)
     if stated == found or (stated is None and manifest.number < FORMULAS_SINCE):
         return

@@ -26,16 +26,7 @@ class ThriftError(ValueError):
 
 
 class ThriftReader:
-    """Read structures from bytes and reject all but the canonical encoding.
-
-    A choice between equivalent encodings could carry hidden information.
-
-    Examples
-    --------
-    >>> reader = ThriftReader(bytes([0x15, 0x0E, 0x28, 0x02]) + b"ab" + bytes([0x00]))
-    >>> reader.structure({1: I32, 3: TEXT}), reader.at
-    ({1: 7, 3: b'ab'}, 7)
-    """
+    """Read structures in the canonical encoding alone: a choice could carry hidden information."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data = data
@@ -124,7 +115,7 @@ _PRESENT = 1
 
 
 def unpack(stored: bytes, size: int) -> bytes | None:
-    """Decompress a page of `size` bytes; return None unless it is a single plain zstd frame.
+    """Decompress a page of `size` bytes; None unless it is a single plain zstd frame.
 
     Decoders silently skip further frames and skippable frames.
     """
@@ -307,12 +298,8 @@ class ParquetBytes:
     """Account for a Parquet file from its first byte to its last.
 
     Each byte must belong to a page or to the footer, and each field must be one that recveil
-    writes, with a correct value. Only the encoding and compression of values, which have many
-    valid forms, are not fixed.
-
-    Notes
-    -----
-    Source: the Parquet format, `parquet.thrift`; the field numbers are those of that file.
+    writes, with a correct value. Only the encoding and compression of values, which have many valid
+    forms, are not fixed. Field numbers are those of `parquet.thrift` in the Parquet format.
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:

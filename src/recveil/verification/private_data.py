@@ -53,13 +53,7 @@ FEWEST = math.ceil(_FAR**2) + 1
 
 
 def ranks_of(ids: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the rank of each id, numeric if all are numbers (also as text), else alphabetic.
-
-    Examples
-    --------
-    >>> ranks_of(["10", "9", "8"]), ranks_of(["10", "9", "b"])
-    (array([3., 2., 1.]), array([1., 2., 3.]))
-    """
+    """Return the rank of each id, numeric if all are numbers (also as text), else alphabetic."""
     texts = [str(id_) for id_ in ids]
     if all(text.isascii() and text.isdigit() for text in texts):
         # Compare digit strings without converting them: published numbers may have any length.
@@ -78,11 +72,6 @@ def find_private_order(values: NDArray[np.float64]) -> str:
     Spearman's rank correlation detects a rise or fall, and the rank correlation of neighbours
     detects piecewise order. Both are compared with their spread over all permutations. A normal
     distribution has heavier tails than they have, so the false alarm rate is not underestimated.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        The private value of each place, in published order.
     """
     n = values.size
     if n < FEWEST:
@@ -104,17 +93,7 @@ def find_private_order(values: NDArray[np.float64]) -> str:
 def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str:
     """Describe whether the values rise or fall within units, such as the members of each group.
 
-    Parameters
-    ----------
-    unit_of : ndarray of int64, shape (n,)
-        The unit of each place, in published order; the places of a unit are contiguous.
-    values : ndarray, shape (n,)
-
-    Examples
-    --------
-    >>> groups = np.repeat(np.arange(40), 5)
-    >>> order_within(groups, np.tile(np.arange(5.0), 40))
-    'it rises'
+    `unit_of` is in published order; the places of a unit are contiguous.
     """
     if unit_of.size < FEWEST:
         return ""
@@ -260,8 +239,6 @@ def find_values(
 def limits_of_search(n_users: int, in_items: IdsInItems) -> list[Limit]:
     """Return what the search cannot decide.
 
-    Examples
-    --------
     >>> limits_of_search(2, ids_in_items(["ann", "ben"], ["Annie Hall", "Ben-Hur"]))[1].values
     (2, 2, 1)
     """

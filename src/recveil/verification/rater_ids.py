@@ -1,9 +1,9 @@
 """Detection of item ids that contain the id of a user who rated the item.
 
-A short user id may occur in an item id by chance, and users are often numbered as items are. If
-it is chance, the user with that id rated the item no more often than other users did. So the
-check counts how many of these items were rated by the user whose id they contain. It compares
-this with the users whose ids are at any one fixed distance from those ids.
+A short user id may occur in an item id by chance. Then the user with that id rated the item no more
+often than others did. So the check counts how many of these items were rated by the user whose id
+they contain, and compares this with the users whose ids are at any one fixed distance from those
+ids.
 """
 
 import math
@@ -48,12 +48,7 @@ def rater_ids_in_items(
 ) -> str:
     """Report that ids of items contain the ids of users who rated them; "" if that may be chance.
 
-    Parameters
-    ----------
-    users, items : sequence
-        Their ids.
-    rated : csr_array of int8, shape (n_users, n_items)
-        1 where a user rated an item.
+    `rated` has shape (n_users, n_items), with a 1 for each rating.
     """
     matches = _Matches.of(users, items)
     if sorted_unique(matches.users).size < _FEWEST_USERS:
@@ -227,10 +222,7 @@ def _context(parts: _Parts, start: int, length: int) -> tuple[Any, ...]:
 def _is_no_chance(
     users: NDArray[np.int64], is_hit: NDArray[np.bool_], chance: NDArray[np.float64]
 ) -> bool:
-    """Return whether users rated the items that contain their ids more often than by chance.
-
-    The number of hits is compared with a binomial one with the same mean (Chernoff's bound).
-    """
+    """Return whether users rated items with their ids more often than by chance (Chernoff)."""
     share, mean = float(is_hit.mean()), float(chance.mean())
     if share < _LEAST_SHARE or mean >= share or sorted_unique(users[is_hit]).size < _FEWEST_USERS:
         return False

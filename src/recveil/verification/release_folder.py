@@ -144,10 +144,7 @@ def _count_behind_means(
 def _check_against(
     folder: Path, previous: Path, result: Verification, names: PublishedNames
 ) -> Verification:
-    """Add whether a release continues the classes of the one that it follows, which is checked.
-
-    The names are those of the records and items of the previous release.
-    """
+    """Check that a release continues the classes of the one that it follows, with its `names`."""
     manifest, _ = read_manifest(previous / MANIFEST)
     if not manifest.contains_users:
         raise RecveilError(
@@ -233,10 +230,7 @@ def check_published(
     links: bool = False,
     readers: Readers | None = None,
 ) -> Verification:
-    """Check the published side of a release, and collect the names of its records and items.
-
-    `readers` read the parts of a synthetic release; this process by default.
-    """
+    """Check the published side of a release, and collect the names of its records and items."""
     manifest, problems = read_manifest(folder / MANIFEST)
     if not manifest.contains_users:
         options = {"k": k, "b": b, "l": l, "links": links or None, "claim": claim}

@@ -201,19 +201,6 @@ def wrong_length(user_counts: list[float], lengths: Mapping[int, int], n_items: 
 
     The sampler gives the users of each batch the quantiles of user counts. So the ranks of all
     users are right to half a rank per batch, and each count to less than `MOST_MISSED`.
-
-    Parameters
-    ----------
-    user_counts : list of float
-        Equally likely quantiles, ascending.
-    lengths : mapping of int to int
-        The number of records by their number of items.
-    n_items : int
-
-    Examples
-    --------
-    >>> wrong_length([2.0, 4.0], {2: 1, 3: 2, 4: 1}, 30), wrong_length([2.0, 4.0], {4: 4}, 30)
-    (None, 4)
     """
     found, of_length = (np.array(column) for column in zip(*sorted(lengths.items()), strict=True))
     last = np.cumsum(of_length)

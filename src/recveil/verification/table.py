@@ -120,10 +120,7 @@ def _take(
 
 
 def _same_order(records: Records, order: NDArray[np.int64], digests: list[bytes]) -> bool:
-    """Return whether each record's lines are contiguous, and equal records have one order.
-
-    Sorted as `order`, the rows of records of one class are the same one after another.
-    """
+    """Return whether each record's lines are contiguous, and equal records have one order."""
     first_of: dict[bytes, bytes] = {}
     for digest, (start, end) in zip(
         digests, itertools.pairwise(records.indptr.tolist()), strict=True

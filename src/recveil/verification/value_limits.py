@@ -22,15 +22,7 @@ _SLACK = 1e-9
 def count_levels(
     cells: NDArray[np.int64], values: NDArray[Any], scale: RatingScale, n_cells: int
 ) -> NDArray[np.int64]:
-    """Count the values of each cell at each level of the scale, shape (n_cells, n_levels).
-
-    Examples
-    --------
-    >>> cells = np.array([0, 0, 1])
-    >>> count_levels(cells, np.array([1, 3, 3]), RatingScale(1, 3, 1), n_cells=2)
-    array([[1, 0, 1],
-           [0, 0, 1]])
-    """
+    """Count the values of each cell at each level of the scale, shape (n_cells, n_levels)."""
     step = scale.step or 1.0
     n_levels = round(scale.range / step) + 1
     levels = np.rint((np.asarray(values, np.float64) - scale.low) / step).astype(np.int64)
@@ -41,18 +33,8 @@ def count_levels(
 def distances(counts: NDArray[Any], of_table: NDArray[Any]) -> NDArray[np.float64]:
     """Return the earth mover's distance of each row of counts to that of another table.
 
-    Levels are ordered: a whole move from the lowest to the highest is 1.
-
-    Notes
-    -----
-    Source: Li, Li and Venkatasubramanian 2007, section 5 (ordered distance).
-
-    Examples
-    --------
-    Half of the values move by two of four steps.
-
-    >>> distances(np.array([[1, 0, 1, 0, 0]]), np.array([[2, 0, 0, 0, 0]]))
-    array([0.25])
+    Levels are ordered: a whole move from the lowest to the highest is 1. Source: Li, Li and
+    Venkatasubramanian 2007, section 5 (ordered distance).
     """
     one, other = (
         np.cumsum(part, axis=1) / np.maximum(part.sum(axis=1, keepdims=True), 1)
@@ -83,15 +65,9 @@ class ValueLimits(NamedTuple):
     def broken(
         self, counts: NDArray[Any], items: NDArray[Any], of_items: NDArray[Any]
     ) -> NDArray[np.bool_]:
-        """Return which cells are outside the limits.
+        """Return which cells, of shape (n_cells, n_levels), are outside the limits.
 
-        Parameters
-        ----------
-        counts : ndarray of int, shape (n_cells, n_levels)
-        items : ndarray of int, shape (n_cells,)
-            Item of each cell, a row of `of_items`.
-        of_items : ndarray of int, shape (n_items, n_levels)
-            Counts of all values of an item.
+        `of_items` counts all values of each item, shape (n_items, n_levels).
         """
         is_broken = np.zeros(len(counts), np.bool_)
         if self.diversity is not None:
@@ -117,13 +93,7 @@ class ValueLimits(NamedTuple):
             kept &= ~is_broken
 
     def describe(self) -> str:
-        """Return the limits as text.
-
-        Examples
-        --------
-        >>> ValueLimits(3, 0.2).describe()
-        'diversity 3, closeness 0.2'
-        """
+        """Return the limits as text."""
         parts = {"diversity": self.diversity, "closeness": self.closeness}
         return ", ".join(f"{name} {part:g}" for name, part in parts.items() if part is not None)
 
@@ -232,18 +202,7 @@ class LimitedValues:
     ) -> Iterator[Violation]:
         """Report published means that the ratings behind them do not have, or beyond the limits.
 
-        Parameters
-        ----------
-        ratings : Ratings
-            The table that the release was made from.
-        class_of : ndarray of int64, shape (n_users,)
-            The class of each user; -1 for a user without one.
-        rows : Rows
-            The row of each class, of published items.
-        item_of : ndarray of int64
-            The position in `ratings` of each published item.
-        name : str
-            The file.
+        `class_of` is -1 for a user without a class; `item_of` are positions in `ratings`.
         """
         if self.limits is None:
             return
