@@ -1,10 +1,9 @@
 """Groups of users among executors, by embedding or by co-rated items.
 
 GeCom sorts users by their number of ratings, then by their items. The k-th user ends a group, with
-all who rated the same items. So the start of a group depends on all earlier users, but only on the
-number that still wait for a group: 0, 1, ... or k - 1. Each partition of the sorted users reports
-what becomes of each of these k numbers. The driver composes the reports from first to last, and
-sends each partition the starts of its groups.
+all who rated the same items. So the start of a group depends on the number that still wait for one:
+0, 1, ... or k - 1. Each partition reports what becomes of each of these; the driver composes the
+reports from first to last, and sends each partition the starts of its groups.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -105,8 +104,6 @@ def parts_for(n_users: int) -> int:
 def parts_of(keys: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
     """Return the part of each group by its random key; parts ascend with keys.
 
-    Examples
-    --------
     >>> parts_of(np.array([0, 3 << 60]), 4)
     array([0, 3])
     """
@@ -134,8 +131,6 @@ def _gathered_bin(table: pa.Table, k: int, secret: tuple[int, ...], n_parts: int
 def of_table(work: Callable[..., pa.Table], **known: Any) -> Callable[[pa.Table], pa.Table]:
     """Return a function of a table alone, as Spark inspects the types of parameters.
 
-    Examples
-    --------
     >>> of_table(lambda table, n: table.slice(0, n), n=1)(pa.table({"part": [7, 8]})).num_rows
     1
     """

@@ -1,8 +1,7 @@
 """Embeddings of users by MLlib's factors, and bins of near users.
 
-A bin has as many users as one executor can cluster. Source: Chang et al., section 4.2. A sample of
-users comes to the driver, where k-gather finds centres, and each user joins the bin of the nearest
-one.
+Source: Chang et al., section 4.2. A bin has as many users as one executor can cluster. K-gather
+finds centres in a sample, and each user joins the nearest one.
 """
 
 import math
@@ -154,8 +153,6 @@ def learn_factors(
 def unit_of(scale: RatingScale) -> float:
     """Return a quarter of the range, which scales any ratings to those from 1 to 5.
 
-    Examples
-    --------
     >>> unit_of(RatingScale(0, 100, 1))
     25.0
     """
@@ -288,8 +285,6 @@ def refine_factors(
 ) -> ItemFactors:
     """Improve item factors by a few steps of gradient descent over all users.
 
-    Notes
-    -----
     Each step lowers the sum of squared errors and penalties. User factors are at its minimum, given
     the items. The minimum of an item would take ``rank ** 2`` sums; a step of conjugate gradients
     takes ``rank``, and one more for its length, so that it never overshoots (Takács, Pilászy and
@@ -423,14 +418,7 @@ class EmbeddingBins(NamedTuple):
     mixing: int
 
     def of(self, numbers: NDArray[np.int64], places: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return the bin of each user, counting pieces as bins.
-
-        Examples
-        --------
-        >>> bins = EmbeddingBins(np.array([[0], [9]], np.float32), np.array([1, 2]), 0)
-        >>> bins.of(np.array([5, 6, 8]), np.array([[1], [8], [9]], np.float32))
-        array([0, 1, 2])
-        """
+        """Return the bin of each user, counting pieces as bins."""
         nearest, _ = nearest_centre(places, self.centres)
         first = np.cumsum(self.pieces) - self.pieces
         mixed = (numbers.astype(np.uint64) + np.uint64(self.mixing)) * _MIXING >> np.uint64(32)
@@ -446,8 +434,6 @@ def find_bins(
 ) -> EmbeddingBins:
     """Find bins of at least k users each.
 
-    Notes
-    -----
     The sample is half of the users, as Chang et al. leave it open, and at most 50,000. A bin with
     fewer than k users is dissolved: each of them joins the nearest larger bin. A bin with too many
     users is split at random, as its users are close.

@@ -1,7 +1,6 @@
 """Rows that groups of users share, made and written by executors, part by part.
 
-The users' rows travel once, to the part that contains their group, where their published rows are
-made. The private parts are written in the same order, and so with the same pseudonyms.
+The private parts are written in the same order, and so with the same pseudonyms.
 """
 
 import shutil
@@ -231,8 +230,6 @@ class ClassRows(NamedTuple):
 class ItemMeans(NamedTuple):
     """`recveil.predict.ItemMean`, learned from sums.
 
-    Examples
-    --------
     >>> ItemMeans(np.array([3.5, 1], np.float32)).predict([0, 0], [1, 0])
     array([1. , 3.5], dtype=float32)
     """

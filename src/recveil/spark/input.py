@@ -450,13 +450,7 @@ _LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
 
 
 def is_for_spark(source: str) -> bool:
-    """Check whether Spark reads an input itself: Parquet, folders of parts, and addresses.
-
-    Examples
-    --------
-    >>> is_for_spark("s3a://shop/ratings"), is_for_spark("ratings.csv")
-    (True, False)
-    """
+    """Check whether Spark reads an input itself: Parquet, folders of parts, and addresses."""
     if source.startswith(_SCHEMES):
         return True
     path = Path(source)
@@ -497,8 +491,6 @@ def address_of(path: Path) -> str:
 
     Spark reads names as patterns, but does not decode percent escapes of blanks.
 
-    Examples
-    --------
     >>> address_of(Path("/shop/my ratings[1]"))
     'file:///shop/my ratings\\[1\\]'
     """

@@ -44,17 +44,9 @@ class NumberedRatings:
 
     The columns `indices`, `values` and `days` fetch the ratings at some positions and cache them:
     the rows of targets. The driver stores the number of ratings per user, and nothing else that
-    grows with users.
-
-    Parameters
-    ----------
-    lake : Lake
-    frame : DataFrame
-        The columns `record` (counted within the partition), `item`, `rating` and `day`, in order.
-    activity : ndarray of int64, shape (n_users,)
-    support : ndarray of int64, shape (n_items,)
-    first_places, first_records : ndarray of int64, shape (n_partitions,)
-        The position of the first rating of each partition, and of its first user.
+    grows with users. `frame` has the columns `record` (counted within the partition), `item`,
+    `rating` and `day`; `first_places` and `first_records` are positions of each partition's first
+    rating and user.
     """
 
     def __init__(

@@ -32,13 +32,9 @@ def private_scratch() -> Iterator[str]:
     """Create a private folder on each of Spark's disks, and remove it afterwards.
 
     Spark's own folders are readable for all users, contain rows of users, and stay if it is killed.
-    Folders of killed runs are removed as well.
-
-    Notes
-    -----
-    The disks are those of ``SPARK_LOCAL_DIRS`` in the environment, of the setting
-    ``spark.local.dir``, or the folder for temporary files. Java must run already, as it reads
-    Spark's settings files.
+    Folders of killed runs are removed as well. The disks are those of ``SPARK_LOCAL_DIRS`` in the
+    environment, of the setting ``spark.local.dir``, or the folder for temporary files. Java must
+    run already, as it reads Spark's settings files.
     """
     with ExitStack() as stack:
         folders = [stack.enter_context(_folder(disk)) for disk in _disks()]
@@ -129,11 +125,7 @@ class JavaProcess:
 
 @contextmanager
 def java_process() -> Iterator[JavaProcess | None]:
-    """Start Java, and end it afterwards.
-
-    A Java process that is running already is used, and left to the code that started it; it yields
-    None.
-    """
+    """Start Java, and end it afterwards; None, and no end, if Java is running already."""
     from pyspark import SparkContext
 
     if SparkContext._gateway is not None or _STARTED_BY_JAVA in os.environ:

@@ -107,12 +107,9 @@ class PreferenceEmbeddings(NamedTuple):
 def learn_preferences(
     users: DistributedUsers, support: NDArray[np.int64], rng: np.random.Generator
 ) -> PreferenceEmbeddings:
-    """Find the directions in which users' choices differ most.
+    """Find the directions in which users' choices differ most, from sums of integers.
 
-    Notes
-    -----
-    Source: Halko, Martinsson and Tropp 2011, subspace iteration. Sums are integers, which do not
-    depend on their order.
+    Source: Halko, Martinsson and Tropp 2011, subspace iteration.
     """
     rank = min(RANK, users.n_users, users.n_items)
     basis = _orthonormalize(rng.standard_normal((users.n_items, min(rank + _MORE, users.n_items))))
@@ -451,8 +448,6 @@ def learn_rule(
 ) -> ClusterRule:
     """Fit the rule to all users and clusters.
 
-    Notes
-    -----
     As on one machine, with one difference: there rows and items are fitted in turn, here rows are
     fitted completely for each step of the items, so that nothing of them is stored. Both have the
     same limit.
@@ -614,10 +609,7 @@ _ITEMS = 61
 
 
 def draw_rows(clusters: DistributedClusters, **arguments: Any) -> "DataFrame":
-    """Return a frame of the rows of all classes: `part`, `key`, `users`, `items` and `values`.
-
-    The arguments are those of `rows_of_bin`.
-    """
+    """Return a frame of all classes' rows: `part`, `key`, `users`, `items` and `values`."""
     return clusters.frame.mapInArrow(partial(_sample_rows, **arguments), _ROWS)
 
 

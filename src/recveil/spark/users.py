@@ -1,7 +1,4 @@
-"""Users among executors: their rows, sums over them, and numbers in a fixed order.
-
-What a method of `recveil.spark.anonymize` plans from them is last.
-"""
+"""Users among executors: their rows, sums over them, and numbers in a fixed order."""
 
 import hashlib
 import json

@@ -131,16 +131,7 @@ def _check_part(number: int, path: Path, manifest: Manifest) -> PartScan:
 def merge_parts(
     rows: Sequence[PartScan], manifest: Manifest, violations: Violations
 ) -> tuple[dict[str, int], list[Any], Counter[int]]:
-    """Collect the violations of the parts and of their order.
-
-    Returns
-    -------
-    counts : dict of str to int
-    items : list
-        The ids of all items.
-    lengths : Counter
-        The number of records by their number of rows.
-    """
+    """Return counts, all item ids and record counts by length; collect violations of parts."""
     items: Counter[Any] = Counter()
     lengths: Counter[int] = Counter()
     expected, prefix = 0, rows[0]["prefix"] if rows else ""
