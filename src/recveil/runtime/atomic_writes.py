@@ -1,7 +1,4 @@
-"""Atomic writes through a locked temporary file in the folder of the target.
-
-Only the current user can read a temporary file or folder, and no other user can ever write to it,
-whatever the umask. No file is written into a release, which is published as it is.
+"""Atomic writes through a locked temporary file, which only the current user can read or write.
 
 A temporary file whose lock is free was left by a killed run; the next run removes it.
 """
@@ -113,10 +110,7 @@ def write_atomically(path: str | PathLike[str], write: Callable[[Path], object])
 
 
 def reject_in_release(path: str | PathLike[str]) -> None:
-    """Raise a RecveilError if a path leads into a release, which is published as it is.
-
-    Names reserved for temporary files are rejected, too.
-    """
+    """Raise for a path in a release, published as it is, and for names of temporary files."""
     target = Path(path).resolve()
     try:
         os.fspath(target).encode()
@@ -166,8 +160,6 @@ def temporary_file_near(target: Path) -> Iterator[Path]:
 def sweep_temporary(target: Path) -> None:
     """Remove the temporary files that killed runs left for a target.
 
-    Examples
-    --------
     >>> sweep_temporary(Path("nowhere", "page.html"))
     """
     with suppress(OSError):
@@ -198,13 +190,7 @@ def placed_since(first: int = 0) -> list[Path]:
 
 
 def temporary_names(target: str = ".*") -> str:
-    """Return a regular expression for the names of the temporary files of a target.
-
-    Examples
-    --------
-    >>> bool(re.fullmatch(temporary_names(), ".page.html.0123abcd.tmp"))
-    True
-    """
+    """Return a regular expression for the names of the temporary files of a target."""
     return rf"\.{target}\.[0-9a-f]{{8}}\.tmp"
 
 
@@ -271,8 +257,6 @@ def _remove(path: Path) -> None:
 def in_spite_of_signals(work: Callable[[], _Result]) -> _Result:
     """Repeat idempotent work until it completes; a Ctrl-C meanwhile is raised at the end.
 
-    Examples
-    --------
     >>> in_spite_of_signals(lambda: 7)
     7
     """

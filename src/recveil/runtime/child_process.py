@@ -11,8 +11,7 @@ HAS_LIFELINES = sys.platform == "linux"
 def lifeline_pipe() -> tuple[int, int]:
     """Return both ends of a pipe, with descriptors above those of the standard streams.
 
-    If a standard stream is closed, its descriptor is the next to be assigned. The streams of a
-    child process would then replace the lifeline.
+    The streams of a child process would otherwise replace the lifeline, if a stream is closed.
     """
     import fcntl
 
@@ -26,10 +25,7 @@ def lifeline_pipe() -> tuple[int, int]:
 
 
 def hold_on(lifeline: int, *, group: bool = False) -> None:
-    """Let the system kill this process once the other end of a pipe is closed.
-
-    The kernel does so even if the process is busy, so a child process ends with a killed run.
-    """
+    """Let the kernel kill this process, even a busy one, once the other end of a pipe is closed."""
     if not HAS_LIFELINES:
         return
     import fcntl

@@ -1,8 +1,4 @@
-"""Kernels compiled by numba, cached on disk where possible.
-
-Checking releases does not require numba. Without it, kernels run as plain Python with the same
-results, but slower on large tables.
-"""
+"""Kernels compiled by numba, cached on disk where possible; without numba, plain Python."""
 
 import functools
 import importlib.util
@@ -197,15 +193,7 @@ def _is_written_by_owner_only() -> Iterator[None]:
 
 @compiled()
 def count_bits(word: Any) -> Any:
-    """Count the ones of a uint64.
-
-    Sums neighbouring bits in pairs, fours and bytes, which compilers vectorize in loops.
-
-    Examples
-    --------
-    >>> count_bits(np.uint64(0b1011))
-    3
-    """
+    """Count the ones of a uint64 by sums of pairs, fours and bytes, which compilers vectorize."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     threes = np.uint64(0x3333333333333333)
     word = (word & threes) + ((word >> np.uint64(2)) & threes)
@@ -215,25 +203,7 @@ def count_bits(word: Any) -> Any:
 
 @compiled()
 def pack_rows(indptr: NDArray[Any], indices: NDArray[Any], n_columns: int) -> NDArray[Any]:
-    """Set a bit for each entry of the rows; column c is bit ``c % 64`` of word ``c // 64``.
-
-    Parameters
-    ----------
-    indptr : ndarray of int, shape (n_rows + 1,)
-    indices : ndarray of int, shape (n_entries,)
-        Columns, each below `n_columns`.
-    n_columns : int
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_rows, ceil(n_columns / 64))
-
-    Examples
-    --------
-    >>> pack_rows(np.array([0, 2, 3]), np.array([0, 65, 3]), 66)
-    array([[1, 2],
-           [8, 0]], dtype=uint64)
-    """
+    """Set a bit for each entry of the rows; column c is bit ``c % 64`` of word ``c // 64``."""
     bits = np.zeros((indptr.size - 1, (n_columns + 63) // 64), np.uint64)
     for row in range(indptr.size - 1):
         for at in range(indptr[row], indptr[row + 1]):

@@ -1,7 +1,4 @@
-"""Pipes and devices in place of files, which may never end and are never replaced.
-
-Pipes and links that another user put in place of an output are rejected.
-"""
+"""Pipes and devices in place of files: they may never end, or be put there by another user."""
 
 import os
 import stat
@@ -17,13 +14,7 @@ _MOST_LINKS = 40
 
 
 def is_device(path: Path) -> bool:
-    """Return whether a path leads to a pipe or a device, which is written to but never replaced.
-
-    Examples
-    --------
-    >>> is_device(Path("/dev/stdout")), is_device(Path("page.html"))
-    (True, False)
-    """
+    """Return whether a path leads to a pipe or a device, which is written to but never replaced."""
     # Also if standard output is redirected to a file, which is then written to, not replaced.
     if _is_open_file(path):
         return path.exists()
@@ -48,10 +39,6 @@ def reject_traps(path: str | PathLike[str]) -> None:
 
     A user who can write to a folder can place a link there, named like the output, to a file that
     they cannot write themselves, or a pipe from which they read.
-
-    Examples
-    --------
-    >>> reject_traps("page.html")
     """
     if _is_open_file(Path(path)) or not hasattr(os, "geteuid"):
         return
@@ -104,8 +91,6 @@ def is_written_by_others(found: os.stat_result) -> bool:
 def owner_name(found: os.stat_result) -> str:
     """Return the name of the user to whom a file belongs, or their number without a name.
 
-    Examples
-    --------
     >>> owner_name(Path("/dev/null").stat()) in ("root", "65534", "nobody")
     True
     """
@@ -125,8 +110,6 @@ def _can_be_written_by_others(folder: Path) -> bool:
 def write_to_device(path: Path, text: str) -> None:
     """Write text to a pipe or a device.
 
-    Examples
-    --------
     >>> write_to_device(Path("/dev/null"), "all of it")
     """
     reject_traps(path)
@@ -145,8 +128,6 @@ def write_to_device(path: Path, text: str) -> None:
 def reject_devices(*paths: Path) -> None:
     """Raise an OSError if any path leads to a pipe or a device, which may never end.
 
-    Examples
-    --------
     >>> reject_devices(Path("page.html"), Path("nowhere"))
     """
     for path in paths:

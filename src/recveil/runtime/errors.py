@@ -60,8 +60,6 @@ class RecveilError(ValueError):
 def without_secrets(text: str) -> str:
     """Remove user names and passwords from the addresses in a text.
 
-    Examples
-    --------
     >>> without_secrets("postgresql://ann:secret@host/shop?password=secret: no such file")
     'postgresql://...@host/shop?password=... no such file'
     """
@@ -95,8 +93,6 @@ def add_note(error: BaseException, text: str) -> None:
 def notes_of(error: BaseException | None) -> list[str]:
     """Return the notes of an error.
 
-    Examples
-    --------
     >>> notes_of(KeyboardInterrupt())
     []
     """
@@ -104,21 +100,13 @@ def notes_of(error: BaseException | None) -> list[str]:
 
 
 def is_of_machine(error: BaseException) -> bool:
-    """Return whether an error comes from the machine's disk, memory or files.
-
-    Examples
-    --------
-    >>> is_of_machine(MemoryError()), is_of_machine(RecveilError("k is 0"))
-    (True, False)
-    """
+    """Return whether an error comes from the machine's disk, memory or files."""
     return any(isinstance(each, MachineError | MemoryError | OSError) for each in chain_of(error))
 
 
 def lacks_files(error: BaseException) -> bool:
     """Return whether an error, or one that led to it, is the limit on open files.
 
-    Examples
-    --------
     >>> lacks_files(OSError(errno.EMFILE, "Too many open files")), lacks_files(OSError())
     (True, False)
     """
@@ -148,8 +136,6 @@ def reject_interruption(error: BaseException) -> None:
     Ctrl-C during a compiled kernel surfaces as a SystemError: "returned a result with an exception
     set".
 
-    Examples
-    --------
     >>> reject_interruption(RecveilError("k is 0"))
     """
     for each in chain_of(error):
@@ -168,8 +154,6 @@ def within_limit(message: str) -> str:
 def shortened(text: str, most: int = 60) -> str:
     """Replace the middle of a long text with dots.
 
-    Examples
-    --------
     >>> shortened("abcdefghijklmnopqrstuvwxyz", most=13)
     'abcdef...wxyz'
     """
@@ -182,8 +166,6 @@ def shortened(text: str, most: int = 60) -> str:
 def printable(text: str) -> str:
     r"""Escape characters that a terminal would obey or hide: control and direction marks.
 
-    Examples
-    --------
     >>> print(printable("ann\x1b[2J \u202ebob"))
     ann\x1b[2J \u202ebob
     """
@@ -204,8 +186,6 @@ def quoted(value: object, most: int = 60) -> str:
 def option_named(name: str) -> str:
     """Return how messages name an option, in Python and on the command line.
 
-    Examples
-    --------
     >>> option_named("day_width")
     'day_width (--day-width)'
     """
@@ -240,8 +220,6 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 def unknown(what: str, name: str, known: Collection[str]) -> RecveilError:
     """Return the error for a name that is not among the known ones.
 
-    Examples
-    --------
     >>> unknown("method", "sprase", ["simple", "sparse"])
     RecveilError("method 'sprase' (did you mean sparse?): expected one of 'simple', 'sparse'")
     """
@@ -252,15 +230,7 @@ def unknown(what: str, name: str, known: Collection[str]) -> RecveilError:
 
 
 def named_twice(names: Iterable[str]) -> list[str]:
-    """Return the names that occur more than once, in order of first occurrence.
-
-    Runs in linear time, even for a header of hundreds of thousands of names.
-
-    Examples
-    --------
-    >>> named_twice(["user", "tag", "item", "tag", "user"])
-    ['user', 'tag']
-    """
+    """Return the names that occur more than once, in order of first occurrence, in linear time."""
     return [name for name, times in Counter(names).items() if times > 1]
 
 
@@ -291,8 +261,6 @@ def reason_of(error: Exception) -> str:
 def first_line_of(error: Exception) -> str:
     r"""Return the first line of a library's error, shortened; its class if it is empty.
 
-    Examples
-    --------
     >>> first_line_of(ValueError("bad magic number\nat byte 0"))
     'bad magic number'
     """
@@ -302,8 +270,6 @@ def first_line_of(error: Exception) -> str:
 def first_sentence_of(text: str) -> str:
     """Return the first sentence of a text.
 
-    Examples
-    --------
     >>> first_sentence_of("Rows carry no noise. On half of the users, an AUC of 0.91.")
     'Rows carry no noise.'
     """
@@ -317,8 +283,6 @@ _OTHER_NAMES = {"random_state": "seed"}
 def unexpected_keyword(call: str, name: str, known: Iterable[str]) -> TypeError:
     """Return the error for a keyword that a call does not have, with the one that was meant.
 
-    Examples
-    --------
     >>> unexpected_keyword("read", "user_col", ["user", "item"])
     TypeError("read() got an unexpected keyword argument 'user_col' (did you mean user?)")
     """
@@ -330,8 +294,6 @@ def unexpected_keyword(call: str, name: str, known: Iterable[str]) -> TypeError:
 def no_attribute(owner: object, name: str, calls: Mapping[str, str]) -> AttributeError:
     """Return the error for an attribute of other libraries' classes, with the call to use.
 
-    Examples
-    --------
     >>> no_attribute(RecveilError(), "save", {"save": "write(folder)"})
     AttributeError("RecveilError has no attribute 'save'; call write(folder)")
     """

@@ -1,7 +1,7 @@
 """Locks held by a process for as long as it works on a file or folder.
 
-The system releases a lock when the process ends, for any reason. Process numbers are less reliable:
-they are reused, and in a container nearly every process is number 1.
+The system releases them when the process ends; process numbers are reused, and often 1 in
+containers.
 """
 
 import os
@@ -56,8 +56,6 @@ def abandoned(path: Path) -> Iterator[bool]:
     A folder that is not empty and has no lock file of recveil belongs to the user, and is not
     abandoned.
 
-    Examples
-    --------
     >>> with abandoned(Path("nowhere")) as is_abandoned:
     ...     is_abandoned
     False

@@ -41,13 +41,7 @@ class _CallerLimit:
 
 
 def parse_memory(size: str | int) -> int:
-    """Parse an amount of memory, in bytes or with KB, MB, GB or TB (powers of 1000).
-
-    Examples
-    --------
-    >>> parse_memory("1.5GB"), parse_memory("800 m")
-    (1500000000, 800000000)
-    """
+    """Parse an amount of memory, in bytes or with KB, MB, GB or TB (powers of 1000)."""
     found = _SIZE.fullmatch(str(size))
     n_bytes = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
     if n_bytes < _LEAST:
@@ -78,22 +72,12 @@ def memory_limited(size: str | int | None) -> Iterator[None]:
 
 
 def memory_limit() -> int:
-    """Return how many bytes inputs may take, by default half of the machine's memory.
-
-    The machine's memory is what this process may use: a container's limit, or one of ``ulimit -v``,
-    applies where it is lower.
-    """
+    """Return how many bytes inputs may take, by default half of what this process may use."""
     return _CallerLimit.limit or machine_memory() // 2
 
 
 def machine_memory() -> int:
-    """Return how many bytes of memory this process may use, as far as the system reports it.
-
-    Examples
-    --------
-    >>> machine_memory() > 0
-    True
-    """
+    """Return how many bytes of memory this process may use, as far as the system reports it."""
     known = [address_space(), data_size()]
     with suppress(ValueError, OSError, AttributeError):  # not available on Windows
         known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -1,7 +1,4 @@
-"""The one format of shares, counts, times and sizes, on the terminal, on pages and in sentences.
-
-Counts in f-strings have thousands separators (``{number:,}``).
-"""
+"""The one format of shares, counts, times and sizes, on the terminal, on pages and in sentences."""
 
 import math
 from collections.abc import Sequence
@@ -12,13 +9,6 @@ def percent(share: float | None) -> str:
     """Format a share with at most one decimal, never rounded to 0% or 100%.
 
     Below 1%, it has two significant digits; a dash means that there is none.
-
-    Examples
-    --------
-    >>> [percent(share) for share in (0, 0.1, 0.4349, -0.052, 1, None)]
-    ['0%', '10%', '43.5%', '-5.2%', '100%', '–']
-    >>> percent(0.0025), percent(0.0000021), percent(0.9999)
-    ('0.25%', '0.00021%', '>99.9%')
     """
     if share is None or not math.isfinite(share):
         return "–"
@@ -28,15 +18,7 @@ def percent(share: float | None) -> str:
 
 
 def format_bounds(low: float | None, high: float | None, digits: int | None = None) -> str:
-    """Format an interval: of a share in percent, or of a number with `digits` decimals.
-
-    A dash means that there is none.
-
-    Examples
-    --------
-    >>> format_bounds(0.471, 0.62), format_bounds(-0.05, 0.00213), format_bounds(0.5, 0.72, 2)
-    ('47.1–62', '-5 to 0.21', '0.50–0.72')
-    """
+    """Format an interval, of a share in percent or with `digits` decimals; a dash for none."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return "–"
     between = "–" if low >= 0 else " to "
@@ -45,15 +27,7 @@ def format_bounds(low: float | None, high: float | None, digits: int | None = No
 
 
 def estimate(figure: Sequence[float | None], digits: int | None = None) -> str:
-    """Format a value with its interval, the next two elements; a dash if there is no value.
-
-    Examples
-    --------
-    >>> estimate((0.592, 0.571, 0.613)), estimate((1.3, 1.2, 1.4), 1)
-    ('59.2% (57.1–61.3)', '1.3 (1.2–1.4)')
-    >>> estimate((0.5, None, None)), estimate((math.nan, math.nan, math.nan))
-    ('50%', '–')
-    """
+    """Format a value with its interval, the next two elements; a dash if there is no value."""
     value, low, high = figure[:3]
     if value is None or math.isnan(value):
         return "–"
@@ -71,8 +45,6 @@ def _percentage(share: float) -> str:
 def format_number(number: float | None, digits: int = 0) -> str:
     """Format a number with thousands separators; a dash if there is none.
 
-    Examples
-    --------
     >>> format_number(4096.4), format_number(2, 1), format_number(None)
     ('4,096', '2.0', '–')
     """
@@ -82,8 +54,6 @@ def format_number(number: float | None, digits: int = 0) -> str:
 def format_large(number: float) -> str:
     """Format an estimated number in full, or with three digits from a million on.
 
-    Examples
-    --------
     >>> format_large(1_313_444_000), format_large(10_100)
     ('1.31 billion', '10,100')
     """
@@ -96,8 +66,6 @@ def format_large(number: float) -> str:
 def format_bytes(number: float) -> str:
     """Format a number of bytes with at most three digits.
 
-    Examples
-    --------
     >>> format_bytes(811_000_000), format_bytes(1_536_000_000), format_bytes(12)
     ('811 MB', '1.54 GB', '12 B')
     """
@@ -110,8 +78,6 @@ def format_bytes(number: float) -> str:
 def format_duration(seconds: float) -> str:
     """Format a duration in seconds, minutes, or hours and minutes.
 
-    Examples
-    --------
     >>> [format_duration(seconds) for seconds in (0.2, 42.3, 130, 5_400, 7_200)]
     ['1 s', '42 s', '2 min', '1 h 30 min', '2 h']
     """
@@ -125,8 +91,6 @@ def format_duration(seconds: float) -> str:
 def format_clock(seconds: float) -> str:
     """Format the time that is left, as it counts down.
 
-    Examples
-    --------
     >>> format_clock(3_725.4)
     '1:02:05'
     """

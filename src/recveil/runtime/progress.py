@@ -57,8 +57,6 @@ class Count(NamedTuple):
     def words(self) -> str:
         """Format the count.
 
-        Examples
-        --------
         >>> Count(3, 12).words(), Count(3, None).words()
         ('3 of 12', '3')
         """

@@ -1,8 +1,4 @@
-"""Representations of objects by counts and verdicts, without private data.
-
-A notebook shows the last value of each cell, and notebooks are published. So any object that holds
-ratings, users, groups or a seed shows only counts and verdicts, in a line or a small table.
-"""
+"""Representations of objects by counts and verdicts: notebooks, which show them, are published."""
 
 import copy
 import dataclasses
@@ -77,8 +73,6 @@ class BriefParameters:
 def html_table(title: str, facts: dict[str, str]) -> str:
     """Return a self-contained HTML table; its content is escaped.
 
-    Examples
-    --------
     >>> html_table("Release", {"k": "<5"})
     '<table><caption>Release</caption><tr><th>k</th><td>&lt;5</td></tr></table>'
     """
@@ -89,13 +83,7 @@ def html_table(title: str, facts: dict[str, str]) -> str:
 
 
 def html_grid(grid: Grid) -> str:
-    """Return a grid as self-contained HTML; its content is escaped.
-
-    Examples
-    --------
-    >>> html_grid(Grid("rates", ("who", "found"), [("<b>", "5%")]))
-    '<table><caption>rates</caption><tr><th>who<th>found</tr><tr><th>&lt;b&gt;<td>5%</tr></table>'
-    """
+    """Return a grid as self-contained HTML; its content is escaped."""
     head = "".join(f"<th>{escape(name)}" for name in grid.header)
     lines = [
         f"<tr><th>{escape(first)}{''.join(f'<td>{escape(cell)}' for cell in rest)}</tr>"
@@ -110,8 +98,6 @@ def html_grid(grid: Grid) -> str:
 def html_line(shown: object) -> str:
     """Return the one-line representation of an object as HTML.
 
-    Examples
-    --------
     >>> html_line(["<5"])
     '<code>[&#x27;&lt;5&#x27;]</code>'
     """

@@ -1,8 +1,7 @@
 """Thread pools, a second thread that prepares the next step, and linear algebra on one thread.
 
-OpenBLAS allocates memory for each thread at its first call, and keeps it. If the allocation fails,
-some versions retry forever: 0.3.30, which comes with SciPy 1.17, does, and its caller hangs. So its
-working space is allocated early.
+If OpenBLAS fails to allocate memory for a thread at its first call, some versions retry forever:
+0.3.30, which comes with SciPy 1.17, does. So its working space is allocated early.
 """
 
 import ctypes
@@ -26,14 +25,7 @@ _FOR_ONE = 16 << 20
 
 @contextmanager
 def pool(n_threads: int) -> Iterator[Executor]:
-    """Yield an executor with `n_threads` threads; with one, the caller does the work.
-
-    Examples
-    --------
-    >>> with pool(2) as workers:
-    ...     list(workers.map(abs, [-1, 2, -3]))
-    [1, 2, 3]
-    """
+    """Yield an executor with `n_threads` threads; with one, the caller does the work."""
     if n_threads == 1:
         yield _CallerExecutor()
         return
@@ -45,8 +37,6 @@ def pool(n_threads: int) -> Iterator[Executor]:
 def require_thread_room(n_threads: int = 1) -> None:
     """Raise a MemoryError if the system cannot provide memory for `n_threads` threads.
 
-    Examples
-    --------
     >>> require_thread_room()
     """
     require_address_space(n_threads * _FOR_ONE)
@@ -57,8 +47,6 @@ def require_address_space(n_bytes: int) -> None:
 
     The bytes are not written to, so this uses no memory.
 
-    Examples
-    --------
     >>> require_address_space(1 << 20)
     """
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows, where no such limit is known
@@ -96,11 +84,6 @@ def prefetch(steps: Iterable[T]) -> Iterator[T]:
     This helps where both run outside the interpreter's lock: hashing, compressing, compiled
     kernels. At most one step waits. An error is raised in place of its step. If kernels are limited
     to one thread, no second one is started.
-
-    Examples
-    --------
-    >>> list(prefetch(number**2 for number in range(4)))
-    [0, 1, 4, 9]
     """
     if usual_threads() == 1:
         yield from steps
@@ -129,13 +112,7 @@ _TO_LOAD = (64 << 20) + _AT_ONCE
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Limit linear algebra to one thread, since sums split over threads round differently.
-
-    Examples
-    --------
-    >>> with one_thread():
-    ...     pass
-    """
+    """Limit linear algebra to one thread, since sums split over threads round differently."""
     return _linear_algebra().limit(limits=1)
 
 
@@ -157,13 +134,8 @@ def _load_scipy_s() -> None:
 
 
 def take_working_space(n_callers: int) -> None:
-    """Let the OpenBLAS of NumPy and the one of SciPy allocate their working space now.
+    """Let the OpenBLAS of NumPy, and of SciPy if installed, allocate their working space now.
 
-    SciPy is loaded for it; without SciPy, which checking releases does not need, only NumPy's is
-    called. Other linear algebra libraries are left alone.
-
-    Examples
-    --------
     >>> take_working_space(1)
     """
     from threadpoolctl import ThreadpoolController
