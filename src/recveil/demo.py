@@ -76,8 +76,6 @@ class Demo(Reportable):
 def release_synthetic(output: str | PathLike[str]) -> Path:
     """Return the folder of the demo's synthetic users.
 
-    Examples
-    --------
     >>> release_synthetic("recveil-demo").name
     'recveil-demo-synthetic'
     """

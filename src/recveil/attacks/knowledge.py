@@ -401,7 +401,10 @@ def _know_first_days(
 
 @brief
 class Query(NamedTuple):
-    """Inputs of one search for targets; it can be split, as each result is of one target only."""
+    """Inputs of one search for targets; it can be split by target.
+
+    The result for a target does not depend on the other targets.
+    """
 
     knowledge: Knowledge
     # The record of each target, to evaluate guesses; -1 if they have none

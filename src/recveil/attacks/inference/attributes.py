@@ -1,6 +1,6 @@
 """Attribute inference from releases of synthetic users, none of whose records belongs to a user.
 
-The control are users outside the data, of whom both attacks also infer: the risk is the difference.
+Both attacks also work for users outside the data, who are the control: the risk is the difference.
 """
 
 from typing import NamedTuple

@@ -347,7 +347,10 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
 
 
 def _choose(scores: list[_Scores]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the best score, selected without bias on every other user, for the other half."""
+    """Return the best score, selected on every other user, for the remaining users.
+
+    Selecting and measuring on the same users would be biased upwards.
+    """
     inside, outside, *_ = scores[_most_informative(scores)]
     return inside[1::2], outside[1::2]
 

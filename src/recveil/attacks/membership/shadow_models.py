@@ -315,7 +315,10 @@ def _without_target(covariance: Numbers, off: Numbers, rows: Numbers, known: Num
 
 
 class ShadowScorer:
-    """Scores how well targets fit releases; `rows` of all users are what shadows are made from."""
+    """Scores how well targets fit releases.
+
+    `rows` are the ratings of all users, from which the adversary makes shadow releases.
+    """
 
     def __init__(
         self,

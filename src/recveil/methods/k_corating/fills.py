@@ -22,7 +22,10 @@ _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 class Learned(Protocol):
-    """Predicts values for the added cells, in several threads at once with some groups' cells."""
+    """Predicts values for the added cells.
+
+    `predict` is called by several threads at once, with the cells of some groups at a time.
+    """
 
     def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         """Return labels for pairs of user and item positions, shape (n,)."""

@@ -63,7 +63,10 @@ def missing_in_bundles(support: Any, bundles: NDArray[np.int64]) -> Any:
 
 
 def can_prune(support: Any, added: Any, b: int) -> bool:
-    """Return whether pruning for sets of b items, three at most, stays within the limits here."""
+    """Return whether pruning for sets of b items stays within the limits of this module.
+
+    Unpruned bundles are right as well, only dearer. Sets of more than three are not pruned.
+    """
     if b > 3:
         return False
     n_groups, n_items = support.shape
@@ -75,7 +78,7 @@ def can_prune(support: Any, added: Any, b: int) -> bool:
 
 
 def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> NDArray[np.bool_]:
-    """Mark the added edges that stay when those that no set needs go, the most harmful first.
+    """Mark the added edges that stay; those that no set needs go, the most harmful first.
 
     An edge goes if, without it, every set of at most b items in the group's row still occurs in
     `least` groups. Edges of `support` always stay. Of equally harmful edges, the first goes first.

@@ -146,7 +146,10 @@ def cluster_classes(
     seed: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return each class's cluster, of at least `least` users; random if all its users left."""
+    """Return the cluster of each class; each cluster has at least `least` users, if all have.
+
+    A class whose users all left has no embedding, and is in a random cluster.
+    """
     n_users = np.bincount(class_of, minlength=n_classes)
     sums = np.array([np.bincount(class_of, one, n_classes) for one in embeddings.T]).T
     there = np.flatnonzero(n_users)

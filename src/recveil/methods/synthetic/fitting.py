@@ -452,7 +452,7 @@ def _off_some(measured: FitTargets, rng: np.random.Generator) -> Callable[[Small
 
 @compiled(parallel=True)
 def _to_chances(odds, activity, offsets, weights):  # type: ignore[no-untyped-def]
-    """Turn log-odds into probabilities that sum to `activity`; return vectors' expected lengths."""
+    """Turn log-odds, in place, into probabilities that sum to `activity`; return vector lengths."""
     n_users, n_items = odds.shape
     lengths = np.empty(n_users, np.float32)
     for user in prange(n_users):

@@ -80,7 +80,13 @@ class EmbeddingMap(NamedTuple):
 
 
 def turned(item_embeddings: NDArray[np.floating], popularity: Numbers) -> NDArray[np.float32]:
-    """Rotate embeddings so that directions are uncorrelated; users' embeddings are isotropic."""
+    """Rotate embeddings so that directions are uncorrelated over interactions.
+
+    Users' embeddings are isotropic, so the rotated model samples the same users.
+
+    >>> turned(np.array([[3.0, 3.0], [-3.0, -3.0]]), np.ones(2)).round().tolist()
+    [[0.0, 4.0], [0.0, -4.0]]
+    """
     met = _shares(popularity)
     with one_thread():
         off = item_embeddings - met @ item_embeddings
