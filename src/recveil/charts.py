@@ -255,7 +255,7 @@ def place_captions(
     """Place captions, the first one first, where they overlap no other, no mark and no line.
 
     `marks` are centres, `edges` left, top, right and bottom, `lines` heights of horizontal lines.
-    None stands for a caption with no free place.
+    None is for a caption with no free place.
 
     >>> captions = [Caption("5", places_around(50, 50, "5", 10)) for _ in range(2)]
     >>> place_captions(captions, [(50, 50)], (0, 0, 100, 100), 10)

@@ -146,17 +146,6 @@ def read_item_table(source: str | PathLike[str]) -> ItemTable:
     RecveilError
         For a file that cannot be read, has no column of ids or no other one, two columns of one
         name, or an item in several rows.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "movies.csv")
-    ...     _ = path.write_text("movieId,title,genres\n7,Heat (1995),crime|drama\n8,Ran (1985),\n")
-    ...     table = read_item_table(path)
-    >>> table.rows_of(np.array([7, 9]))
-    {'title': ['Heat (1995)', ''], 'genres': ['crime|drama', '']}
     """
     usual = {"item": USUAL_NAMES["item"], "title": TITLE_NAMES, "genres": _GENRE_NAMES}
     expected = "expected a header such as item_id,title,genres"

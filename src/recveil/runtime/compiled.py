@@ -57,19 +57,14 @@ class Kernel:
 def compiled(
     plain_if_small: bool = False, **options: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a kernel at its first call, and run it without the interpreter's lock.
+    """Compile a kernel by numba at its first call, and run it without the interpreter's lock.
 
-    The result is cached on disk for later runs. A container that can write neither next to the
-    package nor in a home folder, or a user without a home folder, compiles again in every run. No
-    other user can write to the cache, whatever the umask, since its content is executed.
+    The result is cached on disk, if the package or a home folder can be written to. No other user
+    can write to the cache, whatever the umask, since its content is executed.
 
-    Parameters
-    ----------
-    plain_if_small : bool
-        Run the kernel as plain Python if its arrays are small, so that small tables do not wait
-        for numba. Only for kernels of integers, whose results are then equal to the bit.
-    **options
-        Those of `numba.njit`.
+    If `plain_if_small`, the kernel runs as plain Python while its arrays are small, so that small
+    tables do not wait for numba: only for kernels of integers, whose results are then equal to the
+    bit.
     """
     return lambda kernel: Kernel(kernel, options, plain_if_small)
 
@@ -114,8 +109,6 @@ def _compile_later(kernel: Callable[..., Any], options: dict[str, Any]) -> Any:
 def usual_threads() -> int:
     """Return the default number of threads that share a kernel's work.
 
-    Examples
-    --------
     >>> usual_threads() >= 1
     True
     """

@@ -46,8 +46,6 @@ def require_address_space(n_bytes: int) -> None:
     """Raise a MemoryError if the system cannot provide `n_bytes` contiguous bytes.
 
     The bytes are not written to, so this uses no memory.
-
-    >>> require_address_space(1 << 20)
     """
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows, where no such limit is known
         return

@@ -113,7 +113,7 @@ def check_diversity(
 ) -> Diversity:
     """Count the groups of each set of b items that occurs in a group; all numbers are exact.
 
-    A row of `support` stands for `n_groups` groups (`Supports` collects both). A stored zero is an
+    A row of `support` is that of `n_groups` groups (`Supports` collects both). A stored zero is an
     entry. A RecveilError is raised if there are too many sets to count: beyond b = 3, long rows
     have.
 

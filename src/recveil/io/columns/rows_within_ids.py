@@ -761,10 +761,6 @@ def _fewest_inside(places: list[list[tuple[range, int]]]) -> float:
     """Return the fewest numbers inside places that follow each other, one of each list.
 
     It is infinite if no places follow each other. The number inside each place is given.
-
-    >>> users, items = [(range(0, 2), 1), (range(4, 5), 0)], [(range(2, 3), 1), (range(5, 6), 0)]
-    >>> _fewest_inside([users, items] * 2), _fewest_inside([items, users] * 2)
-    (2, inf)
     """
     states: list[tuple[int, float]] = [(0, 0)]  # where the last place ends, and the numbers so far
     for each in places:

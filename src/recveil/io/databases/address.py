@@ -88,8 +88,6 @@ def is_given_as_path(source: str | PathLike[str]) -> bool:
 def address_of(source: object) -> Address | None:
     """Return the address of a database; None for paths and for addresses of files.
 
-    Examples
-    --------
     >>> address_of("sqlite:///shop.db").place, address_of("duckdb:////data/shop.duckdb").place
     ('shop.db', '/data/shop.duckdb')
     >>> address_of("postgresql://ann:geheim@host/shop")
