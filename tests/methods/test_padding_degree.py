@@ -4,8 +4,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.methods.predictive.anonymizer import PredictiveAnonymizer
-from recveil.methods.predictive.padding_degree import choose_items
+from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, choose_items
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
