@@ -103,7 +103,7 @@ def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):
 def test_a_low_coverage_warns_from_python():
     ratings = make_ratings(50, 30, 400, seed=1)
     with pytest.warns(CoverageWarning) as caught:
-        release = anonymize(ratings, k=20, seed=1, allow_sparse_coverage=True)
+        release = anonymize(ratings, k=20, seed=1)
     kept = np.unique(release.to_arrow()["item_id"]).size
     assert f" {kept} of {np.count_nonzero(ratings.support)} items" in str(caught[0].message)
     assert f"items: {kept}," in repr(release)
@@ -117,9 +117,11 @@ def test_a_nearly_empty_release_is_not_recommended(tmp_path):
         assert made.sentences()[-1].startswith(ending)
 
 
-def test_k_cannot_be_lowered_below_2():
-    ratings = make_ratings(50, 300, 60, seed=1)
-    for k in (2, 3):
+def test_a_smaller_k_is_named_where_it_may_help_alone(tmp_path):
+    months = make_ratings(50, 300, 60, seed=1)  # hardly a rating a user
+    years = make_ratings(50, 30, 400, seed=1)
+    for ratings, k, can_help in ((months, 2, False), (months, 3, False), (years, 20, True)):
         with pytest.raises(RecveilError) as caught:
-            anonymize(ratings, k=k, seed=1)
-        assert ("lower k" in str(caught.value)) is (k > 2)
+            anonymize(ratings, tmp_path / "out", k=k, seed=1)
+        assert caught.value.code == "release.nearly-empty"
+        assert ("lower k" in str(caught.value)) is can_help

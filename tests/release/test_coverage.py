@@ -45,7 +45,8 @@ def test_an_evaluation_has_the_coverage_of_its_training_table():
     split = split_ratings(RATINGS, 0.2, seed=1)
     release = SparseRows(5, seed=1).anonymize(split.train)
     result = Evaluator(split, n_targets=20, seed=1, with_membership=False).evaluate(release)
-    assert result.coverage == summarize(release, split.train).coverage
+    expected = summarize(release, split.train).coverage
+    assert result.coverage == expected._replace(can_lower_k=False)  # for the refusal alone
     assert describe_coverage(result.coverage) in headline(result)
 
 
@@ -83,6 +84,28 @@ def test_a_release_that_is_nearly_empty_is_refused_unless_it_is_wanted(tmp_path)
     assert made.verification.holds
     assert made.summary.coverage.is_nearly_empty
     assert "nearly empty" in made.sentences()[0]
+
+
+def test_every_way_to_a_folder_refuses_a_nearly_empty_release_with_the_same_words(tmp_path):
+    users = np.arange(60)
+    items = np.concatenate([1000 + users % 40, 2000 + users % 6])
+    table = Ratings.from_columns(np.tile(users, 2), items, 1 + items % 5)
+    with pytest.warns(CoverageWarning):
+        in_memory = anonymize(table, k=5, seed=1)
+    made = SparseRows(5, seed=1).anonymize(table)
+    messages = set()
+    for release in (in_memory, made):
+        assert release.verify().holds  # nothing is published by that
+        with raises("release.nearly-empty") as caught:
+            release.write(tmp_path / "out")
+        messages.add(str(caught.value))
+    with raises("release.nearly-empty") as caught:
+        anonymize(table, tmp_path / "out", k=5, seed=1)
+    assert {str(caught.value)} == messages
+    assert not list(tmp_path.iterdir())
+    assert made.write(tmp_path / "out", allow_sparse_coverage=True).holds
+    with raises("option.required"):
+        anonymize(table, k=5, allow_sparse_coverage=True)
 
 
 def test_a_nearly_empty_release_with_epsilon_is_made_since_its_queries_are_spent(tmp_path):

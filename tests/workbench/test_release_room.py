@@ -107,6 +107,27 @@ def test_a_nearly_empty_release_is_made_where_it_is_allowed(browser, quick):
     assert "--allow-sparse-coverage" in job.command
 
 
+def test_items_with_personal_ids_are_refused_or_hidden_where_that_is_wanted(browser, quick):
+    rows = [
+        f"{user},{item}@example.org,{1 + (user + item) % 5}"
+        for user in range(40)
+        for item in range(4)
+    ]
+    browser.drop("mail.csv", "\n".join(["user,item,rating", *rows, ""]).encode())
+    browser.wait("data", "risk")
+    form = {"method": "sparse", "k": "4", "name": "mail", "file_format": "csv"}
+    browser.send("/release/make", **form)
+    (refused,) = browser.wait("release")
+    assert refused.state == "failed"
+    page = browser.get("/release").text
+    assert "“Hide item ids”" in page
+    assert 'name="hide_items"' in page
+    browser.send("/release/make", **form, hide_items="on")
+    (job,) = browser.wait("release")
+    assert (job.state, job.error) == ("done", "")
+    assert "--hide-items" in job.command
+
+
 def test_the_dossier_states_the_accepted_limit_and_what_was_compared(dropped):
     dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
     (made,) = dropped.wait("release")

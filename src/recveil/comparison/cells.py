@@ -489,7 +489,11 @@ def _run_steps(
     if variant_of(setting.method).about_claim.is_published:
         # Verification reads files only, as a recipient would get them.
         with temporary_folder_near(out, WORK) as folder:
-            verdict = write_release(release, folder / "release", allow_large=ground.allow_large)
+            verdict = write_release(
+                *(release, folder / "release"),
+                allow_large=ground.allow_large,
+                allow_sparse_coverage=True,
+            )
         verified = VerifiedK(verdict.claim, verdict.k_required, verdict.k_achieved)
         watch.stop("verify")
     begin(THE_REST)

@@ -28,7 +28,7 @@ from recveil.publish.size_estimate import Expected, reject_too_large
 from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
-from recveil.release.coverage import FEWEST_RATINGS, Coverage, CoverageWarning
+from recveil.release.coverage import CoverageWarning, reject_nearly_empty
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
@@ -420,9 +420,7 @@ def anonymize(
     seed : int, optional
         Fixes every random choice; drawn from the system by default.
     allow_sparse_coverage : bool
-        Allow a release that is nearly empty: with fewer than 10 of at least 20 items, or with fewer
-        than 3 ratings for 90% of the users. With epsilon it is always made, since the queries are
-        spent by then.
+        See `Release.write`.
     hide_items : bool
         Publish a pseudonym instead of each item's id, in random order; only the private folder has
         the mapping. Attacks often infer it: audit the release.
@@ -502,12 +500,9 @@ def anonymize(
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
         summary = summarize(release, ready.ratings)
-        # With epsilon the queries are spent by now: such a release is made, with a warning.
-        if not allow_sparse_coverage and release.published.claim.epsilon is None:
-            reject_nearly_empty(summary.coverage, release.published.claim.k)
-        warn_of_coverage(summary)
         release = with_private(release, coverage=summary.coverage)
         if output is None:
+            warn_of_coverage(summary)
             for note in ready.reading.notes:
                 warnings.warn(note, stacklevel=2)
             return release
@@ -518,8 +513,14 @@ def anonymize(
                     check_size(request, expected, on_estimate)
             begin(_WRITING)
             verification = release.write(
-                output, layout=layout, file_format=file_format, force=force, allow_large=allow_large
+                output,
+                layout=layout,
+                file_format=file_format,
+                force=force,
+                allow_large=allow_large,
+                allow_sparse_coverage=allow_sparse_coverage,
             )
+    warn_of_coverage(summary)
     earlier = tuple(others(list(ready.earlier), Path(output)))
     return Anonymized(
         Path(output),
@@ -530,20 +531,6 @@ def anonymize(
         summary,
         earlier,
         ready.total,
-    )
-
-
-def reject_nearly_empty(coverage: Coverage | None, k: int | None) -> None:
-    """Raise for a release from which next to nothing can be learned."""
-    if coverage is None or not coverage.is_nearly_empty:
-        return
-    lower = "lower k (--k), " * ((k or 0) > 2)
-    raise RecveilError(
-        f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
-        f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
-        f"{FEWEST_RATINGS} ratings; {lower}take a longer period, publish a list of popular items, "
-        f"or give allow_sparse_coverage (--allow-sparse-coverage)",
-        code="release.nearly-empty",
     )
 
 
@@ -704,6 +691,7 @@ def _reject_written(request: AnonymizeRequest) -> None:
     """Raise a RecveilError for options of writing without an output."""
     idle = {"layout": request.layout != "auto", "file_format": request.file_format != "parquet"}
     idle |= {"force": request.force, "allow_large": request.allow_large}
+    idle |= {"allow_sparse_coverage": request.allow_sparse_coverage}
     idle |= {"earlier_release": request.earlier_release is not None}
     if names := [name for name, is_set in idle.items() if is_set]:
         raise RecveilError(
@@ -947,7 +935,7 @@ def _rejection(foreseen: Foreseen | None, request: AnonymizeRequest) -> str:
         if foreseen.expected is not None:
             check_size(request, foreseen.expected)
         if not request.allow_sparse_coverage:
-            reject_nearly_empty(foreseen.coverage, request.k)
+            reject_nearly_empty(foreseen.coverage)
     except RecveilError as error:
         return str(error)
     return ""

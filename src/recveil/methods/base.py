@@ -20,6 +20,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike
 from recveil.ratings.ratings import PUBLISHED, reject_doubts, reject_likes, reject_unordered
 from recveil.release.claim import Claim
+from recveil.release.coverage import measure_coverage
 from recveil.release.method import HIDDEN_ITEMS, MOST_LEVELS, has_few_levels
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, Records, fresh_prefix, pseudonyms
@@ -290,6 +291,7 @@ def assemble(
         settings=dict(used or {}),
         levels=levels,
         ratings_sha256=digest_of(ratings),
+        measure_coverage=partial(measure_coverage, ratings),
         search_items=partial(search_ratings, ratings),
         continuation=continuation,
     )
@@ -329,6 +331,7 @@ def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Rel
         Release(published, sides.private),
         items=ratings.items[order],
         ratings_sha256=digest_of(ratings),
+        measure_coverage=partial(measure_coverage, ratings),
         search_items=None,
     )
 

@@ -31,7 +31,6 @@ from recveil.methods.predictive.anonymizer import PredictiveAnonymizer, value_st
 from recveil.methods.release_summary import (
     CoRatedSummary,
     PredictiveSummary,
-    PublishedCounts,
     ReleaseSummary,
     SparseSummary,
     Summary,
@@ -59,6 +58,7 @@ from recveil.methods.synthetic.user_model import sample_users
 from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import levels_by_rule
+from recveil.release.coverage import PublishedCounts
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import Manifest
 from recveil.release.method import Method, Variant, publishes_likes
@@ -406,7 +406,7 @@ def summarize(release: Sides, ratings: Ratings) -> ReleaseSummary:
     published = release.published
     counts = PublishedCounts.of(release, ratings)
     figures = _maker(method_of(published.settings)).summarize(release, ratings, counts)
-    return ReleaseSummary(published, figures, counts.coverage(ratings, published.n_users))
+    return ReleaseSummary(published, figures, counts.coverage(release, ratings))
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:

@@ -120,37 +120,6 @@ class ReleaseSummary(NamedTuple):
         return {"": self.published.settings["method"]}
 
 
-@brief
-class PublishedCounts(NamedTuple):
-    """Item counts of a release on the table's items, and the length of each row."""
-
-    items: NDArray[np.float64]
-    lengths: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, release: Sides, ratings: Ratings) -> "PublishedCounts":
-        """Count in one pass over the rows, whose items may be hidden and reordered."""
-        place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
-        # Items of a public catalogue may have no rating.
-        at = np.array(
-            [place_of.get(item, -1) for item in release.original_items.tolist()], np.int64
-        )
-        counts, lengths, sizes = np.zeros(ratings.n_items + 1), [], []
-        for block in release.published.blocks():
-            lengths.append(np.diff(block.indptr))
-            sizes.append(block.sizes)
-            weights = np.repeat(block.sizes, lengths[-1])
-            places = at[block.indices] % counts.size  # the last one is that of unrated items
-            counts += np.bincount(places, weights=weights, minlength=counts.size)
-        return cls(counts[:-1], np.concatenate(lengths), np.concatenate(sizes))
-
-    def coverage(self, ratings: Ratings, n_users: int) -> Coverage:
-        """Compare them with the table."""
-        rows = self.lengths, self.sizes, n_users, np.diff(ratings.indptr)
-        return Coverage.of(ratings.support, self.items, *rows)
-
-
 class Suppressed(NamedTuple):
     """The cost of limits of values."""
 

@@ -120,20 +120,11 @@ def foresee_sparse(
     expected = expect_sparse(ratings, least, layout, file_format, step)
     basis: list[Basis] = ["groups-of-k", "frequent-items"]
     foreseen = _with_memory(ratings, groups, expected, _A_RATING["sparse"], basis)
-    return foreseen._replace(coverage=_cover_frequent(ratings, least))
-
-
-def _cover_frequent(ratings: Ratings, k: int) -> Coverage:
-    """Return the coverage of rows that contain all items with at least k raters.
-
-    It is an upper bound: the run may leave out some that have hardly more. Rows have about as many
-    values as these items have ratings, so few values leave many users short; how many others are
-    short is not known.
-    """
-    kept = ratings.support * (ratings.support >= k)
-    n_long = min(ratings.n_users, int(kept.sum()) // FEWEST_RATINGS)
-    rows = [FEWEST_RATINGS], [n_long], ratings.n_users, np.diff(ratings.indptr)
-    return Coverage.of(ratings.support, kept, *rows)
+    return foreseen._replace(
+        coverage=Coverage.at_most(
+            ratings.support, least, ratings.n_users, int((ratings.activity < FEWEST_RATINGS).sum())
+        )
+    )
 
 
 def foresee_synthetic(

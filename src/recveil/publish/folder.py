@@ -22,6 +22,7 @@ from recveil.publish.staging import staged_drawn, staged_pair
 from recveil.ratings.arrow_columns import written_out
 from recveil.ratings.rating_scale import published_values
 from recveil.release.claim import Claim
+from recveil.release.coverage import Coverage, reject_nearly_empty
 from recveil.release.data_card import data_card
 from recveil.release.ledger import cost_of_rerun
 from recveil.release.manifest import (
@@ -175,6 +176,8 @@ class Written(NamedTuple):
     counts: dict[str, int]
     # The ids of the written items
     items: list[Any]
+    # If it is measured by writing
+    coverage: Coverage | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"files": len(self.files), **self.counts}
@@ -203,6 +206,7 @@ def write_release(
     *,
     force: bool = False,
     allow_large: bool = False,
+    allow_sparse_coverage: bool = False,
     by: Writing | None = None,
 ) -> Verification:
     """Write, verify and put into place; see `Release.write`.
@@ -215,13 +219,21 @@ def write_release(
     _check_promise(published)
     written = published.default_layout if layout == "auto" else layout
     _check_layout(published, written)
+    if release.private.coverage is None and release.private.measure_coverage is not None:
+        coverage = release.private.measure_coverage(release)
+        release = replace(release, private=replace(release.private, coverage=coverage))
     with naming_cost(published.claim):
         if published.expect is not None and folder.absolute().parent.is_dir():
             expected = published.expect(layout, file_format)
             if expected is not None:
                 parent = folder.absolute().parent
                 reject_too_large(expected, parent, layout, allow_large=allow_large)
-        verification = _stage(release, folder, written, file_format, by, force=force)
+        verification = _stage(
+            *(release, folder, written, file_format, by),
+            force=force,
+            # With epsilon the queries are spent by now: such a release is written.
+            allow_sparse_coverage=allow_sparse_coverage or published.claim.epsilon is not None,
+        )
     if release.private.record_output is not None:
         release.private.record_output(folder)
     return verification
@@ -291,7 +303,14 @@ def _raise_with(error: BaseException, cost: str) -> NoReturn:
 
 
 def _stage(
-    release: Sides, folder: Path, layout: str, file_format: FileFormat, by: Writing, *, force: bool
+    release: Sides,
+    folder: Path,
+    layout: str,
+    file_format: FileFormat,
+    by: Writing,
+    *,
+    force: bool,
+    allow_sparse_coverage: bool,
 ) -> Verification:
     """Write both sides next to their targets, verify them, and rename them into place."""
     published = release.published
@@ -300,7 +319,11 @@ def _stage(
         parts("Writing", {_WRITING: 1, _VERIFYING: 1}) as begin,
     ):
         begin(_WRITING)
-        _write_published(published, public_folder, file_format, layout, by)
+        measured = _write_published(published, public_folder, file_format, layout, by)
+        if measured is not None:
+            release = replace(release, private=replace(release.private, coverage=measured))
+        if not allow_sparse_coverage:
+            reject_nearly_empty(release.private.coverage)
         _write_private(release, private_folder, public_folder / MANIFEST, layout, by)
         begin(_VERIFYING)
         if release.private.continuation is None:
@@ -410,15 +433,16 @@ def _remedy(published: Published) -> str:
 
 def _write_published(
     published: Published, folder: Path, file_format: FileFormat, layout: str, by: Writing
-) -> None:
-    about = published.claim.about
+) -> Coverage | None:
+    about, coverage = published.claim.about, None
     if layout == "model" and published.model is not None:
         model = published.model()
         counts, items = write_model(model, folder / MODEL), model.column(0).to_pylist()
         files = {MODEL: FileEntry.of(folder / MODEL)}
     else:
         in_groups = layout == "groups"
-        files, counts, items = by.write_ratings(published, folder, file_format, in_groups=in_groups)
+        written = by.write_ratings(published, folder, file_format, in_groups=in_groups)
+        files, counts, items, coverage = written
     content = ALL_PARTS if any(map(is_part, files)) else next(iter(files))
     manifest = Manifest.of(published, layout)
     names = counts_of(manifest.format, about, layout)
@@ -431,6 +455,7 @@ def _write_published(
     (folder / CARD).write_bytes(data_card(manifest, content).encode())
     files |= {name: FileEntry.of(folder / name) for name in file_next_to_ratings(about)}
     (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))
+    return coverage
 
 
 class Here:

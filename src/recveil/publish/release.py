@@ -341,8 +341,9 @@ class Release(Sides, PublishedRows):
 
     def _write_briefly(self, folder: Path) -> Verification:
         """Write a copy that is removed again, which the ledger does not list."""
-        private = replace(self.private, record_output=None)
-        return replace(self, private=private).write(folder, allow_large=True)
+        private = replace(self.private, record_output=None, measure_coverage=None)
+        copy = replace(self, private=private)
+        return copy.write(folder, allow_large=True, allow_sparse_coverage=True)
 
     def _row_tables(self) -> Iterator[pa.Table]:
         blocks, in_groups = self.published.blocks(), self.manifest.in_groups
@@ -383,6 +384,7 @@ class Release(Sides, PublishedRows):
         file_format: FileFormat = "parquet",
         force: bool = False,
         allow_large: bool = False,
+        allow_sparse_coverage: bool = False,
     ) -> Verification:
         """Write the release to `folder` and its private folder to `folder` + ".private".
 
@@ -403,6 +405,10 @@ class Release(Sides, PublishedRows):
         allow_large : bool
             Allow more than 100 values per rating, which padded rows of many rarely rated items
             may need.
+        allow_sparse_coverage : bool
+            Allow a release that is nearly empty: with fewer than 10 of at least 20 items, or with
+            fewer than 3 ratings for 90% of the users. With epsilon it is always written, since the
+            queries are spent by then.
 
         Returns
         -------
@@ -412,10 +418,10 @@ class Release(Sides, PublishedRows):
         Raises
         ------
         RecveilError
-            If the release promises nothing, is too large, the folder exists or cannot be
-            written, or the written release does not verify; then nothing is left behind. And
-            if its noise follows from a seed, because an adversary who guesses the seed can
-            remove the noise; or if ids of items look like those of users.
+            If the release promises nothing, is too large or nearly empty, the folder exists or
+            cannot be written, or the written release does not verify; then nothing is left
+            behind. And if its noise follows from a seed, because an adversary who guesses the seed
+            can remove the noise; or if ids of items look like those of users.
         """
         claim = self.published.claim
         if claim.about.is_differential and self.private.seed is not None:
@@ -428,5 +434,8 @@ class Release(Sides, PublishedRows):
         with naming_cost(claim):
             reject_personal_ids(self.published.items, can_hide=claim.about.contains_users)
         return write_release(
-            self, Path(folder), layout, file_format, force=force, allow_large=allow_large
+            *(self, Path(folder), layout, file_format),
+            force=force,
+            allow_large=allow_large,
+            allow_sparse_coverage=allow_sparse_coverage,
         )

@@ -1,9 +1,16 @@
 """How much of a table a release covers."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
+
+if TYPE_CHECKING:
+    from recveil.ratings import Ratings
+    from recveil.release.sides import Sides
 
 # Recommenders learn nothing of a user from fewer ratings.
 FEWEST_RATINGS = 3
@@ -33,6 +40,8 @@ class Coverage(NamedTuple):
     n_short_users: int
     # Users of the table with so few ratings
     n_short_raw_users: int = 0
+    # Whether rows of a smaller k may be long enough
+    can_lower_k: bool = False
 
     @classmethod
     def of(
@@ -61,6 +70,30 @@ class Coverage(NamedTuple):
             n_short_raw_users=int(np.count_nonzero(np.asarray(raw_lengths) < FEWEST_RATINGS)),
         )
 
+    @classmethod
+    def at_most(
+        cls, counts: NDArray[Any], k: int, n_users: int, n_short_raw_users: int
+    ) -> "Coverage":
+        """Return the coverage of rows that contain all items with at least k raters.
+
+        It is an upper bound: the run may leave out some that have hardly more. Rows have about as
+        many values as these items have ratings, so few values leave many users short; how many
+        others are short is not known.
+        """
+        kept = counts * (counts >= k)
+        n_long = min(n_users, int(kept.sum()) // FEWEST_RATINGS)
+        coverage = cls.of(counts, kept, [FEWEST_RATINGS], [n_long], n_users)
+        coverage = coverage._replace(n_short_raw_users=n_short_raw_users)
+        return coverage.for_k(k, counts)
+
+    def for_k(self, k: int, counts: NDArray[Any]) -> "Coverage":
+        """Return it with whether a smaller k may help, given the table's item counts."""
+        if k <= 2 or not counts.any():
+            return self
+        n_users = max(self.n_users, 1)
+        lowest = Coverage.at_most(counts, 2, n_users, self.n_short_raw_users)
+        return self._replace(can_lower_k=not lowest.may_be_nearly_empty)
+
     @property
     def item_share(self) -> float:
         """Share of the table's rated items that the release has."""
@@ -87,3 +120,55 @@ class Coverage(NamedTuple):
             return False
         has_few_items = self.n_items >= _MANY_ITEMS and self.n_items_kept < _FEW_ITEMS
         return has_few_items or self.n_short_users > _MOST_SHORT * self.n_users
+
+
+@brief
+class PublishedCounts(NamedTuple):
+    """Item counts of a release on the table's items, and the length of each row."""
+
+    items: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, release: "Sides", ratings: "Ratings") -> "PublishedCounts":
+        """Count in one pass over the rows, whose items may be hidden and reordered."""
+        place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
+        # Items of a public catalogue may have no rating.
+        at = np.array(
+            [place_of.get(item, -1) for item in release.original_items.tolist()], np.int64
+        )
+        counts, lengths, sizes = np.zeros(ratings.n_items + 1), [], []
+        for block in release.published.blocks():
+            lengths.append(np.diff(block.indptr))
+            sizes.append(block.sizes)
+            weights = np.repeat(block.sizes, lengths[-1])
+            places = at[block.indices] % counts.size  # the last one is that of unrated items
+            counts += np.bincount(places, weights=weights, minlength=counts.size)
+        return cls(counts[:-1], np.concatenate(lengths), np.concatenate(sizes))
+
+    def coverage(self, release: "Sides", ratings: "Ratings") -> Coverage:
+        """Compare them with the table."""
+        published = release.published
+        rows = self.lengths, self.sizes, published.n_users, np.diff(ratings.indptr)
+        coverage = Coverage.of(ratings.support, self.items, *rows)
+        return coverage.for_k(published.claim.k, ratings.support)
+
+
+def measure_coverage(ratings: "Ratings", release: "Sides") -> Coverage:
+    """Return the coverage of a release of these ratings."""
+    return PublishedCounts.of(release, ratings).coverage(release, ratings)
+
+
+def reject_nearly_empty(coverage: Coverage | None) -> None:
+    """Raise for a release from which next to nothing can be learned."""
+    if coverage is None or not coverage.is_nearly_empty:
+        return
+    lower = "lower k (--k), " * coverage.can_lower_k
+    raise RecveilError(
+        f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
+        f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
+        f"{FEWEST_RATINGS} ratings; {lower}take a longer period, publish a list of popular items, "
+        f"or give allow_sparse_coverage (--allow-sparse-coverage)",
+        code="release.nearly-empty",
+    )

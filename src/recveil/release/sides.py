@@ -196,6 +196,8 @@ class Private(Unpicklable):
     coverage : Coverage or None
         The items and ratings of the table that the release has; private, since recipients do not
         know the size of the table.
+    measure_coverage : callable, optional
+        Takes the release, and returns its coverage, which is measured when it is written.
     search_items : callable, optional
         Takes the ids of the published items, and reports that they contain ids of users who rated
         them; "" if not. Only if the ratings are in memory and items have no pseudonyms.
@@ -215,6 +217,7 @@ class Private(Unpicklable):
     items: NDArray[Any] | None = None
     ratings_sha256: str | None = None
     coverage: Coverage | None = None
+    measure_coverage: Callable[["Sides"], Coverage] | None = None
     search_items: Callable[[NDArray[Any]], str] | None = None
     record_output: Callable[[Path], None] | None = None
     continuation: Continuation | None = None

@@ -706,7 +706,9 @@ def _(total: PrivacyTotal) -> dict[str, object]:
 
 @parts_of.register
 def _(coverage: Coverage) -> dict[str, object]:
-    return {"item_share": coverage.item_share, **fields_of(coverage)}
+    facts = {"item_share": coverage.item_share, **fields_of(coverage)}
+    del facts["can_lower_k"]  # for the error alone
+    return facts
 
 
 def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:

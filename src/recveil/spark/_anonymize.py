@@ -19,7 +19,6 @@ from recveil.methods._anonymize import (
     check_ledger,
     check_options,
     choose_method,
-    reject_nearly_empty,
     reject_within,
     warn_of_coverage,
 )
@@ -134,7 +133,7 @@ def anonymize(
                 expected = published.expect(request.layout, request.file_format)
                 if expected is not None:
                     on_estimate(expected)
-            by = _CoverageWriting(planned.by, lake, allow_empty=request.allow_sparse_coverage)
+            by = _CoverageWriting(planned.by, lake)
             verification = write_release(
                 planned.release,
                 target,
@@ -142,6 +141,7 @@ def anonymize(
                 request.file_format,
                 force=request.force,
                 allow_large=request.allow_large,
+                allow_sparse_coverage=request.allow_sparse_coverage,
                 by=by,
             )
         finally:
@@ -164,10 +164,10 @@ def anonymize(
 
 
 class _CoverageWriting:
-    """Measures what is written, and rejects a nearly empty release before it is in place."""
+    """Measures what is written."""
 
-    def __init__(self, by: DistributedWriting, lake: Lake, *, allow_empty: bool) -> None:
-        self._by, self._lake, self._allow_empty = by, lake, allow_empty
+    def __init__(self, by: DistributedWriting, lake: Lake) -> None:
+        self._by, self._lake = by, lake
         self.coverage: Coverage | None = None
         self.write_users = by.write_users
         self.verify = by.verify
@@ -193,18 +193,10 @@ class _CoverageWriting:
             counted["count"].to_numpy(),
         )
         is_kept = np.isin(lake.items, np.asarray(written.items, dtype=lake.items.dtype))
-        self.coverage = Coverage(
-            n_items=int(np.count_nonzero(counts)),
-            n_items_kept=int(np.count_nonzero(counts[is_kept])),
-            rating_share=float(counts[is_kept].sum() / counts.sum()),
-            n_users=n_users,
-            n_short_users=n_users - self._by.n_long,
-            n_short_raw_users=n_short_raw,
-        )
-        # With epsilon the queries are spent by now: such a release is made, with a warning.
-        if not self._allow_empty and published.claim.epsilon is None:
-            reject_nearly_empty(self.coverage, published.claim.k)
-        return written
+        coverage = Coverage.of(counts, is_kept, [FEWEST_RATINGS], [self._by.n_long], n_users)
+        coverage = coverage._replace(n_short_raw_users=n_short_raw)
+        self.coverage = coverage.for_k(published.claim.k, counts)
+        return written._replace(coverage=self.coverage)
 
 
 # Constructors of the methods: k, options, seed.

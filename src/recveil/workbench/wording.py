@@ -25,6 +25,7 @@ FIELD_TITLES = {
     "drop_off_scale": "Drop rows without a rating",
     "wide": "A matrix",
     "allow_sparse_coverage": "Allow sparse coverage",
+    "hide_items": "Hide item ids",
 }
 
 # An option after the parameter's name, as in: scale (--scale 1:5:1), or inside: (likes, --likes).

@@ -68,6 +68,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
+from recveil.release.coverage import measure_coverage
 from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, fresh_prefix
@@ -267,6 +268,7 @@ class Synthesizer(BaseAnonymizer):
             private = Private(
                 *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
                 ratings_sha256=digest,
+                measure_coverage=partial(measure_coverage, ratings),
                 record_output=None if recording is None else recording.place,
                 # Under noise the ratings must not decide whether the chosen items are published.
                 search_items=partial(search_ratings, ratings, can_hide=False)

@@ -148,8 +148,7 @@ def _make(request: Request) -> Response:
     method, variant = all_variants()[variant_name]
     options = {key: "none" if value is None else value for key, value in variant.options.items()}
     options = {"method": method.name, **options, "file_format": file_format}
-    if form.get("allow_sparse_coverage"):
-        options["allow_sparse_coverage"] = True
+    options |= {name: True for name in ("allow_sparse_coverage", "hide_items") if form.get(name)}
     command = format_command(
         "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
     )
