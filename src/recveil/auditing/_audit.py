@@ -49,7 +49,7 @@ from recveil.auditing.table_attacks import (
 )
 from recveil.io import Reading, understand
 from recveil.io.columns.frames import frame_of
-from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
 from recveil.io.side_tables import SensitiveItems, read_sensitive
@@ -251,6 +251,7 @@ def _perform(request: AuditRequest) -> Audit:
     ) as begin:
         begin(work_estimates.READING)
         read = understand(request.source, **request.reading).require_times().settled()
+        warn_of_reading(read)
         original, chosen = read.ratings, list(request.adversaries)
         is_paired = not original.scale.ordered
         ratings = pairs_of(original) if is_paired else original

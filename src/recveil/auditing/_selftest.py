@@ -21,7 +21,7 @@ from recveil.attacks import (
 from recveil.attacks.attack_target import pairs_of
 from recveil.attacks.knowledge import target_rows
 from recveil.io import understand
-from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.ratings import Ratings
 from recveil.runtime.progress import THE_REST, parts
@@ -86,7 +86,9 @@ def selftest(
     reject_unknown_keywords("selftest", reading, "k", "user_files")
     with parts("Checking the attack", {"Reading ratings": 1, THE_REST: 3}) as begin:
         begin("Reading ratings")
-        ratings = understand(source, **reading).ratings
+        read = understand(source, **reading)
+        warn_of_reading(read)
+        ratings = read.ratings
         begin(THE_REST)
         return check_attack(ratings if ratings.scale.ordered else pairs_of(ratings), seed)
 

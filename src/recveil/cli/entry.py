@@ -41,6 +41,7 @@ from recveil.cli.workbench import workbench
 from recveil.report.terminal import echo
 from recveil.runtime.atomic_writes import placed_since
 from recveil.runtime.errors import (
+    ReadingWarning,
     RecveilError,
     UnknownOrderError,
     first_line_of,
@@ -305,12 +306,20 @@ def _lacks_folder() -> bool:
     return False
 
 
+# Verbs that read a table without a report of how it was read
+_SILENT_READERS = ("budget", "forget", "verify")
+
+
 def _run_verb(arguments: list[str] | None) -> None:
     """Run a verb and flush its output while an error can still be reported."""
+    words = sys.argv[1:] if arguments is None else arguments
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
+        # The others print the notes with the table.
+        named = words and words[0] in _SILENT_READERS
+        warnings.simplefilter("always" if named else "ignore", ReadingWarning)
         try:
-            make_app()(rename_options(sys.argv[1:] if arguments is None else arguments))
+            make_app()(rename_options(words))
         except SystemExit:
             sys.stdout.flush()
             raise

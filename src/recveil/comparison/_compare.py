@@ -42,7 +42,7 @@ from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.nominal import liked_values
 from recveil.evaluation.split import Split, split_ratings
 from recveil.io import Reading, understand
-from recveil.io.ingestion import reject_unknown_keywords, without_dates
+from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading, without_dates
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import require_path, temporary_folder
 from recveil.ratings import Ratings
@@ -239,6 +239,7 @@ def _perform(
         # Released rows carry no times, so that invalid ones are no error.
         read = understand(request.source, times=False, **request.reading).settled()
         read = without_dates(read, request.reading.get("time"))
+        warn_of_reading(read)
         ratings = read.ratings
         liked = liked_values(request.liked, ratings.scale)
         request = replace(request, utility=_utility_of_table(ratings, request.utility, liked))

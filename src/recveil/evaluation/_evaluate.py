@@ -14,7 +14,7 @@ from recveil.evaluation.results import Evaluated
 from recveil.evaluation.split import Split, match_held_out, split_ratings
 from recveil.io import Reading, understand
 from recveil.io.columns.feedback import option_of
-from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.registry import same_again
@@ -235,6 +235,7 @@ def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading
             {"likes": reading.get("counts") is None} if scale.unary else {"scale": scale}
         )
     result = understand(table, times=False, **{**reading, **scale_options}).settled()
+    warn_of_reading(result)
     if scale.unary != result.ratings.is_unary and (scale.unary or scale.range):
         raise RecveilError(
             f"{result.name} has {'likes' if result.ratings.is_unary else 'ratings'}, but the "

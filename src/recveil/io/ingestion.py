@@ -1,6 +1,7 @@
 """Readers of ratings from any input, with a report on how the input was interpreted."""
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ from recveil.ratings.rating_scale import Locate
 from recveil.ratings.ratings import doubts_of
 from recveil.ratings.sorted_rows import Duplicates
 from recveil.runtime.errors import (
+    ReadingWarning,
     RecveilError,
     UnknownOrderError,
     listed,
@@ -191,6 +193,21 @@ class Reading:
 
     def __repr__(self) -> str:
         return f"Reading({self.name!r}: {self.ratings!r})"
+
+
+def warn_of_reading(reading: Reading) -> None:
+    """Warn of what was dropped and doubtful."""
+    unread = [f"Not read: {listed(reading.unread)}."] if reading.unread else []
+    warn_of_notes([*reading.notes, *unread])
+
+
+def warn_of_notes(notes: Iterable[str]) -> None:
+    """Warn of notes on a table, at the first line that is not ours."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("recveil."):
+        level, frame = level + 1, frame.f_back
+    for note in notes:
+        warnings.warn(note, ReadingWarning, stacklevel=level)
 
 
 def without_dates(reading: Reading, named: str | int | None) -> Reading:
@@ -510,9 +527,9 @@ def read(
 
     Warns
     -----
-    UserWarning
-        If rows or times were dropped, if only the usual order distinguished users from items, or if
-        the column of times was identified by its values alone.
+    ReadingWarning
+        If rows or times were dropped or columns not read, if only the usual order distinguished
+        users from items, or if the column of times was identified by its values alone.
 
     Examples
     --------
@@ -526,8 +543,7 @@ def read(
     """
     reject_unknown_keywords("read", reading, "k", "user_files", "times")
     found = _understand(source, times=times, **reading)
-    for note in found.notes:
-        warnings.warn(note, stacklevel=2)
+    warn_of_reading(found)
     return found.ratings
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
 from recveil.io import Reading, file_at, understand
 from recveil.io.columns.ids import reject_personal_ids
-from recveil.io.ingestion import reject_unknown_keywords, without_dates
+from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading, without_dates
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
@@ -455,8 +455,8 @@ def anonymize(
 
     Warns
     -----
-    UserWarning
-        Without `output`, how the source was read; with it, `reading.notes` of the result.
+    ReadingWarning
+        As `recveil.read`, and of dates, which no release has.
     CoverageWarning
         If less than half of the items or ratings are in the release, or it is nearly empty.
 
@@ -503,8 +503,6 @@ def anonymize(
         release = with_private(release, coverage=summary.coverage)
         if output is None:
             warn_of_coverage(summary)
-            for note in ready.reading.notes:
-                warnings.warn(note, stacklevel=2)
             return release
         with naming_cost(release.published.claim):
             if ready.expected is None and release.published.expect is not None:
@@ -604,8 +602,8 @@ def prepare(
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     # Published rows have no timestamps, so invalid ones are not an error.
     reading = understand(source, times=False, k=k or 1, user_files=user_files, **request.reading)
-    if output is not None:  # in memory, notes are warnings
-        reading = without_dates(reading, request.reading.get("time"))
+    reading = without_dates(reading, request.reading.get("time"))
+    warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
     if not (hide_items or is_secret):  # with noise, the method decides by public ids alone

@@ -1,7 +1,6 @@
 """Checks, seeds and release assembly that all anonymizers share, and pseudonyms for items."""
 
 import secrets
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from recveil.io import read, understand
+from recveil.io.ingestion import warn_of_reading, without_dates
 from recveil.publish import Release
 from recveil.publish.size_estimate import Expected
 from recveil.ratings import Ratings, RatingScale
@@ -87,8 +87,7 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
         # Published rows have no timestamps, so invalid ones are not an error.
         k = int(getattr(self, "k", None) or 1)
         reading = understand(source, times=False, k=k, scale=scale)
-        for note in reading.notes:
-            warnings.warn(note, stacklevel=3)
+        warn_of_reading(without_dates(reading, None))
         return reading.ratings
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

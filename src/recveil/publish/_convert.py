@@ -6,7 +6,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from recveil.io.ingestion import Reading, has_value, reject_unknown_keywords, understand
+from recveil.io.ingestion import (
+    Reading,
+    has_value,
+    reject_unknown_keywords,
+    understand,
+    warn_of_reading,
+)
 from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
 from recveil.io.item_features import read_item_table
 from recveil.io.options import ReadingOptions
@@ -88,6 +94,7 @@ def convert(
         found = _of_release(source, {"times": times, **reading})
     else:
         found = understand(source, times=times, **reading)
+        warn_of_reading(found)
     write_ratings(found.ratings, target, format=target_format, item_table=items)
     load = how_to_load(written_as, Path(target), found.ratings)
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))

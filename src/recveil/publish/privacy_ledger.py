@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from recveil.io import understand
 from recveil.io.columns.repeated_rows import fold
+from recveil.io.ingestion import warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.publish.history import Promised, each_once
 from recveil.ratings.sorted_rows import sorted_unique
@@ -478,8 +479,10 @@ def budget(
         )
     if source is None:
         return PrivacyLedger(path).total(delta=delta)
-    ratings = understand(source, times=False, **reading).ratings
-    return PrivacyLedger(path).total(ratings.users, digest_of(ratings), delta=delta)
+    found = understand(source, times=False, **reading)
+    warn_of_reading(found)
+    digest = digest_of(found.ratings)
+    return PrivacyLedger(path).total(found.ratings.users, digest, delta=delta)
 
 
 def hash_users(ids: Iterable[Any], key: bytes) -> NDArray[np.uint64]:

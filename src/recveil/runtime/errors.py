@@ -234,6 +234,10 @@ def named_twice(names: Iterable[str]) -> list[str]:
     return [name for name, times in Counter(names).items() if times > 1]
 
 
+class ReadingWarning(UserWarning):
+    """Rows, columns or dates of a table were dropped, or how it was read is doubtful."""
+
+
 class UnknownOrderError(RecveilError):
     """Raised if the column of users is ambiguous, as a wrong guess would publish users."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from recveil.io import understand
 from recveil.io.columns.ids import reject_personal_ids
-from recveil.io.ingestion import has_value, reject_unknown_keywords
+from recveil.io.ingestion import has_value, reject_unknown_keywords, warn_of_notes
 from recveil.methods._anonymize import (
     AnonymizeOptions,
     AnonymizeRequest,
@@ -117,6 +117,7 @@ def anonymize(
     reject_within(source, output)
     target, total = Path(output).absolute(), None
     with naming_spending(), _table(source, master, {**request.reading}) as lake:
+        warn_of_notes(lake.notes)
         if chosen.name != SYNTHETIC.name:  # it publishes public ids alone
             reject_personal_ids(lake.items, can_hide=False)
         users, make = making.gather(lake)

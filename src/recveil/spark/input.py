@@ -33,7 +33,7 @@ from recveil.io.columns.times import is_plausible
 from recveil.ratings import RatingScale
 from recveil.ratings.rating_scale import LIKES, ScaleLike, scale_of
 from recveil.ratings.sorted_rows import Rows, find_order
-from recveil.runtime.errors import RecveilError, describe_count, quoted, shortened
+from recveil.runtime.errors import RecveilError, describe_count, listed, quoted, shortened
 from recveil.runtime.safe_repr import brief
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def lake_of(
     feedback = LIKED if likes else NOT_SAID
     found = find_columns(frame.columns, "the table", feedback=feedback, **columns_named)
     _reject_other_spellings(frame, (str(found.user), str(found.item)))
+    read = {role: name for role, name in found.by_role().items() if times or role != "time"}
+    unread = [name for name in frame.columns if name not in read.values()]
     frame = _rename_columns(frame)
     is_likes = likes or found.rating is None
     written = sql.lit(1.0) if is_likes else _number(frame, str(found.rating))
@@ -139,10 +141,10 @@ def lake_of(
         if any(not str(item).isalnum() for item in items):
             some = _sample_of_rows(rows, n_ratings)
             _require_no_original_rows(some.toArrow(), items, (raw, codes), scale)
-    named = ", ".join(f"{role}: {name!r:.60}" for role, name in found.by_role().items())
-    return Lake(
-        rows, scale, n_ratings, values, items, raw, codes, (f"Columns: {named}.", *lost_digits)
-    )
+    named = ", ".join(f"{role}: {name!r:.60}" for role, name in read.items())
+    named += f"; not read: {listed(unread)}" if unread else ""
+    notes = f"Columns: {named}.", *lost_digits
+    return Lake(rows, scale, n_ratings, values, items, raw, codes, notes)
 
 
 def _sample_of_users(rows: "DataFrame") -> list[str]:
