@@ -353,33 +353,34 @@ def test_only_a_file_of_options_is_replaced_by_one(run, tmp_path):
 # allows they are all that there are: a new option must be given a place here or there.
 NAMED_ALONE = {
     "demo": "output k epsilon seed force json",
-    "inspect": "json duplicates drop-off-scale query max-memory",
+    "inspect": "json duplicates drop-off-scale drop-missing-ids query max-memory",
     "audit": "release second-release html auxiliary item-catalog shadows risk targets draws seed "
     "explain json "
     "preset known right wrong-kind rating-error date-error outside-top activity-error duplicates "
     "algorithm eccentricity rating-width day-width threshold tune first-date-error sensitive "
     "item-titles auxiliary-titles match-certainty matches-output item-matches "
-    "drop-off-scale query max-memory engine master",
+    "drop-off-scale drop-missing-ids query max-memory engine master",
     "anonymize": "output previous k method homogenize grouping distance centers assignment "
     "predictor "
     "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "
     "delta n-users item-catalog item-features ratings workloads direct-weights trust-steps "
     "diversity closeness "
     "neighbours layout seed hide-items force allow-large allow-sparse-coverage earlier-release "
-    "dry-run ledger explain json duplicates drop-off-scale query max-memory engine master",
+    "dry-run ledger explain json duplicates drop-off-scale drop-missing-ids query max-memory engine "
+    "master",
     "sample": "output n-users seed force json max-memory",
-    "budget": "ledger delta json duplicates drop-off-scale query max-memory",
+    "budget": "ledger delta json duplicates drop-off-scale drop-missing-ids query max-memory",
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "
     "against ratings "
     "duplicates explain json max-memory engine master",
     "forget": "user private ratings output log force json max-memory",
     "describe": "card audit evaluation column-names force json max-memory",
     "evaluate": "release train test split null-rule targets membership liked seed all explain json "
-    "duplicates drop-off-scale query max-memory",
+    "duplicates drop-off-scale drop-missing-ids query max-memory",
     "compare": "output methods k split targets seed max-risk min-k utility risk shadows "
-    "allow-large liked explain json duplicates drop-off-scale query max-memory",
-    "selftest": "seed json duplicates drop-off-scale query max-memory",
-    "convert": "force json duplicates drop-off-scale query max-memory",
+    "allow-large liked explain json duplicates drop-off-scale drop-missing-ids query max-memory",
+    "selftest": "seed json duplicates drop-off-scale drop-missing-ids query max-memory",
+    "convert": "force json duplicates drop-off-scale drop-missing-ids query max-memory",
     "generate": "users items ratings seed scale format force json",
     "workbench": "port open-browser",
 }

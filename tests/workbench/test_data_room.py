@@ -205,12 +205,20 @@ def test_a_dropped_database_is_asked_for_its_table(browser, tmp_path):
 
 def test_each_kind_of_dropped_row_has_its_own_reason(browser, small_table):
     first, *rows = small_table.decode().splitlines()[1:]
-    strange = [first, "7777,1,", "7777,2,", "7777,3,99"]
+    strange = [first, "7777,1,", "7777,2,", "7777,3,99", ",1,4"]
     browser.drop("r.csv", "\n".join(["user,item,rating", first, *rows, *strange, ""]).encode())
     said = {"user": "user", "item": "item", "rating": "rating", "scale": "1:5:1"}
-    browser.send("/data/reading", **said, duplicates="last", drop_off_scale="1")
+    said |= {"duplicates": "last", "drop_off_scale": "1"}
+    browser.send("/data/reading", **said)
+    (job,) = browser.wait("data")
+    assert job.state == "failed"
+    page = browser.get("/data").text
+    assert "“Drop rows without ids”" in page
+    assert 'name="drop_missing_ids"' in page.partition("<details open>")[2]
+    browser.send("/data/reading", **said, drop_missing_ids="on")
     browser.wait("data")
     page = browser.get("/data").text
+    assert 'data-dropped="no id: 1"' in page
     assert 'data-dropped="no rating: 2"' in page
     assert 'data-dropped="off scale: 1"' in page
     assert 'data-dropped="duplicate: 1"' in page

@@ -400,7 +400,7 @@ def reading_of(
         for role in ROLES
         if reading.get(role) in names and not (role == "user" and target_among(names))
     }
-    shared = ("duplicates", "time_format")
+    shared = ("duplicates", "drop_missing_ids", "time_format")
     fitting = {name: reading[name] for name in shared if reading.get(name) is not None}
     return {**fitting, **named, **_feedback(where, names, width, named, reading)}
 

@@ -229,6 +229,14 @@ DropOffScale = Annotated[
         "many.",
     ),
 ]
+DropMissingIds = Annotated[
+    bool,
+    typer.Option(
+        "--drop-missing-ids",
+        rich_help_panel=_INPUT,
+        help="Drop rows without a user or item id, and report how many.",
+    ),
+]
 
 
 def _column(what: str) -> Any:
@@ -419,6 +427,7 @@ READING = OptionGroup(
         "scale": (Scale, None),
         "duplicates": (Duplicates, "error"),
         "drop_off_scale": (DropOffScale, False),
+        "drop_missing_ids": (DropMissingIds, False),
         "user": (UserColumn, None),
         "item": (ItemColumn, None),
         "rating": (RatingColumn, None),

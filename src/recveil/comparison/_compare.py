@@ -179,8 +179,8 @@ def compare(
         Called with the finished part after each setting, and at the start if an earlier run
         finished some.
     **reading
-        Passed to `understand`: format, scale, duplicates, drop_off_scale, and names or positions of
-        columns.
+        Passed to `understand`: format, scale, duplicates, drop_off_scale, drop_missing_ids, and
+        names or positions of columns.
 
     Raises
     ------

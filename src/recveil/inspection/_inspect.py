@@ -43,8 +43,8 @@ def inspect(
     source : path, address, Ratings, or data frame
         In any format that `recveil.io` reads.
     **reading
-        Passed to `understand`: format, scale, duplicates, drop_off_scale, names or places of
-        columns, and how a text is written.
+        Passed to `understand`: format, scale, duplicates, drop_off_scale, drop_missing_ids, names
+        or places of columns, and how a text is written.
 
     Raises
     ------

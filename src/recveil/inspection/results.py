@@ -117,12 +117,7 @@ class Inspection(Reportable):
     @property
     def dropped(self) -> dict[str, int]:
         """Numbers of rows that were not read, by reason."""
-        rows = {
-            "duplicate": self.reading.duplicates_dropped,
-            "off scale": self.reading.off_scale_dropped,
-            "no rating": self.reading.unrated_dropped,
-        }
-        return {why: n for why, n in rows.items() if n}
+        return self.reading.dropped
 
 
 def _end(ratings: Ratings, side: str) -> End:

@@ -50,6 +50,13 @@ from recveil.runtime.progress import busy
 _EXAMPLES, _LOOKED_AT = 2, 10_000
 # Without a group size k, an end of the scale given by fewer users is reported.
 _FEW = 5
+# Why rows are dropped
+REASONS = {
+    "duplicate": "the same user rated the item already",
+    "off scale": "the rating is not on the scale",
+    "no rating": "there is no rating",
+    "no id": "without a user or item id",
+}
 # Start of a note on an inferred scale.
 INFERRED_SCALE_NOTE = "The scale is inferred"
 
@@ -100,8 +107,8 @@ class Reading:
         The format of the file, a key of `FORMATS`, or "wide"; empty for other inputs.
     counted : bool
         Whether the ratings are levels of counts.
-    unrated_dropped : int
-        Number of rows dropped because they had no rating.
+    unrated_dropped, missing_ids_dropped : int
+        Number of rows dropped because they had no rating, or no user or item id.
     of_release : bool
         Whether these are the values of a release, whose rows are not the ratings of any user.
     lost_times : str
@@ -125,10 +132,22 @@ class Reading:
     format: str = ""
     counted: bool = False
     unrated_dropped: int = 0
+    missing_ids_dropped: int = 0
     of_release: bool = False
     lost_times: str = ""
     unread: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Numbers of rows that were dropped, by reason: a key of `REASONS`."""
+        rows = {
+            "duplicate": self.duplicates_dropped,
+            "off scale": self.off_scale_dropped,
+            "no rating": self.unrated_dropped,
+            "no id": self.missing_ids_dropped,
+        }
+        return {why: n for why, n in rows.items() if n}
 
     @property
     def has_header(self) -> bool:
@@ -188,6 +207,7 @@ class Reading:
             "duplicates_dropped": self.duplicates_dropped,
             "off_scale_dropped": self.off_scale_dropped,
             "unrated_dropped": self.unrated_dropped,
+            "missing_ids_dropped": self.missing_ids_dropped,
             "notes": list(self.notes),
         }
 
@@ -389,12 +409,14 @@ def _understand(
     given = as_text(dict(zip(ROLES, chosen, strict=True)))
     format, time_format = reading.get("format"), reading.get("time_format")
     drop_off_scale = reading.get("drop_off_scale", False)
+    drop_missing_ids = bool(reading.get("drop_missing_ids", False))
     layout_given = {**layout._asdict(), "wide": layout.wide or None, "format": format}
     if isinstance(source, Ratings):
         if scale is not None and not (_is_coded(scale) or _is_coded(source.scale)):
             source, scale = source.with_scale(scale), None
         values_given: dict[str, object] = {"scale": scale, "drop_off_scale": drop_off_scale or None}
         values_given |= {"time_format": time_format, "likes": feedback.likes or None}
+        values_given |= {"drop_missing_ids": drop_missing_ids or None}
         values_given |= {"counts": feedback.counts, "words": feedback.words or None}
         reject_given({**given, **layout_given, **values_given}, "ratings that were read already")
         read = Reading(source, "the ratings")
@@ -403,6 +425,7 @@ def _understand(
         scale=scale,
         duplicates=reading.get("duplicates", "error"),
         drop_off_scale=bool(drop_off_scale),
+        drop_missing_ids=drop_missing_ids,
         times=times,
         time_format=time_format,
         time_is_named=given["time"] is not None or time_format is not None,
@@ -480,6 +503,8 @@ def read(
         row, without times), or take the mean.
     drop_off_scale : bool
         Drop rows without a rating, or with one off the given `scale`, instead of raising.
+    drop_missing_ids : bool
+        Drop rows without a user or item id, instead of raising.
     times : bool
         Whether to read the times, if there are any. Without a valid column named as times, the only
         column that certainly holds dates is used. Times of a column that is not named with `time`
@@ -556,6 +581,7 @@ class _Options(NamedTuple):
     scale: RatingScale | None
     duplicates: Duplicates
     drop_off_scale: bool
+    drop_missing_ids: bool
     times: bool
     time_format: str | None
     time_is_named: bool
@@ -633,6 +659,7 @@ def _read(
             how.duplicates,
             locate,
             drop_off_scale=how.drop_off_scale,
+            drop_missing_ids=how.drop_missing_ids,
             times=how.times,
             time_format=how.time_format,
             time_is_doubtful=look.name is not None,
@@ -662,6 +689,7 @@ def _read(
         duplicates_dropped=built.duplicates_dropped,
         off_scale_dropped=built.off_scale_dropped,
         unrated_dropped=built.unrated_dropped,
+        missing_ids_dropped=built.missing_ids_dropped,
         lost_times=f"column {quoted(time_name)} {problem}" if built.times_are_lost else "",
         notes=(
             *feedback_notes,

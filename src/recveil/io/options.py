@@ -20,6 +20,7 @@ class ReadingOptions(TypedDict, total=False):
     scale: "ScaleLike | None"
     duplicates: "Duplicates"
     drop_off_scale: bool
+    drop_missing_ids: bool
     time_format: str | None
     user: str | int | None
     item: str | int | None

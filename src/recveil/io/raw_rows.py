@@ -355,9 +355,20 @@ def _is_apart(sentinel: int, levels: Mapping[float, int]) -> bool:
 
 
 def _other(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
-    """Return problems with times and repeated pairs."""
+    """Return problems with ids, times and repeated pairs."""
     found = []
     places = {role: at for at, role in enumerate(rows.roles) if role}
+    if places.keys() >= {"user", "item"} and "drop_missing_ids" not in reading:
+        ids = [[row[at : at + 1] for at in (places["user"], places["item"])] for row in rows.rows]
+        if lacking := sum(not all(any(cell) for cell in each) for each in ids):
+            have = "has" if lacking == 1 else "have"
+            found.append(
+                Problem(
+                    f"{lacking:,} of the first {len(rows.rows):,} rows {have} no user or item id",
+                    "; drop them with drop_missing_ids (--drop-missing-ids)",
+                    ("id.missing",),
+                )
+            )
     if "time" in places and "time_format" not in reading:
         times = [row[places["time"]] for row in rows.rows if len(row) > places["time"]]
         dates = [match for match in map(_DATE.fullmatch, times) if match]
@@ -375,7 +386,11 @@ def _other(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
             )
     if places.keys() >= {"user", "item"} and "duplicates" not in reading:
         user, item = places["user"], places["item"]
-        pairs = Counter((row[user], row[item]) for row in rows.rows if len(row) > max(user, item))
+        pairs = Counter(
+            (row[user], row[item])
+            for row in rows.rows
+            if len(row) > max(user, item) and row[user] and row[item]
+        )
         if repeated := pairs.total() - len(pairs):
             found.append(
                 Problem(

@@ -436,8 +436,8 @@ def anonymize(
         `privacy_levels` as a file with the columns user_id and k, in which users who are missing
         have the level `k`, or as a rule for `levels_by_rule`; fill, grouping, round_fills and
         protect for "k-corating", and `trust` as a file of users' trust statements. And options of
-        reading, passed to `understand`: format, scale, duplicates, drop_off_scale, and names or
-        places of columns.
+        reading, passed to `understand`: format, scale, duplicates, drop_off_scale,
+        drop_missing_ids, and names or places of columns.
 
     Returns
     -------

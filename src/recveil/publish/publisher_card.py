@@ -262,6 +262,7 @@ def _left_out(data: Mapping[str, Any]) -> list[str]:
     counts = {
         "the rating was off the scale": int(data["off_scale_dropped"]),
         "they had no rating": int(data.get("unrated_dropped", 0)),
+        "they had no user or item id": int(data.get("missing_ids_dropped", 0)),
     }
     return [
         f"Rows omitted because {why}: {dropped:,}." for why, dropped in counts.items() if dropped

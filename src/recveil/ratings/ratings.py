@@ -23,7 +23,13 @@ from recveil.ratings.rating_scale import (
     scale_of,
 )
 from recveil.ratings.sorted_rows import Duplicates, first_fall, sorted_unique
-from recveil.runtime.errors import RecveilError, describe_count, no_attribute, quoted
+from recveil.runtime.errors import (
+    ReadingWarning,
+    RecveilError,
+    describe_count,
+    no_attribute,
+    quoted,
+)
 from recveil.runtime.safe_repr import html_line
 
 if TYPE_CHECKING:
@@ -168,6 +174,7 @@ class Ratings:
         scale: ScaleLike | None = None,
         duplicates: Duplicates = "error",
         drop_off_scale: bool = False,
+        drop_missing_ids: bool = False,
         locate: Locate | None = None,
     ) -> Self:
         """Build ratings from a data frame, a sparse matrix or a data set.
@@ -193,6 +200,8 @@ class Ratings:
             last row, without times), or take the mean (rounded to a given scale's step).
         drop_off_scale : bool
             Drop rows without a rating, or with one off the given `scale`, instead of raising.
+        drop_missing_ids : bool
+            Drop rows without a user or item id, instead of raising.
         locate : callable, optional
             Returns the place of the row at a position, for an error; its number if not given.
 
@@ -206,11 +215,11 @@ class Ratings:
 
         Warns
         -----
-        UserWarning
-            If times come from a column without a usual name, or are not used although a column
-            looks like dates or is named as times; if times of a column that was not named with
-            `time` are dropped because some are missing or invalid; if different ratings became
-            equal in single precision.
+        ReadingWarning
+            If rows are dropped; if times come from a column without a usual name, or are not used
+            although a column looks like dates or is named as times; if times of a column that was
+            not named with `time` are dropped because some are missing or invalid; if different
+            ratings became equal in single precision.
 
         Examples
         --------
@@ -235,6 +244,7 @@ class Ratings:
             duplicates,
             locate or place,
             drop_off_scale=drop_off_scale,
+            drop_missing_ids=drop_missing_ids,
             time_format=time_format,
             time_is_doubtful=look.name is not None,
             time_is_named=time is not None or is_written,
@@ -245,7 +255,7 @@ class Ratings:
         odd = "" if are_days else built.time_note  # days have no unit that could be wrong
         notes = describe_time_columns(look, built.time_problem, names.get("time"), odd)
         for note in (*describe_dropped(built, duplicates), *notes):
-            warnings.warn(note, stacklevel=2)
+            warnings.warn(note, ReadingWarning, stacklevel=2)
         return cls.from_built(built)
 
     if not TYPE_CHECKING:

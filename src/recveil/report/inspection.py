@@ -10,6 +10,7 @@ from rich.text import Text
 from recveil.inspection.column_roles import Identifier, Sign
 from recveil.inspection.results import FEW, End, Inspection
 from recveil.inspection.statistics import Distribution
+from recveil.io.ingestion import REASONS
 from recveil.ratings.rating_scale import format_level
 from recveil.ratings.ratings import in_likes
 from recveil.report import data_to_dict
@@ -266,12 +267,9 @@ def _show_dropped(console: Console, result: Inspection) -> None:
     if not result.dropped:
         console.print(f"\n[bold]Left out[/]: no row; no user {rated} an item twice")
         return
-    reasons = {
-        "duplicate": f"the same user {rated} the item already",
-        "off scale": "not on the scale",
-        "no rating": "no rating in it",
-    }
-    rows = "; ".join(f"{n:,} ({reasons[reason]})" for reason, n in result.dropped.items())
+    rows = "; ".join(
+        f"{n:,} ({REASONS[reason].replace('rated', rated)})" for reason, n in result.dropped.items()
+    )
     console.print(f"\n[bold]Left out[/] rows: {rows}")
 
 

@@ -236,7 +236,7 @@ def _read_original(
         given = {name: value for name, value in options.items() if value is not None}
         scale = known_manifest(folder).scale
         # Whether these were left out of the release, too, follows from its digest of the ratings.
-        given["drop_off_scale"] = True
+        given |= {"drop_off_scale": True, "drop_missing_ids": True}
         ratings = read_ratings(ratings, times=False, scale=scale, **given)
     if not is_made_of(folder, ratings, private):
         raise RecveilError(

@@ -48,7 +48,7 @@ _TEXTS = (
     *("scale", "format", "time_format", "delimiter", "decimal", "null", "query", "table", "sheet"),
     *("order", "words"),
 )
-_MARKS = ("drop_off_scale", "wide", "likes")
+_MARKS = ("drop_off_scale", "drop_missing_ids", "wide", "likes")
 # Options with choices, of which the first is the default.
 _CHOICES = {"duplicates": ("error", "last", "mean"), "counts": ("", "log", "likes")}
 _MOST_CHARACTERS = 4_000

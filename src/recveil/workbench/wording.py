@@ -23,6 +23,7 @@ FIELD_TITLES = {
     "format": "File format",
     "likes": "Implicit feedback",
     "drop_off_scale": "Drop rows without a rating",
+    "drop_missing_ids": "Drop rows without ids",
     "wide": "A matrix",
     "allow_sparse_coverage": "Allow sparse coverage",
     "hide_items": "Hide item ids",

@@ -126,3 +126,68 @@ def test_where_all_ratings_are_missing_nothing_is_advised_that_was_given(tmp_pat
             read_ratings(path, drop_off_scale=True, likes=likes)
         assert ("(--likes)" in str(caught.value)) is not likes
     assert read_ratings(path, likes=True).n_ratings == 2
+
+
+def _with_gaps(kind):
+    """Two of eight rows have no user, one has no item, and one of these has no rating."""
+    users = ["a", None, "b", "c", "", "d", "a", "b"]
+    items = ["x", "y", "x", None, "y", "x", "y", "y"]
+    ratings = [4, 3, 2, None, 5, 1, 2, 3]
+    table = pa.table({"user": users, "item": items, "rating": ratings})
+    if kind == "dictionary":
+        for at, name in enumerate(("user", "item")):
+            table = table.set_column(at, name, table[name].dictionary_encode())
+    if kind == "numbers":
+        users = pa.array([1, None, 2, 3, None, 4, 1, 2], pa.float64())
+        table = table.set_column(0, "user", users)
+    return table
+
+
+@pytest.mark.parametrize("kind", ["text", "dictionary", "numbers"])
+def test_rows_without_ids_are_counted_and_dropped_on_request(kind):
+    with raises("id.missing", "row 1", "3 of 8", "--drop-missing-ids"):
+        understand(_with_gaps(kind))
+    reading = understand(_with_gaps(kind), drop_missing_ids=True)
+    assert reading.dropped == {"no id": 3}
+    assert reading.to_dict()["missing_ids_dropped"] == 3
+    assert reading.notes[0].startswith("3 rows were dropped")
+    assert reading.ratings.to_arrow()["rating"].to_pylist() == [4, 2, 2, 3, 1]
+    both = understand(_with_gaps(kind), drop_missing_ids=True, drop_off_scale=True)
+    assert both.dropped == {"no rating": 1, "no id": 2}
+    assert both.ratings.digest() == reading.ratings.digest()
+    assert read_ratings(_with_gaps(kind), drop_missing_ids=True).n_ratings == 5
+    assert Ratings.from_frame(_with_gaps(kind), drop_missing_ids=True).n_ratings == 5
+
+
+def test_a_row_after_dropped_ones_is_named_by_its_place():
+    table = pa.table({"user": [None, "a", "a"], "item": ["x", "x", "x"], "rating": [1, 2, 3]})
+    with raises("rating.duplicate", "row 2"):
+        understand(table, drop_missing_ids=True)
+
+
+@pytest.mark.parametrize("text", ["b\nc", "u5;i3;4", "u5,i3,4", "u5\ti3\t4", "u5::i3::4"])
+def test_rows_that_a_dropped_row_swallowed_are_not_dropped_with_it(text):
+    users, items = ["a", "b", "c", text], ["x", "y", "x", None]
+    with raises("id.row-within", "row 3"):
+        understand(
+            pa.table({"user": users, "item": items, "rating": [1, 2, 3, 4]}), drop_missing_ids=True
+        )
+
+
+@pytest.mark.parametrize("how", [{}, {"drop_missing_ids": True}])
+def test_most_rows_are_not_dropped_since_the_columns_are_wrong(how):
+    table = pa.table({"user": [None, None, "a"], "item": ["x", "y", "x"], "rating": [1, 2, 3]})
+    with raises("id.missing", "2 of 3", "--delimiter"):
+        understand(table, **how)
+
+
+def test_missing_ids_are_named_next_to_the_first_problem(tmp_path):
+    rows = [f"u{at},i{at % 3},{1 + at % 5}" for at in range(20)]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(["user,item,rating", *rows, ",i1,3", "u1,,"]))
+    with raises("id.missing", "line 22", "2 of 22") as error:
+        understand(path)
+    assert not [line for line in error.value.also if "--drop-missing-ids" in line]
+    with raises("rating.missing", "line 22") as error:
+        path.write_text("\n".join(["user,item,rating", *rows, "u1,i2,", "u9,i1,3"]))
+        understand(path, drop_missing_ids=True)

@@ -20,9 +20,10 @@ from recveil.io.columns.columns import (
     holds_text,
     parse_ratings,
     plain_number,
+    run_end_decoded,
 )
 from recveil.io.columns.feedback import are_labels, are_likes, option_of, take_feedback
-from recveil.io.columns.ids import encode_ids
+from recveil.io.columns.ids import NOT_IN_IDS, encode_ids
 from recveil.io.columns.original_rows import require_no_original_rows
 from recveil.io.columns.rows_within_ids import require_no_rows_within
 from recveil.io.columns.time_columns import one_date_each
@@ -49,6 +50,10 @@ from recveil.runtime.safe_repr import brief
 # A larger share of rows is seldom dropped on purpose.
 _MANY = 0.05
 _NAMED, _LOOKED_AT, _LONGEST = 6, 100_000, 20
+# A line break, or two delimiters of fields, as in a row that a quote swallowed
+_ROWS_WITHIN = re.compile(rf"{NOT_IN_IDS}|(?:(?:[\t,;|]|::)(?! ).*){{2}}")
+_IDS = ("user", "item")
+_CHECK_COLUMNS = "check user (--user), item (--item) and delimiter (--delimiter)"
 _NOT_FINITE = re.compile(r"\s*[-+]?(nan|inf)", re.IGNORECASE)
 
 
@@ -71,6 +76,82 @@ class DroppedRows(NamedTuple):
 
 
 NO_ROWS = DroppedRows(np.empty(0, np.int64))
+
+
+def drop_without_ids(columns: dict[str, pa.ChunkedArray], locate: Locate) -> DroppedRows:
+    """Drop the rows without a user or an item id, unless they may be a sign of misread columns."""
+    gone = _lacks_id(columns["user"]) | _lacks_id(columns["item"])
+    rows = np.flatnonzero(gone)
+    if not rows.size:
+        return NO_ROWS
+    if 2 * rows.size > gone.size:
+        raise RecveilError(
+            f"{_describe_lacking(gone)}, so that drop_missing_ids (--drop-missing-ids) would drop "
+            f"most; {_CHECK_COLUMNS}",
+            code="id.missing",
+        )
+    for name, column in columns.items():
+        if not holds_text(column):
+            continue
+        for at, text in zip(rows, in_turn(column.take(pa.array(rows))), strict=True):
+            if text is not None and _ROWS_WITHIN.search(text):
+                raise RecveilError(
+                    f"{locate(int(at))}: has no user or item id, and its {name} may hold other "
+                    f"rows, which drop_missing_ids (--drop-missing-ids) would drop, too; correct "
+                    f"its quotes, or drop the row",
+                    code="id.row-within",
+                )
+    _keep(columns, ~gone)
+    share = rows.size / gone.size
+    note = f" These are {percent(share)} of all rows: check the columns." * (share > _MANY)
+    return DroppedRows(rows, note)
+
+
+def _describe_lacking(gone: NDArray[np.bool_]) -> str:
+    verb = "has" if gone.sum() == 1 else "have"
+    return f"{int(gone.sum()):,} of {describe_count(gone.size, 'row')} {verb} no user or item id"
+
+
+def _lacks_id(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return which rows hold no id: none, nan, or nothing but blanks."""
+    column = run_end_decoded(column)
+    if pa.types.is_floating(column.type):
+        return np.asarray(pc.is_null(column, nan_is_null=True).to_numpy(), bool)
+    gone = np.asarray(missing_rows(column).to_numpy(), bool)
+    if not holds_text(column):
+        return gone
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    empty = [
+        pc.equal(pc.utf8_trim_whitespace(chunk.dictionary.cast(pa.large_string())), "")
+        .take(chunk.indices)
+        .fill_null(False)
+        for chunk in column.chunks
+    ]
+    return gone | np.asarray(pa.chunked_array(empty, pa.bool_()).to_numpy(), bool)
+
+
+def _encode_ids(
+    columns: dict[str, pa.ChunkedArray], locate: Locate
+) -> list[tuple[NDArray[Any], NDArray[np.int32]]]:
+    """Encode users and items; the error of a missing id counts the rows without one."""
+    encoded = []
+    for role in ("user", "item"):
+        try:
+            encoded.append(encode_ids(columns[role], role, locate))
+        except RecveilError as error:
+            if error.code != "id.missing":
+                raise
+            # Of users that were encoded, none is missing.
+            gone = np.any([_lacks_id(columns[each]) for each in columns if each in _IDS], axis=0)
+            remedy = "drop them with drop_missing_ids (--drop-missing-ids)"
+            remedy = _CHECK_COLUMNS if 2 * gone.sum() > gone.size else remedy
+            first = str(error).removesuffix("; drop the row")
+            raise RecveilError(
+                f"{first}; {_describe_lacking(gone)}: {remedy}", code=error.code
+            ) from None
+        del columns[role]
+    return encoded
 
 
 def drop_rows(
@@ -226,6 +307,9 @@ class Built(NamedTuple):
     why_likes: str = ""
     # Rows dropped because they have no rating
     unrated_dropped: int = 0
+    # Rows dropped because they have no user or item id, and their share if it is large
+    missing_ids_dropped: int = 0
+    missing_ids_note: str = ""
     # Values of the rows off the scale, as sentences, each after a space
     off_scale_note: str = ""
     # Whether the dropped column of times may state when users rated
@@ -245,6 +329,7 @@ def build(
     locate: Locate,
     *,
     drop_off_scale: bool = False,
+    drop_missing_ids: bool = False,
     times: bool = True,
     time_format: str | None = None,
     time_is_doubtful: bool = False,
@@ -261,7 +346,8 @@ def build(
         strict = time_is_named and not time_is_doubtful
         decides = duplicates == "last"
         how = _Times(times, decides, time_format, time_is_doubtful, strict, trusts_days)
-        return _build(columns, scale, duplicates, locate, drop_off_scale, how, feedback)
+        drop = _Drop(drop_off_scale, drop_missing_ids)
+        return _build(columns, scale, duplicates, locate, drop, how, feedback)
     except MemoryError:  # no fault of the columns
         raise
     except pa.ArrowException as error:
@@ -270,6 +356,30 @@ def build(
             f"the columns cannot be read as ratings ({first_line_of(error)}); convert them",
             code="column.type",
         ) from error
+
+
+class _Drop(NamedTuple):
+    """Which rows to drop instead of raising."""
+
+    off_scale: bool
+    missing_ids: bool
+
+    def apply(
+        self,
+        columns: dict[str, pa.ChunkedArray],
+        scale: RatingScale | None,
+        feedback: Feedback,
+        locate: Locate,
+    ) -> tuple[DroppedRows, DroppedRows, DroppedRows, Locate]:
+        """Drop rows without a rating, off the scale and without ids; return them, and a locator."""
+        unrated = off_scale = without_ids = NO_ROWS
+        if self.off_scale:
+            unrated, off_scale = drop_rows(columns, scale, feedback, locate)
+            locate = off_scale.locate_kept(unrated.locate_kept(locate))
+        if self.missing_ids:
+            without_ids = drop_without_ids(columns, locate)
+            locate = without_ids.locate_kept(locate)
+        return unrated, off_scale, without_ids, locate
 
 
 class _Times(NamedTuple):
@@ -306,18 +416,14 @@ def _build(
     scale: RatingScale | None,
     duplicates: Duplicates,
     locate: Locate,
-    drop_off_scale: bool,
+    drop: _Drop,
     times: _Times,
     feedback: Feedback,
 ) -> Built:
     if scale is not None and scale.inferred:
         scale = replace(scale, inferred=False)  # the caller names it
-    unrated = off_scale = NO_ROWS
-    if drop_off_scale:
-        unrated, off_scale = drop_rows(columns, scale, feedback, locate)
-        locate = off_scale.locate_kept(unrated.locate_kept(locate))
-    users, user_of = encode_ids(columns.pop("user"), "user", locate)
-    items, indices = encode_ids(columns.pop("item"), "item", locate)
+    unrated, off_scale, without_ids, locate = drop.apply(columns, scale, feedback, locate)
+    (users, user_of), (items, indices) = _encode_ids(columns, locate)
     for ids, codes, role in ((users, user_of, "user"), (items, indices, "item")):
         both, is_unrated = (users, items), "rating" not in columns
         require_no_rows_within(ids, codes, role, both, locate, is_unrated=is_unrated)
@@ -366,6 +472,8 @@ def _build(
     return Built(
         *(users, items, rows, scale, dropped, off_scale.rows.size, by_time, problem, why_likes),
         unrated_dropped=unrated.rows.size,
+        missing_ids_dropped=without_ids.rows.size,
+        missing_ids_note=without_ids.note,
         off_scale_note=off_scale.note,
         times_are_lost=times_are_lost,
         time_note=time_note,
@@ -470,6 +578,12 @@ def describe_dropped(
             else f"the rating is not on the scale {built.scale}"
         )
         notes.append(f"{_rows(dropped)} dropped, because {why}{option}{built.off_scale_note}")
+    if dropped := built.missing_ids_dropped:
+        what = "they have" if dropped > 1 else "it has"
+        notes.append(
+            f"{_rows(dropped)} dropped, because {what} no user or item id (drop_missing_ids, "
+            f"--drop-missing-ids).{built.missing_ids_note}"
+        )
     return notes
 
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recveil.io.files import naming, opened_text
+from recveil.io.ingestion import REASONS
 from recveil.io.inputs import file_at
 from recveil.io.raw_rows import ENCODINGS
 from recveil.runtime.errors import RecveilError, quoted
@@ -64,6 +65,7 @@ def _page(request: Request) -> Response:
         inputs=project.inputs(),
         columns=COLUMNS,
         field_titles=FIELD_TITLES,
+        reasons=REASONS,
         encodings=list(ENCODINGS),
         most_menus=_MOST_MENUS,
         most_bytes=workspace.most_bytes,
