@@ -366,8 +366,8 @@ NAMED_ALONE = {
     "delta n-users item-catalog item-features ratings workloads direct-weights trust-steps "
     "diversity closeness "
     "neighbours layout seed hide-items force allow-large allow-sparse-coverage earlier-release "
-    "dry-run ledger explain json duplicates drop-off-scale drop-missing-ids query max-memory engine "
-    "master",
+    "dry-run ledger explain json duplicates drop-off-scale drop-missing-ids query max-memory "
+    "engine master",
     "sample": "output n-users seed force json max-memory",
     "budget": "ledger delta json duplicates drop-off-scale drop-missing-ids query max-memory",
     "verify": "k b l claim user item rating time format delimiter wide null private croissant "

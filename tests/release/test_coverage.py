@@ -1,6 +1,9 @@
 """The coverage of a release, counted from its rows."""
 
+import json
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from error_assertions import raises
@@ -106,6 +109,27 @@ def test_every_way_to_a_folder_refuses_a_nearly_empty_release_with_the_same_word
     assert made.write(tmp_path / "out", allow_sparse_coverage=True).holds
     with raises("option.required"):
         anonymize(table, k=5, allow_sparse_coverage=True)
+
+
+def test_the_private_folder_has_what_was_dropped_and_kept(tmp_path):
+    table = RATINGS.to_arrow().select(["user_id", "item_id", "rating"])
+    odd = {"user_id": [None, 1, 1], "item_id": [1, None, 2], "rating": [3.0, 3.0, 99.0]}
+    table = pa.concat_tables([table, pa.table(odd, table.schema)])
+    how = {"scale": RATINGS.scale, "drop_off_scale": True, "drop_missing_ids": True}
+    made = anonymize(table, tmp_path / "out", k=5, seed=1, **how)
+    private = json.loads((tmp_path / "out.private" / "private.json").read_text())
+    document = json.loads(json.dumps(made.to_dict()))
+    assert private["dropped"] == {"off scale": 1, "no id": 2}
+    assert made.reading.to_dict()["missing_ids_dropped"] == 2
+    coverage = document["coverage"]
+    del coverage["item_share"]
+    assert private["coverage"] == coverage
+    assert coverage["n_items_kept"] == len(set(made.release.to_arrow()["item_id"].to_pylist()))
+    assert describe_coverage(made.summary.coverage) in private["summary"]
+    assert len(private["summary"]) == 3
+    SparseRows(5, seed=1).anonymize(RATINGS).write(tmp_path / "direct")
+    direct = json.loads((tmp_path / "direct.private" / "private.json").read_text())
+    assert direct["coverage"] == private["coverage"]
 
 
 def test_a_nearly_empty_release_with_epsilon_is_made_since_its_queries_are_spent(tmp_path):

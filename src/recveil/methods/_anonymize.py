@@ -9,7 +9,12 @@ from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
 from recveil.io import Reading, file_at, understand
 from recveil.io.columns.ids import reject_personal_ids
-from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading, without_dates
+from recveil.io.ingestion import (
+    REASONS,
+    reject_unknown_keywords,
+    warn_of_reading,
+    without_dates,
+)
 from recveil.io.inputs import files_at, is_log_of, would_be_read
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
@@ -500,7 +505,12 @@ def anonymize(
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
         summary = summarize(release, ready.ratings)
-        release = with_private(release, coverage=summary.coverage)
+        release = with_private(
+            release,
+            coverage=summary.coverage,
+            dropped=ready.reading.dropped,
+            summary=_summary_sentences(summary, ready.reading),
+        )
         if output is None:
             warn_of_coverage(summary)
             return release
@@ -530,6 +540,15 @@ def anonymize(
         earlier,
         ready.total,
     )
+
+
+def _summary_sentences(summary: ReleaseSummary, reading: Reading) -> tuple[str, ...]:
+    """Return the rows that were dropped and the coverage, for the publisher's private folder."""
+    found = [f"Rows left out ({REASONS[why]}): {n:,}." for why, n in reading.dropped.items()]
+    if (coverage := summary.coverage) is not None:
+        likes = summary.published.scale.unary
+        found.append(reporter_of(summary).describe_coverage(coverage, likes=likes))
+    return tuple(found)
 
 
 def warn_of_coverage(summary: ReleaseSummary) -> None:

@@ -94,6 +94,10 @@ class Coverage(NamedTuple):
         lowest = Coverage.at_most(counts, 2, n_users, self.n_short_raw_users)
         return self._replace(can_lower_k=not lowest.may_be_nearly_empty)
 
+    def figures(self) -> dict[str, float]:
+        """Return its numbers, without what is for the refusal alone."""
+        return {name: n for name, n in self._asdict().items() if name != "can_lower_k"}
+
     @property
     def item_share(self) -> float:
         """Share of the table's rated items that the release has."""

@@ -196,6 +196,10 @@ class Private(Unpicklable):
     coverage : Coverage or None
         The items and ratings of the table that the release has; private, since recipients do not
         know the size of the table.
+    dropped : dict
+        Numbers of rows of the table that were dropped, by reason.
+    summary : tuple of str
+        Sentences on the rows that were dropped, and on the coverage.
     measure_coverage : callable, optional
         Takes the release, and returns its coverage, which is measured when it is written.
     search_items : callable, optional
@@ -217,6 +221,8 @@ class Private(Unpicklable):
     items: NDArray[Any] | None = None
     ratings_sha256: str | None = None
     coverage: Coverage | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
+    summary: tuple[str, ...] = ()
     measure_coverage: Callable[["Sides"], Coverage] | None = None
     search_items: Callable[[NDArray[Any]], str] | None = None
     record_output: Callable[[Path], None] | None = None

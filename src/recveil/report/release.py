@@ -688,6 +688,7 @@ def _(made: Released) -> dict[str, object]:
             "notes": list(made.notes),
         },
         "settings": made.release.published.settings,
+        "coverage": made.summary.coverage,
         **_verdict_and_folders(made),
     }
 
@@ -706,9 +707,7 @@ def _(total: PrivacyTotal) -> dict[str, object]:
 
 @parts_of.register
 def _(coverage: Coverage) -> dict[str, object]:
-    facts = {"item_share": coverage.item_share, **fields_of(coverage)}
-    del facts["can_lower_k"]  # for the error alone
-    return facts
+    return {"item_share": coverage.item_share, **coverage.figures()}
 
 
 def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:
