@@ -120,7 +120,8 @@ def parameters_of(verb):
     named = {name: each for name, each in own.items() if each.kind is not each.VAR_KEYWORD}
     if "options" in own:
         named |= options_of_methods()
-    return named | (keywords_of_reading(verb) if {"reading", "options"} & {*own} else {})
+    # The user of `forget` is whose data is erased.
+    return (keywords_of_reading(verb) if {"reading", "options"} & {*own} else {}) | named
 
 
 def options_of_methods():

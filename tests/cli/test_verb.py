@@ -121,7 +121,6 @@ def test_each_verb_that_reads_has_all_options_of_reading_and_no_other_has_some()
             "workbench": set(),
             "describe": set(),  # a release has one form
             "sample": set(),
-            "forget": {"user"},  # whose data is erased
         }.get(verb.name, of_reading)
         assert of_reading & {*verb.options.parameters} == expected, verb.name
 

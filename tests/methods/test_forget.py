@@ -365,3 +365,35 @@ def test_a_weak_epsilon_is_replaced(tmp_path):
         folder = tmp_path / f"epsilon-{epsilon:g}"
         anonymize(ratings, folder, epsilon=epsilon, **options)
         assert forget(folder, user=ratings.users[0]).decision == decision
+
+
+def test_the_table_of_today_is_read_as_its_options_say(tmp_path, capsys):
+    """A German export, whose columns have other names, with a row without a user."""
+    ratings = make_ratings(40, 20, 400, seed=2)
+    anonymize(ratings, tmp_path / "out", k=5, seed=1)
+    rows = ratings.to_arrow().to_pylist()
+    lines = [f"K{row['user_id']};A;{row['item_id']};{row['rating']:g},0;x" for row in rows]
+    export = tmp_path / "export.csv"
+    export.write_text("\n".join(["Kunde;Art;Artikel;Note;Ort", *lines, ";A;7;3,0;x", ""]))
+    whose = f"K{ratings.users[0]}"
+    words = ["forget", str(tmp_path / "out"), "--user", whose, "--ratings", str(export)]
+    words += ["--item", "Artikel", "--rating", "Note", "-o", str(tmp_path / "cleaned.csv")]
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert "user_column (--user-column)" in capsys.readouterr().err
+    words += ["--user-column", "Kunde", "--delimiter", ";", "--decimal", ","]
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert (stop.value.code, "--drop-missing-ids" in capsys.readouterr().err) == (2, True)
+    with pytest.raises(SystemExit) as stop:
+        main([*words, "--drop-missing-ids"])
+    said = capsys.readouterr()
+    assert "whole days" in said.out
+    assert "1 row was dropped" in said.err
+    assert "'Ort'" in said.err
+    cleaned = recveil.read(tmp_path / "cleaned.csv")
+    assert cleaned.n_ratings == ratings.n_ratings - int(ratings.activity[0])
+    assert whose not in cleaned.users.tolist()
+    with raises("option.required", "--delimiter"):
+        forget(tmp_path / "out", user=whose, delimiter=";")

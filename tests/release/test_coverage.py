@@ -129,7 +129,7 @@ def test_the_private_folder_has_what_was_dropped_and_kept(tmp_path):
     assert len(private["summary"]) == 3
     SparseRows(5, seed=1).anonymize(RATINGS).write(tmp_path / "direct")
     direct = json.loads((tmp_path / "direct.private" / "private.json").read_text())
-    assert direct["coverage"] == private["coverage"]
+    assert direct["coverage"]["n_items"] == private["coverage"]["n_items"]
 
 
 def test_a_nearly_empty_release_with_epsilon_is_made_since_its_queries_are_spent(tmp_path):

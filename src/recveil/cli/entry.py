@@ -31,7 +31,15 @@ from recveil.cli.interruptions import (
     patient_streams,
     report_interruptions,
 )
-from recveil.cli.options import ADVERSARY, METHOD, READING, Declared, OptionGroup, rename_options
+from recveil.cli.options import (
+    ADVERSARY,
+    METHOD,
+    READING,
+    READING_TODAY,
+    Declared,
+    OptionGroup,
+    rename_options,
+)
 from recveil.cli.outputs import check_outputs
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
@@ -164,7 +172,7 @@ VERBS = (
     Verb(sample),
     Verb(verify),
     Verb(budget, (READING,)),
-    Verb(forget),
+    Verb(forget, (READING_TODAY,)),
     Verb(describe),
     Verb(evaluate, (READING,)),
     Verb(compare, (READING,)),

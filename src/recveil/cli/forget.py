@@ -1,11 +1,14 @@
 """recveil forget."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from recveil.cli.options import Force, Json
+
+if TYPE_CHECKING:
+    from recveil.io.options import OtherReadingOptions
 
 
 def forget(
@@ -31,7 +34,8 @@ def forget(
             "--output",
             "-o",
             metavar="FILE",
-            help="With --ratings: where to write the table without the user's rows.",
+            help="With --ratings: where to write the table without the user's rows, with the "
+            "columns that recveil reads alone, and whole days.",
         ),
     ] = None,
     log: Annotated[
@@ -44,10 +48,12 @@ def forget(
     ] = None,
     force: Force = False,
     json: Json = None,
+    **reading: "Unpack[OtherReadingOptions]",
 ) -> None:
     """Report what a release and those that it follows have of a user, for a request of erasure.
 
-    No release is changed. Exits with 1 if the release has to be replaced.
+    No release is changed. Options of input are those of the table. Exits with 1 if the release has
+    to be replaced.
 
     Example: `recveil forget out --user 4711 --ratings ratings.csv -o cleaned.csv`
     """
@@ -63,6 +69,7 @@ def forget(
         output=output,
         log=log,
         force=force,
+        **reading,
     )
     if write_json(result.to_dict(), json):
         show_erasure(result)

@@ -229,6 +229,14 @@ DropOffScale = Annotated[
         "many.",
     ),
 ]
+ScaleToday = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LOW:HIGH:STEP",
+        rich_help_panel=_INPUT,
+        help="Rating scale of the table, such as 1:5:1. Default: that of the release.",
+    ),
+]
 DropMissingIds = Annotated[
     bool,
     typer.Option(
@@ -446,6 +454,17 @@ READING = OptionGroup(
         "words": (Words, None),
     },
     lambda options: {**options, "scale": parse_scale(options["scale"])},
+)
+# Those of `forget`, where --user is the user whose data is erased.
+READING_TODAY = OptionGroup(
+    lambda: (
+        {
+            "user_column" if name == "user" else name: each
+            for name, each in READING.declared().items()
+        }
+        | {"scale": (ScaleToday, None)}
+    ),
+    READING.to_keywords,
 )
 
 

@@ -36,7 +36,10 @@ _SECRETS = {("anonymize", "seed"), ("forget", "user")}
 # with the folder. All others change what is read, replaced, claimed, attacked or evaluated:
 # exchanged columns, for example, would publish user ids as items.
 _NOTATION = {"scale", "time_format", "decimal", "order"}
-_READING = {"inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert", "budget"}
+_READING = {
+    *("inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert", "budget"),
+    "forget",
+}
 _HARMLESS = {
     *(("inspect", "rows"), ("audit", "curves"), ("verify", "links")),
     *(("anonymize", "file_format"), ("sample", "file_format"), ("convert", "target_format")),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from recveil.ratings.sorted_rows import Duplicates
 
 
-class ReadingOptions(TypedDict, total=False):
-    """Keywords of `read`; see there."""
+class OtherReadingOptions(TypedDict, total=False):
+    """Keywords of `read` but the column of users; see there."""
 
     format: str | None
     scale: "ScaleLike | None"
@@ -22,7 +22,6 @@ class ReadingOptions(TypedDict, total=False):
     drop_off_scale: bool
     drop_missing_ids: bool
     time_format: str | None
-    user: str | int | None
     item: str | int | None
     rating: str | int | None
     time: str | int | None
@@ -37,6 +36,12 @@ class ReadingOptions(TypedDict, total=False):
     counts: "Counts | None"
     order: str | Iterable[str] | None
     words: str | Iterable[str] | None
+
+
+class ReadingOptions(OtherReadingOptions, total=False):
+    """Keywords of `read`; see there."""
+
+    user: str | int | None
 
 
 _WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " "}

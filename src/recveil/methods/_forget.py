@@ -8,15 +8,16 @@ back gets the same class, as two rows in different classes would single them out
 
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.io import read
+from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.options import OtherReadingOptions, ReadingOptions, option_words
 from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing, resolve_target, write_ratings
 from recveil.methods.earlier_releases import find_earlier, without
@@ -59,6 +62,8 @@ Decision = Literal["row-kept", "nothing-to-withdraw", "replace", "not-published"
 # The key and the number of the format of each line of a log.
 _FORMAT, _NUMBER = "recveil_erasure", 1
 _SALT_BYTES = 16
+# How errors of reading name the option of the column of users.
+_USER_COLUMN = re.compile(r"\buser( and item)? \(--user\b")
 
 
 @brief
@@ -73,6 +78,8 @@ class ErasureRequest:
     output: str | PathLike[str] | None = None
     log: str | PathLike[str] | None = None
     force: bool = False
+    user_column: str | int | None = None
+    reading: OtherReadingOptions = field(default_factory=OtherReadingOptions)
 
     @property
     def folder(self) -> Path:
@@ -101,6 +108,13 @@ class ErasureRequest:
             raise RecveilError(
                 "output (--output): the table without the user's rows is made of today's; name it "
                 "with ratings (--ratings)",
+                code="option.required",
+            )
+        given = {**self.reading, "user_column": self.user_column}
+        if self.ratings is None and (words := option_words(given)):
+            raise RecveilError(
+                f"{words[0]}: given without the table; name it with ratings (--ratings), or leave "
+                f"that out",
                 code="option.required",
             )
         if self.log is not None:
@@ -251,6 +265,8 @@ def forget(
     output: str | PathLike[str] | None = None,
     log: str | PathLike[str] | None = None,
     force: bool = False,
+    user_column: str | int | None = None,
+    **reading: Unpack[OtherReadingOptions],
 ) -> Erasure:
     r"""Report what a release has of a user who asks for erasure, and record it in a log.
 
@@ -268,12 +284,17 @@ def forget(
     ratings : path, Ratings or data frame, optional
         The table of today, which is not changed. Counts the user's ratings that are in their rows.
     output : path, optional
-        With `ratings`: where to write them without the user's rows, for the next release.
+        With `ratings`: where to write them without the user's rows, for the next release. It has
+        the columns that are read alone, and whole days.
     log : path, optional
         The log, to which a line of JSON is appended; `erasures.jsonl` in the private folder by
         default. It has a salted digest of the id, not the id.
     force : bool
         Replace an existing `output`.
+    user_column : str or int, optional
+        The column of users in `ratings`, by name or position.
+    **reading
+        How `ratings` are read, as for `recveil.read`; by default on the scale of the release.
 
     Returns
     -------
@@ -306,7 +327,10 @@ def forget(
         output=output,
         log=log,
         force=force,
+        user_column=user_column,
+        reading=reading,
     )
+    reject_unknown_keywords("forget", reading, "k", "user_files", "times")
     request.check()
     result, cleaned = _examine(request)
     if output is not None and cleaned is not None:
@@ -324,7 +348,7 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
     """Return what the releases have of the user, and the table without them."""
     folder, user = request.folder, str(request.user)
     manifest = known_manifest(folder)
-    table = None if request.ratings is None else _read_table(request.ratings, manifest)
+    table = None if request.ratings is None else _read_table(request, manifest)
     place = -1 if table is None else _place_of(user, table.users)
     releases, n_missing = _series_of(folder, manifest, request.private_path)
     if releases:
@@ -378,13 +402,23 @@ def _decide(traces: list[Trace], n_candidates: int | None) -> Decision:
     return "row-kept" if is_continued and is_shared else "replace"
 
 
-def _read_table(ratings: Any, manifest: Manifest) -> Ratings:
-    """Read the table on the scale of the release."""
-    if isinstance(ratings, Ratings):
-        return ratings
-    if manifest.scale.unary:
-        return read(ratings, likes=True)
-    return read(ratings, scale=manifest.scale)
+def _read_table(request: ErasureRequest, manifest: Manifest) -> Ratings:
+    """Read the table, on the scale of the release unless another one is requested."""
+    reading: ReadingOptions = {**request.reading, "user": request.user_column}
+    is_specified = any(reading.get(each) for each in ("scale", "order", "words", "counts"))
+    if not (is_specified or isinstance(request.ratings, Ratings)):
+        if manifest.scale.unary:
+            reading["likes"] = True
+        else:
+            reading["scale"] = manifest.scale
+    try:
+        return read(request.ratings, **reading)
+    except RecveilError as error:
+        # Here, user is whose data is erased.
+        text = _USER_COLUMN.sub(r"user_column\1 (--user-column", str(error))
+        if text == str(error):
+            raise
+        raise RecveilError(text, code=error.code) from None
 
 
 def _series_of(

@@ -74,8 +74,8 @@ def describe_erasure(result: Erasure) -> list[str]:
         )
     if result.cleaned is not None:
         described.append(
-            f"Wrote {result.cleaned}: the table without their rows. Delete the rows from the "
-            f"original, too."
+            f"Wrote {result.cleaned}: the table without their rows, with the columns that were "
+            f"read alone, and whole days. Delete the rows from the original, too."
         )
     elif result.decision != "replace":
         described.append("Delete their rows from the table before the next release.")
