@@ -63,7 +63,9 @@ def against_optimum() -> list[Row]:
             K,
         )
         filled = count_cells(ratings, gecom(ratings, K)) - ratings.n_ratings
-        ratios.append(filled / (cells - ratings.n_ratings))
+        fewest = cells - ratings.n_ratings
+        # A table may need no fills; then none is optimal, and some are infinitely worse.
+        ratios.append(filled / fewest if fewest else np.inf if filled else 1.0)
     return [
         Row("GeCom's fills / the fewest (Definition 4), mean", float(np.mean(ratios)), form=".3f"),
         Row("GeCom's fills / the fewest (Definition 4), highest", max(ratios), form=".3f"),

@@ -24,6 +24,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.method import Settings
 from recveil.release.records import Groups, Records
+from recveil.release.specs.baselines import TRUTH_PROBABILITY
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
@@ -270,7 +271,9 @@ class RandomizedResponse(SameCells):
 
     method = "randomized response"
 
-    def __init__(self, truth_probability: float = 0.7, *, seed: int | None = None) -> None:
+    def __init__(
+        self, truth_probability: float = TRUTH_PROBABILITY, *, seed: int | None = None
+    ) -> None:
         self.truth_probability = truth_probability
         self.seed = seed
         self.check_options()
@@ -282,14 +285,24 @@ class RandomizedResponse(SameCells):
     def _label(
         self, raw: NDArray[np.float64], scale: RatingScale, rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        if scale.step is None:
-            others = rng.uniform(scale.low, scale.high, raw.size)
-        else:
-            n_levels = scale.levels.size
-            steps = rng.integers(1, max(n_levels, 2), raw.size)
-            places = np.rint((raw - scale.low) / scale.step).astype(np.int64)
-            others = scale.levels[(places + steps) % n_levels]
-        return np.where(rng.random(raw.size) < self.truth_probability, raw, others)
+        return randomize(raw, scale, self.truth_probability, rng)
+
+
+def randomize(
+    raw: NDArray[np.float64],
+    scale: RatingScale,
+    truth_probability: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return each rating with this probability, and else another level of the scale."""
+    if scale.step is None:
+        others = rng.uniform(scale.low, scale.high, raw.size)
+    else:
+        n_levels = scale.levels.size
+        steps = rng.integers(1, max(n_levels, 2), raw.size)
+        places = np.rint((raw - scale.low) / scale.step).astype(np.int64)
+        others = scale.levels[(places + steps) % n_levels]
+    return np.where(rng.random(raw.size) < truth_probability, raw, others)
 
 
 def estimate_shares(published: ArrayLike, truth_probability: float) -> NDArray[np.float64]:

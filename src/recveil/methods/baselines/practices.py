@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from recveil.methods.baselines.perturbation import (
     Pseudonymizer,
-    RandomizedResponse,
     check_probability,
+    randomize,
 )
 from recveil.ratings import Ratings
+from recveil.release.specs.baselines import CHANGED_SHARE, MIN_RATINGS, USER_SHARE
 from recveil.runtime.errors import RecveilError
 
 
@@ -41,7 +42,7 @@ class UserSample(Pseudonymizer):
 
     method = "user sample"
 
-    def __init__(self, share: float = 0.1, *, seed: int | None = None) -> None:
+    def __init__(self, share: float = USER_SHARE, *, seed: int | None = None) -> None:
         self.share = share
         super().__init__(seed=seed)
 
@@ -87,7 +88,7 @@ class NetflixPerturbation(Pseudonymizer):
 
     method = "netflix perturbation"
 
-    def __init__(self, share: float = 0.02, *, seed: int | None = None) -> None:
+    def __init__(self, share: float = CHANGED_SHARE, *, seed: int | None = None) -> None:
         self.share = share
         super().__init__(seed=seed)
 
@@ -101,9 +102,8 @@ class NetflixPerturbation(Pseudonymizer):
         n_kept = np.bincount(users[is_kept], minlength=ratings.n_users)
         is_kept |= n_kept[users] == 0
         cells = users * n_items + ratings.indices
-        changed = RandomizedResponse(1 - self.share)
         raw = ratings.scale.round(ratings.values)
-        values = changed._label(raw, ratings.scale, rng)
+        values = randomize(raw, ratings.scale, 1 - self.share, rng)
         receivers = users[rng.random(users.size) < self.share]
         copied = rng.integers(users.size, size=receivers.size)
         new_cells, first = np.unique(
@@ -149,7 +149,7 @@ class KCore(Pseudonymizer):
 
     method = "k-core"
 
-    def __init__(self, min_ratings: int = 5, *, seed: int | None = None) -> None:
+    def __init__(self, min_ratings: int = MIN_RATINGS, *, seed: int | None = None) -> None:
         self.min_ratings = min_ratings
         super().__init__(seed=seed)
 

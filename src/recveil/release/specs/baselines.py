@@ -1,6 +1,10 @@
 """Public descriptions of the baselines, which make no promise."""
 
 from recveil.release.method import Method, PublicSetting, Variant
+from recveil.runtime.number_format import percent
+
+# Defaults of the practices and of randomized response, which their descriptions state.
+USER_SHARE, CHANGED_SHARE, MIN_RATINGS, TRUTH_PROBABILITY = 0.1, 0.02, 5, 0.7
 
 _GREY = "#666666"
 # The attacks read values as ratings and do not try to undo a rotation, so a low rate is no evidence
@@ -55,7 +59,11 @@ BASELINES = (
         "user-sample",
         "user sample",
         ("share",),
-        _variant("user-sample", "The ratings of a tenth of the users as they are."),
+        _variant(
+            "user-sample",
+            f"The ratings of a sample of the users ({percent(USER_SHARE)} by default), as they "
+            f"are.",
+        ),
     ),
     _baseline(
         "netflix-perturbation",
@@ -63,8 +71,9 @@ BASELINES = (
         ("share",),
         _variant(
             "netflix-perturbation",
-            "Of the ratings, 2 % are removed, 2 % changed and as many added: our reading of what "
-            "Netflix did (Narayanan & Shmatikov, section 5).",
+            f"Of the ratings, a share ({percent(CHANGED_SHARE)} by default) is removed, one as "
+            f"large is changed and as many are added: our reading of what Netflix did (Narayanan & "
+            f"Shmatikov, section 5).",
         ),
     ),
     _baseline(
@@ -73,8 +82,8 @@ BASELINES = (
         ("min_ratings",),
         _variant(
             "k-core",
-            "Only users and items with at least five ratings, as they are; this k is no "
-            "k-anonymity.",
+            f"Only users and items with enough ratings ({MIN_RATINGS} by default), as they are; "
+            f"this k is no k-anonymity.",
         ),
     ),
     _baseline(
@@ -95,8 +104,8 @@ BASELINES = (
         ("truth_probability",),
         _variant(
             "randomized-response",
-            "Each rating stays with the probability 0.7, or becomes another level (Warner 1965; "
-            "Chen 2012, section 2.2); the rated items stay real.",
+            f"Each rating stays with a probability ({TRUTH_PROBABILITY} by default), or becomes "
+            f"another level (Warner 1965; Chen 2012, section 2.2); the rated items stay real.",
         ),
     ),
     _baseline(
