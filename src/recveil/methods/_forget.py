@@ -63,7 +63,7 @@ Decision = Literal["row-kept", "nothing-to-withdraw", "replace", "not-published"
 _FORMAT, _NUMBER = "recveil_erasure", 1
 _SALT_BYTES = 16
 # How errors of reading name the option of the column of users.
-_USER_COLUMN = re.compile(r"\buser( and item)? \(--user\b")
+_USER_COLUMN = re.compile(r"\buser( and item)? \(-{2}user\b")
 
 
 @brief

@@ -20,7 +20,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike
 from recveil.ratings.ratings import PUBLISHED, reject_doubts, reject_likes, reject_unordered
 from recveil.release.claim import Claim
-from recveil.release.coverage import measure_coverage
+from recveil.release.coverage import Coverage, PublishedCounts
 from recveil.release.method import HIDDEN_ITEMS, MOST_LEVELS, has_few_levels
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, Records, fresh_prefix, pseudonyms
@@ -32,6 +32,7 @@ from recveil.release.sides import (
     Predecessor,
     Private,
     Published,
+    Sides,
 )
 from recveil.runtime.errors import (
     RecveilError,
@@ -295,6 +296,18 @@ def assemble(
         continuation=continuation,
     )
     return Release(published, private)
+
+
+def count_published(release: Sides, ratings: Ratings) -> PublishedCounts:
+    """Count the items and values of a release of these ratings."""
+    return PublishedCounts.of(release.published.blocks(), release.original_items, ratings)
+
+
+def measure_coverage(ratings: Ratings, release: Sides) -> Coverage:
+    """Return the coverage of a release of these ratings."""
+    published = release.published
+    counts = count_published(release, ratings)
+    return counts.coverage(ratings, published.n_users, published.claim.k)
 
 
 def with_private(release: Release, **changes: Any) -> Release:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from recveil.io import read_levels, read_trust
 from recveil.io.options import ReadingOptions
+from recveil.methods.base import count_published
 from recveil.methods.baselines.perturbation import (
     AdditiveNoise,
     GlobalItemMeans,
@@ -404,9 +405,11 @@ def sampler_of(
 def summarize(release: Sides, ratings: Ratings) -> ReleaseSummary:
     """Return the figures of a release for its publisher."""
     published = release.published
-    counts = PublishedCounts.of(release, ratings)
+    counts = count_published(release, ratings)
     figures = _maker(method_of(published.settings)).summarize(release, ratings, counts)
-    return ReleaseSummary(published, figures, counts.coverage(release, ratings))
+    return ReleaseSummary(
+        published, figures, counts.coverage(ratings, published.n_users, published.claim.k)
+    )
 
 
 def make_variant(name: str, k: int | None, seed: int) -> Anonymizer:

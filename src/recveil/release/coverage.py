@@ -1,5 +1,6 @@
 """How much of a table a release covers."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from recveil.runtime.safe_repr import brief
 
 if TYPE_CHECKING:
     from recveil.ratings import Ratings
-    from recveil.release.sides import Sides
+    from recveil.release.records import Records
 
 # Recommenders learn nothing of a user from fewer ratings.
 FEWEST_RATINGS = 3
@@ -135,15 +136,15 @@ class PublishedCounts(NamedTuple):
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, release: "Sides", ratings: "Ratings") -> "PublishedCounts":
+    def of(
+        cls, blocks: Iterable["Records"], original_items: NDArray[Any], ratings: "Ratings"
+    ) -> "PublishedCounts":
         """Count in one pass over the rows, whose items may be hidden and reordered."""
         place_of = {item: place for place, item in enumerate(ratings.items.tolist())}
         # Items of a public catalogue may have no rating.
-        at = np.array(
-            [place_of.get(item, -1) for item in release.original_items.tolist()], np.int64
-        )
+        at = np.array([place_of.get(item, -1) for item in original_items.tolist()], np.int64)
         counts, lengths, sizes = np.zeros(ratings.n_items + 1), [], []
-        for block in release.published.blocks():
+        for block in blocks:
             lengths.append(np.diff(block.indptr))
             sizes.append(block.sizes)
             weights = np.repeat(block.sizes, lengths[-1])
@@ -151,17 +152,10 @@ class PublishedCounts(NamedTuple):
             counts += np.bincount(places, weights=weights, minlength=counts.size)
         return cls(counts[:-1], np.concatenate(lengths), np.concatenate(sizes))
 
-    def coverage(self, release: "Sides", ratings: "Ratings") -> Coverage:
+    def coverage(self, ratings: "Ratings", n_users: int, k: int) -> Coverage:
         """Compare them with the table."""
-        published = release.published
-        rows = self.lengths, self.sizes, published.n_users, np.diff(ratings.indptr)
-        coverage = Coverage.of(ratings.support, self.items, *rows)
-        return coverage.for_k(published.claim.k, ratings.support)
-
-
-def measure_coverage(ratings: "Ratings", release: "Sides") -> Coverage:
-    """Return the coverage of a release of these ratings."""
-    return PublishedCounts.of(release, ratings).coverage(release, ratings)
+        rows = self.lengths, self.sizes, n_users, np.diff(ratings.indptr)
+        return Coverage.of(ratings.support, self.items, *rows).for_k(k, ratings.support)
 
 
 def reject_nearly_empty(coverage: Coverage | None) -> None:

@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.item_features import ItemFeatures
-from recveil.methods.base import BaseAnonymizer, check_every_user_rated, check_seed
+from recveil.methods.base import (
+    BaseAnonymizer,
+    check_every_user_rated,
+    check_seed,
+    measure_coverage,
+)
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
@@ -68,7 +73,6 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
-from recveil.release.coverage import measure_coverage
 from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, fresh_prefix
