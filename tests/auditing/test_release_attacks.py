@@ -224,7 +224,7 @@ def test_the_headline_is_short_and_ends_at_the_proof(ratings, tmp_path):
     assert found.to_dict()["headline"] == (
         f"In the release, {percent(one_user.rate)} of the users are re-identified "
         f"({format_bounds(one_user.low, high)}) by “bystander”, "
-        "who knows 2 rated items; the guarantee is at most 20%."
+        "who knows 2 rated items; a random guess gives 0.67%; the guarantee is at most 20%."
     )  # of so few users, membership is not measured
 
 

@@ -212,7 +212,12 @@ def _hand_out(
 ) -> None:
     """Write the page, the risk of each user and the JSON object, and print all as text."""
     from recveil.cli.outputs import write_json, write_risk_file
-    from recveil.report.audit.terminal import show_adversaries, show_audit, terms_of
+    from recveil.report.audit.terminal import (
+        show_adversaries,
+        show_audit,
+        show_statements,
+        terms_of,
+    )
     from recveil.report.glossary import explain as explain_terms
     from recveil.report.terminal import show_reading
 
@@ -223,13 +228,15 @@ def _hand_out(
     if risk is not None and result.risk is not None:
         write_risk_file(result.ratings.users, result.risk, risk)
     if write_json(result.to_dict(), json) and not (is_stdout(html) or is_stdout(risk)):
-        show_reading(result.reading)
+        show_reading(result.reading, examples=result.published is None)
         show_audit(result)
         if explain:
+            if result.published is not None:
+                show_statements(result.published)
             show_adversaries(result)
             explain_terms(terms_of(result))
         else:
-            echo("--explain explains the terms, and what each adversary knows.")
+            echo("--explain explains terms, adversaries and figures.")
         for name, path in (("the page", html), (_RISK, risk)):
             if path is not None:
                 echo(f"Wrote {name} to {path}.")

@@ -94,7 +94,12 @@ def evaluate(
     from recveil.cli.outputs import write_json
     from recveil.evaluation import evaluate
     from recveil.report import data_to_dict
-    from recveil.report.audit.terminal import show_disclosure, show_rates, terms_of_release
+    from recveil.report.audit.terminal import (
+        show_disclosure,
+        show_rates,
+        show_statements,
+        terms_of_release,
+    )
     from recveil.report.audit.text import headline_of
     from recveil.report.evaluation import terminal
     from recveil.report.glossary import explain as explain_words
@@ -130,6 +135,8 @@ def evaluate(
     terminal.show_remarks(console, result, is_whole=whole)
     if explain:
         of_release = () if disclosure is None else terms_of_release(disclosure)
+        if disclosure is not None:
+            show_statements(disclosure)
         explain_words([*terminal.words_of(result, is_whole=whole), *of_release])
     else:
         echo("--explain explains the terms.")

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from typing import Any
 
@@ -40,3 +40,25 @@ def plain(value: object) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def same_figures(
+    attacks: Iterable[Mapping[str, object]], *names: str
+) -> list[list[Mapping[str, object]]]:
+    """Put adversaries together that have the same figures of these names.
+
+    Examples
+    --------
+    >>> attacks = [{"name": name, "rate": rate} for name, rate in (("a", 1), ("b", 2), ("c", 1))]
+    >>> [[one["name"] for one in same] for same in same_figures(attacks, "rate")]
+    [['a', 'c'], ['b']]
+    """
+    groups: list[list[Mapping[str, object]]] = []
+    for attack in attacks:
+        for group in groups:
+            if all(group[0][name] == attack[name] for name in names):
+                group.append(attack)
+                break
+        else:
+            groups.append([attack])
+    return groups

@@ -155,7 +155,7 @@ def _describe_publishing(
     return f"{publish}. Keep {private_name(str(output))} secret: {reveals}."
 
 
-MEASURED = "README.md in the release has the attacks that were measured."
+MEASURED = "The release's README.md has the measured attacks."
 
 
 def describe_summary(summary: ReleaseSummary) -> list[str]:

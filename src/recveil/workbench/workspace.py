@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from recveil.io.options import format_command as format_any_command
+from recveil.report.document import same_figures
 from recveil.runtime.errors import RecveilError, printable
 from recveil.runtime.number_format import format_bounds, format_number, percent
 from recveil.workbench.guard import FILE_NAME, FORM, Keys
@@ -83,6 +84,7 @@ class Workspace:
             "bounds": format_bounds,
             "count": format_number,
             "page_words": page_words,
+            "same_figures": same_figures,
         }
 
     def render_page(self, request: Request, name: str, **values: Any) -> Response:

@@ -53,9 +53,11 @@ def test_clusters_of_sparse_rows_are_inferred_by_all_ratings_and_reported(many, 
     (said,) = (each for each in plain["verdict"] if "share their values" in each)
     assert f"{clusters['cluster_inferred']['rate']:.1%}" in said
     assert f"{clusters['cluster_baseline']:.1%}" in said
-    assert {"cluster by all ratings", "class by all ratings, fitted"} <= {
-        row["figure"] for row in plain["rows"]
-    }
+    assert "cluster by all ratings" in {row["figure"] for row in plain["rows"]}
+    fitted, direct, *_ = plain["rates"]
+    assert fitted["name"] == "all ratings, rows of others"
+    assert fitted["class_reidentified"] == clusters["class_inferred"]
+    assert direct["class_reidentified"] == plain["all_known"]["class_reidentified"]
     assert plain["membership"]["scorer"]
     assert plain["membership"]["all"]["auxiliary_information"]
     json.dumps(plain, allow_nan=False)
@@ -69,7 +71,7 @@ def test_where_rows_share_no_values_classes_are_inferred_by_the_fit(many, tmp_pa
     assert clusters["cluster_inferred"] == clusters["class_inferred"]
     assert clusters["class_inferred"]["low"] > clusters["class_baseline"]
     whats = {row["figure"] for row in plain["rows"]}
-    assert "class by all ratings, fitted" in whats
+    assert plain["rates"][0]["class_reidentified"] == clusters["class_inferred"]
     assert "cluster by all ratings" not in whats
     assert any(f"{clusters['class_inferred']['rate']:.1%}" in each for each in plain["verdict"])
 

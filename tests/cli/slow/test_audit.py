@@ -110,17 +110,17 @@ def test_the_release_is_stated_before_the_raw_table(run):
     text = " ".join(out.split())
     # What was read of the file is reported before; of what was found, the release is the first.
     headline = text.index(plain["release"]["headline"])
-    assert headline < text.index("Shares of the targets") < text.index(plain["verdict"][0])
-    before = text.index("Before: the table with names removed")
-    assert max(text.index(remark) for remark in plain["release"]["remarks"]) < before
+    assert headline < text.index("Shares of all targets") < text.index(plain["verdict"][0])
+    before = text.index("Before, with names removed:")
+    release = plain["release"]
+    shown = [each for each in release["remarks"] if each not in release["warnings"]]
+    assert max(map(text.index, shown)) < before
     assert (
-        text[before:]
-        .removeprefix("Before: the table with names removed ")
-        .startswith(plain["verdict"][0])
+        text[before:].removeprefix("Before, with names removed: ").startswith(plain["verdict"][0])
     )
-    # Without a release nothing is changed.
+    # Without a release, examples of each column follow.
     alone = " ".join(alone.split())
-    assert alone[: alone.index(plain["verdict"][0])] == text[:headline]
+    assert alone[: alone.index("; item: ")].startswith(text[: text.index("; item: ")])
     assert "Before" not in alone
 
 

@@ -268,8 +268,7 @@ K_CORATING = Method(
     ),
     unpromised=_unpromised,
     undone_by=lambda settings: (LIKES_UNDONE,) if publishes_likes(settings) else (),
-    about_exact=" Many of the others are added values; an adversary who recomputes the fill sees "
-    "which.",
+    about_exact=" Many other values are added; an adversary who recomputes the fill sees which.",
     no_links="For k-coRating, the probability that a member rated an item is not computed: rows "
     "were completed, so the file does not show how many users rated an item, and an estimate from "
     "it is too low.",

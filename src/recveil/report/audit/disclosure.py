@@ -21,13 +21,14 @@ from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import estimate, format_bounds, percent
 
 NO_EVIDENCE = "which is no evidence that the release reveals nothing"
+# The same in a cell
+NO_SAFETY = "no evidence of safety"
 NO_ATTACK = "no attack applied"
 _ALL_COUNTED = "All were counted."
 SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
 MEMBERSHIP = (
-    "This AUC is a lower bound, as its scores use one release only: an adversary with shadow "
-    "releases usually infers more (“recveil audit FILE --release OUT --shadows 32”, or "
-    f"{SHADOWS_OF_ALL})."
+    "This AUC is a lower bound: “recveil audit FILE --release OUT --shadows 32” usually infers "
+    "more."
 )
 # What an AUC permits, up to each edge.
 _GRADES = (
@@ -111,7 +112,7 @@ def _of_unknown_ratings(release: AttackedRelease, attack: ReleaseAttack) -> Stat
         f"inferred, {estimate(attack.exact)} are in {row}{'' if is_unary else ' exactly'}.{more}"
     )
     rows = (FigureRow(in_likes("unknown ratings in the row", is_unary), estimate(attack.exact)),)
-    return Statement(sentence, () if more else rows, None if more else "")
+    return Statement(sentence, rows, more.strip())
 
 
 def describe_exact_ratings(
@@ -163,7 +164,7 @@ def statements_of_content(content: Content) -> list[Statement]:
     """Return what fills, companions and possible ratings reveal."""
     # Report only the adversaries who know least and most.
     ends = dict.fromkeys((0, len(content.fills) - 1)) if content.fills else {}
-    statements = [Statement(_of_fills(content.fills[end])) for end in ends]
+    statements = [_of_fills(content.fills[end]) for end in ends]
     if content.companions is not None and content.companions.inferred.trials:
         statements.append(_of_companions(content.companions))
     if content.possible is not None and content.possible.one_rating.trials:
@@ -187,7 +188,7 @@ def content_warnings(content: Content) -> list[str]:
     ]
 
 
-def _of_fills(fills: InferredFills) -> str:
+def _of_fills(fills: InferredFills) -> Statement:
     rate, by_items, marked = (
         fills.reidentified,
         fills.reidentified_by_items,
@@ -199,7 +200,7 @@ def _of_fills(fills: InferredFills) -> str:
     if not fills.users_known:
         who = "An adversary who knows no user, and makes such a release of the published values,"
     if marked is None or not rate.trials:
-        return f"{who} could not be tried: no values are left to score."
+        return Statement(f"{who} could not be tried: no values are left to score.")
     alone = f"; by the items alone, {percent(by_items.rate)}"
     baseline = percent(fills.base_rate)
     precision = (
@@ -211,11 +212,19 @@ def _of_fills(fills: InferredFills) -> str:
             f"this attack does not distinguish ratings from fills ({percent(marked.rate)} of the "
             f"marks right, a random guess {baseline}); better ones may"
         )
-    return (
+    sentence = (
         f"{who} learns to recognize fills: {precision}. By eight items without ratings, the "
         f"adversary re-identifies {estimate(rate)} of the other users"
         f"{no_better(rate, by_items.rate, 'the items alone give') or alone}."
     )
+    known = f"{fills.users_known:,} known users" if fills.users_known else "a shadow release"
+    rows = (
+        FigureRow(f"ratings among fills, by {known}", estimate(marked), f"random guess {baseline}"),
+        FigureRow(
+            "- users by eight items", estimate(rate), f"items alone {percent(by_items.rate)}"
+        ),
+    )
+    return Statement(sentence, rows, "")
 
 
 def _of_companions(companions: Companions) -> Statement:
@@ -369,8 +378,8 @@ def best_membership(
     strongest: Membership, by_known: dict[str, Membership]
 ) -> tuple[str | None, Membership]:
     """Return the best membership inference: by a number of exact ratings, or by the strongest."""
-    every: list[tuple[str | None, Membership]] = [(None, strongest), *by_known.items()]
-    measured = [each for each in every if each[1].is_measured] or every[:1]
+    every: list[tuple[str | None, Membership]] = [*by_known.items(), (None, strongest)]
+    measured = [each for each in every if each[1].is_measured] or every[-1:]
     return max(measured, key=lambda each: each[1].auc.rate)
 
 
@@ -443,6 +452,18 @@ def describe_membership(auc: Interval, who: str = "They", shadows: Interval | No
     )
 
 
+def _bound_by(auc: Interval, shadows: Interval | None) -> str:
+    """Return what the lead and the table do not say of membership inference."""
+    if auc.low <= 0.5:
+        return (
+            "Scores of one release do not show that membership can be inferred, which is no "
+            "evidence that it cannot; shadow releases usually infer more."
+        )
+    if auc.rate >= _GRADES[-2][0] or shadows is not None:
+        return ""
+    return MEMBERSHIP
+
+
 def describe_members(
     strongest: Membership,
     by_known: dict[str, Membership],
@@ -457,20 +478,22 @@ def describe_members(
     who = "An adversary" if known is None else f"An adversary who knows {known} {whose} of a user"
     members = describe_count(best.members, "member")
     nonmembers = describe_count(best.nonmembers, "nonmember")
-    row, *rest = _rows_of("membership", best)
+    row, *rest = _rows_of(f"membership, {best.members:,} + {best.nonmembers:,}", best)
     if best.is_measured:
         control = (
             f"This was measured on {members} and {nonmembers}; the control, with members drawn at "
             f"random among them, has AUC {estimate(best.null_auc, 2)}."
         )
         statements = [
-            Statement(describe_membership(best.auc, who, shadows)),
+            Statement(
+                describe_membership(best.auc, who, shadows), (), _bound_by(best.auc, shadows)
+            ),
             Statement(control, (row,) if known is None else (row, *rest), ""),
         ]
         if knows := describe_auxiliary(best.scorer, is_unary=is_unary):
-            statements.append(
-                Statement(f"That adversary also knows {knows} (score “{best.scorer}”).")
-            )
+            sentence = f"That adversary also knows {knows} (score “{best.scorer}”)."
+            # The lead has it, if the AUC is above 0.5.
+            statements.append(Statement(sentence, (), "" if best.auc.low > 0.5 else sentence))
     else:
         few = (
             f"Membership inference was not measured: {describe_shortage(best, is_unary=is_unary)} "
@@ -485,7 +508,10 @@ def describe_members(
         )
         # The best one is already in the table; where it is not measured, none is.
         others = {n: each for n, each in by_known.items() if best.is_measured and n != known}
-        rows = [row for n, each in others.items() for row in _rows_of(f"- by {n} {what}", each)]
+        rows = [
+            _row_of_auc(f"- by {n} {what}{_users_of(each, best)}", each)
+            for n, each in others.items()
+        ]
         statements.append(Statement(sentence, tuple(rows), ""))
     if attributes is not None:
         statements.append(
@@ -494,9 +520,16 @@ def describe_members(
     return statements
 
 
+def _users_of(membership: Membership, best: Membership) -> str:
+    """Return the numbers of members and nonmembers, if they are not those of the row above."""
+    numbers = membership.members, membership.nonmembers
+    if numbers == (best.members, best.nonmembers):
+        return ""
+    return f", {numbers[0]:,} + {numbers[1]:,}"
+
+
 def _row_of_auc(name: str, membership: Membership) -> FigureRow:
-    """Return the AUC, the control, and the number of users."""
-    name = f"{name}, {membership.members:,} + {membership.nonmembers:,}"
+    """Return the AUC and the control."""
     if not membership.is_measured:
         return FigureRow(name, "not measured")
     auc, control = (estimate(each, 2) for each in (membership.auc, membership.null_auc))
@@ -564,12 +597,12 @@ def _of_attributes(attributes: Attributes, shortage: str) -> Statement:
         f"and in {percent(control.mean)} for {of_control}: being in the data adds "
         f"{format_points(excess)}{'' if excess.low > 0 else f', {NO_EVIDENCE}'}."
     )
+    evidence = "" if excess.low > 0 else NO_SAFETY
     rows = (
         FigureRow(name, percent(members.mean), f"nonmembers {percent(control.mean)}"),
-        FigureRow("- points by membership", format_points(excess)),
+        FigureRow("- points by membership", format_points(excess), evidence),
     )
-    remark = f"Attribute inference is hardly better for members than for nonmembers, {NO_EVIDENCE}."
-    return Statement(sentence, rows, "" if excess.low > 0 else remark)
+    return Statement(sentence, rows, "")
 
 
 def membership_in_short(

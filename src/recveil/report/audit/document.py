@@ -44,6 +44,7 @@ def _(audit: Audit) -> Mapping[str, object]:
         },
         "verdict": text.verdict_of(audit),
         "warnings": text.warnings_of(audit),
+        "dangers": text.dangers_of(audit),
         "attacks": audit.attacks,
         "graph_attacks": audit.graphs,
         "deanonymized": audit.deanonymized,
@@ -329,7 +330,9 @@ def _membership(
 def _(release: AttackedRelease) -> Mapping[str, object]:
     manifest, exact = release.manifest, release.exact_ratings
     statements = text.statements_of(release)
-    by_all = Adversary(known=1, name="all ratings")
+    what = "likes" if manifest.scale.unary else "ratings"
+    knows = f"Knows all {what} of a target exactly."
+    by_all = Adversary(known=1, name=f"all {what}", description=knows)
     return {
         "name": release.name,
         "claim": manifest.claim.kind,
@@ -343,6 +346,16 @@ def _(release: AttackedRelease) -> Mapping[str, object]:
         "lowest_level": release.lowest_level,
         "columns": text.columns_of(release),
         "attacks": [_parts_of_attack(*each) for each in release.attacks],
+        "rates": [
+            {
+                "name": each.name,
+                "targets_requested": each.requested,
+                "targets_attacked": each.attacked,
+                "class_reidentified": each.class_reidentified,
+                "reidentified": each.reidentified,
+            }
+            for each in text.rates_of(release)
+        ],
         "membership": release.membership
         and _membership(release.membership, release.by_known, is_unary=manifest.scale.unary),
         "attributes": release.attributes,

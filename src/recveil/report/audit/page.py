@@ -22,7 +22,7 @@ from recveil.report.audit.text import (
     describe_sensitive,
     match_of,
 )
-from recveil.report.document import plain
+from recveil.report.document import plain, same_figures
 from recveil.runtime.errors import RecveilError, first_sentence_of, quoted
 from recveil.runtime.number_format import format_bounds, format_number, percent
 
@@ -117,7 +117,7 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"percent": percent, "count": format_number, "bounds": format_bounds}
-    environment.filters["first_sentence"] = first_sentence_of
+    environment.filters |= {"first_sentence": first_sentence_of, "same_figures": same_figures}
     return environment
 
 
@@ -138,7 +138,9 @@ def to_html(audit: Audit) -> str:
         "shares": sorted({each.share for each in audit.sufficient}),
         "tried": _attacks_tried(audit),
         "about": audit.published and audit.published.manifest.claim.about,
-        "knowledge": [_describe_knowledge(each.adversary, what) for each in audit.attacks],
+        "knowledge": {
+            each.adversary.name: _describe_knowledge(each.adversary, what) for each in audit.attacks
+        },
         "match": match_of(audit.attacks),
         "revealed": describe_sensitive(audit),
         "matched": describe_matches(audit),

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from recveil.attacks import Interval, Mean, ReleaseAttack
+from recveil.attacks import Interval, Mean
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.text import (
+    AdversaryRates,
     among_attacked,
-    capped,
     columns_of,
     describe_alteration,
     describe_check,
@@ -27,8 +27,10 @@ from recveil.report.audit.text import (
     headline_of,
     match_of,
     name_check,
+    rates_of,
     remarks_in_short,
     statements_of,
+    uncovered_in,
     verdict_of,
     warnings_of,
     warnings_of_release,
@@ -63,11 +65,11 @@ _FIGURES = (
 
 
 # What a reader needs who has never seen these; --explain has all.
-_IN_SHORT = {
-    "membership": "how well a score distinguishes so many users in the data from so many others; "
-    "AUC 0.5 is a random guess, 1 is always right",
-    "TPR at 5% FPR": MEANINGS["TPR at 5% FPR"],
-    "attributes": "whether an adversary infers what a user liked",
+_SHORT_MEANINGS = {
+    "class re-identified": "its row alone fits best",
+    "user re-identified": "a random pick in that row",
+    "record alone on top": "the target's own record alone fits best",
+    "user re-identified, ties shared": "equally good records share one success",
 }
 
 
@@ -137,60 +139,58 @@ def show_rates(console: Console, release: AttackedRelease, page: str = "") -> No
     """
     if not release.attacks:
         return
-    attacks = [attack for _, attack in release.attacks]
-    names, bounds = columns_of(release), {attack.bound for attack in attacks}
-    attacked = f"attacked\nof {attacks[0].requested:,}"
-    heads = ["adversary", attacked, *names.values()]
-    if has_rest := any(attack.skipped for attack in attacks):
+    rates, names = rates_of(release), columns_of(release)
+    bounds = {each.bound for each in rates}
+    heads = ["adversary", "attacked", *names.values()]
+    if any(0 < each.attacked < each.requested for each in rates):
         heads.insert(-1, _OF_ATTACKED)
-    if is_one := len(bounds) == 1:
+    if len(bounds) == 1:
         heads.pop()
-    table = _fitting(console, lambda between: _adversary_rows(release, heads, between), heads[1:3])
+    table = _fitting(console, lambda between: _adversary_rows(rates, heads, between), heads[1:3])
     console.print(table)
-    shown = show_left_out(console, table, _adversary_rows(release, heads, " "), page)
-    baselines = f"a random guess gives {percent(attacks[0].baseline)}"
-    if largest := max(attack.class_baseline for attack in attacks):
-        baselines += f", and always naming the largest class {percent(largest)}"
-    enough = in_likes("enough ratings", release.manifest.scale.unary)
-    rest = f"; of the attacked: of the targets with {enough}" * has_rest
-    console.print(f"Shares of the targets, with 95% intervals{rest}; {baselines}.")
-    value = f"{percent(bounds.pop())}, " * is_one
-    for name, amount in zip(names.values(), ("", "", value), strict=True):
-        if amount or name in shown:
-            console.print(f"{name.capitalize()}: {amount}{MEANINGS[name]}.")
+    shown = show_left_out(console, table, _adversary_rows(rates, heads, " "), page)
+    legend = []
+    if (class_name := names["class_reidentified"]) in shown:
+        most = percent(max(each.class_baseline for each in rates))
+        meaning = _SHORT_MEANINGS.get(class_name, MEANINGS[class_name])
+        legend.append(f"{class_name}: {meaning} (a constant guess: {most})")
+    for name in (names["reidentified"], names["bound"]):
+        if name in shown:
+            legend.append(f"{name}: {_SHORT_MEANINGS.get(name, MEANINGS[name])}")
+    console.print(f"Shares of all targets; {'; '.join(legend)}.")
 
 
-def _adversary_rows(release: AttackedRelease, heads: Sequence[str], between: str) -> Table:
+def _adversary_rows(rates: list[AdversaryRates], heads: Sequence[str], between: str) -> Table:
     table = table_of(*heads)
 
-    def cells(attack: ReleaseAttack) -> tuple[str, ...]:
-        if not attack.attacked:
-            return ("0", "", NO_USER)  # in the column that is never left out
-        figures = {_OF_ATTACKED: percent(among_attacked(attack)), "bound": percent(attack.bound)}
+    def cells(each: AdversaryRates) -> tuple[str, ...]:
+        if not each.attacked:
+            return (f"0 of {each.requested:,}", "", NO_USER)  # in the column that is never left out
+        rest = percent(among_attacked(each)) if each.attacked < each.requested else ""
+        figures = {_OF_ATTACKED: rest, "bound": percent(each.bound)}
+        requested = f" of {each.requested:,}" * (each.attacked < each.requested)
         return (
-            f"{attack.attacked:,}",
-            _share(attack.class_reidentified, between),
-            _share(capped(release, attack.reidentified, attack.bound), between),
+            f"{each.attacked:,}{requested}",
+            _share(each.class_reidentified, between),
+            _share(each.reidentified, between),
             *(figures.get(head, figures["bound"]) for head in heads[4:]),
         )
 
-    rows = ((one.name, cells(attack)) for one, attack in release.attacks)
-    return _add_rows(table, rows, between)
+    return _add_rows(table, ((each.name, cells(each)) for each in rates), between)
 
 
 def show_disclosure(console: Console, release: AttackedRelease) -> None:
     """Print the other figures of a release in a table, and below it what they leave out."""
     statements, warnings = statements_of(release), warnings_of_release(release)
+    in_table = set(uncovered_in(release))
     if rows := [row for each in statements for row in each.rows]:
         table = table_of("other disclosure", "measured", "to compare")
         for row in rows:
             table.add_row(*map(escape, row))
         console.print(table)
-        names = [row.figure for row in rows]
-        for term, meaning in _IN_SHORT.items():
-            if any(term in name for name in names):
-                console.print(f"{term}: {meaning}.")
     for remark in remarks_in_short(release, statements):
+        if remark in in_table:
+            continue
         style = "[red]warning[/]  " if remark in warnings else ""
         console.print(f"{style}{escape(remark)}")
 
@@ -203,8 +203,8 @@ def show_audit(audit: Audit) -> None:
     console, release = Console(highlight=False), audit.published
     if release is not None:
         _show_release(console, release)
-        console.print("\n[bold]Before: the table with names removed[/]")
-    console.print(f"[bold]{escape(verdict_of(audit)[0])}[/]")
+    before = "" if release is None else "Before, with names removed: "
+    console.print(f"{before}[bold]{escape(verdict_of(audit)[0])}[/]")
     if release is None:
         _show_attacks(console, audit.attacks, is_unary=audit.ratings.is_unary)
     elif not release.attacks:
@@ -220,7 +220,8 @@ def show_audit(audit: Audit) -> None:
     for suspects in audit.suspects_in_release:
         _show_suspects(console, suspects, " in the release")
     _show_checks(console, audit.checks)
-    for warning in warnings_of(audit, has_table=release is None):
+    has_table = release is None or bool(release.attacks)
+    for warning in warnings_of(audit, has_table=has_table):
         if warning not in audit.reading.notes:  # those were printed with the input
             console.print(f"[red]warning[/]  {escape(warning)}")
 
@@ -282,8 +283,7 @@ def _show_checks(console: Console, checks: list[Check]) -> None:
     n_holding = sum(check.holds for check in checks)
     if n_holding:
         console.print(
-            f"[green]holds[/]  {n_holding} of {len(checks)} checks of the attack itself; "
-            f"recveil selftest shows them."
+            f"[green]holds[/]  {n_holding} of {len(checks)} checks of the attack: recveil selftest."
         )
     for check in checks:
         if not check.holds:
@@ -307,6 +307,15 @@ def show_adversaries(audit: Audit) -> None:
     console.print("\n[bold]What the adversaries know[/]")
     for adversary in (outcome.adversary for outcome in audit.attacks):
         console.print(f"[bold]{escape(adversary.name)}[/]: {escape(adversary.description)}")
+
+
+def show_statements(release: AttackedRelease) -> None:
+    """Print the sentences behind the rows of figures."""
+    console = Console(highlight=False)
+    console.print("\n[bold]What was measured on the release[/]")
+    for each in statements_of(release):
+        if each.remark is not None:
+            console.print(escape(each.sentence))
 
 
 def terms_of(audit: Audit) -> Iterator[str]:

@@ -26,6 +26,7 @@ from recveil.release.private_folder import OTHER_RATINGS
 from recveil.report.audit.disclosure import (
     NO_ATTACK,
     NO_EVIDENCE,
+    NO_SAFETY,
     FigureRow,
     Statement,
     also_known,
@@ -481,9 +482,10 @@ def headline_of(release: AttackedRelease) -> str:
         guarantee = about.unpromised
     elif release.unprotected:
         guarantee = _describe_unprotected(release.unprotected)
-    chance = ""
+    guess = percent(attack.baseline)
+    chance = f"; a random guess gives {guess}"
     if rate.rate <= attack.baseline:
-        chance = f", no more than by a random guess{_inferred_classes(release)}"
+        chance = f", no more than by a random guess ({guess}){_inferred_classes(release)}"
     ends = format_bounds(rate.low, capped(release, rate, attack.bound).high)
     sentences = (
         f"In the release, {percent(rate.rate)} of the users are re-identified ({ends}{among}) by "
@@ -544,7 +546,7 @@ def statements_of(release: AttackedRelease) -> list[Statement]:
         return [
             *map(Statement, [*first, *warnings]),
             *members,
-            *map(Statement, _of_synthetic_users(release)),
+            *_of_synthetic_users(release),
         ]
     worst, attack = release.strongest
     statements = []
@@ -572,22 +574,26 @@ def remarks_in_short(release: AttackedRelease, statements: Sequence[Statement]) 
     remarks, warnings = remarks_of(statements), warnings_of_release(release)
     found = [each for each in remarks if each not in warnings]
     short = [first_sentence_of(each) if each in known else each for each in found]
-    measured = [] if set(known).isdisjoint(found) else [MEASURED]
-    return [*short, *measured, *(each for each in remarks if each in warnings)]
+    if not set(known).isdisjoint(found):
+        last = max(index for index, each in enumerate(found) if each in known)
+        short[last] = f"{short[last]} {MEASURED}"
+    return [*short, *(each for each in remarks if each in warnings)]
 
 
-def warnings_of_release(release: AttackedRelease) -> list[str]:
-    """Return what was not measured on a release, or on too few users."""
+def uncovered_in(release: AttackedRelease) -> list[str]:
+    """Describe the adversaries who could not attack most targets; the table shows it, too."""
     uncovered = [
         Uncovered(adversary.name, attack.skipped, attack.requested, attack.reidentified.rate)
         for adversary, attack in release.attacks
         if attack.requested - attack.skipped < COVERAGE * attack.requested
     ]
-    manifest = release.manifest
-    warnings = [
-        in_likes(each, manifest.scale.unary)
-        for each in describe_uncovered(uncovered, "In the release, ")
-    ]
+    is_unary = release.manifest.scale.unary
+    return [in_likes(each, is_unary) for each in describe_uncovered(uncovered, "In the release, ")]
+
+
+def warnings_of_release(release: AttackedRelease) -> list[str]:
+    """Return what was not measured on a release, or on too few users."""
+    manifest, warnings = release.manifest, uncovered_in(release)
     if release.untried:
         warnings.append(
             f"The release has too many values to strike out {release.untried}; an adversary with "
@@ -607,6 +613,17 @@ def warnings_of_release(release: AttackedRelease) -> list[str]:
     return warnings
 
 
+def dangers_of(audit: Audit) -> list[str]:
+    """Return the warnings that mean that users are less safe than the figures show."""
+    dangers = attack_warnings([], audit.checks)
+    release = audit.published
+    if release is None:
+        return dangers
+    if release.same_ratings is False:
+        dangers.append(OTHER_RATINGS)
+    return dangers + ([] if release.linkage is None else warnings_of_linkage(release.linkage))
+
+
 def _why_not_repeated(manifest: Manifest) -> str:
     """Return why such a release cannot be made of other users; empty if it can."""
     method = manifest.known_method
@@ -624,7 +641,6 @@ def _why_not_repeated(manifest: Manifest) -> str:
 
 def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAttack) -> Statement:
     """Describe the strongest adversary's rate and the guarantee."""
-    remark = None
     rate, claim = attack.reidentified, release.manifest.claim
     users = describe_count(attack.requested, "user")
     if claim.about.one_person_each:
@@ -645,19 +661,61 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
     chance += classes if chance else ""
     if not claim.about.is_bound:
         guarantee = _without_bound(release)
+        remark = f"{guarantee[:1].upper()}{guarantee[1:]}"
     elif release.unprotected is not None:
         guarantee = _guarantee_of_levels(release)
+        remark = guarantee
     else:
         more = f"Better attacks may re-identify more, up to the guaranteed {percent(attack.bound)}."
         guarantee = f"the guarantee is at most {percent(attack.bound)}. {more}"
-        # The other figures are in the headline and in the table of adversaries.
-        remark = None if chance else more
+        remark = more  # the other figures are in the headline and in the table of adversaries
     ends = format_bounds(rate.low, capped(release, rate, attack.bound).high)
     sentence = (
         f"In the release, “{worst.name}” {finding} {percent(rate.rate)} ({ends}"
         f"{_among_attacked(release, attack)}){chance}; {guarantee}"
     )
     return Statement(sentence, (), remark)
+
+
+class AdversaryRates(NamedTuple):
+    """The rates of one adversary on a release."""
+
+    name: str
+    requested: int
+    attacked: int
+    class_reidentified: Interval
+    # Share of the targets for whom naming always one class is right
+    class_baseline: float
+    reidentified: Interval
+    bound: float
+
+
+def rates_of(release: AttackedRelease) -> list[AdversaryRates]:
+    """Return the rates of all adversaries, those who know all ratings of a target first."""
+    if not release.attacks:
+        return []
+    what = "likes" if release.manifest.scale.unary else "ratings"
+    bound = release.attacks[0][1].bound
+    rates, direct, fitted = [], release.all_known, release.clusters
+    if fitted is not None and (n_targets := fitted.reidentified.trials):
+        rates.append(
+            AdversaryRates(
+                *(f"all {what}, rows of others", n_targets, n_targets),
+                *(fitted.class_inferred, fitted.class_baseline),
+                *(capped(release, fitted.reidentified, bound), bound),
+            )
+        )
+    attacks = [(one.name, attack) for one, attack in release.attacks]
+    if direct is not None and direct.attacked:
+        attacks.insert(0, (f"all {what}", direct))
+    return rates + [
+        AdversaryRates(
+            *(name, attack.requested, attack.attacked, attack.class_reidentified),
+            *(attack.class_baseline, capped(release, attack.reidentified, attack.bound)),
+            attack.bound,
+        )
+        for name, attack in attacks
+    ]
 
 
 def capped(release: AttackedRelease, rate: Interval, bound: float) -> Interval:
@@ -667,9 +725,9 @@ def capped(release: AttackedRelease, rate: Interval, bound: float) -> Interval:
     return rate._replace(high=max(rate.rate, min(rate.high, bound)))
 
 
-def among_attacked(attack: ReleaseAttack) -> float:
+def among_attacked(attack: ReleaseAttack | AdversaryRates) -> float:
     """Return the re-identification rate among the targets with enough ratings."""
-    return attack.reidentified.rate * attack.requested / (attack.requested - attack.skipped)
+    return attack.reidentified.rate * attack.requested / attack.attacked
 
 
 def _among_attacked(release: AttackedRelease, attack: ReleaseAttack) -> str:
@@ -736,10 +794,7 @@ def _by_all_ratings(release: AttackedRelease) -> list[Statement]:
             f"targets, by the attack “{direct.attack}”; always naming the largest class is right "
             f"for {largest}."
         )
-        row = FigureRow(
-            f"class by all {what}", estimate(direct.class_reidentified), f"largest {largest}"
-        )
-        statements.append(Statement(sentence, (row,), ""))
+        statements.append(Statement(sentence, (), ""))
     if clusters is not None and clusters.cluster_inferred.trials:
         statements.append(_of_clusters(clusters, what))
     if release.uncompared:
@@ -760,7 +815,6 @@ def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
         "and known members on them, and assigns all remaining targets at once, infers the"
     )
     n_targets = f"by all {what} of a target, for"
-    row = FigureRow(f"class by all {what}, fitted", of_class, f"most unknown users {most}")
     trials = (
         f"of {clusters.cluster_inferred.trials:,} targets (always naming the one with the most "
         f"users unknown to the adversary:"
@@ -770,7 +824,7 @@ def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
             f"No two of {clusters.n_records:,} distinct rows show that they share their values. "
             f"{how} equivalence class, {n_targets} {of_class} {trials} {most})."
         )
-        return Statement(sentence, (row,), "")
+        return Statement(sentence, (), "")
     sentence = (
         f"Rows of one cluster share their values: the file alone shows {clusters.n_clusters:,} "
         f"clusters of {clusters.n_records:,} distinct rows. {how} cluster, {n_targets} "
@@ -782,7 +836,7 @@ def _of_clusters(clusters: ClusterAttack, what: str) -> Statement:
         estimate(clusters.cluster_inferred),
         f"most unknown users {percent(clusters.cluster_baseline)}",
     )
-    return Statement(sentence, (of_cluster, row), "Rows of one cluster share their values.")
+    return Statement(sentence, (of_cluster,), "")
 
 
 def inapplicable_to(release: AttackedSynthetic) -> list[str]:
@@ -825,36 +879,51 @@ def _headline_of_synthetic(release: AttackedSynthetic) -> str:
     return f"No record of the release belongs to a user; {inferred}; {guarantee}."
 
 
-def _of_synthetic_users(release: AttackedSynthetic) -> list[str]:
+def _of_synthetic_users(release: AttackedSynthetic) -> list[Statement]:
     """Describe what the guarantee allows, what synthetic users reveal, and known attacks."""
-    sentences = []
+    statements = []
     if bounds := bounds_of(release.manifest.claim):
-        sentences.append(
+        sentence = (
             f"For every adversary, if the noise was drawn as the ledger states: a test whether a "
             f"given user was in the data has an AUC of at most {bounds['most_auc']:.3f} and "
             f"detects the user with at most {percent(bounds['most_recognized'])} at 5% false "
             f"positives; of two users, it names the one in the data with a probability of at most "
             f"{bounds['most_accuracy_of_two']:.3f}."
         )
+        statements.append(Statement(sentence))
     if release.nearest is not None:
-        sentences.append(
-            describe_resemblance(
-                release.nearest,
-                "An adversary who takes the best matching synthetic record for the target's own",
-                "is right about {members} of its other items for members, and {nonmembers}",
-            )
+        sentence = describe_resemblance(
+            release.nearest,
+            "An adversary who takes the best matching synthetic record for the target's own",
+            "is right about {members} of its other items for members, and {nonmembers}",
         )
+        rows = rows_of_resemblance(release.nearest, "other items, by the best matching record")
+        statements.append(Statement(sentence, rows, "" if rows else None))
     if release.inference is not None:
-        sentences.append(
-            describe_resemblance(
-                release.inference,
-                "An adversary who learns from the whole release which items go together",
-                "infers whether a user liked another item more than most did, and is right in "
-                "{members} of cases for members, and in {nonmembers}",
-            )
+        sentence = describe_resemblance(
+            release.inference,
+            "An adversary who learns from the whole release which items go together",
+            "infers whether a user liked another item more than most did, and is right in "
+            "{members} of cases for members, and in {nonmembers}",
         )
+        rows = rows_of_resemblance(release.inference, "liked items, by the whole release")
+        statements.append(Statement(sentence, rows, "" if rows else None))
     method = release.manifest.known_method
-    return sentences + ([] if method is None else list(method.undone_by(release.manifest.settings)))
+    undone = () if method is None else method.undone_by(release.manifest.settings)
+    return [*statements, *map(Statement, undone)]
+
+
+def rows_of_resemblance(found: Attributes, name: str) -> tuple[FigureRow, ...]:
+    """Return the figures of what synthetic records reveal; none without a guess."""
+    if not found.has_guessed:
+        return ()
+    excess = found.excess
+    evidence = "" if excess.low > 0 else NO_SAFETY
+    nonmembers = f"nonmembers {percent(found.nonmembers.mean)}"
+    return (
+        FigureRow(name, percent(found.members.mean), nonmembers),
+        FigureRow("- points by membership", format_points(excess), evidence),
+    )
 
 
 def describe_resemblance(resemblance: Attributes, who: str, form: str) -> str:
