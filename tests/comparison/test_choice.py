@@ -14,6 +14,7 @@ from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
     describe_answer,
+    describe_rest,
     headline_of,
     risk_warnings,
 )
@@ -701,9 +702,14 @@ class TestLessDisclosing:
     OTHER = BEST._replace(method="padded", gain_retained=0.75, ndcg_retained=0.75, risk_high=0.12)
 
     def named(self, other, **limits):
+        """Return the title of a setting that is recommended or named in place of the best."""
         choice = choose_setting([self.BEST, other], **(limits or {"max_risk": 0.2}))
-        assert choice.row == self.BEST
-        return [row.title for row in choice.less_disclosing]
+        if choice.row == self.BEST:
+            return [row.title for row in choice.less_disclosing]
+        # Within the limits, it comes first.
+        assert (choice.row, choice.more_disclosing) == (other, [self.BEST])
+        assert choice.less_disclosing == []
+        return [other.title]
 
     @pytest.mark.parametrize(
         ("changes", "is_named"),
@@ -731,7 +737,27 @@ class TestLessDisclosing:
         other = self.OTHER._replace(published_share=0.1)
         choice = choose_setting([self.BEST, other], 0.2)
         assert other.title in headline_of(choice)
-        assert other.title in caveats_of(choice)[0]
+        assert self.BEST.title in describe_rest(choice)
+        assert self.BEST.title in caveats_of(choice)[0]
+
+    def test_one_that_discloses_less_of_one_and_more_of_the_other_is_named_second(self):
+        best = self.BEST._replace(membership_auc=0.8, membership_auc_high=0.85)
+        other = self.OTHER._replace(published_share=0.1, membership_auc_low=0.87)
+        other = other._replace(membership_auc=0.95)
+        choice = choose_setting([best, other], 0.2)
+        assert (choice.row, choice.more_disclosing) == (best, [])
+        assert choice.less_disclosing == [other]
+        assert other.title in describe_rest(choice)
+
+    @pytest.mark.parametrize("limit", [0.15, 0.2, 1.0])
+    def test_lists_below_popular_items_are_named_at_every_limit(self, limit):
+        below = {"ndcg": 0.3, "popularity_ndcg": 0.4, "lists_gain_retained": -0.5}
+        rows = [self.BEST, self.OTHER._replace(published_share=0.1)]
+        choice = choose_setting([row._replace(**below) for row in rows], limit)
+        assert headline_of(choice).endswith(
+            "for ratings alone: its lists do not beat popular items."
+        )
+        assert "ratings 75% retained" in describe_rest(choice)
 
     def test_synthetic_users_have_no_exact_ratings_and_no_risk_of_re_identification(self):
         unattacked = {"risk": None, "risk_high": None, "bound": None, "published_share": None}

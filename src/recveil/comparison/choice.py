@@ -294,7 +294,10 @@ class Choice(NamedTuple):
     less_disclosing : list of Row
         Settings of the same utility that disclose far less than the answer, the best first: their
         AUC of membership inference or their share of exactly published ratings is lower by more
-        than `FAR_AUC` or `FAR_PUBLISHED`.
+        than `FAR_AUC` or `FAR_PUBLISHED`. Their risk is not defined, or they disclose more of the
+        other of the two.
+    more_disclosing : list of Row
+        Settings that retain more than the answer, not distinguishably so, and disclose far more.
     reason : {"unfinished", "not-distinguishable", "no-safe-setting", "below-baseline"} or None
         Why there is no answer: the comparison is unfinished; the raw table itself does not beat a
         baseline by more than its interval, so that no share decides; no setting is within the
@@ -318,6 +321,7 @@ class Choice(NamedTuple):
     beaten: list[Row] = []  # noqa: RUF012
     safest: Row | None = None
     less_disclosing: list[Row] = []  # noqa: RUF012
+    more_disclosing: list[Row] = []  # noqa: RUF012
     reason: NoChoice | None = None
     unbeaten: tuple[Utility, ...] = ()
     n_unfinished: int = 0
@@ -364,7 +368,8 @@ def choose_setting(
     Returns
     -------
     Choice
-        Never a baseline, which has no guarantee. Never a setting that beats neither of the
+        Never a baseline, which has no guarantee. Never a setting that discloses far more than
+        another one of the same utility within the limits. Never a setting that beats neither of the
         baselines that count: popularity in lists, averages in ratings. And without a proof, never a
         setting for which no adversary could attack at least 95% of the targets: a user who was not
         attacked is not safe.
@@ -429,25 +434,46 @@ def choose_setting(
         is_other = row is not best and row.problem is None and is_useful(row)
         return is_other and (row in safe or is_open)
 
-    best, *others = sorted(filter(is_useful, safe), key=order) or safe
+    best = (sorted(filter(is_useful, safe), key=order) or safe)[0]
     rejected = sorted(filter(is_rejected, rows), key=order)
     if not is_useful(best):
         return question._replace(
             reason="below-baseline", beaten=safe, decided_by=decided, rejected=rejected
         )
+    alternatives = [
+        row
+        for row in sorted(filter(is_alternative, rows), key=order)
+        if _has_same_utility(best, row, decided)
+    ]
+    best, more_disclosing = _least_disclosing([best, *(row for row in alternatives if row in safe)])
+    others = [row for row in safe if row is not best and row not in more_disclosing]
     return question._replace(
         row=best,
         tied=[
-            row for row in others if _reaches(row, best, decided) and _reaches(best, row, decided)
+            row
+            for row in sorted(filter(is_useful, others), key=order)
+            if _reaches(row, best, decided) and _reaches(best, row, decided)
         ],
         decided_by=decided,
         rejected=rejected,
         less_disclosing=[
             row
-            for row in sorted(filter(is_alternative, rows), key=order)
-            if _has_same_utility(best, row, decided) and discloses_far_less(row, best)
+            for row in alternatives
+            if row not in (best, *more_disclosing) and discloses_far_less(row, best)
         ],
+        more_disclosing=more_disclosing,
     )
+
+
+def _least_disclosing(rows: list[Row]) -> tuple[Row, list[Row]]:
+    """Return the first row that none discloses far less than, and those before it, first first."""
+    best, *others = rows
+    passed = []
+    for row in others:
+        if discloses_far_less(row, best) and not discloses_far_less(best, row):
+            passed.append(best)
+            best = row
+    return best, passed
 
 
 def _check_limits(max_risk: float | None, min_k: int | None) -> None:

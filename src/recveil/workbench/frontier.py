@@ -27,6 +27,7 @@ from recveil.report.comparison.charts import POPULAR, Upward, popular_share, sty
 from recveil.report.comparison.text import (
     caveats_of,
     describe_answer,
+    describe_rest,
     describe_risk,
     describe_setting,
     describe_unfinished,
@@ -132,6 +133,8 @@ class Answer(NamedTuple):
     row: Row | None
     # At most 100 characters
     headline: str
+    # What it has no room for; may be empty
+    rest: str
     # At most two sentences
     why: list[str]
     # Caveats to read before publishing it
@@ -159,6 +162,7 @@ def answer(rows: Iterable[Row], question: Question, n_unfinished: int = 0) -> An
         choice=choice,
         row=row,
         headline=_describe_headline(row, choice, question),
+        rest=describe_rest(choice) if row is choice.row else "",
         why=explain_choice(rows, row, choice, question),
         caveats=caveats,
         best=[each.title for each in frontier(rows, question.utility, question.risk)],
@@ -238,6 +242,8 @@ def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:
     description = f"“{second.title}”: {format_lists(second)}, {format_ratings(second)}"
     if second in choice.tied:
         return f"This split does not distinguish it from {description}; take the safer of them."
+    if choice.more_disclosing:
+        return caveats_of(choice)[0]
     n = len(safe)
     return f"Of {n} settings within your limits it retains most utility; next is {description}."
 

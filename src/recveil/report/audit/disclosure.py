@@ -26,10 +26,9 @@ NO_SAFETY = "no evidence of safety"
 NO_ATTACK = "no attack applied"
 _ALL_COUNTED = "All were counted."
 SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
-MEMBERSHIP = (
-    "This AUC is a lower bound: “recveil audit FILE --release OUT --shadows 32” usually infers "
-    "more."
-)
+_BOUND = "This AUC is a lower bound: {} usually infers more."
+MEMBERSHIP = _BOUND.format("“recveil audit FILE --release OUT --shadows 32”")
+MEMBERSHIP_OF_ALL = _BOUND.format(SHADOWS_OF_ALL)
 # What an AUC permits, up to each edge.
 _GRADES = (
     (0.6, "infers slightly better than a random guess"),
@@ -427,8 +426,10 @@ def describe_auxiliary(scorer: str, *, is_unary: bool = False) -> str:
     return f"{means}; and, for half of the scored users, whether they are in the release"
 
 
-def describe_membership(auc: Interval, who: str = "They", shadows: Interval | None = None) -> str:
-    """Describe membership inference in words graded by the AUC.
+def describe_membership(
+    auc: Interval, who: str = "They", shadows: Interval | None = None, bound: str = MEMBERSHIP
+) -> str:
+    """Describe membership inference in words graded by the AUC; `bound` says what measures more.
 
     A low AUC is no evidence of safety: the sentence adds the result of the strongest other test.
     """
@@ -445,7 +446,7 @@ def describe_membership(auc: Interval, who: str = "They", shadows: Interval | No
     if auc.low > 0.5 and auc.rate >= _GRADES[-2][0]:
         return sentence
     if shadows is None:
-        return f"{sentence} {MEMBERSHIP}"
+        return f"{sentence} {bound}"
     return (
         f"{sentence} With shadow releases, each of half of the users, AUC "
         f"{estimate(shadows, 2)} was reached. Better attacks may infer more."

@@ -10,7 +10,7 @@ from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import Row, shares_of
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
-from recveil.report.audit.disclosure import MEMBERSHIP
+from recveil.report.audit.disclosure import MEMBERSHIP_OF_ALL
 from recveil.report.audit.page import page_environment
 from recveil.report.comparison.charts import (
     colours_of,
@@ -29,6 +29,7 @@ from recveil.report.comparison.text import (
     describe_advice,
     describe_answer,
     describe_popularity,
+    describe_rest,
     format_share,
     format_share_ends,
     headline_choice,
@@ -69,6 +70,7 @@ def to_html(comparison: Comparison) -> str:
         ladder=comparison.ladder(),
         warnings=warnings_of(comparison),
         headline="No setting was compared." if choice is None else headline_of(choice),
+        rest="" if choice is None else describe_rest(choice),
         advice=None if choice is None or choice.row is None else describe_advice(choice),
         answer=None if choice is None else describe_answer(choice),
         commands=[] if choice is None else commands_of(comparison, choice),
@@ -88,7 +90,7 @@ def to_html(comparison: Comparison) -> str:
         drawings=[(utility, *drawing) for utility, drawing in drawn if drawing],
         not_drawn=[utility.title.lower() for utility, drawing in drawn if not drawing],
         styles=styles_of(row.method for row in rows),
-        weak_test=MEMBERSHIP,
+        weak_test=MEMBERSHIP_OF_ALL,
         raw_gain=reference and reference["raw_gain"],
         raw_ranker=reference and reference["raw"].get("ranker"),
         panels=_panels(rows, reference),

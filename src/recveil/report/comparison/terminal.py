@@ -19,8 +19,8 @@ from recveil.report.comparison.text import (
     caveats_of,
     commands_of,
     describe_answer,
-    describe_coverage,
     describe_popularity,
+    describe_rest,
     format_ends,
     format_share,
     format_share_ends,
@@ -43,35 +43,21 @@ _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 def show_comparison(comparison: Comparison) -> None:
     """Print the answer, the table of settings, the warnings, the reasons and the command.
 
-    Without a limit, the answers for the usual limits follow the headline of the page.
+    Without a limit, the answer is that of the page; the page has those for other limits, too.
     """
     console = Console(highlight=False)
-    choice = comparison.choice() if comparison.has_question else None
-    ladder = [] if choice is not None else comparison.ladder()
-    low = [each.row for each in ladder if each.row is not None and keeps_little(each.row)]
-    answer = headline_choice(comparison) if choice is None else choice
-    if answer is not None:
-        console.print(f"[bold]{escape(headline_of(answer))}[/]")
-    for rung in ladder[:1] if ladder and ladder[0].is_unanswerable else ladder:
-        if answer is None or describe_answer(rung) != headline_of(answer):
-            console.print(escape(describe_answer(rung)))
-        if rung.less_disclosing:
-            others = ", ".join(row.title for row in rung.less_disclosing)
-            console.print(f"  discloses far less at the same utility: {escape(others)}")
-        if rung.tied:
-            others = ", ".join(row.title for row in rung.tied)
-            console.print(f"  not distinguished: {escape(others)}")
+    choice = headline_choice(comparison)
+    if choice is not None:
+        console.print(f"[bold]{escape(headline_of(choice))}[/]")
+        if rest := describe_rest(choice):
+            console.print(escape(rest))
     _show_settings(console, comparison)
-    for warning in dict.fromkeys(sentence for row in low for sentence in describe_coverage(row)):
-        _show(console, warning)
     for warning in warnings_of(comparison):
         if warning not in comparison.reading.notes:  # those are printed with the input
             _show(console, f"{WARNING}{warning}")
     if choice is not None:
         _show_reasons(console, choice)
-    answers = ladder if choice is None else [choice]
-    made = [command for each in answers for command in commands_of(comparison, each)]
-    _show_commands(console, list(dict.fromkeys(made)))
+        _show_commands(console, commands_of(comparison, choice))
 
 
 def _show_commands(console: Console, commands: list[str]) -> None:

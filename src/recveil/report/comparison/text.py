@@ -33,7 +33,11 @@ from recveil.release.coverage import FEWEST_RATINGS, LOW
 from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import command_options, undone_of, variant_of
 from recveil.report import data_to_dict
-from recveil.report.audit.disclosure import SHADOWS_OF_ALL, describe_membership
+from recveil.report.audit.disclosure import (
+    MEMBERSHIP_OF_ALL,
+    SHADOWS_OF_ALL,
+    describe_membership,
+)
 from recveil.report.document import parts_of
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import describe_count
@@ -165,11 +169,13 @@ def _(choice: Choice) -> Mapping[str, object]:
         "row": choice.row and choice.row.title,
         "reason": choice.reason,
         "headline": headline_of(choice),
+        "rest": describe_rest(choice),
         "sentence": describe_answer(choice),
         "advice": describe_advice(choice),
         "caveats": caveats_of(choice),
         "indistinguishable": [row.title for row in choice.tied],
         "less_disclosing": [row.title for row in choice.less_disclosing],
+        "more_disclosing": [row.title for row in choice.more_disclosing],
     }
 
 
@@ -365,39 +371,49 @@ def headline_of(choice: Choice) -> str:
             if choice.beaten
             else _describe_no_choice(choice)
         )
-    if choice.less_disclosing:
-        both = [row, choice.less_disclosing[0]]
-        titles = [f"“{each.title}”" for each in both]
-        kept = [f"“{each.title}”{_format_items(each)}" for each in both]
-        return shorten_headline(
-            f"Publish {', or '.join(kept)}, which discloses less at the same utility.",
-            f"Publish {', or '.join(kept)}, which discloses less.",
-            f"{' or '.join(kept)}, which discloses less",
-            f"{' or '.join(titles)}, which discloses less",
-            " or ".join(titles),
-        )
+    title, alone = f"“{row.title}”", f"for {predicted_of(row)} alone"
     if choice.decided_by is None:
+        return shorten_headline(f"Publish {title}, the safest: no share decides.", title)
+    if not row.is_above_baseline("lists"):
         return shorten_headline(
-            f"“{row.title}” is the safest; no reported share decides which setting retains most.",
-            f"“{row.title}” is the safest",
+            f"Publish {title} {alone}: its lists do not beat popular items.",
+            f"Publish {alone}: {title}",
         )
+    return shorten_headline(
+        f"Publish {title}: {_describe_amounts(row)}.", f"Publish {title}.", f"Publish {title}"
+    )
+
+
+def describe_rest(choice: Choice) -> str:
+    """Describe the amounts that a headline has no room for, and settings that disclose less.
+
+    Examples
+    --------
+    >>> describe_rest(Choice(0.1, None, "both", "reidentification", reason="no-safe-setting"))
+    ''
+    """
+    row, sentences = choice.row, []
+    if row is None:
+        return ""
+    amounts = _describe_amounts(row)
+    if amounts and amounts not in headline_of(choice):
+        sentences.append(f"It has {amounts}.")
+    if choice.less_disclosing:
+        other = choice.less_disclosing[0].title
+        sentences.append(f"“{other}” discloses far less at the same utility: consider it first.")
+    if choice.more_disclosing:
+        other = choice.more_disclosing[0].title
+        sentences.append(f"“{other}” is not distinguishably better, and discloses far more.")
+    return " ".join(sentences)
+
+
+def _describe_amounts(row: Row) -> str:
+    """Describe the shares of utility, items and ratings that a setting retains."""
     shares = shares_of(row)
     named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
     retained = ", ".join(f"{name} {format_share(share)}" for name, share in named if share)
-    if not row.is_above_baseline("lists"):
-        return shorten_headline(
-            f"Publish “{row.title}” for {predicted_of(row)} alone: its lists do not beat popular "
-            f"items.",
-            f"“{row.title}” for {predicted_of(row)} alone",
-        )
-    risk = "" if choice.axis.of(row) is None else f", {describe_rate(row, choice.axis)}"
-    amounts = [f"{retained} retained{risk}", f"{retained} retained"]
-    if row.items_kept is not None:
-        amounts = [*(f"{amount}; {format_kept(row)}" for amount in amounts), format_kept(row)]
-    return shorten_headline(
-        *(f"Publish “{row.title}”: {amount}." for amount in amounts),
-        f"Publish “{row.title}”{_format_items(row)}",
-    )
+    parts = [f"{retained} retained" if retained else "", format_kept(row)]
+    return "; ".join(filter(None, parts))
 
 
 def format_kept(row: Row) -> str:
@@ -416,12 +432,6 @@ def format_kept(row: Row) -> str:
         return f"all items and {noun} kept"
     ratings = "" if row.ratings_kept is None else f", {noun} {percent(row.ratings_kept)}"
     return f"items {percent(row.items_kept)}{ratings} kept"
-
-
-def _format_items(row: Row) -> str:
-    if row.items_kept is None:
-        return ""
-    return f" ({'all' if row.items_kept == 1 else f'{percent(row.items_kept)} of'} items)"
 
 
 def shorten_headline(*texts: str) -> str:
@@ -600,7 +610,19 @@ def caveats_of(choice: Choice) -> list[str]:
 
 
 def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
-    """List the settings of the same utility that disclose far less, with what they disclose."""
+    """Compare what settings of the same utility disclose, where that differs by far."""
+    if choice.more_disclosing:
+        others = [
+            f"“{other.title}” ({', '.join(_describe_disclosures(other))})"
+            for other in choice.more_disclosing[:_NAMED]
+        ]
+        verb = "retains" if len(others) == 1 else "retain"
+        return [
+            f"{_join(others)} {verb} more, which this split does not distinguish, and "
+            f"{'discloses' if len(others) == 1 else 'disclose'} far more than “{row.title}” "
+            f"({', '.join(_describe_disclosures(row)) or 'not measured'}).",
+            *_describe_less_disclosing(choice._replace(more_disclosing=[]), row),
+        ]
     if not choice.less_disclosing:
         return []
     disclosures = [
@@ -778,7 +800,7 @@ def _describe_members(row: Row) -> list[str]:
     """Describe membership inference by the strongest attack that was run."""
     shadows, area = _interval(row, "shadow_auc"), _interval(row, "membership_auc")
     if area is not None:
-        return [describe_membership(area, "An adversary", shadows)]
+        return [describe_membership(area, "An adversary", shadows, MEMBERSHIP_OF_ALL)]
     if shadows is not None:
         return []
     return [
