@@ -32,7 +32,7 @@ def test_stated_trust(run):
 
 def test_fills_that_give_themselves_away_are_warned_of(run):
     _, out, _ = run(*ANONYMIZE, "--fill", "similarity", "--no-round")
-    assert "Warning: fills are not rounded to the scale." in out
+    assert "warning: fills are not rounded to the scale." in out
     assert "they are not rounded to the scale" in Path("out/README.md").read_text()
     _, out, _ = run(*ANONYMIZE, "--fill", "similarity", "--scale", "0:9", "--force")
     assert "not rounded to the scale, since 0:9 is continuous" in out

@@ -140,7 +140,7 @@ def test_epsilons_of_two_drawn_releases_add_up(many_users, tmp_path):
     warning = warned(many_users, tmp_path / "april", april.published.claim)
     assert all_keep(2, sum_of(march, april)).search(warning)
     assert 30 < sum_of(march, april) < 60
-    assert "promises nothing that deserves the word: 1 is strong" in warning
+    assert "gives no meaningful guarantee: 1 is strong" in warning
     assert "intersect" not in warning
 
 

@@ -66,7 +66,7 @@ def test_rows_that_reveal_most_ratings_are_a_warning(invented):
         summary = summarize(release, invented)
         share = summary.figures.exact and summary.figures.exact.exact_share
         result = describe_summary(summary)
-        return share, any(each.startswith("Warning: The rows reveal") for each in result)
+        return share, any(each.startswith("warning: The rows reveal") for each in result)
 
     share, is_warned = warned(homogenize="simple")
     assert (share >= HIGH) == is_warned

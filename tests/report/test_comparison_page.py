@@ -93,10 +93,10 @@ def test_what_is_kept_is_in_headline_table_and_warning(comparison, monkeypatch, 
     assert "74.7% !" in out
     assert " 1,152 " in out
     (warning,) = [line for line in out.splitlines() if "keeps 24.3% of the items" in line]
-    assert warning.startswith("warning  ")
+    assert warning.startswith("warning: ")
     # Without a question, the answers for the usual limits come first, and the warning follows.
     show_comparison(dataclasses.replace(changed, max_risk=None))
-    assert "warning  “" in capsys.readouterr().out
+    assert "warning: “" in capsys.readouterr().out
 
 
 def test_the_chart_comes_first_and_caveats_are_folded_after_the_table(page):

@@ -296,6 +296,8 @@ def test_a_project_of_the_last_version_keeps_its_log(tmp_path):
     for _ in range(2):
         project = Project(tmp_path / "project")
         assert [line["what"] for line in project.log()] == ["opened"]
+        made = project.begin_job("release", "release", {}, "", 1)
+        assert [line["what"] for line in project.log_of(made)] == ["(unassigned) opened"]
         project.close()
 
 

@@ -152,5 +152,14 @@ def test_the_dossier_states_the_accepted_limit_and_what_was_compared(dropped):
     project.save_for(table, "setting", chosen)
     page = dropped.get(f"/release/{made.id}/dossier").text
     choice = page.partition("<h2>Choice</h2>")[2].partition("<h2>Release</h2>")[0]
-    for stated in ("17%", row.title, "The sample is small.", "It keeps most."):
+    for stated in ("17%", row.title, "The sample is small.", "It keeps most.", "four fifths"):
         assert stated in choice
+    assert "(this release)" in choice
+    # A release of another setting is none of those that were compared.
+    dropped.send("/release/make", method="sparse", k="5", name="second", file_format="csv")
+    other, *_ = dropped.wait("release")
+    page = dropped.get(f"/release/{other.id}/dossier").text
+    choice = page.partition("<h2>Choice</h2>")[2].partition("<h2>Release</h2>")[0]
+    assert "The setting of this release was not compared." in choice
+    assert "It keeps most." not in choice
+    assert row.title in choice

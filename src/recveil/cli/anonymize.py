@@ -12,6 +12,7 @@ import typer
 from recveil.cli import options
 from recveil.cli.options import Force, Json
 from recveil.report.terminal import echo
+from recveil.runtime.errors import WARNING
 
 if TYPE_CHECKING:
     from recveil.methods._anonymize import AnonymizeOptions, ReleaseOptions
@@ -187,7 +188,7 @@ def _report_warnings(found: Iterable[str], reported: list[str]) -> None:
         for sentence in reported:
             warning = warning.removeprefix(sentence).lstrip()
         if warning:
-            echo(f"warning: {warning}", err=True)
+            echo(f"{WARNING}{warning}", err=True)
 
 
 def _run_by_spark(

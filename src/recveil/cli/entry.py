@@ -50,6 +50,7 @@ from recveil.report.terminal import echo
 from recveil.runtime.atomic_writes import placed_since
 from recveil.runtime.errors import (
     ReadingWarning,
+    WARNING,
     RecveilError,
     UnknownOrderError,
     first_line_of,
@@ -335,7 +336,7 @@ def _run_verb(arguments: list[str] | None) -> None:
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning, such as a note on a table, without the line of code that raised it."""
-    echo(f"warning: {printable(str(message))}", err=True)
+    echo(f"{WARNING}{printable(str(message))}", err=True)
 
 
 def _choices(error: UnknownOrderError, arguments: list[str]) -> str:

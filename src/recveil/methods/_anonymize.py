@@ -38,7 +38,7 @@ from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import WARNING, RecveilError
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
@@ -557,7 +557,7 @@ def warn_of_coverage(summary: ReleaseSummary) -> None:
     if coverage is not None and (coverage.is_low or coverage.is_nearly_empty):
         likes = summary.published.scale.unary
         text: str = reporter_of(summary).describe_coverage(coverage, likes=likes)
-        warnings.warn(text.removeprefix("Warning: "), CoverageWarning, stacklevel=3)
+        warnings.warn(text.removeprefix(WARNING), CoverageWarning, stacklevel=3)
 
 
 @brief

@@ -384,9 +384,9 @@ def of_large_epsilon(epsilon: float) -> str:
     """Describe what a too large epsilon promises; "" for smaller ones."""
     if epsilon < _WEAK:
         return ""
-    what = "is a weak promise"
+    what = "gives a weak guarantee"
     if epsilon >= _NO_PROMISE:
-        what = "promises nothing that deserves the word"
+        what = "gives no meaningful guarantee"
     return (
         f"An epsilon of {epsilon:.4g} {what}: 1 is strong, and 10 weak. Only "
         f"measured attacks support it, and they are those that were tried."

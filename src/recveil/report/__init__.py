@@ -17,7 +17,7 @@ __all__ = ["data_to_dict", "to_dict"]
 def data_to_dict(ratings: "Ratings", reading: "Reading | None" = None) -> dict[str, Any]:
     """Return the size of a table, and how it was read, as plain data for JSON."""
     return {
-        **({} if reading is None else reading.to_dict()),
+        **({} if reading is None else reading.to_dict() | {"not_read": reading.unread}),
         "users": ratings.n_users,
         "items": ratings.n_items,
         "ratings": ratings.n_ratings,

@@ -9,7 +9,7 @@ from recveil.release.manifest import private_folder
 from recveil.release.records import hides_items
 from recveil.report.document import parts_of
 from recveil.report.terminal import echo
-from recveil.runtime.errors import describe_count, listed, printable, quoted
+from recveil.runtime.errors import WARNING, describe_count, listed, printable, quoted
 
 
 @parts_of.register
@@ -113,7 +113,7 @@ def show_erasure(result: Erasure) -> None:
     for sentence in result.sentences():
         echo(printable(sentence))
     for warning in result.warnings():
-        echo(f"warning: {printable(warning)}", err=True)
+        echo(f"{WARNING}{printable(warning)}", err=True)
 
 
 def _describe_trace(trace: Trace) -> str:

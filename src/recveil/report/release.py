@@ -41,7 +41,7 @@ from recveil.report.verification import (
     show_verification,
     terms_of,
 )
-from recveil.runtime.errors import describe_count, first_sentence_of, printable, quoted
+from recveil.runtime.errors import WARNING, describe_count, first_sentence_of, printable, quoted
 from recveil.runtime.memory import machine_memory
 from recveil.runtime.number_format import format_bytes, percent
 from recveil.runtime.safe_repr import brief
@@ -175,13 +175,26 @@ def describe_summary(summary: ReleaseSummary) -> list[str]:
     return described
 
 
+def is_danger(sentence: str) -> bool:
+    """Return whether a sentence about a release warns of what it reveals, not of what it lacks.
+
+    Examples
+    --------
+    >>> is_danger("warning: The release is nearly empty."), is_danger("warning: fills")
+    (False, True)
+    """
+    text = sentence.lower()
+    lacks = text.startswith(f"{WARNING}the release ") or "the noise hides" in text
+    return text.startswith(WARNING) and not lacks
+
+
 def describe_coverage(coverage: Coverage, *, likes: bool = False, is_estimate: bool = False) -> str:
     """Describe which items and ratings a release keeps; a warning below half of either.
 
     Examples
     --------
     >>> print(describe_coverage(Coverage(90, 44, 0.6, 60, 2)).partition(";")[0])
-    Warning: The release keeps 44 of 90 items (48.9%), which have 60% of the ratings
+    warning: The release keeps 44 of 90 items (48.9%), which have 60% of the ratings
     >>> print(describe_coverage(Coverage(90, 90, 1.0, 60, 0), likes=True))
     The release keeps all 90 items.
     """
@@ -207,8 +220,8 @@ def describe_coverage(coverage: Coverage, *, likes: bool = False, is_estimate: b
     )
     if coverage.is_nearly_empty:
         be = "would be" if is_estimate else "is"
-        return f"Warning: The release {be} nearly empty. {kept}{short}."
-    return f"{'Warning: ' if coverage.is_low else ''}{kept}{short}."
+        return f"{WARNING}The release {be} nearly empty. {kept}{short}."
+    return f"{WARNING if coverage.is_low else ''}{kept}{short}."
 
 
 def _describe_omitted(figures: object, published: Published) -> str:
@@ -241,7 +254,7 @@ def _(figures: PredictiveSummary, published: Published) -> Iterator[str]:
     exact = figures.exact
     if exact is None:
         return
-    warning = "Warning: " if max(exact.exact_share, exact.near_share) >= HIGH else ""
+    warning = WARNING if max(exact.exact_share, exact.near_share) >= HIGH else ""
     yield (
         f"{warning}The rows reveal {_revealed(exact)}. {percent(exact.rating_share)} have no other "
         f"rater in the group, and {percent(exact.user_share)} of the users have such a rating; the "
@@ -337,7 +350,7 @@ def _(figures: CoRatedSummary, published: Published) -> Iterator[str]:
     if not settings["round_fills"]:
         why = "" if scale.step else f", since {scale} is continuous"
         yield (
-            f"Warning: fills are not rounded to the scale{why}. They are distinguishable from "
+            f"{WARNING}fills are not rounded to the scale{why}. They are distinguishable from "
             f"ratings."
         )
 
@@ -363,7 +376,7 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
             f"the ledger lists every query."
         )
         if claim.delta > LOUD_DELTA:
-            yield f"Warning: {of_large_delta(claim.delta)}"
+            yield f"{WARNING}{of_large_delta(claim.delta)}"
         elif claim.delta * published.n_users > _LARGE_DELTA:
             yield (
                 f"delta is more than a tenth of one over the {published.n_users:,} users"
@@ -371,7 +384,7 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
                 f"guarantees more."
             )
         if large := of_large_epsilon(claim.epsilon):
-            yield f"Warning: {large}"
+            yield f"{WARNING}{large}"
     above = "" if claim.epsilon is None else " above the noise"
     yield (
         f"The model has {describe_count(n_factors, 'factor')}{above}: directions in which users "
@@ -380,7 +393,7 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
     is_hidden = n_factors < _FEW_FACTORS or omitted > _LARGE_OMITTED_SHARE
     if claim.epsilon is not None and is_hidden:
         yield (
-            "Warning: the noise hides most differences between users, so recommenders may learn "
+            f"{WARNING}the noise hides most differences between users, so recommenders may learn "
             "only item popularity. More users or a larger epsilon retain more; recveil evaluate "
             "measures it."
         )
@@ -450,7 +463,7 @@ def _of_rejection(dry: DryRun) -> Iterator[str]:
         yield f"With this estimate, the run would fail: {dry.rejection}."
     if dry.may_be_rejected:
         yield (
-            "Warning: The run may be refused as nearly empty: that depends on the classes and "
+            f"{WARNING}the run may be refused as nearly empty: that depends on the classes and "
             "items that it draws; allow_sparse_coverage (--allow-sparse-coverage) allows it."
         )
 

@@ -280,6 +280,8 @@ def first_sentence_of(text: str) -> str:
     return f"{text.partition('. ')[0].removesuffix('.')}."
 
 
+# Begins each line that warns, in every output.
+WARNING = "warning: "
 # Names in other libraries, and those here.
 _OTHER_NAMES = {"random_state": "seed"}
 

@@ -257,13 +257,14 @@ CREATE TABLE log (
     input INTEGER, job INTEGER, release INTEGER);
 CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-# The log of version 4 lacked three columns.
-_UPGRADED = 4
+# The log of version 4 lacked three columns. No job has this number: its lines are unassigned.
+_UPGRADED, _UNASSIGNED = 4, 0
 _UPGRADE = (
     "BEGIN IMMEDIATE",
     "ALTER TABLE log RENAME TO log_before",
     next(each.strip() for each in _SCHEMA.split(";") if "TABLE log" in each),
-    "INSERT INTO log (at, who, what, command) SELECT at, who, what, command FROM log_before",
+    "INSERT INTO log (at, who, what, command, job) SELECT at, who, what, command, 0 "
+    "FROM log_before",
     "DROP TABLE log_before",
     f"PRAGMA user_version = {_VERSION}",
 )
@@ -715,9 +716,16 @@ class Project:
         return self._log_lines(f"{LOG} ORDER BY rowid DESC")
 
     def log_of(self, release: Job) -> list[dict[str, str]]:
-        """Return the lines about a release and its table, and no other release, oldest first."""
-        query = f"{LOG} WHERE input = ? AND (release IS NULL OR release = ?) ORDER BY rowid"
-        return self._log_lines(query, (release.input, release.id))
+        """Return the lines about a release and its table, and no other release, oldest first.
+
+        Lines of an earlier version, which may be about any release, are marked.
+        """
+        query = (
+            "SELECT at, who, CASE job WHEN ?1 THEN '(unassigned) ' ELSE '' END || what, command "
+            "FROM log WHERE job = ?1 OR input = ?2 AND (release IS NULL OR release = ?3) "
+            "ORDER BY rowid"
+        )
+        return self._log_lines(query, (_UNASSIGNED, release.input, release.id))
 
     def _log_lines(self, query: str, values: tuple[Any, ...] = ()) -> list[dict[str, str]]:
         rows = self._store.rows(query, values)

@@ -310,13 +310,13 @@ class TestRefused:
 class TestStatements:
     def test_the_owner_hears_how_much_the_noise_hides(self):
         result = " ".join(describe_summary(summarize(made(3.0), RATINGS)))
-        assert "Warning: the noise hides" in result
+        assert "warning: the noise hides" in result
 
     def test_and_nothing_of_that_where_it_hides_little(self):
         ratings = make_ratings(900, 40, 15_000, seed=3, scale=STARS)
         result = " ".join(describe_summary(summarize(made(1_000.0, ratings), ratings)))
         assert "above the noise" in result
-        assert "Warning: the noise" not in result
+        assert "warning: the noise" not in result
 
     def test_a_large_delta_is_said_aloud(self, tmp_path):
         for delta, is_stated in ((2e-3, True), (1e-6, False)):

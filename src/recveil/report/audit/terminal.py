@@ -191,7 +191,7 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
     for remark in remarks_in_short(release, statements):
         if remark in in_table:
             continue
-        style = "[red]warning[/]  " if remark in warnings else ""
+        style = "[red]warning:[/] " if remark in warnings else ""
         console.print(f"{style}{escape(remark)}")
 
 
@@ -223,7 +223,7 @@ def show_audit(audit: Audit) -> None:
     has_table = release is None or bool(release.attacks)
     for warning in warnings_of(audit, has_table=has_table):
         if warning not in audit.reading.notes:  # those were printed with the input
-            console.print(f"[red]warning[/]  {escape(warning)}")
+            console.print(f"[red]warning:[/] {escape(warning)}")
 
 
 def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -> None:

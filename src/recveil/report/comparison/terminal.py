@@ -15,7 +15,6 @@ from recveil.report.comparison.text import (
     AXIS_NOTES,
     KNOWLEDGE,
     TO_MAKE,
-    WARNING,
     caveats_of,
     commands_of,
     describe_answer,
@@ -32,7 +31,7 @@ from recveil.report.comparison.text import (
 )
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import first_fitting, show_left_out, table_of, without
-from recveil.runtime.errors import first_sentence_of, printable
+from recveil.runtime.errors import WARNING, first_sentence_of, printable
 from recveil.runtime.number_format import format_number, percent
 
 _KEPT, _SHORT = "items,\nratings\nkept", "users\nwith few\nratings"
@@ -80,7 +79,7 @@ def _show_reasons(console: Console, choice: Choice) -> None:
 
 def _show(console: Console, sentence: str) -> None:
     text = sentence.removeprefix(WARNING)
-    console.print(("[red]warning[/]  " if text != sentence else "") + escape(text))
+    console.print(("[red]warning:[/] " if text != sentence else "") + escape(text))
 
 
 def words_of(comparison: Comparison) -> Iterator[str]:

@@ -40,7 +40,7 @@ from recveil.report.audit.disclosure import (
 )
 from recveil.report.document import parts_of
 from recveil.report.evaluation.text import explain_unreliable
-from recveil.runtime.errors import describe_count
+from recveil.runtime.errors import WARNING, describe_count
 from recveil.runtime.number_format import estimate, format_bounds, percent
 from recveil.runtime.safe_repr import Grid
 
@@ -544,8 +544,6 @@ def _describe_lists_gain(row: Row) -> str:
     return f"and {percent(gain)} of the gain above popular items"
 
 
-# Begins a caveat that is a warning.
-WARNING = "Warning: "
 # Precedes the commands of `commands_of`.
 TO_MAKE = "To make it:"
 

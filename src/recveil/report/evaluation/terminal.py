@@ -77,7 +77,7 @@ def show_remarks(console: Console, evaluated: Evaluated, *, is_whole: bool = Fal
     verdict = [each.sentence for each in statements]
     for note in notes_of(result):
         if note not in verdict:
-            console.print(f"[yellow]note[/]  {escape(note)}")
+            console.print(f"[yellow]note:[/] {escape(note)}")
     if not is_whole and isinstance(result, Evaluation):
         console.print(
             "--all shows every recommender, the distance of rows from the ratings, and the "

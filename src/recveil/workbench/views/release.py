@@ -4,7 +4,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -14,15 +14,18 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from recveil.comparison.settings import Setting
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.manifest import FileEntry, private_name
-from recveil.release.method import Variant
+from recveil.release.method import Method, Variant
 from recveil.release.registry import all_variants, variant_of
+from recveil.report.release import is_danger
 from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.locks import FOR_OWNER
 from recveil.runtime.safe_repr import brief
+from recveil.workbench.frontier import SettingLine
 from recveil.workbench.preview import describe_verdict
 from recveil.workbench.project import Input, Job, Result, Settings
 from recveil.workbench.table_source import is_current, reject_changed, source_settings
@@ -95,9 +98,7 @@ def _page(request: Request) -> Response:
         job=job,
         result=result,
         is_current=table is None or job is None or is_current(project, table, job),
-        alarms=[each for each in result["statements"] if each.startswith("Warning: ")]
-        if result
-        else [],
+        alarms=[] if result is None else list(filter(is_danger, result["statements"])),
         verdict=None if result is None else describe_verdict(result["verification"]),
         running=workspace.jobs.running_in("release"),
         releases=[each for each in releases if each.state == "done"],
@@ -146,8 +147,7 @@ def _make(request: Request) -> Response:
         )
     output = str(project.folder_for(_RELEASES) / name)
     method, variant = all_variants()[variant_name]
-    options = {key: "none" if value is None else value for key, value in variant.options.items()}
-    options = {"method": method.name, **options, "file_format": file_format}
+    options = {**_options_of(method, variant), "file_format": file_format}
     options |= {name: True for name in ("allow_sparse_coverage", "hide_items") if form.get(name)}
     command = format_command(
         "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
@@ -277,6 +277,7 @@ def _dossier(request: Request) -> Response:
             code="input.changed",
         )
     audit_job = workspace.newest_job("risk", table)
+    compared = compared_settings(workspace, table)
     return workspace.render_page(
         request,
         "dossier.html.jinja",
@@ -286,13 +287,33 @@ def _dossier(request: Request) -> Response:
         inspected=project.result(project.last_job("data", table.id)),
         audited=project.result(audit_job),
         setting=project.load_for(table, "setting", _SETTING_FIELDS),
-        compared=compared_settings(workspace, table),
+        compared=compared,
+        made=None if compared is None else _find_compared(job, compared["lines"]),
         verdict=describe_verdict(result["verification"]),
         attack_result=project.result(_job_about(workspace, "attack", job, result)),
         signed=project.load(_key_of_decision(result), fields=_DECISION),
         field_titles=FIELD_TITLES,
         log=project.log_of(job),
     )
+
+
+def _find_compared(release: Job, lines: Sequence[SettingLine]) -> str | None:
+    """Return the title of the compared setting that a release was made with; None if none was."""
+    ignored = ("file_format", "allow_sparse_coverage")
+    options = {
+        name: value for name, value in release.settings["options"].items() if name not in ignored
+    }
+    for name, (method, variant) in all_variants().items():
+        if options == _options_of(method, variant):
+            title = Setting(name, release.settings["k"]).title
+            return title if any(line.title == title for line in lines) else None
+    return None
+
+
+def _options_of(method: Method, variant: Variant) -> dict[str, object]:
+    """Return the options that make a variant."""
+    options = {key: "none" if value is None else value for key, value in variant.options.items()}
+    return {"method": method.name, **options}
 
 
 def _key_of_decision(result: Result) -> str:
