@@ -38,7 +38,7 @@ KINDS = {
 }
 # What recveil does with the column, by its role.
 ADVICE = {
-    "user": "recveil publishes pseudonyms in their place; keep OUTPUT.private secret",
+    "user": "recveil publishes pseudonyms in their place; keep the private folder secret",
     "item": "ids of items are published unchanged: rename the items first, or publish pseudonyms "
     "(hide_items, --hide-items)",
     "": "recveil does not read this column and publishes none of it; do not join it to a release",

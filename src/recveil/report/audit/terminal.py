@@ -49,7 +49,7 @@ _HEAD_WIDTH = 17
 _OF_OTHERS = "re-identified of the others"
 _COLUMNS = ("re-identified", "{match}", "wrong match", "bits", "entropy", "control")
 # Columns that a narrow terminal does without, the first one first; the page has them.
-_DISPENSABLE = ("bits", "entropy", "{match}", "wrong match", _OF_OTHERS.replace(" ", "\n", 1))
+_DISPENSABLE = ("bits", "entropy", "{match}", "wrong match")
 _OF_ATTACKED = "of the\nattacked"
 _OF_BOTH = ("both classes", "user by one", "user by both")
 # Figures next to re-identification, whose rows may end with a number of users.
@@ -229,7 +229,10 @@ def show_audit(audit: Audit) -> None:
 def _show_attacks(console: Console, attacks: list[Outcome], *, is_unary: bool) -> None:
     """Print the rates of each adversary on the table without names."""
     few = in_likes("too few\nratings", is_unary)
-    dispensable = [*_heads(_DISPENSABLE, attacks), few]
+    # The rate of the targets with enough ratings says more than that of all.
+    dispensable = _heads(_DISPENSABLE, attacks)
+    if any(each.skipped for each in attacks):
+        dispensable += ["re-identified", few]
     table = _fitting(console, lambda between: _of_adversaries(attacks, between, few), dispensable)
     console.print(table)
     shown = show_left_out(console, table, _of_adversaries(attacks, " ", few), PAGE)
@@ -262,7 +265,7 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
 
     def cells(outcome: Outcome) -> tuple[str, ...]:
         if not outcome.attacked:  # in the column that is never left out
-            return ("", "", NO_USER) if has_skipped else (NO_USER,)
+            return ("", NO_USER) if has_skipped else (NO_USER,)
         bits = outcome.likelihood_bits.mean
         share = percent(outcome.skipped / outcome.requested)
         return (
