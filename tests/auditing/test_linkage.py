@@ -11,7 +11,7 @@ from recveil.auditing import audit
 from recveil.auditing.release_attacks import attack_published
 from recveil.datasets import make_ratings
 from recveil.methods import KCoRater, PredictiveAnonymizer
-from recveil.report.audit.text import headline_of_linkage
+from recveil.report.audit.disclosure import headline_of_linkage
 from shared.auditing_linkage import STRONG, attacked, folder, held, ratings  # noqa: F401 (fixtures)
 
 

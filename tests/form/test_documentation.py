@@ -368,7 +368,7 @@ MEASURED = {
 }
 # What documents and sentences round of the same experiments.
 FIGURES = {
-    "the README": ("64 % of the ratings", "94 % of cases", "95 % of the marks right", "AUC 0.98"),
+    "the README": ("64% of the ratings", "94% of cases", "95% of the marks right", "AUC 0.98"),
     "the section on padded rows": ("62.6%", "51.7%", "24.4%", "92.7%", "0.98", "1.00"),
     "PADDED_UNDONE": ("63%", "52%", "24%", "95%"),
     "MEMBERSHIP": ("lower bound",),
@@ -394,8 +394,7 @@ def test_the_page_on_reproduction_has_the_measured_figures():
     tables = "\n".join(line for line in cells.splitlines() if line.startswith("|"))
     named, known = set(figure.findall(tables)), set(figure.findall(measured_rows()))
     assert len(named) > 200
-    # The share of 1,000 of 17,770 items.
-    assert named - known == {"5.6"}
+    assert named <= known
 
 
 def test_the_page_on_reproduction_counts_the_claims_of_papers_apart_from_others():

@@ -13,7 +13,7 @@ from recveil.attacks.membership.inference import JOINT
 from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
 from recveil.attacks.reidentification.residuals import Unfitted
 from recveil.attacks.statistics import FEWEST
-from recveil.auditing.release_attacks import AttackedRelease, Content
+from recveil.auditing.release_attacks import AttackedRelease, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.ratings.ratings import in_likes
 from recveil.release.exact_ratings import ExactRatings
@@ -720,3 +720,89 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
         f"{percent(worst.names_known.rate)} if items were not hidden. Better matchings may "
         f"re-identify more: do not count on hidden items.",
     ]
+
+
+def warnings_of_linkage(linkage: Linkage) -> list[str]:
+    """Warn if the guarantee of each release does not hold for both together."""
+    shared = linkage.shared
+    if not shared.below_k.rate:
+        return []
+    return [
+        f"With “{linkage.name}”, too, the guarantee of either release is exceeded: of "
+        f"{describe_count(shared.n_users, 'user')} in both releases, {estimate(shared.unique)} are "
+        f"the only one in both their classes, and {estimate(shared.below_k)} share both with fewer "
+        f"than k = {linkage.k} ({shared.mean_users.mean:.1f} users on average). Publish one of "
+        f"the two."
+    ]
+
+
+def headline_of_linkage(linkage: Linkage) -> str:
+    """Return a sentence for the headline; empty if both releases re-identify no more users."""
+    name, both = linkage.strongest
+    if both.reidentified_by_both.ranked <= both.reidentified_by_one.ranked:
+        return ""
+    return (
+        f"By both this release and “{linkage.name}”, {percent(both.reidentified_by_both.rate)} are "
+        f"re-identified (by “{name}”): the guarantee holds for one release alone."
+    )
+
+
+def verdict_of_linkage(linkage: Linkage) -> list[str]:
+    """Describe what two releases reveal in practice; warnings are separate."""
+    sentences, shared = [], linkage.shared
+    if not shared.below_k.rate:
+        sentences.append(
+            f"Of {describe_count(shared.n_users, 'user')} who are also in “{linkage.name}”, none "
+            f"shares both classes with fewer than k = {linkage.k} ({shared.mean_users.mean:.1f} "
+            f"on average). This is about classes alone; other values of the same class may reveal "
+            f"more."
+        )
+    if linkage.hides_items:
+        which = " and ".join(f"“{name}”" for name in linkage.hides_items)
+        sentences.append(
+            f"Items have pseudonyms in {which}. The following holds for an adversary who knows "
+            f"which item is which: two releases of the same users help to re-identify the items."
+        )
+    return [*sentences, _of_both_rows(linkage), _of_links(linkage)]
+
+
+def _of_both_rows(linkage: Linkage) -> str:
+    name, both = linkage.strongest
+    if both.skipped == both.requested:
+        return "No user could be attacked in both releases, which shows nothing."
+    single = both.reidentified_by_one.rate
+    nothing_new = no_better(
+        both.reidentified_by_both, single, "one release alone gives", "the other one"
+    )
+    return (
+        f"To use both releases, an adversary must infer a user’s row in each: of "
+        f"{describe_count(both.requested, 'user')}, “{name}” infers {estimate(both.both)} in both "
+        f"({percent(both.first.rate)} in this one, {percent(both.second.rate)} in "
+        f"“{linkage.name}”). If the adversary learns who shares each row, a random pick among the "
+        f"users of both rows is right for {estimate(both.reidentified_by_both)}{nothing_new}; by "
+        f"one release alone for {percent(single)}, and with another user's row in the other one "
+        f"for {percent(both.control.rate)}. An attack on both at once may re-identify more."
+    )
+
+
+def _of_links(linkage: Linkage) -> str:
+    links = linkage.links
+    if links is None:
+        return "The rows are too large to measure which items two of them reveal."
+    if not links.both.trials:
+        return "No items are distinctive in both rows of any user; better attacks may reveal some."
+    one = f"{percent(links.one.mean)} of those" if links.one.trials else "none"
+    control = percent(links.control.mean) if links.control.trials else "none"
+    popular = "as many of the most rated items give"
+    nothing_new = no_better(links.both, links.popularity.mean, popular) or no_better(
+        links.both, links.control.mean, "another user’s second row gives"
+    )
+    sentence = (
+        f"Of the items that are distinctive in both rows of a user, the user rated (the mean of "
+        f"{describe_count(links.both.trials, 'user')}) {percent(links.both.mean)} "
+        f"({format_bounds(*links.both[1:3])}){nothing_new}; {one} that are "
+        f"distinctive in one row, {control} with another user’s second row, and "
+        f"{percent(links.popularity.mean)} of as many of the most rated items. Better attacks "
+        f"reveal more."
+    )
+    return in_likes(sentence, linkage.is_unary)

@@ -190,8 +190,8 @@ def _(linkage: Linkage) -> Mapping[str, object]:
         ],
         "hides_items": linkage.hides_items,
         "links": links and fields_of(links, "one", "both", "control", "popularity"),
-        "verdict": text.verdict_of_linkage(linkage),
-        "warnings": text.warnings_of_linkage(linkage),
+        "verdict": disclosure.verdict_of_linkage(linkage),
+        "warnings": disclosure.warnings_of_linkage(linkage),
     }
 
 
