@@ -416,7 +416,7 @@ def check_published(job: Assignment) -> Mapping[str, object]:
         unpacked = unpack_release(place, folder)
         place = folder
     is_release = (place / MANIFEST).is_file()
-    attack: Mapping[str, object] = {"release": None, "warnings": []}
+    attack: Mapping[str, object] = {"release": None, "warnings": [], "dangers": []}
     why_not = ""
     costs = {"Verifying": 1, "Attacking": 9 if settings["source"] else 0}
     with parts("Checking", costs) as begin:
@@ -451,7 +451,7 @@ def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
     plain = result.to_dict()
     # Other pages show the notes on the table.
     warnings = [each for each in plain["warnings"] if each not in plain["data"]["notes"]]
-    return {"release": plain["release"], "warnings": warnings}
+    return {"release": plain["release"], "warnings": warnings, "dangers": plain["dangers"]}
 
 
 # The finished part of a comparison that runs or was stopped, and the report.
