@@ -330,9 +330,7 @@ def _membership(
 def _(release: AttackedRelease) -> Mapping[str, object]:
     manifest, exact = release.manifest, release.exact_ratings
     statements = text.statements_of(release)
-    what = "likes" if manifest.scale.unary else "ratings"
-    knows = f"Knows all {what} of a target exactly."
-    by_all = Adversary(known=1, name=f"all {what}", description=knows)
+    by_all = Adversary(known=1, name="all ratings")
     return {
         "name": release.name,
         "claim": manifest.claim.kind,
