@@ -296,8 +296,6 @@ class Choice(NamedTuple):
         AUC of membership inference or their share of exactly published ratings is lower by more
         than `FAR_AUC` or `FAR_PUBLISHED`. Their risk is not defined, or they disclose more of the
         other of the two.
-    more_disclosing : list of Row
-        Settings that retain more than the answer, not distinguishably so, and disclose far more.
     reason : {"unfinished", "not-distinguishable", "no-safe-setting", "below-baseline"} or None
         Why there is no answer: the comparison is unfinished; the raw table itself does not beat a
         baseline by more than its interval, so that no share decides; no setting is within the
@@ -308,6 +306,8 @@ class Choice(NamedTuple):
         Number of settings that are not finished.
     is_nominal : bool
         Whether nominal labels are predicted, so that the baseline is the most frequent label.
+    more_disclosing : list of Row
+        Settings that retain more than the answer, not distinguishably so, and disclose far more.
     """
 
     max_risk: float | None
@@ -321,11 +321,11 @@ class Choice(NamedTuple):
     beaten: list[Row] = []  # noqa: RUF012
     safest: Row | None = None
     less_disclosing: list[Row] = []  # noqa: RUF012
-    more_disclosing: list[Row] = []  # noqa: RUF012
     reason: NoChoice | None = None
     unbeaten: tuple[Utility, ...] = ()
     n_unfinished: int = 0
     is_nominal: bool = False
+    more_disclosing: list[Row] = []  # noqa: RUF012
 
     @property
     def axis(self) -> Axis:

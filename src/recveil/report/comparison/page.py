@@ -22,6 +22,7 @@ from recveil.report.comparison.charts import (
 )
 from recveil.report.comparison.text import (
     AXIS_NOTES,
+    FEW_RATINGS,
     KNOWLEDGE,
     TO_MAKE,
     caveats_of,
@@ -83,6 +84,7 @@ def to_html(comparison: Comparison) -> str:
         has_padding=any(0 < (padding_of(row.method) or 0) < 1 for row in rows),
         axis_note=AXIS_NOTES.get(axis.name, ""),
         knowledge=KNOWLEDGE,
+        few_ratings=FEW_RATINGS,
         is_reidentification=axis is REIDENTIFICATION,
         rows=rows,
         by_title={row.title: row for row in rows},

@@ -9,10 +9,10 @@ from rich.table import Table
 from recveil.comparison.choice import REIDENTIFICATION, Axis, Choice
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, Share, shares_of
-from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.registry import undone_of, variant_of
 from recveil.report.comparison.text import (
     AXIS_NOTES,
+    FEW_RATINGS,
     KNOWLEDGE,
     TO_MAKE,
     caveats_of,
@@ -196,10 +196,7 @@ def _legend(rows: list[Row], best: set[str], shown: list[str]) -> Iterator[str]:
     ):
         yield "! after kept shares: less than half of the items or ratings."
     if " ".join(_SHORT.split()) in shown and any(row.short_users is not None for row in rows):
-        yield (
-            f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}; releases "
-            f"lack the held-out ratings."
-        )
+        yield FEW_RATINGS
     exact = [row for row in rows if publishes_most(row)]
     if exact:
         named = ", ".join(f"“{row.title}” {percent(row.published_share)}" for row in exact)

@@ -544,6 +544,11 @@ def _describe_lists_gain(row: Row) -> str:
     return f"and {percent(gain)} of the gain above popular items"
 
 
+# Explains a column of the tables of settings.
+FEW_RATINGS = (
+    f"Users with few ratings: published users with fewer than {FEWEST_RATINGS}; releases lack the "
+    f"held-out ratings."
+)
 # Precedes the commands of `commands_of`.
 TO_MAKE = "To make it:"
 

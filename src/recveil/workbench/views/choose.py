@@ -14,6 +14,7 @@ from recveil.comparison.settings import KS, Feedback, default_ks, default_method
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import utilities_of
+from recveil.report.comparison.text import FEW_RATINGS
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job, Result, Settings
@@ -117,6 +118,7 @@ def _answer_values(
         "utilities": _UTILITIES,
         "shadows": SHADOWS.name,
         "has_rows": bool(rows),
+        "few_ratings": FEW_RATINGS,
     }
 
 
