@@ -18,7 +18,7 @@
     request.setRequestHeader("content-type", "application/octet-stream");
     request.upload.addEventListener("progress", (event) => {
       const share = event.total ? Math.floor((100 * event.loaded) / event.total) : 0;
-      status.textContent = "Copying: " + share + " %";
+      status.textContent = "Copying: " + share + "%";
     });
     request.addEventListener("load", () => {
       let answer = {};

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from recveil.comparison.settings import Setting
+from recveil.comparison import Setting
 from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.manifest import FileEntry, private_name
