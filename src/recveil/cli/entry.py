@@ -49,8 +49,8 @@ from recveil.cli.workbench import workbench
 from recveil.report.terminal import echo
 from recveil.runtime.atomic_writes import placed_since
 from recveil.runtime.errors import (
-    ReadingWarning,
     WARNING,
+    ReadingWarning,
     RecveilError,
     UnknownOrderError,
     first_line_of,
