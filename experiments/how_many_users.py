@@ -27,7 +27,9 @@ from recveil.release.records import Records
 ITEMS, RATINGS_PER_USER, SEED = 1_000, 100, 1
 
 
-def measure(ratings: Ratings, n_served: int, epsilons: list[float]) -> Iterator[dict[str, object]]:
+def measure(
+    ratings: Ratings, n_served: int, epsilons: list[float], kind: str
+) -> Iterator[dict[str, object]]:
     """Print what recommenders learn from each release; yield the lists retained by epsilon."""
     train, held = hold_out(ratings, n_served, SEED)
     task = task_of(ratings, train, held, ratings.n_items)
@@ -45,7 +47,7 @@ def measure(ratings: Ratings, n_served: int, epsilons: list[float]) -> Iterator[
         print_served(f"epsilon {epsilon:g}" if epsilon else "sparse, k = 5", learned)
         kept, low, high = print_kept(raw, learned)
         if epsilon:
-            users = f"{ratings.n_users:,} users"
+            users = f"{ratings.n_users:,} {kind} users"
             yield {"users": users, "epsilon": epsilon, "kept": kept, "low": low, "high": high}
 
 
@@ -73,9 +75,9 @@ if __name__ == "__main__":
     drawn = []
     for path in options.tables:
         read = read_ratings(path, scale=RatingScale(1, 5, 1))
-        drawn += measure(read, options.served, options.epsilons)
+        drawn += measure(read, options.served, options.epsilons, "real")
     for n_users in () if options.tables and not options.chart else options.users:
         made = make_ratings(n_users, ITEMS, n_users * RATINGS_PER_USER, seed=SEED)
-        drawn += measure(made, options.served, options.epsilons)
+        drawn += measure(made, options.served, options.epsilons, "generated")
     if options.chart:
         draw(drawn, options.chart)
