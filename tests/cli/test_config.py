@@ -381,7 +381,7 @@ NAMED_ALONE = {
     "compare": "output methods k split targets seed max-risk min-k utility risk shadows "
     "allow-large liked explain json duplicates drop-off-scale drop-missing-ids query max-memory",
     "selftest": "seed json duplicates drop-off-scale drop-missing-ids query max-memory",
-    "convert": "force json duplicates drop-off-scale drop-missing-ids query max-memory",
+    "convert": "item-table force json duplicates drop-off-scale drop-missing-ids query max-memory",
     "generate": "users items ratings seed scale format force json",
     "workbench": "port open-browser",
 }
