@@ -88,7 +88,9 @@ def test_a_broken_compiler_is_no_missing_one():
         "        if name == 'llvmlite':\n"
         "            raise ModuleNotFoundError('No module named llvmlite', name='llvmlite')\n"
         "sys.meta_path.insert(0, Broken())\n"
-        "import recveil.runtime.compiled"
+        "import numpy as np\n"
+        "from recveil.runtime.compiled import pack_rows\n"
+        "pack_rows(np.array([0, 1]), np.array([0]), 1)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "No module named llvmlite" in done.stderr

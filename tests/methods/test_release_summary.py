@@ -85,13 +85,13 @@ def test_nor_of_users_whom_sparse_rows_refuse():
 
 @pytest.mark.parametrize(
     ("epsilon", "judged"),
-    [(9.9, None), (10.0, "is a weak"), (19.9, "is a weak"), (20.0, "nothing that deserves the")],
+    [(9.9, None), (10.0, "a weak"), (19.9, "a weak"), (20.0, "no meaningful")],
 )
 def test_an_epsilon_is_judged_as_the_docs_judge_it(drawn, many_users, epsilon, judged):
     result = " ".join(describe_summary(summarize(with_epsilon(drawn, epsilon), many_users)))
     assert ("1 is strong" in result) is bool(judged)
     assert (judged or "") in result
-    assert "weak promise" not in result or judged == "is a weak"
+    assert "weak guarantee" not in result or judged == "a weak"
 
 
 def test_who_checks_a_release_hears_of_its_epsilon_too(drawn, tmp_path):

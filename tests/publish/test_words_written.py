@@ -47,5 +47,5 @@ class TestReadingBack:
         convert(words, tmp_path / "rb", target_format="recbole")
         header = (tmp_path / "rb" / "rb.inter").read_text().splitlines()[0]
         assert header.split("\t")[:3] == ["user_id:token", "item_id:token", "rating:token"]
-        with raises("table.kind", "surprise", "hate"):
+        with raises("table.kind", "hate"):
             convert(words, tmp_path / "out.txt", target_format="surprise")

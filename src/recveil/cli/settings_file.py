@@ -80,8 +80,8 @@ class KnownOption(NamedTuple):
         Examples
         --------
         >>> from recveil.cli.entry import known_options
-        >>> [(option.name, option.expected) for option in known_options()["convert"]][:2]
-        [('target-format', 'a text'), ('times', 'true or false')]
+        >>> [(option.name, option.expected) for option in known_options()["convert"]][1:3]
+        [('item-table', 'a text'), ('times', 'true or false')]
         """
         if self.choices:
             return f"one of {self.choices}"

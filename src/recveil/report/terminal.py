@@ -1,6 +1,5 @@
 """Text, tables and bars on the terminal, and how a table was read."""
 
-import os
 import shutil
 import sys
 import textwrap
@@ -26,9 +25,8 @@ _ANY_WIDTH = 10_000
 def echo(text: str, *, err: bool = False) -> None:
     r"""Print text to standard output or standard error.
 
-    On a terminal, and where COLUMNS names a width, as for tables, lines are wrapped between words;
-    names are never broken, so that they can be copied. Other files and pipes get the text
-    unchanged.
+    On a terminal, lines are wrapped between words; names are never broken, so that they can be
+    copied. Files and pipes get the text unchanged.
 
     Examples
     --------
@@ -39,7 +37,7 @@ def echo(text: str, *, err: bool = False) -> None:
     if stream is None:  # closed
         return
     lines = text.split("\n")
-    if stream.isatty() or os.environ.get("COLUMNS", "").isdecimal():
+    if stream.isatty():
         width = shutil.get_terminal_size().columns
         lines = [part for line in lines for part in _wrapped(line, width)]
     print("\n".join(lines), file=stream)

@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "differential-priva
 )
 SENTENCES = " ".join(PAGE.split())
 ROW = re.compile(
-    r"^\| ([\d.]+) \| (any|[\d.,]+)(?: : 1)? \| ([\d.]+) \| ([\d.]+) % \| ([\d.]+) \|$", re.M
+    r"^\| ([\d.]+) \| (any|[\d.,]+)(?: : 1)? \| ([\d.]+) \| ([\d.]+)% \| ([\d.]+) \|$", re.M
 )
 ROWS = [row.groups() for row in ROW.finditer(PAGE)]
 
@@ -47,14 +47,14 @@ def test_what_canaries_of_all_queries_were_promised():
 
 
 def test_the_shares_of_the_budget_of_likes():
-    rows = re.findall(r"^\| likes: `([a-z ]+)` \| ([\d.]+) % \|", PAGE, re.M)
+    rows = re.findall(r"^\| likes: `([a-z ]+)` \| ([\d.]+)% \|", PAGE, re.M)
     assert {name: float(share) for name, share in rows} == pytest.approx(
         {name: 100 * share for name, share in SHARES_OF_LIKES.items()}
     )
 
 
 def test_the_shares_of_the_budget():
-    rows = re.findall(r"^\| `([a-z ]+)` \| ([\d.]+) % \|", PAGE, re.M)
+    rows = re.findall(r"^\| `([a-z ]+)` \| ([\d.]+)% \|", PAGE, re.M)
     assert {name: float(share) for name, share in rows} == pytest.approx(
         {name: 100 * share for name, share in SHARES.items()}
     )
@@ -63,7 +63,7 @@ def test_the_shares_of_the_budget():
 def test_the_shares_if_users_are_few():
     assert f"times mu is below {FEW:g}" in SENTENCES
     few = {name: 100 * share for name, share in SHARES_OF_FEW.items()}
-    both = f"`item sums` have {few['item sums']:g} % and `moments` {few['moments']:g} %"
+    both = f"`item sums` have {few['item sums']:g}% and `moments` {few['moments']:g}%"
     assert both in SENTENCES
     assert {name for name, share in SHARES.items() if 100 * share != few[name]} == {
         "item sums",
@@ -103,4 +103,4 @@ def test_what_tries_cost_that_noise_refused():
     assert f"five tries cost {five[0]} if users were too few, and {five[1]} if items" in SENTENCES
     assert f"({until[0]} or {until[1]})" in SENTENCES
     of_likes = SHARES_OF_LIKES["users by user count"] + SHARES_OF_LIKES["item sums"]
-    assert f"({100 * of_likes:.0f} % of likes)" in SENTENCES
+    assert f"({100 * of_likes:.0f}% of likes)" in SENTENCES
