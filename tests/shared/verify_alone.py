@@ -9,6 +9,7 @@ LEFT_OUT = [
     "sklearn",
     "altair",
     "vl_convert",
+    "jinja2",
     "pooch",
     "pandas",
 ]

@@ -12,7 +12,7 @@ FIGURE = re.compile(r"(?<![\w.])\d+\.\d+")
 
 @pytest.mark.parametrize("name", MADE)
 def test_no_figure_of_the_verdict_is_left_out(name, audited, printed):
-    """Nor an interval, a baseline or a control, nor a sentence that warns."""
+    """Nor an interval, a baseline or a control, nor a sentence that warns of a danger."""
     found, text = audited[name].to_dict(), printed(audited[name], 250)
     manifest = audited[name].published.manifest
     in_readme = manifest.known_method.undone_by(manifest.settings)
@@ -23,5 +23,5 @@ def test_no_figure_of_the_verdict_is_left_out(name, audited, printed):
         for figure in FIGURE.findall(sentence):
             assert figure in shown, sentence
     words = " ".join(text.split())
-    for warning in (*found["release"]["warnings"], *found["warnings"]):
+    for warning in (*found["release"]["dangers"], *found["warnings"]):
         assert warning in words
