@@ -11,6 +11,7 @@ import pyarrow as pa
 from recveil.io.columns.feedback import count_levels
 from recveil.publish.publisher_card import Findings, PublisherCard
 from recveil.release.data_card import data_card, in_quotes
+from recveil.release.dates import DATE
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import ALL_PARTS, FileEntry, Manifest
 from recveil.release.records import hides_items
@@ -114,6 +115,7 @@ _MEANINGS = {
     "user_id": "a pseudonym, chosen at random for this release",
     "item_id": "the id of the item",
     "rating": "the published value",
+    DATE: "the first day of the period of a median day on which at least k users rated the item",
     "group_size": "the number of users who share the record",
     "k": "the minimum number of users who share the record",
 }
@@ -324,6 +326,8 @@ def _records(manifest: Manifest, file: str) -> dict[str, object]:
 def _type_of(kind: pa.DataType) -> str:
     if pa.types.is_floating(kind):
         return "sc:Float"
+    if pa.types.is_date(kind):
+        return "sc:Date"
     return "sc:Integer" if pa.types.is_integer(kind) else "sc:Text"
 
 

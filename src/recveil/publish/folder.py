@@ -24,6 +24,7 @@ from recveil.ratings.rating_scale import published_values
 from recveil.release.claim import Claim
 from recveil.release.coverage import Coverage, reject_nearly_empty
 from recveil.release.data_card import data_card
+from recveil.release.dates import DATE, period_of
 from recveil.release.ledger import cost_of_rerun
 from recveil.release.manifest import (
     ALL_PARTS,
@@ -68,6 +69,8 @@ def rating_writer(
         "item_id": pa.array(published.items).type,
         "rating": pa.string() if published.scale.labels else pa.float64(),
     }
+    if period_of(published.settings) is not None:
+        fields[DATE] = pa.date32()
     if in_groups:
         fields["group_size"] = pa.int64()
     if published.claim.levels:
@@ -108,6 +111,8 @@ def tables(
                 "item_id": written_out(_coded(block.indices[places], items), "item_id"),
                 "rating": published_values(block.values[places], published.scale),
             }
+            if block.days is not None:
+                columns[DATE] = pa.array(block.days[places]).cast(pa.date32())
             if in_groups:
                 columns["group_size"] = pa.array(np.repeat(block.sizes[records], rows))
             if block.promised is not None:

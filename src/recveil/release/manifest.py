@@ -18,6 +18,7 @@ from recveil.release.claim import (
     claim_of_json,
     claim_to_json,
 )
+from recveil.release.dates import DATE, DATED_FORMAT, period_of
 from recveil.release.earlier_formats import class_list_header, with_names_of
 from recveil.release.method import Method, publishes_likes
 from recveil.release.registry import find_method, method_of
@@ -67,7 +68,7 @@ ERASURES = "erasures.jsonl"
 HIDDEN_ITEMS_FILE = "items.parquet"  # only if items have pseudonyms
 
 FORMAT = f"recveil-release-{NEWEST}"
-FORMATS = tuple(f"recveil-release-{number}" for number in range(1, NEWEST + 1))
+FORMATS = tuple(f"recveil-release-{number}" for number in range(1, DATED_FORMAT + 1))
 
 _COUNTS = ("users", "records", "values", "items", "classes", "singletons")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
@@ -191,8 +192,9 @@ class Manifest:
     @classmethod
     def of(cls, published: Published, layout: str | None = None) -> Self:
         """Describe a release that is still in memory."""
+        newest = NEWEST if period_of(published.settings) is None else DATED_FORMAT
         return cls(
-            format=FORMATS[(published.format_number or NEWEST) - 1],
+            format=FORMATS[(published.format_number or newest) - 1],
             claim=published.claim,
             layout=published.default_layout if layout is None else layout,
             settings=published.settings,
@@ -296,6 +298,8 @@ class Manifest:
             "item_id": text if self.item_type == "text" else number,
             "rating": text if self.scale.labels else pa.float64(),
         }
+        if period_of(self.settings) is not None:
+            types[DATE] = pa.date32()
         if self.in_groups:
             types["group_size"] = number
         if self.claim.levels:

@@ -182,7 +182,7 @@ def _check_essentials(manifest: dict[str, Any]) -> None:
         _is_count(manifest["k"], 2 if about.contains_users and not manifest["levels"] else 1),
         type(manifest["levels"]) is bool,
         _is_count(diversity["b"], 1) and _is_count(diversity["l"], 1),
-        diversity["b"] in (1, 2, 3) or manifest["format"] == FORMATS[-1],
+        diversity["b"] in (1, 2, 3) or _number(manifest) >= RENAMED_SINCE,
         all(Path(name).name == name for name in manifest["files"]),
         all(isinstance(entry["sha256"], str) for entry in manifest["files"].values()),
         all(name in manifest["files"] for name in file_next_to_ratings(about)[:-1]),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from recveil.io.columns.feedback import numbers_of_values
 from recveil.io.worker import decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_column, python_values
+from recveil.release.dates import DATE
 from recveil.release.manifest import (
     HIDDEN_ITEMS_FILE,
     MANIFEST,
@@ -272,6 +273,11 @@ def record_starts(table: pa.Table) -> NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [codes.size]])
 
 
+def days_of(table: pa.Table) -> NDArray[np.int32]:
+    """Return the dates of published rows, in days since 1970-01-01."""
+    return np.asarray(table[DATE].cast(pa.int32()).to_numpy())
+
+
 def _named_records(
     table: pa.Table, items: NDArray[Any], file: Path, missing: int | None
 ) -> NamedRecords:
@@ -287,6 +293,7 @@ def _named_records(
         indices=positions(table["item_id"], items, "item", file, missing=missing),
         values=table["rating"].to_numpy(),
         promised=table["k"].take(firsts).to_numpy() if "k" in table.column_names else None,
+        days=days_of(table) if DATE in table.column_names else None,
     )
     if missing is not None:
         records = records.only(records.indices != missing)

@@ -86,6 +86,8 @@ class Records:
     values: NDArray[np.float64]
     # Number of users that each record promises, if it varies
     promised: NDArray[np.int64] | None = None
+    # The published dates, in days since 1970-01-01
+    days: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return self.sizes.size
@@ -100,14 +102,18 @@ class Records:
         before = np.concatenate([[0], np.cumsum(kept)])
         indptr = before[self.indptr].astype(np.int64)
         labels = self.indices[kept], self.values[kept]
-        return Records(self.sizes, indptr, *labels, self.promised)
+        days = None if self.days is None else self.days[kept]
+        return Records(self.sizes, indptr, *labels, self.promised, days)
 
     def digests(self, keys: NDArray[np.uint64], *, items_only: bool = False) -> list[bytes]:
-        """Return 16 bytes per record that are equal only for equal values and promises.
+        """Return 16 bytes per record that are equal only for equal values, dates and promises.
 
         `keys` are from `item_keys`. With `items_only`, only the items must be equal.
         """
-        indices, values = np.ascontiguousarray(self.indices), self.values.astype("<f8", copy=False)
+        indices = np.ascontiguousarray(self.indices)
+        cells: list[NDArray[Any]] = [self.values.astype("<f8", copy=False)]
+        if self.days is not None:
+            cells.append(self.days.astype("<i4", copy=False))
         promises: Iterable[bytes] = itertools.repeat(b"")
         if self.promised is not None:
             promises = (promise.tobytes() for promise in self.promised.astype("<i8"))
@@ -121,7 +127,8 @@ class Records:
             if row_items != items:
                 items, of_items = row_items, _blake(keys[indices[start:end]].tobytes())
                 rest = None
-            row_rest = (b"" if items_only else values[start:end].tobytes()) + promise
+            of_cells = () if items_only else (each[start:end].tobytes() for each in cells)
+            row_rest = b"".join((*of_cells, promise))
             if row_rest != rest:
                 rest, digest = row_rest, _blake(of_items + row_rest)
             digests.append(digest)

@@ -7,6 +7,7 @@ from typing import Any
 
 from recveil.io.columns.feedback import COUNT_SCALE
 from recveil.release.claim import NEIGHBOURS_SINCE, claim_kind, stated_kind
+from recveil.release.dates import DATED_FORMAT, period_of
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
     CUSTOM_SUFFIX,
@@ -20,8 +21,9 @@ from recveil.release.records import hides_items
 from recveil.release.registry import all_methods, find_method
 
 _LARGEST_STEP = 1e12
-# The format that is written. Before, differentially private releases had a format of their own
-# since `NEIGHBOURS_SINCE`, and so had others of implicit feedback and of labels.
+# The format that is written, but for releases with dates. Before, differentially private releases
+# had a format of their own since `NEIGHBOURS_SINCE`, and so had others of implicit feedback and of
+# labels.
 NEWEST = RENAMED_SINCE
 _OF_LIKES, _OF_LABELS = 6, 7
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -40,6 +42,7 @@ def problems_of_settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield from _problems_of_likes(manifest)
     yield from _problems_of_labels(manifest)
     yield from _problems_of_counts(manifest)
+    yield from _problems_of_dates(manifest)
     if _format_of(manifest) < method.first_format:
         named = repr_start(settings.get("method"))
         yield f"settings: the method {named} is unknown to releases of this format"
@@ -104,6 +107,16 @@ def _problems_of_counts(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Report values that are declared levels of counts but are on another scale."""
     if publishes_counts(manifest["settings"]) and manifest["scale"] != COUNT_SCALE.to_json():
         yield f"scale: expected that of levels of counts, {COUNT_SCALE}"
+
+
+def _problems_of_dates(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Report dates that contradict the format, or other parts of a release."""
+    settings = manifest["settings"]
+    if period_of(settings) is None:
+        if _format_of(manifest) == DATED_FORMAT:
+            yield f"settings lack 'dates', which every release of format {DATED_FORMAT} has"
+    elif hides_items(settings) or "previous" in manifest:
+        yield "values have dates, which no release of hidden items, or in a series, has"
 
 
 def publishes_counts(settings: Settings) -> bool:

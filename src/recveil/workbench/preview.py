@@ -106,7 +106,8 @@ def _first_records(records: Records, n: int) -> Records:
     end = int(records.indptr[n])
     promised = None if records.promised is None else records.promised[:n]
     indices, values = records.indices[:end], records.values[:end]
-    return Records(records.sizes[:n], records.indptr[: n + 1], indices, values, promised)
+    days = None if records.days is None else records.days[:end]
+    return Records(records.sizes[:n], records.indptr[: n + 1], indices, values, promised, days)
 
 
 def _class_sizes(folder: Path, manifest: Manifest) -> dict[str, int]:
