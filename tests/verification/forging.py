@@ -35,7 +35,7 @@ def complete(folder: Path, name: str) -> None:
             counts["items"] = len({item for one in records for item in one[1]})
         if name.endswith(".csv"):
             number_anew(folder / name, counts["users"])
-        if result["format"] == "recveil-release-9":
+        if result["format"] in ("recveil-release-9", "recveil-release-10"):
             names = {"labels": "values", "alone": "singletons"}
             counts = {names.get(name, name): count for name, count in counts.items()}
         result["counts"] |= counts
@@ -224,7 +224,8 @@ OF_FORM: dict[str, Callable[[dict], object]] = {
     "sets that are true": lambda result: result["diversity"].update(b=True),
     "rows with a point": lambda result: result["diversity"].update(l=1.0),
     "diversity with a note": lambda result: result["diversity"].update(note="ann"),
-    "a format to come": lambda result: result.update(format="recveil-release-10"),
+    "a format to come": lambda result: result.update(format="recveil-release-11"),
+    "the format of dates": lambda result: result.update(format="recveil-release-10"),
     "a format with a name": lambda result: result.update(format="ann-release-3"),
     "another format": lambda result: result.update(format="recveil-release-1"),
     "the format of noisy sums": lambda result: result.update(format="recveil-release-8"),

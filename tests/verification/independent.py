@@ -16,6 +16,7 @@ import math
 import re
 import struct
 from collections import Counter, defaultdict
+from datetime import date
 from itertools import combinations
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def rows_of(file):
 
 
 def records_of(rows, is_text, words=None):
-    """For each pseudonym in turn, its items and labels, and what its rows say next to them.
+    """For each pseudonym in turn, its items and dated labels, and what its rows say next to them.
 
     Words count by their place among all, from 1 on; what is none of them counts as 0.
     """
@@ -52,12 +53,22 @@ def records_of(rows, is_text, words=None):
         user, item = row["user_id"], row["item_id"] if is_text else int(row["item_id"])
         next_to = int(row.get("group_size", 1)), int(row.get("k", 1))
         if not records or records[-1][0] != user:
-            records.append((user, [], [], []))
+            records.append((user, [], Labels(), []))
         records[-1][1].append(item)
         label = row["rating"]
         records[-1][2].append(float(label) if words is None else float(place.get(label, 0)))
         records[-1][3].append(next_to)
+        if "date" in row:
+            records[-1][2].dates.append(date.fromisoformat(str(row["date"])))
     return records
+
+
+class Labels(list):
+    """The labels of a record, and their dates if there are any."""
+
+    def __init__(self):
+        super().__init__()
+        self.dates = []
 
 
 def digest_of(items, labels, k, result):
@@ -65,6 +76,8 @@ def digest_of(items, labels, k, result):
     content = blake(b"".join(blake(str(item).encode()).digest() for item in items)).digest()
     if result["claim"] != "co-rated":
         content += struct.pack(f"<{len(labels)}d", *labels)
+        days = [(each - date(1970, 1, 1)).days for each in labels.dates]
+        content += struct.pack(f"<{len(days)}i", *days)
     return blake(content + (k.to_bytes(8, "little") if result["levels"] else b"")).hexdigest()
 
 
@@ -132,7 +145,12 @@ def problems_of_columns(file, columns):
     if file.suffix == ".csv":
         yield from problems_of_text(file.read_bytes(), columns)
         return
-    kinds = {str: ("string", "large_string"), int: ("int64",), float: ("double",)}
+    kinds = {
+        str: ("string", "large_string"),
+        int: ("int64",),
+        float: ("double",),
+        date: ("date32[day]",),
+    }
     found = [(field.name, str(field.type)) for field in pq.read_schema(file)]
     if [name for name, _ in found] != list(columns):
         yield "columns"
@@ -187,11 +205,20 @@ def problems_of_records(records, result):
             yield f"{user}: a label is off the scale"
         elif step and not all(on_grid(label, low, high, step) for label in labels):
             yield f"{user}: a label is off the grid"
+        if not all(begins(day, result["settings"]["dates"]) for day in labels.dates):
+            yield f"{user}: a date is no first day"
     if result["settings"].get("items") == "pseudonyms":
         names = {item for _, items, _, _ in records for item in items}
         found = [ITEM.fullmatch(name) for name in names]
         if not all(found) or sorted(n[1] for n in found) != from_0_on(len(names), len(names)):
             yield "items are no pseudonyms from 0 on"
+
+
+def begins(day, period):
+    """Whether a year, quarter, month or week begins with this day."""
+    if period == "week":
+        return day.strftime("%A") == "Monday"
+    return day.day == 1 and (day.month - 1) % {"year": 12, "quarter": 3, "month": 1}[period] == 0
 
 
 def from_0_on(count, most):
@@ -383,5 +410,5 @@ def described(records, result):
         "classes": len(users),
         "alone": sum(n == 1 for n in users.values()),
     }
-    name = "users" if result["format"][-1] == "9" else "people"
+    name = "users" if result["format"][-1] in "90" else "people"
     return "\n".join([f"digest,{name}", *lines, ""]), found

@@ -9,7 +9,7 @@ import json
 import math
 import re
 
-FORMATS = [f"recveil-release-{number}" for number in range(1, 10)]
+FORMATS = [f"recveil-release-{number}" for number in range(1, 11)]
 KEYS = [
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type", "scale"),
     *("settings", "counts", "formulas", "files"),
@@ -124,8 +124,8 @@ ASKED = {
 
 
 def in_names_of_8(written):
-    """A release of the ninth format in the names of those before; old names are none there."""
-    if written["format"] != "recveil-release-9":
+    """A release from the ninth format on in the names of those before; old names are none there."""
+    if written["format"] not in FORMATS[8:]:
         return written
     result = dict(written)
     result["settings"] = {
@@ -284,6 +284,21 @@ def limits(given, number):
     return {name: kind for name, kind in found.items() if name in given and number == 9}
 
 
+def number_of(result):
+    """The number of a format; the tenth is the ninth with dates."""
+    return min(9, FORMATS.index(result["format"]) + 1)
+
+
+def with_dates(expected, result):
+    """Sparse rows alone have dates, before what is told of items; no others are of that format."""
+    if result["format"] != FORMATS[9]:
+        return expected
+    if result["settings"].get("method") != "sparse rows":
+        return {}
+    last = {name: expected.pop(name) for name in ("items", "counts") if name in expected}
+    return expected | {"dates": one_of("year", "quarter", "month", "week")} | last
+
+
 def settings_of(result, number):
     """What the settings of a release can be, by name and in order; nothing for unknown methods."""
     given = result["settings"]
@@ -388,7 +403,7 @@ def problems_of_keys(result):
     if result["format"] not in FORMATS:
         yield "nobody knows this format"
         return
-    number = FORMATS.index(result["format"]) + 1
+    number = number_of(result)
     if number == 8 and not isinstance(result["claim"], dict):
         yield "a format of noisy sums without noise"
         return
@@ -483,8 +498,8 @@ def makes_sense(low, high, step):
 
 def problems_of_settings(result):
     """The settings are those of a method that is known, and lead to the claim."""
-    number, given = FORMATS.index(result["format"]) + 1, result["settings"]
-    expected = settings_of(result, number)
+    number, given = number_of(result), result["settings"]
+    expected = with_dates(settings_of(result, number), result)
     if not expected or list(given) != list(expected):
         yield "the settings are no method's"
         return
@@ -591,7 +606,7 @@ def claim_of(given):
 def problems_of_queries(result):
     """Queries have the names that the method uses."""
     if isinstance(result["claim"], dict):
-        number = FORMATS.index(result["format"]) + 1
+        number = number_of(result)
         found = [(query["name"], query["what"]) for query in result["claim"]["ledger"]["queries"]]
         asked = QUERIES_OF_LIKES if "ratings" in result["settings"] else QUERIES
         if found != [(name, what) for name, what, since in asked if since <= number]:

@@ -8,6 +8,7 @@ recveil.
 
 import re
 import struct
+from datetime import date
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -93,7 +94,8 @@ def plain(kind, value):
     if kind == "BYTE_ARRAY":
         text = value.encode()
         return len(text).to_bytes(4, "little") + text
-    return struct.pack(NUMBERS[kind], value)
+    number = (value - date(1970, 1, 1)).days if isinstance(value, date) else value
+    return struct.pack(NUMBERS[kind], number)
 
 
 def frame(body):

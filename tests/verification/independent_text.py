@@ -5,6 +5,7 @@ whoever opens the file can distinguish them, and with them users. It shares noth
 """
 
 import re
+from datetime import date
 from decimal import Decimal
 
 FIELD = re.compile(r'"(?:[^"]|"")*"|[^",\r\n]*')
@@ -14,6 +15,7 @@ def columns_of(result):
     """The columns of the ratings in their order, and of what kind their values are."""
     columns = {"user_id": str, "item_id": str if result["item_type"] == "text" else int}
     columns |= {"rating": str if "words" in result["scale"] else float}
+    columns |= {"date": date} if "dates" in result["settings"] else {}
     columns |= {"group_size": int} if result["layout"] == "groups" else {}
     return columns | ({"k": int} if result["levels"] else {})
 
@@ -47,6 +49,8 @@ def again(field, kind):
         value = field[1:-1].replace('""', '"')
         return '"' + value.replace('"', '""') + '"' if field.startswith('"') else None
     try:
+        if kind is date:
+            return str(date.fromisoformat(field))
         return str(int(field)) if kind is int else number(float(field))
     except ValueError:
         return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 import pyarrow as pa
 
+from recveil.release.dates import period_of
 from recveil.release.earlier_formats import class_list_header
 from recveil.release.manifest import (
     CLASSES,
@@ -497,6 +498,7 @@ def _reject_not_offered(manifest: Manifest, k: int | None, *, is_private: bool) 
         "k (--k), of synthetic users": not has_users and k is not None,
         "k (--k) below 1": k is not None and k < 1,
         "a release that follows another one": bool(manifest.previous),
+        "a release with dates": period_of(manifest.settings) is not None,
     }
     for what, is_so in refused.items():
         if is_so:

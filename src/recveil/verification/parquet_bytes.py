@@ -272,10 +272,13 @@ _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 # Upper bounds on the bytes that an encoding adds to a value and to a page.
 _OVERHEAD_PER_VALUE, _OVERHEAD_PER_PAGE = 10, 1 << 12
 _ZSTD = 6
-# Parquet's number of each type, and its annotation of text.
-_TYPES = {pa.int64(): 2, pa.float32(): 4, pa.float64(): 5, pa.string(): 6}
+# Parquet's number of each type, and its annotations of text and dates.
+_TYPES = {pa.date32(): 1, pa.int64(): 2, pa.float32(): 4, pa.float64(): 5, pa.string(): 6}
 _FLOATING = (4, 5)
-_TEXT = {6: 0, 10: {1: {}}}
+_ANNOTATIONS: dict[pa.DataType, dict[int, Any]] = {
+    pa.string(): {6: 0, 10: {1: {}}},
+    pa.date32(): {6: 6, 10: {6: {}}},
+}
 
 # The fields of parquet.thrift that recveil's releases use.
 _STATISTICS = {1: TEXT, 2: TEXT, 3: I64, 5: TEXT, 6: TEXT, 7: BOOL, 8: BOOL}
@@ -284,7 +287,7 @@ _COLUMN = {
     **{12: _STATISTICS, 13: [{1: I32, 2: I32, 3: I32}], 16: {1: I64, 2: [I64], 3: [I64]}},
 }
 _GROUP = {1: [{2: I64, 3: _COLUMN}], 2: I64, 3: I64, 5: I64, 6: I64, 7: I16}
-_ELEMENT = {1: I32, 3: I32, 4: TEXT, 5: I32, 6: I32, 10: {1: {}}}
+_ELEMENT = {1: I32, 3: I32, 4: TEXT, 5: I32, 6: I32, 10: {1: {}, 6: {}}}
 _FOOTER = {1: I32, 2: [_ELEMENT], 3: I64, 4: [_GROUP], 6: TEXT, 7: [{1: {}}]}
 _DATA_HEAD = {1: I32, 2: I32, 3: I32, 4: I32, 5: _STATISTICS}
 _PAGE = {1: I32, 2: I32, 3: I32, 5: _DATA_HEAD, 7: {1: I32, 2: I32, 3: BOOL}}
@@ -338,8 +341,7 @@ class ParquetBytes:
         _only(footer, {1, 2, 3, 4, 6, 7}, set(), "footer")
         root = {3: 0, 4: b"schema", 5: len(self.schema)}
         leaves = [
-            {1: _TYPES[field.type], 3: 1, 4: field.name.encode()}
-            | (_TEXT if field.type == pa.string() else {})
+            {1: _TYPES[field.type], 3: 1, 4: field.name.encode()} | _ANNOTATIONS.get(field.type, {})
             for field in self.schema
         ]
         if not _WRITER.fullmatch(footer[6]):
@@ -534,6 +536,8 @@ _Values = _Numbers | _Texts
 
 
 def _values_of(column: pa.Array) -> _Values:
+    if pa.types.is_date32(column.type):
+        return _Numbers(column.cast(pa.int32()).to_numpy(), _TYPES[column.type])
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return _Numbers(column.to_numpy(), _TYPES[column.type])
     return _Texts.of(column)

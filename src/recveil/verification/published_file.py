@@ -4,6 +4,7 @@ import itertools
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -227,6 +228,7 @@ def _check_names(
 _FINEST_GRID = 1e-8
 
 _DIGITS = 18
+_EPOCH = date(1970, 1, 1)
 # No group has more users than there are humans on earth.
 MOST_USERS = 10**10
 
@@ -277,11 +279,20 @@ class PublishedFile:
         self._is_one_user_each = manifest.is_one_user_each
         self._grid = manifest.value_grid
         self.pseudonyms = Pseudonyms(manifest.counts.get("users"))
+        self.period = manifest.settings.get("dates")
+        if "date" in self.compared_too:
+            self.what += " and dates"
         self.schema = manifest.columns
         self._key_of: dict[Any, list[int]] = {}
         self.items: list[Any] = []  # by number, in order of appearance
         self._number_of: dict[Any, int] = {}
         self._known_ids: set[str] = set()
+
+    @property
+    def compared_too(self) -> list[str]:
+        """Columns that are compared, in addition to those of every such claim."""
+        has_dates = self.period is not None and not self.claim.is_of_items
+        return ["date"] * has_dates + ["k"] * self.has_levels
 
     def locate(self, row: int) -> str:
         """Return the location in its file of a row, counted from 1 without the header."""
@@ -347,7 +358,10 @@ class PublishedFile:
             sizes = table["group_size"].to_numpy()[starts[:-1]]
         promised = table["k"].to_numpy()[starts[:-1]] if self.has_levels else None
         values = numbers_of_values(table["rating"], self.scale)
-        records = Records(sizes, starts, codes, values, promised)
+        days = None
+        if self.period is not None:
+            days = table["date"].cast(pa.int32()).to_numpy()
+        records = Records(sizes, starts, codes, values, promised, days)
         for problem, rows in self._problems(table, records, user_ids):
             violations.left_out += max(0, rows.size - violations.room)
             for row in rows[: violations.room].tolist():
@@ -386,6 +400,9 @@ class PublishedFile:
         if grid is not None and grid >= _FINEST_GRID:
             problem = f"its rating is not on the grid of {grid:g} in the settings"
             yield problem, self._off_grid(records.values, grid)
+        if records.days is not None:
+            problem = f"its date is not the first day of a {self.period}"
+            yield problem, np.flatnonzero(_within_period(records.days, str(self.period)))
         odd = starts[self.pseudonyms.odd(user_ids)]
         yield "its user id is not the next pseudonym of a release, such as 'pd9c2-007'", odd
         if records.promised is not None:
@@ -465,6 +482,33 @@ class Pseudonyms:
             self.next = int(digits)  # continue from here, so that a gap is reported once
         self.next += 1
         return not right
+
+
+# The months that begin with each period; a week begins on a Monday.
+_FIRST_MONTHS = {"year": (1,), "quarter": (1, 4, 7, 10), "month": tuple(range(1, 13))}
+
+
+def _within_period(days: NDArray[np.int32], period: str) -> NDArray[np.bool_]:
+    """Return whether each day, since 1970-01-01, is another one than the first of a period.
+
+    Examples
+    --------
+    >>> _within_period(np.array([0, 4, 31]), "week"), _within_period(np.array([0, 4, 31]), "month")
+    (array([ True, False,  True]), array([False,  True, False]))
+    """
+    few, place = np.unique(days, return_inverse=True)
+    is_first = [_is_first(day, period) for day in few.tolist()]
+    return ~np.array(is_first, np.bool_)[place]
+
+
+def _is_first(day: int, period: str) -> bool:
+    try:
+        first = _EPOCH + timedelta(days=day)
+    except OverflowError:  # no year of four digits
+        return False
+    if period == "week":
+        return first.isoweekday() == 1
+    return first.day == 1 and first.month in _FIRST_MONTHS.get(period, ())
 
 
 def _run_starts(table: pa.Table) -> NDArray[np.int64]:

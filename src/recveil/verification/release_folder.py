@@ -312,7 +312,7 @@ def check_published(
         records=len(classes.records),
         classes=len(classes.user_counts),
         layout=manifest.layout,
-        compared=[*file.claim.compared, *(["k"] * file.has_levels)],
+        compared=[*file.claim.compared, *file.compared_too],
         violations=violations.to_list(),
         checksums=checksums,
         singletons=classes.singletons,
