@@ -14,8 +14,10 @@ from recveil.attacks.candidates import Candidates
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import LIKES
 from recveil.release.claim import Claim
+from recveil.release.dates import PERIODS, period_of
 from recveil.release.manifest import Manifest, private_folder
 from recveil.release.manifest_reader import known_manifest
+from recveil.release.method import Settings
 from recveil.release.reader import (
     PrivateFolder,
     names_in_release,
@@ -61,6 +63,8 @@ class AttackTarget:
     contains_users : bool
         Whether each record belongs to users in the data. If not, no user has a record, but
         membership may still leak.
+    days : ndarray of int32, shape (n_values,), or None
+        The middle of the period of each published date, in days since 1970-01-01.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class AttackTarget:
     promised: NDArray[np.int64]
     co_rated: bool = False
     contains_users: bool = True
+    days: NDArray[np.int32] | None = None
 
     @staticmethod
     def from_release(release: Sides, ratings: Ratings) -> "AttackTarget":
@@ -111,15 +116,16 @@ class AttackTarget:
             known = block if contains_users else block.only(item_of[block.indices] >= 0)
             class_of_group += classes.add(known, item_of[known.indices])
         record_of = np.full(ratings.n_users, -1, np.int64)
+        width = _date_width(published.settings)
         if not contains_users:
-            return classes.released(ratings, record_of, published.claim)
+            return classes.released(ratings, record_of, published.claim, width)
         missing = None if private.continuation is None else -1  # users who left
         users = positions(
             pa.array(private.users), ratings.users, "user", "the release", missing=missing
         )[private.groups.members]
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of[users[users >= 0]] = class_of[users >= 0]
-        return classes.released(ratings, record_of, published.claim)
+        return classes.released(ratings, record_of, published.claim, width)
 
     @staticmethod
     def from_folder(folder: str | PathLike[str], ratings: Ratings) -> "AttackTarget":
@@ -157,7 +163,8 @@ class AttackTarget:
                 f"again",
                 code="private.mismatch",
             )
-        return classes.released(ratings, record_of, manifest.claim)
+        width = _date_width(manifest.settings)
+        return classes.released(ratings, record_of, manifest.claim, width)
 
     @staticmethod
     def from_published(folder: str | PathLike[str], ratings: Ratings) -> "AttackTarget":
@@ -180,7 +187,8 @@ class AttackTarget:
         manifest = known_manifest(published)
         classes, _ = _read_classes(published, manifest, ratings)
         no_records = np.full(ratings.n_users, -1, np.int64)
-        return classes.released(ratings, no_records, manifest.claim)
+        width = _date_width(manifest.settings)
+        return classes.released(ratings, no_records, manifest.claim, width)
 
     @property
     def n_items(self) -> int:
@@ -217,6 +225,7 @@ class _Classes:
         self._lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
         self._indices: list[NDArray[np.int32]] = []
         self._values: list[NDArray[np.float64]] = []
+        self._days: list[NDArray[np.int32]] = []
         self._promised: dict[int, int] = {}
 
     def add(self, block: Records, items: NDArray[np.int32]) -> list[int]:
@@ -227,7 +236,9 @@ class _Classes:
         order = np.argsort(record_of * self._keys.shape[0] + items, kind="stable")
         indices, values = items[order].astype(np.int32), block.values[order]
         found, new = [], np.zeros(len(block), bool)
-        digests = Records(block.sizes, block.indptr, indices, values).digests(self._keys)
+        days = None if block.days is None else block.days[order]
+        rows = Records(block.sizes, block.indptr, indices, values, days=days)
+        digests = rows.digests(self._keys)
         for record, (digest, size) in enumerate(zip(digests, block.sizes.tolist(), strict=True)):
             place = self._class_of.setdefault(digest, len(self.sizes))
             if place == len(self.sizes):
@@ -241,19 +252,24 @@ class _Classes:
         self._lengths.append(lengths[new])
         self._indices.append(indices[kept])
         self._values.append(values[kept])
+        if days is not None:
+            self._days.append(days[kept])
         return found
 
     def released(
-        self, ratings: Ratings, record_of: NDArray[np.int64], claim: Claim
+        self, ratings: Ratings, record_of: NDArray[np.int64], claim: Claim, date_width: int
     ) -> AttackTarget:
         """Return the table for an adversary."""
         indptr = np.cumsum(np.concatenate(self._lengths))
         indices, values = np.concatenate(self._indices), np.concatenate(self._values)
-        records = Records(np.array(self.sizes, np.int64), indptr, indices, values)
+        days = np.concatenate(self._days) + np.int32(date_width // 2) if self._days else None
+        records = Records(np.array(self.sizes, np.int64), indptr, indices, values, days=days)
         # Where real ratings are kept, a re-identification rate of at most 1/k is not promised.
         k = claim.k if claim.about.is_bound else 1
         return AttackTarget(
-            candidates=Candidates.from_records([records], ratings.n_items, ratings.scale),
+            candidates=Candidates.from_records(
+                [records], ratings.n_items, ratings.scale, date_width=date_width
+            ),
             indptr=indptr,
             indices=indices,
             values=values,
@@ -262,7 +278,13 @@ class _Classes:
             promised=np.array([self._promised.get(place, k) for place in range(len(self.sizes))]),
             co_rated=claim.about.holds_fills,
             contains_users=claim.about.contains_users,
+            days=days,
         )
+
+
+def _date_width(settings: Settings) -> int:
+    period = period_of(settings)
+    return 0 if period is None else PERIODS[period]
 
 
 def _read_classes(

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -44,6 +44,8 @@ class Candidates:
         Number of users of each record.
     activity : ndarray of int64, shape (n_records,)
         Number of values of each record.
+    date_width : int
+        Days of the period of which each day is the middle; 0 where days are exact.
     """
 
     indptr: NDArray[np.int64]
@@ -53,6 +55,7 @@ class Candidates:
     days: NDArray[np.int32] | None
     sizes: NDArray[np.int64]
     activity: NDArray[np.int64]
+    date_width: int = field(default=0, kw_only=True)
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> Self:
@@ -75,18 +78,23 @@ class Candidates:
         )
 
     @classmethod
-    def from_records(cls, blocks: Iterable[Records], n_items: int, scale: RatingScale) -> Self:
+    def from_records(
+        cls, blocks: Iterable[Records], n_items: int, scale: RatingScale, *, date_width: int = 0
+    ) -> Self:
         """Index published records; their item positions are those of `n_items` items."""
         parts = list(blocks)
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        dated = [part.days for part in parts if part.days is not None]
+        days = np.concatenate(dated) if dated else None
         return cls._build(
             indptr=np.concatenate([[0], np.cumsum(lengths)]),
             indices=np.concatenate([part.indices for part in parts]),
             values=np.concatenate([part.values for part in parts]),
-            days=None,
+            days=days,
             sizes=np.concatenate([part.sizes for part in parts]),
             n_items=n_items,
             scale=scale,
+            date_width=date_width,
         )
 
     @classmethod
@@ -100,6 +108,7 @@ class Candidates:
         sizes: NDArray[np.int64],
         n_items: int,
         scale: RatingScale,
+        date_width: int = 0,
     ) -> Self:
         levels = np.unique(values)
         if levels.size > _MOST_LEVELS:
@@ -119,6 +128,7 @@ class Candidates:
             days=None if days is None else by_item[3],
             sizes=sizes,
             activity=np.diff(indptr),
+            date_width=date_width,
         )
 
     @property

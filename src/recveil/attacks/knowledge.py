@@ -202,8 +202,10 @@ def draw_knowledge(
     )
 
 
-def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
-    """Return all exact ratings of each target that has ratings, without dates."""
+def know_everything(
+    ratings: Ratings, targets: NDArray[np.int64], *, has_dates: bool = False
+) -> Knowledge:
+    """Return all exact ratings of each target that has ratings, and their days with `has_dates`."""
     able = targets[ratings.activity[targets] > 0]
     rows = target_rows(ratings, able)
     return Knowledge(
@@ -211,7 +213,7 @@ def know_everything(ratings: Ratings, targets: NDArray[np.int64]) -> Knowledge:
         indptr=rows.indptr,
         items=rows.items,
         values=ratings.values[rows.places],
-        days=None,
+        days=ratings.days[rows.places] if has_dates and ratings.days is not None else None,
         activity=None,
         skipped=int(targets.size - able.size),
         world=World.of(ratings),

@@ -400,12 +400,13 @@ def attack_table(
     """Attack a release that was already read with every adversary."""
     if not table.contains_users:
         return attack_synthetic(ratings, table, manifest, seed, name=name, anonymizer=anonymizer)
+    _require_times(table, ratings, name)
     # Users who are not in the release cannot be re-identified in it, and must not lower the rates.
     released = np.flatnonzero(table.record_of >= 0)
     inside = targets[np.isin(targets, released)]
     if inside.size < min(targets.size, released.size):
         inside = released[choose_targets(released.size, targets.size, seed)]
-    adversaries = [without_unpublished(ratings, adversary) for adversary in adversaries]
+    adversaries = [without_unpublished(ratings, adversary, table) for adversary in adversaries]
     costs = work_estimates.of_attack(
         *(ratings, table, manifest, len(adversaries), inside.size), has_content=has_content
     )
@@ -484,13 +485,24 @@ def attack_table(
     )
 
 
+def _require_times(table: AttackTarget, ratings: Ratings, name: str) -> None:
+    """Raise a RecveilError if a release has dates that no adversary could compare."""
+    if table.days is not None and ratings.days is None:
+        raise RecveilError(
+            f"{name} has dates, but the ratings have no times, so that no adversary could compare "
+            f"them and the release would look safer than it is; name the column of times (--time)",
+            code="time.missing",
+        )
+
+
 def _attack_by_all_ratings(
     ratings: Ratings, table: AttackTarget, inside: NDArray[np.int64], manifest: Manifest
 ) -> tuple[ReleaseAttack, ClusterAttack | None]:
     """Infer equivalence classes, and clusters of them, from all ratings of the targets."""
     few = inside[choose_targets(inside.size, _BY_ALL, 0)]
-    everything = Adversary(known=1, name="all ratings")
-    known = know_everything(ratings, few)
+    has_dates = table.days is not None
+    everything = Adversary(known=1, name="all ratings", date_error=0 if has_dates else None)
+    known = know_everything(ratings, few, has_dates=has_dates)
     attack = attack_release(ratings, table, everything, few, known=known)
     size = manifest.settings.get("cluster_size")
     smallest = max(size, manifest.claim.k or 0) if type(size) is int else None

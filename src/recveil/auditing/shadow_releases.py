@@ -152,7 +152,8 @@ def attack_by_shadows(
             f"least {2 * _MIN_USERS}; leave shadows out",
             code="table.too-few-users",
         )
-    known = _all_known(ratings, seed)
+    has_dates = ratings.days is not None and getattr(make(0), "dates", None) is not None
+    known = _all_known(ratings, seed, has_dates=has_dates)
     rng = np.random.default_rng([seed, 4])
     scorers: dict[str, ShadowScorer] = {}
     collected = _Scores()
@@ -176,14 +177,18 @@ def attack_by_shadows(
     return ShadowMembership(n, ratings.n_users, by_known)
 
 
-def _all_known(ratings: Ratings, seed: int) -> dict[str, tuple[Knowledge, Adversary]]:
-    """Return the knowledge of each adversary."""
+def _all_known(
+    ratings: Ratings, seed: int, *, has_dates: bool
+) -> dict[str, tuple[Knowledge, Adversary]]:
+    """Return the knowledge of each adversary, with exact days if the releases have dates."""
     targets = choose_targets(ratings.n_users, MAX_SCORED, seed)
     known = {}
     for name, number in KNOWN_RATINGS.items():
         adversary = without_unpublished(ratings, Adversary(known=number or 8))
+        if has_dates:
+            adversary = replace(adversary, date_error=0)
         about = (
-            know_everything(ratings, targets)
+            know_everything(ratings, targets, has_dates=has_dates)
             if number is None
             else draw_knowledge(ratings, adversary, targets, seed)
         )

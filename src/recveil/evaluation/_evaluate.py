@@ -21,6 +21,7 @@ from recveil.methods.registry import same_again
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PREDICTED, reject_likes
+from recveil.release.dates import period_of
 from recveil.release.manifest import MANIFEST, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.sides import Anonymizer
@@ -189,7 +190,11 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         begin(_READING)
         matched = None
         tables = (request.train, request.test) if split is None else (request.source,)
-        readings = tuple(_read(table, manifest.scale, request.reading) for table in tables)
+        # Adversaries who know dates compare those of a release that has some.
+        times = period_of(manifest.settings) is not None
+        readings = tuple(
+            _read(table, manifest.scale, request.reading, times=times) for table in tables
+        )
         if split is not None:
             divided = split_ratings(readings[0].ratings, split, seed)
         else:
@@ -225,7 +230,7 @@ def _opened(release: PublishedRows | str | PathLike[str] | Any) -> AbstractConte
     return nullcontext(Path(release).resolve())
 
 
-def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading:
+def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any], *, times: bool) -> Reading:
     """Read a table on the release's scale, unless it has another one or one is requested."""
     # Ratings in memory already have a scale.
     scale_options: ReadingOptions = {}
@@ -234,7 +239,7 @@ def _read(table: Any, scale: RatingScale, reading: Mapping[str, Any]) -> Reading
         scale_options = (
             {"likes": reading.get("counts") is None} if scale.unary else {"scale": scale}
         )
-    result = understand(table, times=False, **{**reading, **scale_options}).settled()
+    result = understand(table, times=times, **{**reading, **scale_options}).settled()
     warn_of_reading(result)
     if scale.unary != result.ratings.is_unary and (scale.unary or scale.range):
         raise RecveilError(

@@ -151,7 +151,7 @@ def disclose(
         train,
         opened.released,
         opened.manifest,
-        fitted_presets(train),
+        fitted_presets(train, table=opened.released),
         targets,
         seed,
         name=opened.name,
@@ -194,11 +194,16 @@ def anonymizer_of(opened: Opened, seed: int) -> Anonymizer | None:
     return None if manifest.known_method is None else same_again(manifest, seed)
 
 
-def fitted_presets(train: Ratings, presets: Iterable[Adversary] | None = None) -> list[Adversary]:
-    """Return preset adversaries, limited to what can be known of this table."""
+def fitted_presets(
+    train: Ratings,
+    presets: Iterable[Adversary] | None = None,
+    *,
+    table: AttackTarget | None = None,
+) -> list[Adversary]:
+    """Return preset adversaries, limited to what can be known of these ratings and a release."""
     chosen = PRESETS.values() if presets is None else presets
     known = [with_wrong_items(train, with_likes(train, each)) for each in chosen]
-    return [without_unpublished(train, without_ratings(train, each)) for each in known]
+    return [without_unpublished(train, without_ratings(train, each), table) for each in known]
 
 
 def disclose_links(train: Ratings, opened: Opened) -> LinkPosterior | None:

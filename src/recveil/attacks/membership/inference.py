@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,8 @@ from recveil.attacks.adversary import Adversary
 from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.knowledge import Knowledge, draw_knowledge, know_everything, target_rows
-from recveil.attacks.membership.scores import SCORERS
-from recveil.attacks.reidentification.on_release import without_unpublished
+from recveil.attacks.membership.scores import OF_DATES, SCORERS
+from recveil.attacks.reidentification.on_release import with_dates, without_unpublished
 from recveil.attacks.statistics import FEWEST, Interval, area_under_curve, wilson_interval
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.sides import Anonymizer
@@ -147,7 +148,7 @@ class Membership(NamedTuple):
     skipped : int
         Requested users of whom the adversary cannot know enough.
     scorer : str
-        The best of `SCORERS` or `JOINT`; "" if no user could be scored.
+        The best of `SCORERS`, with or without dates, or `JOINT`; "" if no user could be scored.
     tpr_at_5 : Interval
         True positive rate at 5% false positives; random guessing has 0.05.
     null_auc : Interval
@@ -190,7 +191,8 @@ def infer_membership(
         Any object with ``anonymize(ratings) -> Release``. If it has a `k`, the release must claim
         it.
     adversary : Adversary
-        Dates and number of ratings are ignored, as in `attack_release`.
+        The number of ratings is ignored, and so are dates unless the release has some, as in
+        `attack_release`.
     holdout : float
         Share of the users who are left out of the release, between 0 and 1.
     seed : int
@@ -261,9 +263,14 @@ def infer_memberships(
 def _infer_membership(
     ratings: Ratings, held_out: MembershipTargets, adversary: Adversary | None, seed: int
 ) -> Membership:
-    blunted = without_unpublished(ratings, adversary or Adversary())
+    table = held_out.table
+    has_dates = table.days is not None and ratings.days is not None
+    exact = Adversary(date_error=0) if has_dates else Adversary()
+    blunted = without_unpublished(ratings, adversary or exact, table)
+    if has_dates and blunted.rating_error == 0 and blunted.n_right == blunted.known:
+        blunted = replace(blunted, date_error=blunted.date_error or 0)
     known = [
-        know_everything(ratings, users)
+        know_everything(ratings, users, has_dates=has_dates)
         if adversary is None
         else draw_knowledge(ratings, blunted, users, seed)
         for users in (held_out.members, held_out.nonmembers)
@@ -271,7 +278,7 @@ def _infer_membership(
     skipped = sum(about.skipped for about in known)
     if not all(about.targets.size for about in known):
         return Membership(area_under_curve([], []), 0, 0, skipped)
-    scores = _all_scores(held_out.table.candidates, blunted, known, ratings.scale)
+    scores = _all_scores(table.candidates, blunted, known, ratings.scale)
     shuffled = _shuffle_membership(scores, seed)
     scores, shuffled = scores + _join_scores(scores), shuffled + _join_scores(shuffled)
     of_members, of_nonmembers = _choose(scores)
@@ -364,11 +371,16 @@ def _most_informative(scores: list[_Scores]) -> int:
 def _all_scores(
     candidates: Candidates, adversary: Adversary, known: list[Knowledge], scale: RatingScale
 ) -> list[_Scores]:
-    """Score members and non-members in all ways."""
+    """Score members and non-members in all ways, without dates and with them."""
     found = []
-    for name, scorer in SCORERS.items():
-        sides = (scorer(candidates, adversary, about, scale) for about in known)
-        found += [_Scores(inside, outside, name) for inside, outside in zip(*sides, strict=True)]
+    for ways in zip(*(with_dates(candidates, adversary, about) for about in known), strict=True):
+        compared = ways[0][0]
+        for name, scorer in SCORERS.items():
+            if compared and name not in OF_DATES:
+                continue
+            sides = (scorer(candidates, fitted, about, scale) for _, fitted, about in ways)
+            pairs = zip(*sides, strict=True)
+            found += [_Scores(inside, outside, name + compared) for inside, outside in pairs]
     # A constant score has an AUC of one half with a zero-width interval, which would look like
     # evidence that nothing leaks.
     return [scores for scores in found if _differs(scores)] or found[:1]

@@ -208,6 +208,40 @@ def score_by_narrowest(
     return [-narrowest / n_known, -narrowest]
 
 
+def score_by_dates(
+    candidates: Candidates, adversary: Adversary, known: Knowledge, _scale: RatingScale
+) -> list[NDArray[np.float64]]:
+    """Return how near the published dates of the known items are to the known days.
+
+    An item that is not in the release has no date, and counts as far off.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (n_targets,) each
+        The mean over the known items of ``exp(-days / day_width)``, of the nearest date of each
+        item and averaged over its dates; and the same weighted by the items' rarity. None without
+        days.
+    """
+    if candidates.days is None or known.days is None:
+        return []
+    near, mean = np.zeros(known.items.size), np.zeros(known.items.size)
+    starts = candidates.indptr
+    for entry, (item, day) in enumerate(
+        zip(known.items.tolist(), known.days.tolist(), strict=True)
+    ):
+        dates = candidates.days[starts[item] : starts[item + 1]]
+        if dates.size:
+            alike = np.exp(-np.abs(dates - day) / adversary.day_width)
+            near[entry], mean[entry] = alike.max(), alike.mean()
+    rarity = 1 / np.log(np.maximum(candidates.support, 2))[known.items]
+    weights = (np.ones(near.size), rarity)
+    return [
+        _sum_by_target(known, weight * of_dates) / _sum_by_target(known, weight)
+        for of_dates in (near, mean)
+        for weight in weights
+    ]
+
+
 # Scores by name; entries may be added.
 SCORERS: dict[str, Scorer] = {
     "scoreboard-rh": score_by_scoreboard_rh,
@@ -217,7 +251,10 @@ SCORERS: dict[str, Scorer] = {
     "presence": score_by_presence,
     "counts": score_by_counts,
     "values": score_by_values,
+    "dates": score_by_dates,
 }
+# Those that compare dates, where a release has some.
+OF_DATES = ("scoreboard-rh", "likelihood", "dates")
 
 
 def _no_records(known: Knowledge) -> NDArray[np.int64]:

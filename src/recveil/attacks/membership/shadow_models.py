@@ -18,7 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from recveil.attacks.adversary import Adversary
 from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import Knowledge
-from recveil.attacks.membership.scores import SCORERS
+from recveil.attacks.membership.scores import OF_DATES, SCORERS
+from recveil.attacks.reidentification.on_release import with_dates
 from recveil.attacks.statistics import Interval, ratio_interval, wide_at_ends, wilson_interval
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
@@ -347,9 +348,14 @@ class ShadowScorer:
             scores |= _fit_rows(f"{kind}, damped by {damping:g}", rows[kind], table, test)
             if damping == _OF_ROWS:
                 scores |= _nearest(kind, rows[kind], test)
-        for name, scorer in SCORERS.items():
-            variants = scorer(table.candidates, self._adversary, self._known, self._scale)
-            scores |= {f"{name} {place}": found for place, found in enumerate(variants)}
+        ways = with_dates(table.candidates, self._adversary, self._known)
+        for way, (compared, adversary, known) in enumerate(ways):
+            for name, scorer in SCORERS.items():
+                if compared and name not in OF_DATES:
+                    continue
+                variants = scorer(table.candidates, adversary, known, self._scale)
+                kind = f"{name}{compared} {way}" if compared else name
+                scores |= {f"{kind} {place}": found for place, found in enumerate(variants)}
         return scores
 
     def by_counts(

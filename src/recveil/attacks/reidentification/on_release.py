@@ -15,7 +15,8 @@ from recveil.attacks.guesses import Guesses
 from recveil.attacks.inference.fill_detection import find_strikes, strike_out
 from recveil.attacks.knowledge import Knowledge, draw_knowledge, without_dates
 from recveil.attacks.registry import attacks_on_release
-from recveil.attacks.reidentification.likelihood import LikelyRated
+from recveil.attacks.reidentification.likelihood import LikelyRated, Nearest
+from recveil.attacks.reidentification.residuals import ResidualAttack
 from recveil.attacks.statistics import (
     Interval,
     Mean,
@@ -236,8 +237,8 @@ def attack_release(
         The truth: the ratings that the release was made from.
     table : AttackTarget
     adversary : Adversary
-        Dates and the number of ratings are ignored: homogenized records have no dates, and as many
-        values as the whole group.
+        The number of ratings is ignored, since homogenized records have as many values as the whole
+        group; and dates are, unless the release has some.
     targets : ndarray of int64
         User positions in `ratings`. Targets with too few ratings, or outside the release, count as
         not found.
@@ -269,9 +270,10 @@ def attack_release(
     are long if many users rated much, which `Likelihood` takes into account. It is tried with three
     spreads of the ratings around a value: zero, an eighth and a quarter of the scale. Where values
     exceed the scale, as with noise, all attacks are tried with the published and with the clipped
-    values. In a co-rated release, all are tried again without the possible fills, in each way of
-    `find_strikes`; records that become identical share their score. Reporting the strongest variant
-    favours the adversary slightly.
+    values. Where values have dates, the attacks that compare dates are tried without them, and with
+    two widths of the differences that agree. In a co-rated release, all are tried again without the
+    possible fills, in each way of `find_strikes`; records that become identical share their score.
+    Reporting the strongest variant favours the adversary slightly.
 
     Two baselines favour the release. The item mean includes the target's own class; for an item
     that only this class has, it is the value itself, so compare `exact` with `rating_errors`. And
@@ -341,15 +343,43 @@ def _try_attacks(
     known: Knowledge | None = None,
 ) -> tuple[Knowledge, list["_Way"]]:
     _check(ratings, table)
-    adversary = without_unpublished(ratings, adversary)
+    adversary = without_unpublished(ratings, adversary, table)
     known = draw_knowledge(ratings, adversary, targets, seed) if known is None else known
     struck = find_co_rated_strikes(table, ratings.scale) if strikes is None else strikes
     ways = [
-        _Way(name, read_as, attack.attack(candidates, known, table.record_of))
+        _Way(name, read_as + compared, attack.attack(candidates, about, table.record_of))
         for read_as, candidates in _as_read(table, ratings.scale, struck)
-        for name, attack in attacks_on_release(adversary, ratings.scale)
+        for compared, fitted, about in with_dates(candidates, adversary, known)
+        for name, attack in attacks_on_release(fitted, ratings.scale)
+        if not compared or name not in _WITHOUT_DATES
     ]
     return known, ways
+
+
+# Attacks that do not compare dates.
+_WITHOUT_DATES = (Nearest.name, ResidualAttack.name)
+# Published dates are of other raters, and so may be this many days off beyond their period.
+_DAYS_OFF = (0, 90)
+
+
+def with_dates(
+    candidates: Candidates, adversary: Adversary, known: Knowledge
+) -> Iterator[tuple[str, Adversary, Knowledge]]:
+    """Yield how an adversary may compare dates, with a suffix of the attack's name; first, not."""
+    if known.days is None:
+        yield "", adversary, known
+        return
+    yield "", replace(adversary, date_error=None), replace(known, days=None)
+    if candidates.days is None:
+        return
+    for more in _DAYS_OFF:
+        days = candidates.date_width // 2 + more
+        fitted = replace(
+            adversary,
+            date_error=(adversary.date_error or 0) + days,
+            day_width=adversary.day_width + more,
+        )
+        yield ", with dates", fitted, known
 
 
 def _most_informative(ways: list["_Way"]) -> "_Way":
@@ -403,9 +433,12 @@ def _as_read(
     yield "", table.candidates
     clipped = clip_values(table.values, scale)
     if not np.array_equal(clipped, table.values):
-        records = Records(table.candidates.sizes, table.indptr, table.indices, clipped)
+        records = Records(
+            table.candidates.sizes, table.indptr, table.indices, clipped, days=table.days
+        )
         n_items = table.n_items
-        yield "", Candidates.from_records([records], n_items, scale)
+        width = table.candidates.date_width
+        yield "", Candidates.from_records([records], n_items, scale, date_width=width)
     for name, struck in strikes.items():
         yield f", without {name}", strike_out(table.candidates, struck, scale)
 
@@ -421,7 +454,11 @@ def _check(ratings: Ratings, table: AttackTarget) -> None:
         )
 
 
-def without_unpublished(ratings: Ratings, adversary: Adversary) -> Adversary:
-    """Return the adversary without dates and numbers of ratings, which homogenized records lack."""
+def without_unpublished(
+    ratings: Ratings, adversary: Adversary, table: AttackTarget | None = None
+) -> Adversary:
+    """Return the adversary without numbers of ratings, and without dates if the table has none."""
+    if table is not None and table.days is not None and ratings.days is not None:
+        return replace(adversary, first_date_error=None, activity_error=None)
     blunted = without_dates(ratings, adversary, "releases have none")
     return replace(blunted, activity_error=None)
