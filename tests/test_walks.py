@@ -57,4 +57,5 @@ def test_the_pages_of_the_issue_are_there():
         *("how-to/choose.md", "how-to/postgresql.md", "how-to/monthly.md", "how-to/check.md"),
         "how-to/cite.md",
         "how-to/forget.md",
+        "how-to/dates.md",
     } <= set(names_of(PAGES))

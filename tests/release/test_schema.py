@@ -62,6 +62,8 @@ RELEASES = {
         },
     ),
     "sparse": ("ratings", {"k": 3, "method": "sparse"}),
+    "dates": ("ratings", {"k": 3, "method": "sparse", "dates": "week"}),
+    "likes, dates": ("likes", {"k": 3, "method": "sparse", "dates": "year"}),
     "a continuous scale": ("continuous", {"k": 3, "method": "predictive"}),
     "formulas": ("formulas", {"k": 3, "method": "predictive"}),
     "drawn": ("ratings", EPSILON),
@@ -171,7 +173,7 @@ def test_every_method_and_every_format_that_is_written_is_described(result):
     assert titles == {method.title for method in all_methods() if method.card}
     assert {one["settings"]["method"] for one in result.values()} == titles
     written = {one["format"] for one in result.values()}
-    assert written == {SCHEMA["properties"]["format"]["const"]} == {FORMATS[-1]}
+    assert written == {*SCHEMA["properties"]["format"]["enum"]} == {*FORMATS[-2:]}
 
 
 def test_the_page_of_the_format_names_the_schema():

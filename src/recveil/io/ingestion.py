@@ -231,7 +231,7 @@ def warn_of_notes(notes: Iterable[str]) -> None:
 
 
 def without_dates(reading: Reading, named: str | int | None) -> Reading:
-    """Add a note of columns that are named as dates or times, which no release has.
+    """Add a note of columns that are named as dates or times, which a release does not have.
 
     >>> ratings = Ratings.from_columns(["ann"], ["Heat"], [4])
     >>> reading = without_dates(Reading(ratings, "r.csv", unread=("when", "city")), "when")

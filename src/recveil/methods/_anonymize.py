@@ -71,6 +71,7 @@ class MethodOptions(TypedDict, total=False):
     diversity: int | None
     closeness: float | None
     cluster_size: int | None
+    dates: Literal["year", "quarter", "month", "week"] | None
     epsilon: str | float | None
     delta: float | None
     n_users: int | None
@@ -619,9 +620,7 @@ def prepare(
     output = _checked_output(request, is_dry=is_dry)  # before the work
     reject_two_standard_inputs(source=source, **files)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
-    # Published rows have no timestamps, so invalid ones are not an error.
-    reading = understand(source, times=False, k=k or 1, user_files=user_files, **request.reading)
-    reading = without_dates(reading, request.reading.get("time"))
+    reading = _read(request, user_files, times=options.get("dates") is not None)
     warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
@@ -649,6 +648,17 @@ def prepare(
         check_size(request, expected, on_estimate)
     total = _total_with_run(anonymizer, options, ratings, output, earlier)
     return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier), total)
+
+
+def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times: bool) -> Reading:
+    """Read the ratings, with times for a release with dates."""
+    # Other releases have no dates, so that invalid times are no error.
+    reading = understand(
+        request.source, times=times, k=request.k or 1, user_files=user_files, **request.reading
+    )
+    if times:
+        return reading.require_times()
+    return without_dates(reading, request.reading.get("time"))
 
 
 def _read_previous(maker: Maker, path: str | PathLike[str]) -> PreviousRelease:
@@ -759,6 +769,12 @@ def _reject_idle(maker: Maker, options: Mapping[str, Any], request: AnonymizeReq
         raise RecveilError(
             f"seed (--seed): with {method.selector} (--{method.selector}) the noise must be "
             f"secret, since a known seed removes it; drop it",
+            code="option.conflict",
+        )
+    if request.hide_items and options.get("dates") is not None:
+        raise RecveilError(
+            "hide_items (--hide-items): not with dates (--dates), since no audit matches hidden "
+            "items by when they were rated; drop one of the two",
             code="option.conflict",
         )
     if not request.hide_items or _can_hide(method):

@@ -85,10 +85,11 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
         """Return ratings of any table for `anonymize`; unclear columns are rejected."""
         if isinstance(source, Ratings):
             return source if scale is None else read(source, scale=scale)
-        # Published rows have no timestamps, so invalid ones are not an error.
         k = int(getattr(self, "k", None) or 1)
-        reading = understand(source, times=False, k=k, scale=scale)
-        warn_of_reading(without_dates(reading, None))
+        # Most releases have no dates, so that invalid times are no error.
+        times = getattr(self, "dates", None) is not None
+        reading = understand(source, times=times, k=k, scale=scale)
+        warn_of_reading(reading if times else without_dates(reading, None))
         return reading.ratings
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

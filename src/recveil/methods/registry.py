@@ -60,6 +60,7 @@ from recveil.publish.size_estimate import Expected, expect_padded, expect_sparse
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import levels_by_rule
 from recveil.release.coverage import PublishedCounts
+from recveil.release.dates import period_of
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.manifest import Manifest
 from recveil.release.method import Method, Variant, publishes_likes
@@ -168,7 +169,10 @@ def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
 
 def sparse_again(manifest: Manifest, seed: int) -> SparseRows:
     """Return an anonymizer for sparse rows."""
-    return SparseRows(manifest.claim.k, manifest.settings["cluster_size"], seed=seed)
+    settings = manifest.settings
+    return SparseRows(
+        manifest.claim.k, settings["cluster_size"], seed=seed, dates=period_of(settings)
+    )
 
 
 def nominal_again(manifest: Manifest, seed: int) -> NominalAnonymizer | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from recveil.io.options import format_command
 from recveil.methods import Erasure, Trace
 from recveil.release.claim import of_large_delta, of_large_epsilon
+from recveil.release.dates import DATES
 from recveil.release.manifest import private_folder
 from recveil.release.records import hides_items
 from recveil.report.document import parts_of
@@ -47,6 +48,7 @@ def next_command(result: Erasure) -> str | None:
         for option in method.options
         if settings.get(option.name, option.default) != option.default
         and settings[option.name] in option.choices
+        and not (is_continued and option.name == DATES.name)  # not in a series
     }
     options: dict[str, object] = {
         "output": "NEXT" if is_continued else folder,

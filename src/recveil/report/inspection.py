@@ -259,7 +259,7 @@ def _show_dates(console: Console, result: Inspection) -> None:
         f"ratings have a unique time"
     )
     _print_indented(console, in_likes(counts, result.ratings.is_unary))
-    _print_indented(console, "recveil keeps the day, and a release contains no times")
+    _print_indented(console, "recveil keeps the day, and a release has no times, or coarse dates")
 
 
 def _show_dropped(console: Console, result: Inspection) -> None:

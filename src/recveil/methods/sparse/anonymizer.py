@@ -25,6 +25,7 @@ from recveil.methods.rare_items import activity_on, split_items
 from recveil.methods.sparse.classes import (
     Dealt,
     DrawnItems,
+    date_cells,
     deal_classes,
     draw_items,
     fit_choices,
@@ -43,6 +44,7 @@ from recveil.publish.release import Release
 from recveil.publish.size_estimate import expect
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
+from recveil.release.dates import DATES, first_days
 from recveil.release.method import Settings
 from recveil.release.records import Groups, Records
 from recveil.release.specs.sparse import MAX_CLUSTER, MIN_CLUSTER, SPARSE
@@ -78,6 +80,9 @@ class SparseRows(BaseAnonymizer):
         The release that this one follows, from `recveil.methods.previous_release.read_previous`:
         users keep their classes, rows of users who left are kept, and newcomers form classes of
         their own, or are in no row if they are fewer than k.
+    dates : {"year", "quarter", "month", "week"}, optional
+        Publish a date with each value: the first day of the period of a median day of at least k
+        raters of the item. It is the same for all users of a class. Not with `previous`.
 
     Notes
     -----
@@ -107,11 +112,13 @@ class SparseRows(BaseAnonymizer):
         *,
         seed: int | None = None,
         previous: PreviousRelease | None = None,
+        dates: str | None = None,
     ) -> None:
         self.k = k
         self.cluster_size = cluster_size
         self.seed = seed
         self.previous = previous
+        self.dates = dates
         self.check_options()
 
     def anonymize(self, ratings: Ratings | Any) -> Release:
@@ -127,7 +134,8 @@ class SparseRows(BaseAnonymizer):
         RecveilError
             If k is below 2, k or the cluster size is above the number of users, the cluster size is
             not 20 to 256, a user has no rating, all ratings are equal, or the scale is inferred and
-            fewer than k users used one of its ends. Or if the previous release has other users.
+            fewer than k users used one of its ends. Or if the previous release has other users, or
+            the ratings for a release with dates have no times.
         """
         table = self._read(ratings)
         self.check(table)
@@ -155,6 +163,9 @@ class SparseRows(BaseAnonymizer):
             ratings.support if seats is None else scaled_counts(ratings.support, kept, classes)
         )
         drawn = _fit_and_draw(support, kept, embeddings, classes, rng)
+        days = None
+        if self.dates is not None:
+            days = first_days(date_cells(ratings, drawn, classes, k, rng), self.dates)
         order = rng.permutation(classes.sizes.size)
         rows = None if continued is None else continued.rows(ratings.users, order, k, rng)
         groups = Groups.from_labels(classes.class_of if rows is None else rows.class_of, order)
@@ -170,7 +181,7 @@ class SparseRows(BaseAnonymizer):
             claim=Claim(kind=SPARSE.claim_of({}), k=k),
             settings=settings,
             groups=groups,
-            blocks=lambda: label_rows(drawn, order, classes, labels, ratings.scale, step),
+            blocks=lambda: label_rows(drawn, order, classes, labels, ratings.scale, step, days),
             default_layout="users",
             seed=seed,
             expect=lambda layout, file_format: expect(
@@ -194,6 +205,12 @@ class SparseRows(BaseAnonymizer):
         if self.previous is not None:
             ratings = only(ratings, Seats.of(self.previous, ratings, int(self.k)).users)
         self.check_table(ratings.n_users, ratings.support)
+        if self.dates is not None and ratings.days is None:
+            raise RecveilError(
+                "dates (--dates): the ratings have no times; name their column (--time), or drop "
+                "the option",
+                code="time.missing",
+            )
 
     def check_options(self) -> None:
         """Raise the errors that do not depend on the ratings."""
@@ -201,6 +218,18 @@ class SparseRows(BaseAnonymizer):
         check_k(self.k)
         if self.previous is not None:
             self.previous.check_claim(SPARSE, int(self.k))
+            if self.dates is not None:
+                raise RecveilError(
+                    "dates (--dates): not in a release that follows another one, since the changes "
+                    "of an item's dates would reveal when newcomers rated it; drop dates, or "
+                    "previous (--previous)",
+                    code="option.conflict",
+                )
+        if self.dates not in (None, *DATES.allowed):
+            raise RecveilError(
+                f"dates (--dates) is {self.dates!r}; expected one of {', '.join(DATES.allowed)}",
+                code="option.value",
+            )
         if type(self.cluster_size) is not int or not (
             MIN_CLUSTER <= self.cluster_size <= MAX_CLUSTER
         ):
@@ -236,9 +265,10 @@ class SparseRows(BaseAnonymizer):
             "cluster_size": self.cluster_size,
             "items_below_k": "omitted",
         }
+        dates = {} if self.dates is None else {DATES.name: self.dates}
         if scale.unary:
-            return {**settings, "feedback": "implicit"}
-        return {**settings, "value_step": value_step("usual", scale)}
+            return {**settings, "feedback": "implicit", **dates}
+        return {**settings, "value_step": value_step("usual", scale), **dates}
 
 
 @brief
@@ -318,8 +348,9 @@ def label_rows(
     labels: ClusterValues,
     scale: RatingScale,
     step: float | None,
+    days: NDArray[np.int32] | None = None,
 ) -> Iterator[Records]:
-    """Yield the rows of classes with their values, in a given order."""
+    """Yield the rows of classes with their values and dates, in a given order."""
     lengths = np.diff(drawn.indptr)[order]
     block_of = (np.cumsum(lengths) - lengths) // _BLOCK_LABELS
     cuts = [0, *(np.flatnonzero(np.diff(block_of)) + 1).tolist(), order.size]
@@ -329,7 +360,11 @@ def label_rows(
         indices = np.empty(indptr[-1], np.int32)
         values = np.empty(indptr[-1])
         _label(rows, classes.cluster_of, *drawn, *labels, indptr, indices, values)
-        yield Records(classes.sizes[rows], indptr, indices, scale.round(values, step))
+        dates = None
+        if days is not None:
+            ends = drawn.indptr[rows + 1]
+            dates = days[np.repeat(ends - indptr[1:], lengths[start:end]) + np.arange(indptr[-1])]
+        yield Records(classes.sizes[rows], indptr, indices, scale.round(values, step), days=dates)
 
 
 @compiled()

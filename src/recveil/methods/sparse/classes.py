@@ -10,6 +10,7 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from recveil.methods.rare_items import deal_rare
+from recveil.ratings import Ratings
 from recveil.runtime.compiled import compiled
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread, pool
@@ -310,3 +311,67 @@ def draw_items(
     indptr, indices = draw_supports(choices, rng, others)
     drawn = DrawnItems(indptr, common[indices])
     return drawn.with_more(rows, rare[items]) if rare.size else drawn
+
+
+def date_cells(
+    ratings: Ratings, drawn: DrawnItems, classes: Dealt, k: int, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """Return the day of each item in the row of each class: a median day of at least k raters.
+
+    The raters of an item, by day, are divided into as many runs as classes have the item, but of at
+    least k raters each, and the classes, by the mean day of their clusters, take their lower
+    medians in turn. Classes of one cluster come in random order, so that no day depends on who of
+    the cluster is in which class.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        With days, and at least k raters of each drawn item.
+    drawn : DrawnItems
+    classes : Dealt
+    k : int
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of int32, shape (n_cells,)
+        Days since 1970-01-01.
+
+    Notes
+    -----
+    Source: univariate microaggregation (Domingo-Ferrer and Mateo-Sanz 2002).
+
+    Examples
+    --------
+    Four users in two classes; the raters of the item are divided into two runs.
+
+    >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [5, 4, 3, 2], [40, 30, 20, 10])
+    >>> two = np.array([0, 1])
+    >>> classes = Dealt(np.array([0, 0, 1, 1]), two, np.array([2, 2]), np.ones((2, 1)))
+    >>> drawn = DrawnItems(np.array([0, 1, 2]), np.array([0, 0], np.int32))
+    >>> date_cells(ratings, drawn, classes, 2, np.random.default_rng(0))
+    array([30, 10], dtype=int32)
+    """
+    if ratings.days is None:
+        raise ValueError("ratings without days")
+    cluster_of_user = classes.cluster_of[classes.class_of]
+    cluster_of_rating = np.repeat(cluster_of_user, ratings.activity)
+    sums = np.bincount(cluster_of_rating, weights=ratings.days)
+    means = sums / np.maximum(np.bincount(cluster_of_rating), 1)
+    place_of = np.empty(classes.sizes.size, np.int64)
+    order = np.lexsort((rng.random(classes.sizes.size), means[classes.cluster_of]))
+    place_of[order] = np.arange(order.size)
+    class_of_cell = np.repeat(np.arange(classes.sizes.size), np.diff(drawn.indptr))
+    cells = np.lexsort((place_of[class_of_cell], drawn.indices))
+    items = drawn.indices[cells]
+    n_cells = np.bincount(drawn.indices, minlength=ratings.n_items)
+    support = ratings.support.astype(np.int64)
+    rank = np.arange(cells.size) - (np.cumsum(n_cells) - n_cells)[items]
+    n_runs = np.minimum(n_cells, support // k)[items]
+    run = rank * n_runs // n_cells[items]
+    first, last = (each * support[items] // n_runs for each in (run, run + 1))
+    by_item = ratings.days[np.lexsort((ratings.days, ratings.indices))]
+    starts = np.cumsum(support) - support
+    days = np.empty(cells.size, np.int32)
+    days[cells] = by_item[starts[items] + (first + last - 1) // 2]
+    return days
