@@ -41,6 +41,7 @@ CHAPTERS = {
         *(
             "how-to/postgresql",
             "how-to/monthly",
+            "how-to/dates",
             "how-to/forget",
             "how-to/check",
             "how-to/questions",
