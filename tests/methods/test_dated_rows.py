@@ -156,3 +156,14 @@ def test_a_release_without_dates_may_follow_one_with_dates(tmp_path):
     anonymize(RATINGS, out, k=5, dates="week")
     anonymize(RATINGS, following, k=5, previous=f"{out}.private")
     assert rv.verify(following, against=out).holds
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "csv"])
+def test_the_size_with_dates_is_foreseen(tmp_path, file_format):
+    options = {"k": 5, "dates": "week", "file_format": file_format}
+    foreseen = dry_run(RATINGS, tmp_path / "out", **options).foreseen.expected
+    anonymize(RATINGS, tmp_path / "out", **options)
+    size = (tmp_path / "out" / f"ratings.{file_format}").stat().st_size
+    assert size < foreseen.most_bytes
+    undated = dry_run(RATINGS, tmp_path / "other", **options | {"dates": None}).foreseen.expected
+    assert foreseen.bytes > undated.bytes

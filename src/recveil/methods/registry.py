@@ -257,12 +257,13 @@ def _expect_predictive(
 
 
 def _expect_sparse(
-    ratings: Ratings, k: int, _options: Options, layout: str, file_format: str
+    ratings: Ratings, k: int, options: Options, layout: str, file_format: str
 ) -> Expected | None:
     if not 1 <= k <= ratings.n_users:
         return None
     step = 1.0 if ratings.is_unary else value_step("usual", ratings.scale)
-    return expect_sparse(ratings, k, layout, file_format, step)
+    has_dates = options.get("dates") is not None
+    return expect_sparse(ratings, k, layout, file_format, step, has_dates=has_dates)
 
 
 _CLASSES: dict[str, Callable[..., Anonymizer]] = {

@@ -111,13 +111,14 @@ def foresee_k_corating(
 
 
 def foresee_sparse(
-    ratings: Ratings, k: int | None, _options: Options, layout: str, file_format: str
+    ratings: Ratings, k: int | None, options: Options, layout: str, file_format: str
 ) -> Foreseen:
     """Estimate a release of sparse rows."""
     least = int(k or 1)
     groups = _most_groups(ratings, least, None)
     step = value_step("usual", ratings.scale)
-    expected = expect_sparse(ratings, least, layout, file_format, step)
+    has_dates = options.get("dates") is not None
+    expected = expect_sparse(ratings, least, layout, file_format, step, has_dates=has_dates)
     basis: list[Basis] = ["groups-of-k", "frequent-items"]
     foreseen = _with_memory(ratings, groups, expected, _A_RATING["sparse"], basis)
     return foreseen._replace(

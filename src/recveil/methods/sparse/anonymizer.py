@@ -192,6 +192,7 @@ class SparseRows(BaseAnonymizer):
                 layout=layout,
                 file_format=file_format,
                 step=step,
+                has_dates=self.dates is not None,
             ),
             users=None if rows is None else rows.users,
             predecessor=None if rows is None else rows.predecessor,
