@@ -8,6 +8,7 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import Adversary, attack_release
 from recveil.attacks.attack_target import AttackTarget
+from recveil.attacks.linkage import reidentify_in_both
 from recveil.attacks.membership.inference import (
     MembershipTargets,
     infer_memberships,
@@ -151,3 +152,16 @@ def test_a_table_without_times_cannot_audit_dates(tmp_path):
         audit(undated, release=tmp_path / "out", curves=False)
     found = audit(ratings, release=tmp_path / "out", curves=False, targets=20)
     assert any(each.date_error is not None for each, _ in found.published.attacks)
+
+
+@pytest.mark.parametrize("second", [None, "year"])
+def test_two_releases_are_attacked_together(ratings, second):
+    """Dates of either are compared only if both have some, so that one knowledge serves both."""
+    tables = [
+        AttackTarget.from_release(InYears(dates).anonymize(ratings), ratings)
+        for dates in ("month", second)
+    ]
+    wrong = replace(KNOWS_DATES, right=3)
+    found = reidentify_in_both(ratings, *tables, wrong, np.arange(ratings.n_users))
+    expected = 1 / K if second else 0  # without dates, no class is the best one
+    assert found.reidentified_by_both.rate == pytest.approx(expected)

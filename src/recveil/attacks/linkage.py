@@ -8,7 +8,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from recveil.attacks.adversary import Adversary
 from recveil.attacks.attack_target import AttackTarget
-from recveil.attacks.reidentification.on_release import best_guesses
+from recveil.attacks.reidentification.on_release import best_guesses, without_unpublished
 from recveil.attacks.reidentification.residuals import Residuals, find_residuals
 from recveil.attacks.statistics import (
     Interval,
@@ -228,6 +228,8 @@ def reidentify_in_both(
             f"both",
             code="argument.value",
         )
+    if (first.days is None) != (second.days is None):  # what is known is the same for both
+        adversary = without_unpublished(ratings, adversary)
     known, one = best_guesses(ratings, first, adversary, targets, seed)
     _, two = best_guesses(ratings, second, adversary, targets, seed)
     rows = first.record_of[known.targets], second.record_of[known.targets]
