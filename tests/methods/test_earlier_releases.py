@@ -57,7 +57,7 @@ def test_one_next_to_the_output_is_seen(ratings, tmp_path):
     (earlier,) = made.earlier
     assert (earlier.folder.name, earlier.n_users) == ("march", 60)
     (warning,) = made.warnings()
-    command = re.search("publish one of them; recveil (audit .*) measures it", warning)[1]
+    command = re.search("publish one of them; to measure it: recveil (audit .*)[.]", warning)[1]
     csv.write_csv(ratings.to_arrow(), tmp_path / "ratings.csv")
     with pytest.raises(SystemExit) as ended:
         main(shlex.split(command.replace("RATINGS", str(tmp_path / "ratings.csv"))))

@@ -619,7 +619,7 @@ def _describe_pair(earlier: Earlier, new: _New) -> str:
             f"recveil audit RATINGS --release {quote(str(new.output))} --second-release "
             f"{quote(str(earlier.folder))}"
         )
-        measure = f"; {command} measures it"
+        measure = f"; to measure it: {command}"
     return _describe_users(
         [earlier], new, f"{_describe_loss(earlier.history, new.claim)}{measure}."
     )

@@ -49,6 +49,10 @@ _BY_PLACE = re.compile(r"select it by place with (user|item|rating|time) \(--\1 
 _BY_NAME = re.compile(r"name one with (user|item|rating|time) \(--\1\)")
 # A command of the shell that rewrites a file
 _SHELL = re.compile(r": [a-z][^|:]*\bFILE\b[^|:]* \| .* > ratings\.\w+")
+# Two releases are audited by a command alone.
+_SECOND = re.compile(
+    r"; to measure it: recveil audit .* --second-release ('[^']*'|[^' ]*?)(?=\.?$)"
+)
 # The same page twice in a clause, or as two choices
 _EITHER = re.compile(r"(the page [A-Z]\w+), or \1")
 _TWICE = re.compile(r"(the page [A-Z]\w+)( \w+ \w+), and \1")
@@ -73,6 +77,8 @@ def page_words(message: str) -> str:
     'rename one, or, in a file, give column 3 the role “rating”'
     >>> page_words("write them as JSON: cat FILE | python -c 'print(1)' > ratings.json; or else")
     'write them as JSON; or else'
+    >>> page_words("publish one; to measure it: recveil audit X --release a --second-release b.")
+    'publish one.'
     >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
     'raise the limit, or pass “dry run”'
     """
@@ -87,7 +93,7 @@ def page_words(message: str) -> str:
         word, option = match.groups()
         return _title_of(option) if word == option.replace("-", "_") else match[0]
 
-    message = _SHELL.sub("", message)
+    message = _SECOND.sub("", _SHELL.sub("", message))
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))
     message = _BY_PLACE.sub(r"give column \2 the role “\1”", message)
