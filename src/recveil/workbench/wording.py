@@ -77,7 +77,7 @@ def page_words(message: str) -> str:
     'rename one, or, in a file, give column 3 the role “rating”'
     >>> page_words("write them as JSON: cat FILE | python -c 'print(1)' > ratings.json; or else")
     'write them as JSON; or else'
-    >>> page_words("publish one; to measure it: recveil audit X --release a --second-release b.")
+    >>> page_words("publish one; to measure it: recveil audit X.")
     'publish one.'
     >>> page_words("raise the limit (--max-memory 8GB), or pass --dry-run")
     'raise the limit, or pass “dry run”'
