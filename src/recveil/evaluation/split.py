@@ -48,7 +48,10 @@ class HeldOut(NamedTuple):
         >>> test.of_users(np.array([False, True])).values
         array([2., 3.])
         """
-        kept = chosen[self.users]
+        return self.where(chosen[self.users])
+
+    def where(self, kept: NDArray[np.bool_]) -> "HeldOut":
+        """Return the marked cells."""
         return HeldOut(self.users[kept], self.items[kept], self.values[kept])
 
 
@@ -96,10 +99,7 @@ def split_ratings(ratings: Ratings, share: float = 0.2, seed: int = 0) -> Split:
     >>> train.activity, test.users
     (array([2, 1]), array([0, 0]))
     """
-    if not 0 < share < 1:
-        raise RecveilError(
-            f"share is {share}; expected a number between 0 and 1, such as 0.2", code="option.value"
-        )
+    _check_share(share)
     wanted = np.floor(share * ratings.activity + 0.5).astype(np.int64)
     wanted = np.minimum(wanted, np.maximum(ratings.activity - 1, 0))
     if not wanted.any():
@@ -113,6 +113,131 @@ def split_ratings(ratings: Ratings, share: float = 0.2, seed: int = 0) -> Split:
     items = ratings.indices[held].astype(np.int64)
     values = ratings.scale.round(ratings.values[held])
     return Split(_without(ratings, held), HeldOut(users, items, values))
+
+
+def _check_share(share: float) -> None:
+    if not 0 < share < 1:
+        raise RecveilError(
+            f"share is {share}; expected a number between 0 and 1, such as 0.2", code="option.value"
+        )
+
+
+@brief
+class TimeSplit(NamedTuple):
+    """A split by time.
+
+    Attributes
+    ----------
+    split : Split
+        The users, items and ratings before the cut, and later ratings of the same users and items.
+    next_cells : HeldOut
+        The test ratings of each user's first day with any.
+    cut : int
+        The first day after the training ratings, in days since 1970-01-01, UTC.
+    unknown_users, unknown_items : int
+        How many users and items have ratings after the cut alone.
+    left_out : int
+        Ratings after the cut that were left out: their user or item has none before it.
+    """
+
+    split: Split
+    next_cells: HeldOut
+    cut: int
+    unknown_users: int
+    unknown_items: int
+    left_out: int
+
+
+def split_by_time(ratings: Ratings, share: float = 0.2) -> TimeSplit:
+    """Hold out the last ratings of the whole table, by one cut for all users.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        With days.
+    share : float
+        Between 0 and 1, both excluded. The cut is the end of the day on which the first ``1 -
+        share`` of the ratings end. Ratings of one day stay together; if it is the last day of the
+        table, the cut is before it.
+
+    Raises
+    ------
+    RecveilError
+        If the share is not between 0 and 1, the ratings have no days or only one, or no user and
+        item have ratings on both sides of the cut.
+
+    Examples
+    --------
+    >>> users, items = [1, 1, 2, 2, 1, 2, 3], [7, 8, 7, 9, 9, 5, 7]
+    >>> ratings = Ratings.from_columns(users, items, days=[1, 1, 1, 2, 3, 4, 5])
+    >>> found = split_by_time(ratings, 0.5)
+    >>> found.split.train.n_ratings, found.cut, found.next_cells.items
+    (4, 3, array([2]))
+    >>> found.unknown_users, found.unknown_items, found.left_out
+    (1, 1, 2)
+    """
+    _check_share(share)
+    days = DatedRows.from_ratings(ratings).days
+    cut = _end_of(days, 1 - share)
+    before, users, items = days < cut, ratings.user_positions(), ratings.indices
+    is_user = np.bincount(users[before], minlength=ratings.n_users) > 0
+    is_item = np.bincount(items[before], minlength=ratings.n_items) > 0
+    tested = ~before & is_user[users] & is_item[items]
+    if not tested.any():
+        raise RecveilError(
+            f"none of the {np.count_nonzero(~before)} ratings after the cut can judge anything: "
+            f"expected users and items with ratings on both sides of it; change the share, or "
+            f"split by user",
+            code="evaluation.no-test-ratings",
+        )
+    place_of_user, place_of_item = np.cumsum(is_user) - 1, np.cumsum(is_item) - 1
+    lengths = np.bincount(users[before], minlength=ratings.n_users)[is_user]
+    train = Ratings(
+        users=ratings.users[is_user],
+        items=ratings.items[is_item],
+        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        indices=place_of_item[items[before]],
+        values=ratings.values[before],
+        days=days[before],
+        scale=ratings.scale,
+    )
+    values = ratings.scale.round(ratings.values[tested])
+    test = HeldOut(place_of_user[users[tested]], place_of_item[items[tested]], values)
+    return TimeSplit(
+        split=Split(train, test),
+        next_cells=test.where(is_first_day(test.users, days[tested])),
+        cut=cut,
+        unknown_users=int(np.count_nonzero(~is_user)),
+        unknown_items=int(np.count_nonzero(~is_item)),
+        left_out=int(np.count_nonzero(~before & ~tested)),
+    )
+
+
+def is_first_day(rows: NDArray[Any], days: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Mark the cells of each row's first day.
+
+    >>> is_first_day(np.array([0, 0, 0, 2]), np.array([5, 4, 4, 9], np.int32))
+    array([False,  True,  True,  True])
+    """
+    first = np.full(rows.max(initial=-1) + 1, np.iinfo(np.int32).max)
+    np.minimum.at(first, rows, days)
+    return np.asarray(days == first[rows])
+
+
+def _end_of(days: NDArray[np.int32], share: float) -> int:
+    """Return the day after the one on which the first share of ratings ends."""
+    ordered = np.sort(days)
+    # A share such as 1 - 0.2 is not exact.
+    n_first = max(1, int(np.ceil(share * days.size - 1e-9)))
+    last = ordered[n_first - 1]
+    if last == ordered[-1]:
+        last = ordered[max(0, np.searchsorted(ordered, last) - 1)]
+    if last == ordered[-1]:
+        raise RecveilError(
+            "all ratings are of one day, so that time does not split them; split by user",
+            code="table.too-few-ratings",
+        )
+    return int(last) + 1
 
 
 @brief
@@ -273,24 +398,51 @@ class UserRows(NamedTuple):
         """Return the row of each rating, shape (n_ratings,)."""
         return np.repeat(np.arange(self.n_users), np.diff(self.indptr))
 
-    def take(self, rows: NDArray[Any]) -> "UserRows":
+    def take(self, rows: NDArray[Any]) -> Self:
         """Return the rows at some positions, in the order of the positions."""
         lengths = np.diff(self.indptr)[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         at = np.repeat(self.indptr[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        return UserRows(starts, self.indices[at], self.values[at])
+        return self._of(starts, at)
 
-    def where(self, kept: NDArray[np.bool_]) -> "UserRows":
+    def where(self, kept: NDArray[np.bool_]) -> Self:
         """Return all rows with only the marked ratings."""
         lengths = np.bincount(self.row_of()[kept], minlength=self.n_users)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
-        return UserRows(indptr, self.indices[kept], self.values[kept])
+        return self._of(indptr, np.flatnonzero(kept))
+
+    def _of(self, indptr: NDArray[Any], at: NDArray[Any]) -> Self:
+        return type(self)(indptr, self.indices[at], self.values[at])
 
     def matrix(self, n_items: int, values: ArrayLike | None = None) -> sparse.csr_array:
         """Return the rows as a scipy matrix, with other values in place of the ratings if given."""
         data = self.values if values is None else np.asarray(values, np.float64)
         shape = (self.n_users, n_items)
         return sparse.csr_array((data, self.indices, self.indptr), shape=shape, copy=False)
+
+
+class DatedRows(UserRows):
+    """Rows whose ratings have days, for recommenders that use their order."""
+
+    days: NDArray[np.int32]  # shape (n_ratings,)
+
+    @classmethod
+    def from_ratings(cls, ratings: Ratings) -> Self:
+        """Take every user of a table with days; positions stay."""
+        if ratings.days is None:
+            raise RecveilError(
+                "a split by time (--split-by time) needs the time of each rating, and this table "
+                "has none; name their column with time (--time), or split by user",
+                code="time.missing",
+            )
+        return super().from_ratings(ratings)._with(ratings.days)
+
+    def _with(self, days: NDArray[np.int32]) -> Self:
+        self.days = days
+        return self
+
+    def _of(self, indptr: NDArray[Any], at: NDArray[Any]) -> Self:
+        return super()._of(indptr, at)._with(self.days[at])
 
 
 @brief
@@ -327,10 +479,11 @@ class TrainingTable:
     scale: RatingScale
 
     @classmethod
-    def from_ratings(cls, ratings: Ratings) -> Self:
+    def from_ratings(cls, ratings: Ratings, *, with_days: bool = False) -> Self:
         """Build a table of raw ratings, one user per row."""
+        rows = (DatedRows if with_days else UserRows).from_ratings(ratings)
         sizes = np.ones(ratings.n_users, np.int64)
-        return cls.from_rows(UserRows.from_ratings(ratings), sizes, ratings.n_items, ratings.scale)
+        return cls.from_rows(rows, sizes, ratings.n_items, ratings.scale)
 
     @classmethod
     def from_released(cls, released: AttackTarget, scale: RatingScale) -> Self:
@@ -514,7 +667,9 @@ def _alike(rows: UserRows) -> tuple[NDArray[np.int64], int]:
     >>> _alike(UserRows(np.arange(7), items, np.arange(6.0)))
     (array([0, 0, 1, 2, 3, 4]), 5)
     """
-    sets = np.frombuffer(b"".join(_digests(rows._replace(values=np.empty(0)))), dtype="S16")
+    sets = np.frombuffer(
+        b"".join(_digests(UserRows(rows.indptr, rows.indices, np.empty(0)))), dtype="S16"
+    )
     _, first, number = np.unique(sets, return_index=True, return_inverse=True)
     if first.size < PARTS:
         return np.arange(rows.n_users), rows.n_users
@@ -557,5 +712,7 @@ def _digests(rows: UserRows) -> list[bytes]:
         own = slice(rows.indptr[row], rows.indptr[row + 1])
         digest = hashlib.blake2b(items[own].data, digest_size=16)
         digest.update(values[own].data)
+        if isinstance(rows, DatedRows):
+            digest.update(np.ascontiguousarray(rows.days[own]).data)
         result.append(digest.digest())
     return result
