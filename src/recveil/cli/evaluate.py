@@ -53,6 +53,15 @@ def evaluate(
             " with the settings of DIR.",
         ),
     ] = None,
+    split_by: Annotated[
+        Literal["user", "time"],
+        typer.Option(
+            metavar="WHAT",
+            rich_help_panel=_GROUND,
+            help="With --split, hold out a random share of each user's ratings (user), or the last "
+            "ratings of the table, and measure lists of next items, too (time).",
+        ),
+    ] = "user",
     null_rule: Annotated[
         Literal["zero", "lowest", "skip", "item_mean"],
         typer.Option(
@@ -119,6 +128,7 @@ def evaluate(
         seed=seed,
         with_membership=with_membership,
         liked=liked,
+        split_by=split_by,
         **reading,
     )
     plain = {"data": data_to_dict(result.train), **result.to_dict()}

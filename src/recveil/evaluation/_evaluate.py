@@ -5,13 +5,20 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, get_args
 
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.fidelity_metrics import NullRule
 from recveil.evaluation.nominal import liked_values
 from recveil.evaluation.results import Evaluated
-from recveil.evaluation.split import Split, match_held_out, split_ratings
+from recveil.evaluation.split import (
+    HeldOut,
+    Matched,
+    Split,
+    match_held_out,
+    split_by_time,
+    split_ratings,
+)
 from recveil.io import Reading, understand
 from recveil.io.columns.feedback import option_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
@@ -25,12 +32,13 @@ from recveil.release.dates import period_of
 from recveil.release.manifest import MANIFEST, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.sides import Anonymizer
-from recveil.runtime.errors import RecveilError
+from recveil.runtime.errors import RecveilError, unknown
 from recveil.runtime.progress import THE_REST, parts
 from recveil.runtime.safe_repr import brief
 
 # The usual share of ratings that is held out.
 _SPLIT = 0.2
+SplitBy: TypeAlias = Literal["user", "time"]
 _READING, _MAKING = "Reading ratings", "Making a release"
 
 
@@ -54,6 +62,7 @@ class EvaluateRequest:
     with_membership: bool = True
     liked: str | Sequence[str] | None = None
     reading: ReadingOptions = field(default_factory=ReadingOptions)
+    split_by: SplitBy = "user"
 
     def __post_init__(self) -> None:
         """Reject anything but two tables, or one with the share to hold out."""
@@ -67,19 +76,29 @@ class EvaluateRequest:
                 "(train and test), or one file and the share to hold out of it (source and split)",
                 code="option.conflict",
             )
+        if self.split_by not in get_args(SplitBy):
+            raise unknown("split_by (--split-by)", self.split_by, get_args(SplitBy))
+        if self.split_by == "time" and self.split is None:
+            raise RecveilError(
+                "split_by (--split-by) is time, but train and test are already split; give one "
+                "table (source) and the share to hold out (split), or leave split_by out",
+                code="option.conflict",
+            )
         reject_two_standard_inputs(source=self.source, train=self.train, test=self.test)
 
     def evaluator(
-        self, divided: Split, scale: RatingScale, liked: tuple[str, ...]
+        self, divided: "_Divided", scale: RatingScale, liked: tuple[str, ...]
     ) -> Evaluator | NominalEvaluator:
         """Return the evaluator of a release on this scale."""
         with_membership = self.with_membership
         if scale.ordered:
             return Evaluator(
-                divided, self.null_rule, self.targets, self.seed, with_membership=with_membership
+                *(divided.split, self.null_rule, self.targets, self.seed),
+                with_membership=with_membership,
+                next_cells=divided.next_cells,
             )
         return NominalEvaluator(
-            divided, self.targets, self.seed, with_membership=with_membership, liked=liked
+            divided.split, self.targets, self.seed, with_membership=with_membership, liked=liked
         )
 
 
@@ -95,6 +114,7 @@ def evaluate(
     seed: int = 0,
     with_membership: bool = True,
     liked: str | Sequence[str] | None = None,
+    split_by: SplitBy = "user",
     **reading: Unpack[ReadingOptions],
 ) -> Evaluated:
     r"""Evaluate a release on held-out ratings.
@@ -113,7 +133,7 @@ def evaluate(
     train, test : path, data frame, matrix or Ratings, optional
         The table that the release was made from, and one with other ratings of the same users.
     split : float, optional
-        The share of each user's ratings that is held out of `source`; 0.2 by default.
+        The share of the ratings that is held out of `source`; 0.2 by default.
     null_rule
         See `target_deviation`.
     targets : int
@@ -125,6 +145,9 @@ def evaluate(
     liked : str or sequence of str, optional
         Nominal labels that mean that a user liked the item, such as "up,love". Then lists are
         evaluated, too, on held-out items with such a label.
+    split_by : {"user", "time"}
+        Hold out a random share of each user's ratings, or the last ratings of the whole table (see
+        `split_by_time`). The latter also evaluates lists of each user's next items.
     **reading
         Passed to `understand`, for all tables. The scale defaults to the release's own.
 
@@ -166,6 +189,7 @@ def evaluate(
         with_membership=with_membership,
         liked=liked,
         reading=reading,
+        split_by=split_by,
     )
     with _opened(request.release) as folder:
         return _perform(request, folder)
@@ -188,28 +212,47 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         "Evaluating", {_READING: 1, _MAKING: 0 if split is None else 2, THE_REST: 90}
     ) as begin:
         begin(_READING)
-        matched = None
         tables = (request.train, request.test) if split is None else (request.source,)
         # Adversaries who know dates compare those of a release that has some.
-        times = period_of(manifest.settings) is not None
+        times = request.split_by == "time" or period_of(manifest.settings) is not None
         readings = tuple(
             _read(table, manifest.scale, request.reading, times=times) for table in tables
         )
-        if split is not None:
-            divided = split_ratings(readings[0].ratings, split, seed)
-        else:
-            matched = match_held_out(readings[0].ratings, readings[1].ratings)
-            divided = Split(readings[0].ratings, matched.test)
-        if not divided.train.is_unary:
-            reject_likes(divided.train, PREDICTED)
+        divided = _divide(request, readings)
+        train = divided.split.train
+        if not train.is_unary:
+            reject_likes(train, PREDICTED)
         begin(_MAKING)
-        evaluated = folder if anonymizer is None else anonymizer.anonymize(divided.train)
+        evaluated = folder if anonymizer is None else anonymizer.anonymize(train)
         begin(THE_REST)
         evaluator = request.evaluator(divided, manifest.scale, liked)
         evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
     return Evaluated(
-        evaluation, divided.train, readings, folder.name, split, matched, seed, manifest.sha256
+        *(evaluation, train, readings, folder.name, split, divided.matched, seed),
+        *(manifest.sha256, divided.cut),
     )
+
+
+class _Divided(NamedTuple):
+    split: Split
+    matched: Matched | None = None
+    cut: int | None = None
+    next_cells: HeldOut | None = None
+
+
+def _divide(request: EvaluateRequest, readings: Sequence[Reading]) -> _Divided:
+    """Split the one table, or match the training and test tables."""
+    ratings = readings[0].ratings
+    if request.split is None:
+        matched = match_held_out(ratings, readings[1].ratings)
+        return _Divided(Split(ratings, matched.test), matched)
+    if request.split_by == "user":
+        return _Divided(split_ratings(ratings, request.split, request.seed))
+    readings[0].require_times()
+    found = split_by_time(ratings, request.split)
+    left_out = found.unknown_users, found.unknown_items, found.left_out
+    matched = Matched(found.split.test, *left_out, also_in_training=0)
+    return _Divided(found.split, matched, found.cut, found.next_cells)
 
 
 def _is_table(source: object) -> bool:

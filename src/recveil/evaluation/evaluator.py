@@ -28,6 +28,7 @@ from recveil.evaluation.fidelity_metrics import (
     similar_user_deviation,
     target_deviation,
 )
+from recveil.evaluation.next_items import NextItems, judge_next_items
 from recveil.evaluation.nominal import (
     NominalServed,
     nominal_gain,
@@ -54,6 +55,7 @@ from recveil.runtime.progress import parts
 # Steps of an evaluation.
 _LEARN, _ROWS, _ATTACK = "Learning from it", "Comparing rows", "Attacking it"
 _RAW, _COMPARE = "Learning from the raw ratings", "Comparing both"
+_NEXT = "Listing next items"
 _PREDICT, _LIST = "Predicting labels", "Making lists"
 # Their cost in microseconds: for an operation of learning, a score, and a value of a release; and
 # for a nominal label, to predict it, and to make lists.
@@ -133,6 +135,8 @@ class Evaluator(_SplitEvaluator):
         Whether to measure membership inference. This needs another release, made in the same way
         without a fifth of the users, so it is possible only for methods of recveil, and takes as
         long as making one.
+    next_cells : HeldOut, optional
+        Of a split by time, to evaluate lists of next items; see `TimeSplit`.
 
     Examples
     --------
@@ -154,9 +158,11 @@ class Evaluator(_SplitEvaluator):
         seed: int = 0,
         *,
         with_membership: bool = True,
+        next_cells: HeldOut | None = None,
     ) -> None:
         check_null_rule(null_rule)
         super().__init__(split, n_targets, seed, with_membership=with_membership)
+        self.next_cells = next_cells
         self.null_rule: NullRule = null_rule
 
     @cached_property
@@ -208,6 +214,8 @@ class Evaluator(_SplitEvaluator):
             begin(_RAW)
             raw = self.raw
             absent = self._absent(opened, fitted)
+            begin(_NEXT)
+            next_items = self._next_items(opened, fitted, served.ranker or served.chosen)
             begin(_COMPARE)
             return Evaluation(
                 **rows,
@@ -228,6 +236,7 @@ class Evaluator(_SplitEvaluator):
                 n_served=sorted_unique(test.users).size,
                 n_cells=test.users.size,
                 notes=self._notes(opened, chosen, has_links=links is not None),
+                next_items=next_items,
             )
 
     def _costs(self, opened: Opened) -> dict[str, float]:
@@ -240,6 +249,7 @@ class Evaluator(_SplitEvaluator):
             _ROWS: _VALUE * opened.table.rows.indices.size,
             _ATTACK: self._attack_cost(opened),
             _RAW: 0.0 if "raw" in self.__dict__ else raw,  # computed once
+            _NEXT: 0.0 if self.next_cells is None else serving,
             _COMPARE: _VALUE * train.n_ratings,
         }
 
@@ -283,6 +293,14 @@ class Evaluator(_SplitEvaluator):
             method = opened.manifest.known_method
             notes += (Note("no-links", method.no_links if method else ""),)
         return notes
+
+    def _next_items(
+        self, opened: Opened, fitted: Sequence[Recommender], chosen: str
+    ) -> NextItems | None:
+        train, cells, raw = self.split.train, self.next_cells, self._raw_recommenders
+        if cells is None:
+            return None
+        return judge_next_items(train, cells, raw, fitted, opened.table, chosen, seed=self.seed)
 
     def _absent(self, opened: Opened, fitted: Sequence[Recommender]) -> _AbsentResults:
         """Serve the users who are not in the release; None if it has all."""

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.evaluation.fidelity_metrics import Deviation, Fidelity, SelfRank
+from recveil.evaluation.next_items import NextItems
 from recveil.evaluation.nominal import NominalServed, RowAccuracy
 from recveil.evaluation.recipient import AVERAGES, CarryOver, Served
 from recveil.evaluation.retained import Measured, RetainedUtility
@@ -92,6 +93,8 @@ class Evaluation(Reportable):
     n_cells : int
         Held-out cells.
     notes : tuple of Note
+    next_items : NextItems or None
+        Lists of each user's first ratings after the cut; None unless the split is by time.
     """
 
     target_deviation: Deviation | None
@@ -117,6 +120,7 @@ class Evaluation(Reportable):
     n_absent: int | None
     n_cells: int
     notes: tuple[Note, ...] = ()
+    next_items: NextItems | None = None
 
     @property
     def has_ratings(self) -> bool:
@@ -205,10 +209,12 @@ class Evaluated(Reportable):
         The share that was held out here; None if the test ratings came in a file. Otherwise the
         evaluated release was made here from the rest, with the settings of the folder.
     matched : Matched or None
-        Which ratings of the test file could be used.
+        Which ratings of the test file, or after the cut, could be used.
     seed : int
     sha256 : str or None
         Of the folder's release.json.
+    cut : int or None
+        The first day after the training ratings, in days since 1970-01-01, of a split by time.
     """
 
     evaluation: Evaluation | NominalEvaluation
@@ -219,3 +225,4 @@ class Evaluated(Reportable):
     matched: Matched | None
     seed: int
     sha256: str | None = None
+    cut: int | None = None

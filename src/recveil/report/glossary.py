@@ -106,6 +106,7 @@ MEANINGS = {
     "in held-out ratings; higher is better",
     "recall": "the share of the items that a user rated well in held-out ratings that are in a "
     "list of ten",
+    "hit rate": "the share of users with at least one of their next items in a list of ten",
     "Kendall's tau": "how alike two orders are: 1 for the same one, 0 for unrelated ones, -1 for "
     "the opposite",
     "Jensen-Shannon": "how far two distributions are apart, in bits: 0 for the same ones, 1 for "

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from recveil.attacks.statistics import Mean
 from recveil.evaluation.fidelity_metrics import Fidelity
+from recveil.evaluation.next_items import NextItems, ordered_rankers
 from recveil.evaluation.nominal import RowAccuracy
 from recveil.evaluation.recipient import AVERAGES, POPULARITY, Served, Utility
 from recveil.evaluation.results import (
@@ -19,7 +20,9 @@ from recveil.evaluation.results import (
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.text import statements_of
 from recveil.report.evaluation.text import (
+    cut_of,
     describe_best,
+    describe_next_items,
     feedback_of,
     headline,
     notes_of,
@@ -62,6 +65,8 @@ def show_utility(console: Console, evaluated: Evaluated, *, is_whole: bool = Fal
             _show_lists(console, result.lists)
         return
     _show_recommenders(console, result, is_whole=is_whole)
+    if result.next_items is not None:
+        _show_next_items(console, result.next_items, feedback_of(result), is_whole=is_whole)
     if is_whole:
         _show_deviations(console, result)
         _show_fidelity(console, result.fidelity, has_ratings=result.has_ratings)
@@ -95,6 +100,7 @@ def words_of(evaluated: Evaluated, *, is_whole: bool = False) -> Iterator[str]:
         return
     yield from ("RMSE",) if result.has_ratings else ()
     yield from ("nDCG", "recall")
+    yield from () if result.next_items is None else ("hit rate",)
     if is_whole:
         yield "Kendall's tau"
         yield from () if result.target_deviation is None else ("MAE",)
@@ -114,10 +120,15 @@ def _show_input(console: Console, evaluated: Evaluated) -> None:
     """Print which release is evaluated, and which test ratings were left out."""
     name, matched = escape(evaluated.release), evaluated.matched
     if evaluated.share is not None:
+        feedback, cut = feedback_of(evaluated.evaluation), cut_of(evaluated)
+        held_out = (
+            f"{percent(evaluated.share)} of every user's {feedback} were held out"
+            if cut is None
+            else f"All {feedback} from {cut} on were held out"
+        )
         console.print(
-            f"{percent(evaluated.share)} of every user's {feedback_of(evaluated.evaluation)} were "
-            f"held out. {name} may contain them, so this evaluates another release, made from the "
-            f"rest with the settings of {name}, not {name} itself."
+            f"{held_out}. {name} may contain them, so this evaluates another release, made from "
+            f"the rest with the settings of {name}, not {name} itself."
         )
     if matched and matched.left_out:
         console.print(
@@ -190,6 +201,41 @@ def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) 
             f"{number(result.raw_absent.of_chosen.rmse)} from the raw ratings, "
             f"{number(result.release_absent.of_chosen.rmse)} from the release."
         )
+
+
+def _show_next_items(console: Console, result: NextItems, feedback: str, *, is_whole: bool) -> None:
+    """Print the quality of lists of next items: all, or those of the baselines and the order."""
+    ordered = {each.name for each in ordered_rankers()}
+    deciding = {POPULARITY, result.best_raw, result.chosen, *ordered}
+    names = [name for name in {**result.raw, **result.release} if is_whole or name in deciding]
+
+    def make(*titles: str) -> Table:
+        table = table_of("next items by")
+        table.columns[0].min_width = 14
+        for title in titles:
+            table.add_column(f"{title}\nraw", no_wrap=True)
+            table.add_column("\nrelease", no_wrap=True)
+        for name in names:
+            of_name = [side.get(name) for side in (result.raw, result.release)]
+            ndcg = [estimate(each.ndcg, 3) if each else "–" for each in of_name]
+            hits = [estimate(each.hit_rate) if each else "–" for each in of_name]
+            cells = {"hit rate": hits, "nDCG": ndcg}
+            table.add_row(name, *(cell for title in titles for cell in cells[title]))
+        return table
+
+    # One below the other where they do not fit.
+    tables = make("hit rate", "nDCG"), make("hit rate")
+    table = first_fitting(console, tables, wraps=True)
+    for each in (table,) if table is tables[0] else (table, make("nDCG")):
+        console.print(each)
+    console.print(f"hit rate: {MEANINGS['hit rate']}.")
+    of_next = (
+        f"Next items: {describe_count(result.n_cells, 'item')} of the first day after the cut of "
+        f"{describe_count(result.n_users, 'user')}, whatever the rating; the order within a day is "
+        f"unknown. Lists have {result.n} items."
+    )
+    for sentence in (of_next, describe_next_items(result)):
+        console.print(escape(in_likes(sentence, feedback == "likes")))
 
 
 def _deciding(served: Served) -> set[str]:

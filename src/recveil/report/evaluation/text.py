@@ -8,6 +8,7 @@ import numpy as np
 
 from recveil.attacks import Interval, ReleaseAttack
 from recveil.auditing.release_attacks import AttackedRelease
+from recveil.evaluation.next_items import NextItem, NextItems
 from recveil.evaluation.nominal import MOST_FREQUENT, NominalServed
 from recveil.evaluation.recipient import AVERAGES, POPULARITY, Served, Utility
 from recveil.evaluation.results import (
@@ -66,6 +67,8 @@ def _(result: Evaluated) -> Mapping[str, object]:
         "release_sha256": result.sha256,
         "is_remade": result.share is not None,
         "split": result.share,
+        "split_by": result.share and ("user" if result.cut is None else "time"),
+        "cut": cut_of(result),
         "seed": result.seed,
         "left_out": matched
         and {
@@ -124,7 +127,35 @@ def _(result: Evaluation) -> Mapping[str, object]:
         "absent": result.n_absent,
         "test_cells": result.n_cells,
         "filled_share": result.filled_share,
+        "next_items": result.next_items,
         "notes": notes_of(result),
+    }
+
+
+@parts_of.register
+def _(result: NextItems) -> Mapping[str, object]:
+    """Return the figures of each recommender, null where it has none of a side."""
+    sides = {"raw": result.raw, "release": result.release}
+    whole = result.raw[result.best_raw].ndcg
+    names = dict.fromkeys([*result.raw, *result.release])
+    return {
+        "users": result.n_users,
+        "cells": result.n_cells,
+        "best_raw": result.best_raw,
+        "chosen": result.chosen,
+        "retained": _share(result.retained, whole, "n_ranked"),
+        "without_days": result.without_days,
+        "recommenders": {
+            name: {side: _next_item(figures.get(name), result.n) for side, figures in sides.items()}
+            for name in names
+        },
+    }
+
+
+def _next_item(figures: NextItem | None, n: int) -> Mapping[str, object] | None:
+    return figures and {
+        f"hit_rate@{n}": _interval(figures.hit_rate, "n_ranked"),
+        f"ndcg@{n}": _interval(figures.ndcg, "n_ranked"),
     }
 
 
@@ -361,6 +392,33 @@ def _figures_of(name: str, attack: ReleaseAttack) -> _Figures:
         "class_reidentified": attack.class_reidentified,
         "class_baseline": attack.class_baseline,
     }
+
+
+def cut_of(result: Evaluated) -> str | None:
+    """Return the first day after the training ratings, as an ISO date."""
+    return None if result.cut is None else str(np.datetime64(result.cut, "D"))
+
+
+def describe_next_items(result: NextItems) -> str:
+    """Describe the retained quality of lists of next items, and what has no figure."""
+    whole = result.raw[result.best_raw].ndcg
+    if whole.unreliable_reason is not None:
+        share = f"No share of the raw nDCG of next items is reported: {_reason_of(whole)}"
+    elif not whole.has_share(result.retained):
+        share = _unreported_share("of the nDCG of next items")
+    else:
+        share = _retained("of the nDCG of next items", result.retained)
+    figures = f"{estimate(whole, 4)} from the raw ratings ({result.best_raw}, the best)"
+    if result.chosen in result.release:
+        of_release = estimate(result.release[result.chosen].ndcg, 4)
+        figures += f", {of_release} from the release ({result.chosen})"
+    missing = ""
+    if result.without_days:
+        missing = (
+            f" The release has no dates, so these have no figure from it: "
+            f"{', '.join(result.without_days)}."
+        )
+    return f"{share}. nDCG of next items: {figures}.{missing}"
 
 
 def notes_of(result: Evaluation | NominalEvaluation) -> list[str]:
