@@ -105,6 +105,20 @@ def test_nothing_is_cut_off(run, monkeypatch, columns):
     assert all(len(line) <= columns for line in lines)
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_split_by_time_lists_next_items(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    options = ("--split", 0.3, "--split-by", "time", "--release", "out", *QUICK)
+    code, out, _ = run("evaluate", "ratings.csv", *options)
+    assert code == 0
+    assert "…" not in out
+    assert all(len(line) <= columns for line in out.splitlines())
+    assert "were held out" in out
+    assert "every user's" not in out
+    for word in ("hit rate", "Markov chain", "The release has no dates"):
+        assert word in " ".join(out.split())
+
+
 class TestHeadline:
     HALF = Measured(0.5, 0.4, 0.6, 99)
     GAIN = Measured(0.04, 0.03, 0.05, 99)

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from error_assertions import raises
+from recveil.datasets import make_ratings
 from recveil.evaluation import (
     DatedRows,
     FactorizedMarkov,
@@ -11,10 +13,15 @@ from recveil.evaluation import (
     RecentItemCosine,
     RecentPopularity,
     TrainingTable,
+    evaluate,
     split_by_time,
 )
 from recveil.evaluation.next_items import count_transitions, judge_next_items, ordered_rankers
+from recveil.methods import SparseRows
 from recveil.ratings import Ratings
+from recveil.report.document import plain
+
+pytestmark = pytest.mark.usefixtures("few_recommenders")
 
 POPULAR, RECENT, MARKOV, FACTORIZED, DECAYED = (
     each.name for each in (Popularity(), *ordered_rankers())
@@ -190,3 +197,82 @@ class TestNextItems:
         result = judge_next_items(train, cells, popularity, popularity, table, POPULAR, n=1)
         assert result.raw[POPULAR].hit_rate[:1] == (0.5,)
         assert result.raw[POPULAR].ndcg[:1] == (0.5,)
+
+
+@pytest.fixture(scope="module")
+def generated():
+    return make_ratings(n_users=90, n_items=40, n_ratings=1_800, seed=3)
+
+
+@pytest.fixture(scope="module")
+def sparse(generated):
+    return SparseRows(k=5, seed=1).anonymize(generated)
+
+
+class TestEvaluate:
+    def run(self, table, release, **options):
+        quick = {"targets": 5, "with_membership": False, "split": 0.3}
+        return evaluate(table, release, **quick | options)
+
+    def test_the_document_states_the_cut_and_all_figures(self, generated, sparse):
+        found = self.run(generated, sparse, split_by="time").to_dict()
+        expected = split_by_time(generated, 0.3)
+        assert (found["split_by"], found["split"]) == ("time", 0.3)
+        assert found["cut"] == str(np.datetime64(expected.cut, "D"))
+        assert found["left_out"]["unknown_cells"] == expected.left_out
+        assert found["test_cells"] == expected.split.test.users.size
+        result = found["next_items"]
+        assert result["cells"] == expected.next_cells.users.size
+        assert result["without_days"] == [RECENT, MARKOV, FACTORIZED]
+        for name in result["without_days"]:
+            assert result["recommenders"][name]["release"] is None
+            assert result["recommenders"][name]["raw"]["ndcg@10"]["value"] >= 0
+        chosen = result["recommenders"][result["chosen"]]["release"]["ndcg@10"]["value"]
+        best = result["recommenders"][result["best_raw"]]["raw"]["ndcg@10"]["value"]
+        assert result["retained"]["value"] == pytest.approx(chosen / best, abs=1e-12)
+        for sides in result["recommenders"].values():
+            for side in filter(None, sides.values()):
+                for value, low, high, n in (tuple(of.values()) for of in side.values()):
+                    assert 0 <= low <= value <= high <= 1
+                    assert n == result["users"]
+
+    def test_any_number_of_threads_gives_the_same(self, generated):
+        found = split_by_time(generated, 0.3)
+        train = found.split.train
+        table = TrainingTable.from_ratings(train)
+        fitted = [Popularity().fit(table)]
+
+        def judged(threads):
+            with threadpool_limits(threads):
+                return judge_next_items(train, found.next_cells, fitted, fitted, table, DECAYED)
+
+        assert plain(judged(1)) == plain(judged(4))
+
+    def test_a_split_by_user_has_none(self, generated, sparse):
+        found = self.run(generated, sparse).to_dict()
+        assert (found["split_by"], found["cut"], found["next_items"]) == ("user", None, None)
+
+    def test_likes_have_next_items_too(self, generated):
+        likes = generated.as_likes()
+        release = SparseRows(k=5, seed=1).anonymize(likes)
+        found = self.run(likes, release, split_by="time").to_dict()
+        expected = split_by_time(likes, 0.3).next_cells
+        assert found["next_items"]["cells"] == expected.users.size
+
+    @pytest.mark.parametrize(
+        ("options", "code"),
+        [
+            ({"split_by": "item"}, "option.value"),
+            ({"split_by": "time", "train": "a.csv", "test": "b.csv"}, "option.conflict"),
+        ],
+    )
+    def test_what_does_not_fit_is_rejected(self, generated, sparse, options, code):
+        source = None if "train" in options else generated
+        split = None if "train" in options else 0.3
+        with raises(code):
+            evaluate(source, sparse, split=split, **options)
+
+    def test_a_table_without_times_is_rejected(self, generated, sparse):
+        untimed = generated.to_pandas().drop(columns="timestamp")
+        with raises("time.missing"):
+            self.run(untimed, sparse, split_by="time")

@@ -162,13 +162,14 @@ class MarkovChain(OrderedRanker):
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> NDArray[np.float64]:
         counts, popularity = learnt
         (smoothing,) = setting
-        own = _last_days(user_rows, popularity.size)
-        own.data /= (counts.sum(axis=1) + smoothing)[own.indices]
-        scores = np.asarray((own @ counts).toarray(), np.float64)
-        scores += smoothing * own.sum(axis=1)[:, None] * popularity
+        last_items = _last_days(user_rows, popularity.size)
+        last_items.data /= (counts.sum(axis=1) + smoothing)[last_items.indices]
+        scores = np.asarray((last_items @ counts).toarray(), np.float64)
+        scores += smoothing * last_items.sum(axis=1)[:, None] * popularity
         return scores
 
 
+@brief
 class _Factors(NamedTuple):
     """Transition counts of low rank, ``left @ right.T``, and the rows' sums."""
 
@@ -214,10 +215,10 @@ class FactorizedMarkov(OrderedRanker):
 
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> NDArray[np.float64]:
         smoothing, rank = setting[0], int(setting[1])
-        own = _last_days(user_rows, learnt.popularity.size)
-        own.data /= (learnt.sums + smoothing)[own.indices]
-        scores = (own @ learnt.left[:, :rank]) @ learnt.right[:, :rank].T
-        scores += smoothing * own.sum(axis=1)[:, None] * learnt.popularity
+        last_items = _last_days(user_rows, learnt.popularity.size)
+        last_items.data /= (learnt.sums + smoothing)[last_items.indices]
+        scores = (last_items @ learnt.left[:, :rank]) @ learnt.right[:, :rank].T
+        scores += smoothing * last_items.sum(axis=1)[:, None] * learnt.popularity
         return np.asarray(scores, np.float64)
 
 
@@ -246,9 +247,9 @@ class RecentItemCosine(OrderedRanker):
         last[row_of] = np.iinfo(np.int32).min
         np.maximum.at(last, row_of, days)
         weights = valued(user_rows, spectrum.scale) * 0.5 ** ((last[row_of] - days) / setting[0])
-        own = user_rows.matrix(spectrum.n_items, weights)[:, spectrum.modelled]
-        scores = np.zeros(own.shape)
-        scores[:, by_some] = own[:, by_some] @ similar
+        weighted = user_rows.matrix(spectrum.n_items, weights)[:, spectrum.modelled]
+        scores = np.zeros(weighted.shape)
+        scores[:, by_some] = weighted[:, by_some] @ similar
         return np.asarray(spectrum.spread(scores), np.float64)
 
 
@@ -331,11 +332,11 @@ def judge_next_items(
     choose the recommender `chosen` to make lists.
     """
     users = sorted_unique(cells.users)
-    own = DatedRows.from_ratings(train).take(users)
+    user_rows = DatedRows.from_ratings(train).take(users)
     relevant = relevant_items(cells, users, -np.inf)
     dated = TrainingTable.from_ratings(train, with_days=True)
     sides = [
-        _lists_of([*fitted, *_fit_ordered(each)], own, relevant, n)
+        _lists_of([*fitted, *_fit_ordered(each)], user_rows, relevant, n)
         for fitted, each in ((raw, dated), (release, table))
     ]
     of_raw, of_release = ({name: lists.measure() for name, lists in side.items()} for side in sides)
@@ -353,6 +354,7 @@ def judge_next_items(
     )
 
 
+@brief
 class _Lists(NamedTuple):
     """Quality of each user's list."""
 
@@ -369,15 +371,15 @@ class _Lists(NamedTuple):
 
 
 def _lists_of(
-    fitted: Sequence[Recommender], own: UserRows, relevant: UserRows, n: int
+    fitted: Sequence[Recommender], user_rows: UserRows, relevant: UserRows, n: int
 ) -> dict[str, _Lists]:
     """Make lists for users with each recommender that ranks, in tiles of users."""
     result = {}
     for recommender in track([each for each in fitted if each.ranks], "Serving", share=1):
         step = max(1, _TILE_CELLS // recommender.n_items_)
         tiles = [
-            own.take(np.arange(start, min(start + step, own.n_users)))
-            for start in range(0, own.n_users, step)
+            user_rows.take(np.arange(start, min(start + step, user_rows.n_users)))
+            for start in range(0, user_rows.n_users, step)
         ]
         top = np.concatenate([list_items(recommender.predict(tile), tile, n) for tile in tiles])
         gained = ndcg(top, relevant)

@@ -431,8 +431,8 @@ class DatedRows(UserRows):
         """Take every user of a table with days; positions stay."""
         if ratings.days is None:
             raise RecveilError(
-                "a split by time (--split-by time) needs the time of each rating, and this table "
-                "has none; name their column with time (--time), or split by user",
+                "a split by time (split_by, --split-by) needs the time of each rating, and this "
+                "table has none; name their column with time (--time), or split by user",
                 code="time.missing",
             )
         return super().from_ratings(ratings)._with(ratings.days)

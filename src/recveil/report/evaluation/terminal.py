@@ -121,13 +121,13 @@ def _show_input(console: Console, evaluated: Evaluated) -> None:
     name, matched = escape(evaluated.release), evaluated.matched
     if evaluated.share is not None:
         feedback, cut = feedback_of(evaluated.evaluation), cut_of(evaluated)
-        held_out = (
+        test_part = (
             f"{percent(evaluated.share)} of every user's {feedback} were held out"
             if cut is None
             else f"All {feedback} from {cut} on were held out"
         )
         console.print(
-            f"{held_out}. {name} may contain them, so this evaluates another release, made from "
+            f"{test_part}. {name} may contain them, so this evaluates another release, made from "
             f"the rest with the settings of {name}, not {name} itself."
         )
     if matched and matched.left_out:
