@@ -14,6 +14,7 @@ from recveil.evaluation import (
     RecentPopularity,
     TrainingTable,
     evaluate,
+    next_items,
     split_by_time,
 )
 from recveil.evaluation.next_items import count_transitions, judge_next_items, ordered_rankers
@@ -117,6 +118,12 @@ class TestRecommenders:
         popularity = np.array([3, 2, 1, 1]) / 7
         by_hand = (counts[0] + smoothing * popularity) / (2.5 + smoothing)
         assert model.predict(user)[0] == pytest.approx(by_hand, abs=1e-12)  # b was before a
+
+    def test_of_many_items_those_of_most_users_are_counted(self, monkeypatch):
+        ratings = dated([1, 1, 1, 2, 2], ["a", "b", "c", "a", "c"], [1, 2, 3, 1, 2])
+        monkeypatch.setattr(next_items, "MOST_COMPARED", 2)
+        counts = count_transitions(table_of(ratings)).toarray()
+        assert counts.tolist() == [[0, 0, 2], [0, 0, 0], [0, 0, 0]]
 
     def test_a_factorization_of_full_rank_is_the_chain(self):
         table = table_of(seasons(30, 4, 3))

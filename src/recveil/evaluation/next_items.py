@@ -16,7 +16,12 @@ from recveil.attacks.statistics import share_interval as mean_interval
 from recveil.attacks.statistics import wilson_interval
 from recveil.evaluation.rankers import ItemCosine, Ranker, valued
 from recveil.evaluation.ranking_metrics import list_items, ndcg, relevant_items
-from recveil.evaluation.rating_predictors import Recommender, Setting
+from recveil.evaluation.rating_predictors import (
+    MOST_COMPARED,
+    Recommender,
+    Setting,
+    most_carried,
+)
 from recveil.evaluation.retained import Measured, resample, share_interval
 from recveil.evaluation.split import (
     DatedRows,
@@ -109,9 +114,12 @@ class RecentPopularity(OrderedRanker):
 def count_transitions(table: TrainingTable) -> sparse.csr_array:
     """Return how often an item follows another on a user's next day, shape (n_items, n_items).
 
-    Each item that follows counts 1, shared equally by the items of the day before.
+    Each item that follows counts 1, shared equally by the items of the day before. If there are
+    more than 5,000 items, only those of most users are counted.
     """
-    rows, days, row_of = table.rows, _days_of(table.rows), table.rows.row_of()
+    compared = most_carried(table.support, MOST_COMPARED)
+    rows = table.rows.where(np.isin(table.rows.indices, compared))
+    days, row_of = _days_of(rows), rows.row_of()
     order = np.lexsort((rows.indices, days, row_of))
     row_of, days = row_of[order], days[order]
     is_start = (np.diff(row_of, prepend=-1) != 0) | (np.diff(days, prepend=days[:1]) != 0)
@@ -145,10 +153,9 @@ class MarkovChain(OrderedRanker):
     --------
     >>> items, days = ["a", "b", "a", "b", "a"], [1, 2, 1, 3, 1]
     >>> raw = Ratings.from_columns([1, 1, 2, 2, 3], items, days=days)
-    >>> table = TrainingTable.from_ratings(raw, with_days=True)
-    >>> chain = MarkovChain().fit(table)  # smoothing 20: b has (2 + 20 · 2/5) / (2 + 20)
-    >>> round(float(chain.predict(DatedRows.from_ratings(raw))[2, 1]), 4)
-    0.4545
+    >>> chain = MarkovChain().fit(TrainingTable.from_ratings(raw, with_days=True))
+    >>> chain.setting_, chain.predict(DatedRows.from_ratings(raw))[2, 1].round(4)
+    ((20.0,), np.float64(0.4545))
     """
 
     name = "Markov chain"

@@ -28,6 +28,7 @@ from recveil.report.evaluation.text import (
     notes_of,
     number,
     parts_of_headline,
+    tables,
 )
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import first_fitting, table_of
@@ -207,7 +208,8 @@ def _show_next_items(console: Console, result: NextItems, feedback: str, *, is_w
     """Print the quality of lists of next items: all, or those of the baselines and the order."""
     ordered = {each.name for each in ordered_rankers()}
     deciding = {POPULARITY, result.best_raw, result.chosen, *ordered}
-    names = [name for name in {**result.raw, **result.release} if is_whole or name in deciding]
+    (grid,) = tables(result)
+    places = {"hit rate": slice(1, 3), "nDCG": slice(3, 5)}
 
     def make(*titles: str) -> Table:
         table = table_of("next items by")
@@ -215,18 +217,16 @@ def _show_next_items(console: Console, result: NextItems, feedback: str, *, is_w
         for title in titles:
             table.add_column(f"{title}\nraw", no_wrap=True)
             table.add_column("\nrelease", no_wrap=True)
-        for name in names:
-            of_name = [side.get(name) for side in (result.raw, result.release)]
-            ndcg = [estimate(each.ndcg, 3) if each else "–" for each in of_name]
-            hits = [estimate(each.hit_rate) if each else "–" for each in of_name]
-            cells = {"hit rate": hits, "nDCG": ndcg}
-            table.add_row(name, *(cell for title in titles for cell in cells[title]))
+        for name, *cells in grid.rows:
+            if is_whole or name in deciding:
+                shown = [cell for title in titles for cell in [name, *cells][places[title]]]
+                table.add_row(name, *shown)
         return table
 
     # One below the other where they do not fit.
-    tables = make("hit rate", "nDCG"), make("hit rate")
-    table = first_fitting(console, tables, wraps=True)
-    for each in (table,) if table is tables[0] else (table, make("nDCG")):
+    both, hits = make("hit rate", "nDCG"), make("hit rate")
+    table = first_fitting(console, [both, hits], wraps=True)
+    for each in (both,) if table is both else (hits, make("nDCG")):
         console.print(each)
     console.print(f"hit rate: {MEANINGS['hit rate']}.")
     of_next = (

@@ -195,6 +195,7 @@ def _(result: NominalEvaluation) -> Mapping[str, object]:
         "users": result.n_users,
         "served": result.n_served,
         "test_cells": result.n_cells,
+        "next_items": None,
         "notes": notes_of(result),
     }
 
@@ -721,7 +722,19 @@ def _(result: Evaluation) -> list[Grid]:
         for name in result.raw.utilities
     ]
     header = ("recommender", "RMSE raw", "release", "nDCG raw", "release")
-    return [Grid("trained on the raw ratings, and on the release", header, rows)]
+    grids = [Grid("trained on the raw ratings, and on the release", header, rows)]
+    return grids if result.next_items is None else [*grids, *tables(result.next_items)]
+
+
+@tables.register
+def _(result: NextItems) -> list[Grid]:
+    rows = []
+    for name in {**result.raw, **result.release}:
+        sides = [side.get(name) for side in (result.raw, result.release)]
+        hits = [estimate(side.hit_rate) if side else "–" for side in sides]
+        rows.append((name, *hits, *(estimate(side.ndcg, 3) if side else "–" for side in sides)))
+    header = ("recommender", "hit rate raw", "release", "nDCG raw", "release")
+    return [Grid("next items", header, rows)]
 
 
 @tables.register
