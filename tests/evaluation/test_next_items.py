@@ -243,6 +243,13 @@ class TestEvaluate:
                     assert 0 <= low <= value <= high <= 1
                     assert n == result["users"]
 
+    def test_a_release_with_dates_gives_figures_of_the_order(self, generated):
+        release = SparseRows(k=5, seed=1, dates="month").anonymize(generated)
+        result = self.run(generated, release, split_by="time").to_dict()["next_items"]
+        assert result["without_days"] == []
+        for name in (RECENT, MARKOV, FACTORIZED, DECAYED):
+            assert result["recommenders"][name]["release"]["ndcg@10"]["value"] >= 0
+
     def test_any_number_of_threads_gives_the_same(self, generated):
         found = split_by_time(generated, 0.3)
         train = found.split.train

@@ -58,6 +58,8 @@ class Opened:
     lone_share: float | None = None
     unknown: str = ""
     synthetic: AttackTarget | None = None
+    # With the days of the values, if the release has some
+    dated: TrainingTable | None = None
 
     @classmethod
     def open(cls, release: Released, train: Ratings) -> Self:
@@ -114,12 +116,18 @@ class Opened:
                 code="release.mismatch",
             )
         table = TrainingTable.from_released(released, train.scale)
+        dated = (
+            None
+            if released.days is None
+            else TrainingTable.from_released(released, train.scale, with_days=True)
+        )
         if not released.contains_users:
-            return cls(name, table, None, manifest, None, "no record belongs to a user", released)
+            why = "no record belongs to a user"
+            return cls(name, table, None, manifest, None, why, released, dated=dated)
         if (released.record_of < 0).all():
-            return cls(name, table, None, manifest, lone_share, unknown)
+            return cls(name, table, None, manifest, lone_share, unknown, dated=dated)
         _check_source(released, train, manifest)
-        return cls(name, table, released, manifest, lone_share)
+        return cls(name, table, released, manifest, lone_share, dated=dated)
 
 
 def _unknown(k: int, train: Ratings) -> Manifest:

@@ -300,7 +300,8 @@ class Evaluator(_SplitEvaluator):
         train, cells, raw = self.split.train, self.next_cells, self._raw_recommenders
         if cells is None:
             return None
-        return judge_next_items(train, cells, raw, fitted, opened.table, chosen, seed=self.seed)
+        table = opened.dated or opened.table
+        return judge_next_items(train, cells, raw, fitted, table, chosen, seed=self.seed)
 
     def _absent(self, opened: Opened, fitted: Sequence[Recommender]) -> _AbsentResults:
         """Serve the users who are not in the release; None if it has all."""

@@ -486,9 +486,13 @@ class TrainingTable:
         return cls.from_rows(rows, sizes, ratings.n_items, ratings.scale)
 
     @classmethod
-    def from_released(cls, released: AttackTarget, scale: RatingScale) -> Self:
+    def from_released(
+        cls, released: AttackTarget, scale: RatingScale, *, with_days: bool = False
+    ) -> Self:
         """Take a release, on the scale of its values, without the map of users to rows."""
         rows = UserRows(released.indptr, released.indices, released.values)
+        if with_days and released.days is not None:
+            rows = DatedRows(*rows)._with(released.days)
         n_items = released.candidates.indptr.size - 1
         return cls.from_rows(rows, released.candidates.sizes, n_items, scale)
 
