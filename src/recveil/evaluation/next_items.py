@@ -48,16 +48,10 @@ _TILE_CELLS = 1 << 22
 class OrderedRanker(Ranker):
     """A ranker whose setting has the best lists of next items after an inner cut in time.
 
-    The inner cut is that of the table's own last fifth. Without days there is none, and the first
-    setting is used, by rankers that can learn from such a table.
-
-    Attributes
-    ----------
-    needs_days : bool
-        Whether it learns from the days of a table, so that it needs them. Serving always needs
-        the days of the served users.
+    The inner cut is that of the table's own last fifth. Without days, the first setting is used.
     """
 
+    # Whether it learns from the days of a table; serving always needs those of the served users.
     needs_days: ClassVar[bool] = True
 
     def fit(self, table: TrainingTable, inner: Sequence[InnerSplit] | None = None) -> Self:
@@ -189,15 +183,13 @@ class _Factors(NamedTuple):
 class FactorizedMarkov(OrderedRanker):
     """A Markov chain of low rank: truncated SVD of the transition counts.
 
-    As `MarkovChain`, with N, the counts, replaced: with r and c their row and column sums, ``N /
-    sqrt(r cᵀ)`` is approximated by its first singular directions. The first one alone is the
-    popularity of items that follow; the others are how it depends on the items before.
+    As `MarkovChain`, but of the counts N, with row and column sums r and c, ``N / sqrt(r cᵀ)`` is
+    approximated by its first singular directions.
 
     Notes
     -----
-    Source: the factorized transitions of Rendle, Freudenthaler and Schmidt-Thieme, "Factorizing
-    personalized Markov chains for next-basket recommendation", WWW 2010, here for all users alike
-    and in closed form, by correspondence analysis.
+    Source: Rendle, Freudenthaler and Schmidt-Thieme, "Factorizing personalized Markov chains for
+    next-basket recommendation", WWW 2010, here for all users alike and in closed form.
     """
 
     name = "factorized Markov chain"
@@ -273,16 +265,9 @@ def _fit_ordered(table: TrainingTable) -> list[Recommender]:
 
 @brief
 class NextItem(NamedTuple):
-    """Quality of one recommender's lists of next items, with 95% intervals over users.
+    """Quality of one recommender's lists of next items, with 95% intervals over users."""
 
-    Attributes
-    ----------
-    hit_rate : Measured
-        The share of users with a next item in their list.
-    ndcg : Measured
-    """
-
-    hit_rate: Measured
+    hit_rate: Measured  # the share of users with a next item in their list
     ndcg: Measured
 
 
@@ -293,22 +278,19 @@ class NextItems:
 
     Parameters
     ----------
-    n_users : int
-        Users with ratings before and after the cut.
-    n_cells : int
-        Their next items, all of which count as hits.
+    n_users, n_cells : int
+        Users with ratings before and after the cut, and their next items.
     n : int
         Length of the lists.
     raw, release : dict of str to NextItem
-        By recommender, learned from the raw ratings and from the release.
+        By recommender, learned from either.
     without_days : tuple of str
-        Recommenders that cannot learn from the release, which has no days.
-    best_raw : str
-        The recommender with the highest nDCG from the raw ratings.
-    chosen : str
-        The one that a recipient of the release would choose to make lists.
+        Recommenders that need days, which the release does not have.
+    best_raw, chosen : str
+        The best one from the raw ratings, and the one that a recipient would choose; with days, it
+        is the ordered ranker with the best lists after the inner cut.
     retained : Measured
-        Its nDCG from the release as a share of that of the best from the raw ratings.
+        The nDCG of the chosen one as a share of that of the best.
     """
 
     n_users: int
@@ -335,16 +317,19 @@ def judge_next_items(
 ) -> NextItems:
     """Evaluate lists of next items by fitted recommenders, and by those that use the order.
 
-    `cells` are from `split_by_time`, and `table` is the release, from which a recipient would
-    choose the recommender `chosen` to make lists.
+    `table` is the release; without days, a recipient would choose `chosen` to make lists.
     """
     users = sorted_unique(cells.users)
     user_rows = DatedRows.from_ratings(train).take(users)
     relevant = relevant_items(cells, users, -np.inf)
     dated = TrainingTable.from_ratings(train, with_days=True)
+    ordered = [_fit_ordered(each) for each in (dated, table)]
+    if isinstance(table.rows, DatedRows):
+        judged = {r.name: r.inner_ndcg_ for r in ordered[1] if not np.isnan(r.inner_ndcg_)}
+        chosen = max(judged, key=lambda name: judged[name], default=chosen)
     sides = [
-        _lists_of([*fitted, *_fit_ordered(each)], user_rows, relevant, n)
-        for fitted, each in ((raw, dated), (release, table))
+        _lists_of([*fitted, *others], user_rows, relevant, n)
+        for fitted, others in zip((raw, release), ordered, strict=True)
     ]
     of_raw, of_release = ({name: lists.measure() for name, lists in side.items()} for side in sides)
     best = max(of_raw, key=lambda name: of_raw[name].ndcg.value)

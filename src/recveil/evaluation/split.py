@@ -129,15 +129,13 @@ class TimeSplit(NamedTuple):
     Attributes
     ----------
     split : Split
-        The users, items and ratings before the cut, and later ratings of the same users and items.
+        The ratings before the cut, and later ones of the same users and items.
     next_cells : HeldOut
         The test ratings of each user's first day with any.
     cut : int
         The first day after the training ratings, in days since 1970-01-01, UTC.
-    unknown_users, unknown_items : int
-        How many users and items have ratings after the cut alone.
-    left_out : int
-        Ratings after the cut that were left out: their user or item has none before it.
+    unknown_users, unknown_items, left_out : int
+        Users and items without ratings before the cut, and their later ratings.
     """
 
     split: Split
@@ -151,14 +149,8 @@ class TimeSplit(NamedTuple):
 def split_by_time(ratings: Ratings, share: float = 0.2) -> TimeSplit:
     """Hold out the last ratings of the whole table, by one cut for all users.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        With days.
-    share : float
-        Between 0 and 1, both excluded. The cut is the end of the day on which the first ``1 -
-        share`` of the ratings end. Ratings of one day stay together; if it is the last day of the
-        table, the cut is before it.
+    The cut is the end of the day on which the first ``1 - share`` of the ratings end, or the day
+    before if that is the last day of the table.
 
     Raises
     ------
@@ -171,10 +163,8 @@ def split_by_time(ratings: Ratings, share: float = 0.2) -> TimeSplit:
     >>> users, items = [1, 1, 2, 2, 1, 2, 3], [7, 8, 7, 9, 9, 5, 7]
     >>> ratings = Ratings.from_columns(users, items, days=[1, 1, 1, 2, 3, 4, 5])
     >>> found = split_by_time(ratings, 0.5)
-    >>> found.split.train.n_ratings, found.cut, found.next_cells.items
-    (4, 3, array([2]))
-    >>> found.unknown_users, found.unknown_items, found.left_out
-    (1, 1, 2)
+    >>> found.split.train.n_ratings, found.cut, found.next_cells.items, found.left_out
+    (4, 3, array([2]), 2)
     """
     _check_share(share)
     days = DatedRows.from_ratings(ratings).days

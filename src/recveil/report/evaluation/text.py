@@ -411,8 +411,15 @@ def describe_next_items(result: NextItems) -> str:
         share = _retained("of the nDCG of next items", result.retained)
     figures = f"{estimate(whole, 4)} from the raw ratings ({result.best_raw}, the best)"
     if result.chosen in result.release:
-        of_release = estimate(result.release[result.chosen].ndcg, 4)
-        figures += f", {of_release} from the release ({result.chosen})"
+        chosen = result.release[result.chosen].ndcg
+        best = max(result.release, key=lambda name: result.release[name].ndcg.value)
+        highest = result.release[best].ndcg.value
+        how = (
+            f", which a recipient would choose; {best}, the best, has {number(highest)}"
+            if highest >= _MUCH_BETTER * chosen.value
+            else ""
+        )
+        figures += f", {estimate(chosen, 4)} from the release ({result.chosen}{how})"
     missing = ""
     if result.without_days:
         missing = (
