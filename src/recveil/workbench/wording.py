@@ -50,9 +50,7 @@ _BY_NAME = re.compile(r"name one with (user|item|rating|time) \(--\1\)")
 # A command of the shell that rewrites a file
 _SHELL = re.compile(r": [a-z][^|:]*\bFILE\b[^|:]* \| .* > ratings\.\w+")
 # Two releases are audited by a command alone.
-_SECOND = re.compile(
-    r"; to measure it: recveil audit .* --second-release ('[^']*'|[^' ]*?)(?=\.?$)"
-)
+_SECOND = re.compile(r"; to measure it: recveil audit .*?(?=\.?$)")
 # The same page twice in a clause, or as two choices
 _EITHER = re.compile(r"(the page [A-Z]\w+), or \1")
 _TWICE = re.compile(r"(the page [A-Z]\w+)( \w+ \w+), and \1")
