@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recveil.io.columns.columns import USUAL_NAMES
 from recveil.io.inputs import file_next_to_table
-from recveil.io.side_tables import TITLE_NAMES, read_named
+from recveil.io.side_tables import TITLE_NAMES, read_named, text_of_value
 from recveil.ratings.arrow_columns import python_values
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.safe_repr import brief
@@ -60,7 +60,7 @@ def read_item_features(source: str | PathLike[str]) -> ItemFeatures:
         of_items: dict[str, set[str]] = {}
         for row in zip(*columns, strict=True):
             each = dict(zip(table.columns, row, strict=True))
-            if (item := _text(each["item"])) is not None:
+            if (item := text_of_value(each["item"])) is not None:
                 of_items.setdefault(item, set()).update(_features(each))
     counts = Counter(name for names in of_items.values() for name in names)
     common = [
@@ -94,21 +94,13 @@ def split_genres(text: str) -> list[str]:
 
 def _features(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the genres of a row, and its decade."""
-    yield from split_genres(_text(row["genres"]) or "")
-    year = _text(row.get("year")) or ""
-    in_title = re.search(r"\((\d{4})\)\s*$", _text(row.get("title")) or "")
+    yield from split_genres(text_of_value(row["genres"]) or "")
+    year = text_of_value(row.get("year")) or ""
+    in_title = re.search(r"\((\d{4})\)\s*$", text_of_value(row.get("title")) or "")
     if re.fullmatch(r"\d{4}", year):
         yield f"{year[:3]}0s"
     elif in_title is not None:
         yield f"{in_title[1][:3]}0s"
-
-
-def _text(value: Any) -> str | None:
-    """Return a value as text, whole numbers without a point; None for a missing one."""
-    if value is None or value != value:  # NaN
-        return None
-    is_whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if is_whole else value).strip()
 
 
 @brief
@@ -152,7 +144,7 @@ def read_item_table(source: str | PathLike[str]) -> ItemTable:
     with file_next_to_table("item_table", source) as path:
         table = read_named(path, usual, expected, ("title", "genres"), others=True)
         columns = {
-            name: [_text(value) or "" for value in python_values(column)]
+            name: [text_of_value(value) or "" for value in python_values(column)]
             for name, column in table.columns.items()
         }
         row_of: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Files of privacy levels, trust between users, sensitive items and titles."""
+"""Files of privacy levels, attributes of users, trust, sensitive items and titles."""
 
 import codecs
 import io
@@ -350,16 +350,19 @@ def _whole(value: Any) -> int | None:
 
 
 def _reject_repeated(
-    ids: NDArray[Any], id_of: NDArray[Any], levels: NDArray[np.int64], locate: Locate
+    ids: NDArray[Any], id_of: NDArray[Any], levels: NDArray[np.int64] | None, locate: Locate
 ) -> None:
     first = np.full(len(ids), len(id_of))
     np.minimum.at(first, id_of, np.arange(len(id_of)))
     again = np.flatnonzero(first[id_of] < np.arange(len(id_of)))
     if again.size:
         row, before = int(again[0]), int(first[id_of[again[0]]])
+        both = (
+            "" if levels is None else f", with k = {levels[row]}, and k = {levels[before]} before"
+        )
         raise RecveilError(
-            f"{locate(row)}: user {quoted(ids.tolist()[id_of[row]], 40)} is repeated, with k = "
-            f"{levels[row]}, and k = {levels[before]} before ({locate(before)}); keep one",
+            f"{locate(row)}: user {quoted(ids.tolist()[id_of[row]], 40)} is repeated{both} "
+            f"({locate(before)}); keep one",
             code="id.duplicate",
         )
 
@@ -391,6 +394,46 @@ def users_in_levels(source: str | PathLike[str]) -> set[str]:
     r"""Return all users in a file of privacy levels, with or without ratings."""
     with file_next_to_table("privacy_levels", source) as path:
         return {str(user) for user in python_values(_read_level_columns(path)["user"].unique())}
+
+
+@brief
+class UserAttributes(NamedTuple):
+    """Declared attributes of the users of a table, as text; None where one is missing."""
+
+    columns: dict[str, list[str | None]]  # by name: one text per user of the table
+
+
+def read_users(
+    source: str | PathLike[str], users: NDArray[Any], names: Sequence[str]
+) -> UserAttributes:
+    """Read attributes of users from a file, as for `read_levels`, with an id and their columns."""
+    usual = {"user": USUAL_NAMES["user"]} | {name: (plain_name(name),) for name in names}
+    if len(usual) != len(names) + 1:
+        raise RecveilError(
+            f"attribute (--attribute): {listed(names)}; expected different names, and none of "
+            f"them user",
+            code="option.value",
+        )
+    with file_next_to_table("users", source) as path:
+        expected = f"expected a header such as user_id,{names[0]}"
+        table = read_named(path, usual, expected)
+        with naming(path):
+            ids, id_of = encode_ids(table["user"], "user", table.locate)
+    _reject_repeated(ids, id_of, None, table.locate)
+    position = _find_users(ids, id_of, users, path.name, table.locate)[id_of].tolist()
+    columns: dict[str, list[str | None]] = {name: [None] * len(users) for name in names}
+    for name, texts in columns.items():
+        for at, value in zip(position, python_values(table[name]), strict=True):
+            texts[at] = text_of_value(value) or None
+    return UserAttributes(columns)
+
+
+def text_of_value(value: Any) -> str | None:
+    """Return a value as text, whole numbers without a point; None for a missing one."""
+    if value is None or value != value:  # NaN
+        return None
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value).strip()
 
 
 _NAMES = {
