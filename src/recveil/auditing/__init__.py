@@ -2,6 +2,11 @@
 
 from recveil.auditing._audit import Audit, audit
 from recveil.auditing._selftest import Check, check_attack, selftest
+from recveil.auditing.attribute_inference import (
+    AttributeInference,
+    AttributeInRelease,
+    AttributePrediction,
+)
 from recveil.auditing.auxiliary_file import (
     Alteration,
     AlteredItem,
@@ -20,6 +25,9 @@ from recveil.auditing.table_attacks import Outcome, run_attack
 __all__ = [
     "Alteration",
     "AlteredItem",
+    "AttributeInRelease",
+    "AttributeInference",
+    "AttributePrediction",
     "Audit",
     "Calibration",
     "Check",

@@ -1,6 +1,6 @@
 """Re-identification audit of a table and its releases."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -21,6 +21,7 @@ from recveil.attacks.knowledge import (
 from recveil.attacks.reidentification.hidden_items import Catalogue
 from recveil.auditing import work_estimates
 from recveil.auditing._selftest import Check, check_attack
+from recveil.auditing.attribute_inference import AttributeInference, infer_user_attributes
 from recveil.auditing.auxiliary_file import Suspects, read_knowledge, reading_of
 from recveil.auditing.curves import Figure, Sufficient, draw_figures, find_sufficient
 from recveil.auditing.decision import Tuning, tune_adversaries
@@ -52,7 +53,12 @@ from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
-from recveil.io.side_tables import SensitiveItems, read_sensitive
+from recveil.io.side_tables import (
+    SensitiveItems,
+    UserAttributes,
+    read_sensitive,
+    read_users,
+)
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
@@ -99,6 +105,8 @@ class Audit(Reportable):
         What found records reveal about sensitive items: in the table, and in the release.
     item_matches : ItemMatches or None
         The table's item for each item of an auxiliary file with other ids.
+    attribute_inference : list of AttributeInference
+        How well declared attributes of users are inferred.
     """
 
     ratings: Ratings
@@ -117,6 +125,7 @@ class Audit(Reportable):
     suspects_in_release: list[Suspects] = field(default_factory=list)
     sensitive: list[SensitiveDisclosure] = field(default_factory=list)
     item_matches: ItemMatches | None = None
+    attribute_inference: list[AttributeInference] = field(default_factory=list)
 
     def summary(self) -> str:
         """Return the verdict and the warnings, a sentence per line."""
@@ -145,6 +154,8 @@ def audit(
     shadows: int | None = None,
     tune: bool = False,
     sensitive: str | PathLike[str] | None = None,
+    users: str | PathLike[str] | None = None,
+    attribute: str | Sequence[str] | None = None,
     item_titles: str | PathLike[str] | None = None,
     auxiliary_titles: str | PathLike[str] | None = None,
     item_matches: str | PathLike[str] | None = None,
@@ -186,6 +197,11 @@ def audit(
     sensitive : path, optional
         A file of sensitive items (item[, category]): for how many users does their record reveal
         one?
+    users : path, optional
+        A file of users (user, and their attributes), such as MovieLens's gender and age.
+    attribute : str or sequence of str
+        Columns of `users` to infer from a user's ratings, and from what `release` adds to eight of
+        them.
     item_titles, auxiliary_titles : path, optional
         If the items of `auxiliary` have other ids than those of the table: the titles of both
         (item, title[, year]), by which they are matched. The ids of a side without a file are its
@@ -237,6 +253,8 @@ def audit(
                 shadows=shadows,
                 tune=tune,
                 sensitive=sensitive,
+                users=users,
+                attribute=(attribute,) if isinstance(attribute, str) else tuple(attribute or ()),
                 match_by=MatchOptions(item_titles, auxiliary_titles, item_matches, match_certainty),
                 reading=reading,
             )
@@ -260,7 +278,7 @@ def _perform(request: AuditRequest) -> Audit:
             chosen = adversaries_of_labels(chosen, PRESETS.values())
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.
-        known, public, items = _read_files(request, original)
+        known, public, items, declared = _read_files(request, original)
         matches = _match_items(original, known, request.match_by)
         chosen = [fit_adversary(ratings, adversary) for adversary in chosen]
         suspects = attack_auxiliary(original, ratings, candidates, known, chosen[0], matches)
@@ -294,6 +312,10 @@ def _perform(request: AuditRequest) -> Audit:
             disclosed = measure_sensitive(
                 ratings, candidates, items, attacked.attacks, opened, published, users, seed
             )
+            inferred = []
+            if declared is not None:
+                begin(work_estimates.ATTRIBUTES)
+                inferred = infer_user_attributes(ratings, declared.columns, opened, seed)
     return Audit(
         ratings=original,
         reading=read,
@@ -304,6 +326,7 @@ def _perform(request: AuditRequest) -> Audit:
         suspects_in_release=in_release,
         sensitive=disclosed,
         item_matches=matches,
+        attribute_inference=inferred,
         **attacked._asdict(),
     )
 
@@ -326,6 +349,7 @@ def costs_of(
         *(ratings, n_adversaries, n_targets, request.draws),
         curves=request.curves,
         n_shadows=request.shadows or 0,
+        n_attributes=len(request.attribute),
         release=of_release,
     )
 
@@ -422,6 +446,7 @@ class _OtherFiles(NamedTuple):
     known: Reading | None
     public: Catalogue | None
     sensitive: SensitiveItems | None
+    users: UserAttributes | None
 
 
 def _read_files(request: AuditRequest, ratings: Ratings) -> _OtherFiles:
@@ -438,6 +463,9 @@ def _read_files(request: AuditRequest, ratings: Ratings) -> _OtherFiles:
         None if request.auxiliary is None else _knowledge(request.auxiliary, reading),
         None if request.item_catalog is None else _catalogue(request.item_catalog, reading),
         None if request.sensitive is None else read_sensitive(request.sensitive, ratings.items),
+        None
+        if request.users is None
+        else read_users(request.users, ratings.users, request.attribute),
     )
 
 

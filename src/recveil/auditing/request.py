@@ -57,6 +57,8 @@ class AuditRequest:
     shadows: int | None = None
     tune: bool = False
     sensitive: str | PathLike[str] | None = None
+    users: str | PathLike[str] | None = None
+    attribute: Sequence[str] = ()
     match_by: MatchOptions = field(default_factory=MatchOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
@@ -75,6 +77,15 @@ class AuditRequest:
             require_path("a file of auxiliary information", auxiliary=self.auxiliary)
         if self.sensitive is not None:
             require_path("a file of sensitive items", sensitive=self.sensitive)
+        if self.users is not None:
+            require_path("a file of users and their attributes", users=self.users)
+        for name, other in (("users", "attribute"), ("attribute", "users")):
+            if getattr(self, name) and not getattr(self, other):
+                raise RecveilError(
+                    f"{option_named(name)}: also needs {option_named(other)}; name both, or "
+                    f"neither",
+                    code="option.required",
+                )
         if self.item_catalog is not None and not is_frame(self.item_catalog):
             require_path("a public table of ratings", item_catalog=self.item_catalog)
         reject_two_standard_inputs(
@@ -82,6 +93,7 @@ class AuditRequest:
             auxiliary=self.auxiliary,
             item_catalog=self.item_catalog,
             sensitive=self.sensitive,
+            users=self.users,
             **self.match_by.files(),
         )
 

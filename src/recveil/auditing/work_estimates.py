@@ -17,12 +17,12 @@ from recveil.release.records import hides_items
 READING, SHADOWS, RELEASE = "Reading ratings", "Making shadow releases", "Attacking the release"
 TARGETS, CURVES, SUFFICIENT = "Attacking targets", "Drawing curves", "Counting known ratings"
 RISK, CHECKS, GRAPHS = "Measuring the risk", "Checking the attack", "Matching graphs"
-SIMILARITY = "Measuring similarity"
+SIMILARITY, ATTRIBUTES = "Measuring similarity", "Inferring attributes"
 _OF_CURVES = {CURVES: 1_000.0, SUFFICIENT: 300.0}
 _ALWAYS = {CHECKS: 100.0, GRAPHS: 40.0, SIMILARITY: 150.0}
 _AN_ADVERSARY = 18.0
-# Time per rating: of each user's risk, and of a release of half of the users.
-_A_RISK, _A_SHADOW = 2.0, 25.0
+# Time per rating: of each user's risk, of a release of half of the users, and of an attribute.
+_A_RISK, _A_SHADOW, _AN_ATTRIBUTE = 2.0, 25.0, 20.0
 # Records with an item that take as long as all else in a search for a target.
 _FEW_RECORDS = 250.0
 
@@ -56,6 +56,7 @@ def of_audit(
     *,
     curves: bool,
     n_shadows: int = 0,
+    n_attributes: int = 0,
     release: float = 0.0,
 ) -> dict[str, float]:
     """Return the time of each part of an audit, in order."""
@@ -68,6 +69,7 @@ def of_audit(
         **of_curves,
         RISK: _A_RISK * ratings.n_ratings * curves,
         **{part: cost * search for part, cost in _ALWAYS.items()},
+        ATTRIBUTES: _AN_ATTRIBUTE * ratings.n_ratings * n_attributes,
     }
 
 

@@ -83,6 +83,23 @@ def audit(
             "Shmatikov, section 5).",
         ),
     ] = None,
+    users: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file of users and their attributes (user_id,gender,age, say), which must not "
+            "be published: measures how well --attribute is inferred.",
+        ),
+    ] = None,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="With --users: an attribute to infer from a user's ratings, and from what "
+            "--release adds to eight of them; repeat it for others. Numbers are cut at their "
+            "quartiles, values of fewer than 5 users are put together.",
+        ),
+    ] = None,
     item_titles: Annotated[
         str | None,
         typer.Option(
@@ -180,6 +197,8 @@ def audit(
         "shadows": shadows,
         "tune": tune,
         "sensitive": sensitive,
+        "users": users,
+        "attribute": attribute or None,
         "item_titles": item_titles,
         "auxiliary_titles": auxiliary_titles,
         "item_matches": item_matches,

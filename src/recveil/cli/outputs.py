@@ -51,7 +51,7 @@ _TABLES = (
         "privacy_levels",
         "trust",
     ),
-    *("sensitive", "item_titles", "auxiliary_titles", "item_matches", "ledger"),
+    *("sensitive", "users", "item_titles", "auxiliary_titles", "item_matches", "ledger"),
     "ratings",
 )
 _RELEASES = ("release", "second_release", "earlier_release", "previous", "against", "path")

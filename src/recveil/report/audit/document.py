@@ -13,7 +13,17 @@ from recveil.attacks.inference.companions import Companions, PossibleRatings
 from recveil.attacks.inference.fills import InferredFills
 from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
-from recveil.auditing import Audit, Check, Figure, ItemMatches, Outcome, Point, Risk, Suspects
+from recveil.auditing import (
+    AttributeInference,
+    Audit,
+    Check,
+    Figure,
+    ItemMatches,
+    Outcome,
+    Point,
+    Risk,
+    Suspects,
+)
 from recveil.auditing.curves import guarantees
 from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
@@ -21,6 +31,7 @@ from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
 from recveil.report import data_to_dict
 from recveil.report.audit import disclosure, text
+from recveil.report.audit.attributes import attribute_table
 from recveil.report.document import fields_of, parts_of, plain
 from recveil.runtime.number_format import estimate, percent
 from recveil.runtime.safe_repr import Grid
@@ -35,6 +46,8 @@ def _(audit: Audit) -> Mapping[str, object]:
     # The release comes first; the attacks on the table without names are the "before".
     released = {} if audit.published is None else {"release": audit.published}
     matched = {} if audit.item_matches is None else {"item_matches": audit.item_matches}
+    inferred = audit.attribute_inference
+    declared = {"attribute_inference": inferred} if inferred else {}
     return {
         **released,
         "data": {
@@ -59,6 +72,7 @@ def _(audit: Audit) -> Mapping[str, object]:
         "suspects_in_release": audit.suspects_in_release,
         "sensitive": audit.sensitive,
         **matched,
+        **declared,
         "theory": [
             {**fields_of(each), "text": text.describe_theorem(each.epsilon, each.delta)}
             for each in guarantees(ratings.n_users)
@@ -445,6 +459,17 @@ def _(suspects: Suspects) -> dict[str, object]:
 
 
 @facts.register
+def _(inferred: AttributeInference) -> dict[str, object]:
+    best = inferred.strongest
+    return {
+        "": inferred.attribute,
+        "users": inferred.n_users,
+        "AUC": estimate(best.auc, 2),
+        "control": estimate(best.control, 2),
+    }
+
+
+@facts.register
 def _(matches: ItemMatches) -> dict[str, object]:
     return {"items": len(matches.matches), "used": len(matches.used)}
 
@@ -514,4 +539,6 @@ def tables(result: object) -> list[Grid]:
         header = (*header, "in the release")
         rows = [(*row, estimate(rate) if (rate := in_release.get(row[0])) else "–") for row in rows]
     chance = 1 / max(1, result.ratings.n_users)
-    return [Grid(f"re-identified users; a random guess gives {percent(chance)}", header, rows)]
+    grid = Grid(f"re-identified users; a random guess gives {percent(chance)}", header, rows)
+    declared = attribute_table(result)
+    return [grid] if declared is None else [grid, declared]

@@ -11,6 +11,7 @@ from recveil.auditing import Audit, Outcome, Risk, Suspects
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
 from recveil.ratings.ratings import in_likes
+from recveil.report.audit.attributes import attribute_table, describe_attributes
 from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of
 from recveil.report.audit.text import (
@@ -143,6 +144,8 @@ def to_html(audit: Audit) -> str:
         },
         "match": match_of(audit.attacks),
         "revealed": describe_sensitive(audit),
+        "declared": attribute_table(audit),
+        "inferred": describe_attributes(audit),
         "matched": describe_matches(audit),
         "found": [
             *((each, "in the table", _explanations(each)) for each in audit.suspects),

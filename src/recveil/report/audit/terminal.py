@@ -13,6 +13,7 @@ from recveil.attacks import Interval, Mean
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings.ratings import in_likes
+from recveil.report.audit.attributes import attribute_table, describe_attributes
 from recveil.report.audit.text import (
     AdversaryRates,
     among_attacked,
@@ -213,6 +214,7 @@ def show_audit(audit: Audit) -> None:
     _show_notes(console, audit.attacks)
     for sentence in (*describe_decisions(audit), *describe_sensitive(audit)):
         console.print(escape(sentence))
+    _show_attributes(console, audit)
     if matches := describe_matches(audit):
         console.print(matches)
     for suspects in audit.suspects:
@@ -356,6 +358,24 @@ def _show_measures(console: Console, audit: Audit) -> None:
     ]
     if more:
         console.print(f"Higher rates by the metrics of the papers: {'; '.join(more)}.")
+
+
+def _show_attributes(console: Console, audit: Audit) -> None:
+    """Print how well declared attributes of users are inferred."""
+    grid = attribute_table(audit)
+    if grid is None:
+        return
+
+    def make(between: str) -> Table:
+        table = table_of(*grid.header)
+        for row in grid.rows:
+            figures = (_dimmed(cell, between) if cell else "" for cell in row[2:])
+            table.add_row(*map(escape, row[:2]), *figures)
+        return table
+
+    console.print(_fitting(console, make, ["constant guess", "accuracy"]))
+    for sentence in describe_attributes(audit):
+        console.print(escape(sentence))
 
 
 def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> None:
