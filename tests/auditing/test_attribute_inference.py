@@ -14,11 +14,13 @@ from recveil.auditing import attribute_inference as inference
 from recveil.auditing import audit
 from recveil.auditing.attribute_inference import classify, infer_user_attributes
 from recveil.auditing.opened_release import OpenedRelease
-from recveil.datasets import make_ratings
+from recveil.cli import main
+from recveil.datasets import generate, make_ratings
 from recveil.io.side_tables import read_users
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings
 from recveil.report.audit.attributes import attribute_table
+from shared.auditing_attribute_inference import audit_folder
 
 USERS = np.array(["ann", "ben", "eve"], dtype=object)
 
@@ -246,6 +248,21 @@ def test_documents_and_tables(audited):
     assert "secret-x" not in shown
 
 
+def test_on_the_command_line(tmp_path, capsys):
+    generate(tmp_path / "ratings.csv", users=60, items=30, ratings=900)
+    rows = "".join(f"{user},{user % 2},{user % 3}\n" for user in range(1, 61))
+    users = written(tmp_path, "user,g,h\n" + rows)
+    names = [*("--users", str(users)), *("--attribute", "g", "--attribute", "h")]
+    line = ["audit", str(tmp_path / "ratings.csv"), "--no-curves", "--targets", "5", *names]
+    for options in ([], ["--json", str(tmp_path / "audit.json")]):
+        with pytest.raises(SystemExit) as stop:
+            main([*line, *options])
+        assert stop.value.code == 0
+    assert "gradient boosting" in " ".join(capsys.readouterr().out.split())
+    found = json.loads((tmp_path / "audit.json").read_text())["attribute_inference"]
+    assert [each["attribute"] for each in found] == ["g", "h"]
+
+
 def test_options_that_need_each_other(tmp_path):
     ratings, _ = tastes(30)
     path = written(tmp_path, "user,group\n1,x\n")
@@ -254,3 +271,14 @@ def test_options_that_need_each_other(tmp_path):
             audit(ratings, **options)
     plain = audit(ratings, targets=5, curves=False)
     assert "attribute_inference" not in plain.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "unmeasured"),
+    [({}, ""), ({"method": "predictive", "hide_items": True}, "its items are hidden")],
+)
+def test_releases_in_folders(tmp_path, options, unmeasured):
+    (found,), page = audit_folder(tmp_path, k=5, seed=1, **options)
+    assert found.unmeasured == unmeasured
+    assert (found.in_release is None) == bool(unmeasured)
+    assert ("more for members than nonmembers" in page) == (not unmeasured)

@@ -254,7 +254,7 @@ def audit(
                 tune=tune,
                 sensitive=sensitive,
                 users=users,
-                attribute=(attribute,) if isinstance(attribute, str) else tuple(attribute or ()),
+                attribute=(attribute,) if isinstance(attribute, str) else attribute,
                 match_by=MatchOptions(item_titles, auxiliary_titles, item_matches, match_certainty),
                 reading=reading,
             )
@@ -349,7 +349,7 @@ def costs_of(
         *(ratings, n_adversaries, n_targets, request.draws),
         curves=request.curves,
         n_shadows=request.shadows or 0,
-        n_attributes=len(request.attribute),
+        n_attributes=len(request.attribute or ()),
         release=of_release,
     )
 
@@ -465,7 +465,7 @@ def _read_files(request: AuditRequest, ratings: Ratings) -> _OtherFiles:
         None if request.sensitive is None else read_sensitive(request.sensitive, ratings.items),
         None
         if request.users is None
-        else read_users(request.users, ratings.users, request.attribute),
+        else read_users(request.users, ratings.users, [*(request.attribute or ())]),
     )
 
 

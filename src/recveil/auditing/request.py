@@ -58,7 +58,7 @@ class AuditRequest:
     tune: bool = False
     sensitive: str | PathLike[str] | None = None
     users: str | PathLike[str] | None = None
-    attribute: Sequence[str] = ()
+    attribute: Sequence[str] | None = None
     match_by: MatchOptions = field(default_factory=MatchOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 

@@ -1,0 +1,24 @@
+"""Attributes inferred from synthetic users, and the coverage of intervals without a relation."""
+
+import numpy as np
+
+from recveil.auditing.attribute_inference import infer_user_attributes
+from recveil.datasets import make_ratings
+from shared.auditing_attribute_inference import audit_folder
+
+
+def test_synthetic_users_reveal_nothing_of_members(tmp_path):
+    (found,), page = audit_folder(tmp_path, epsilon=20, item_catalog="as-rated")
+    assert found.in_release.excess.low < 0.15  # the noise is secret, so that it has no seed
+    assert "more for members than nonmembers" in page
+
+
+def test_intervals_contain_a_random_guess_where_there_is_no_relation():
+    covered = []
+    for seed in range(20):
+        ratings = make_ratings(n_users=200, n_items=60, n_ratings=3_000, seed=seed % 5)
+        codes = np.random.default_rng(seed).integers(0, 2 + 2 * (seed % 2), 200)
+        (found,) = infer_user_attributes(ratings, {"x": ["abcd"[of] for of in codes]}, seed=seed)
+        for each in found.predictions:
+            covered += [area.low <= 0.5 <= area.high for area in (each.auc, each.control)]
+    assert sum(covered) / len(covered) >= 0.9
