@@ -278,7 +278,12 @@ def test_options_that_need_each_other(tmp_path):
     [({}, ""), ({"method": "predictive", "hide_items": True}, "its items are hidden")],
 )
 def test_releases_in_folders(tmp_path, options, unmeasured):
-    (found,), page = audit_folder(tmp_path, k=5, seed=1, **options)
+    audited = audit_folder(tmp_path, k=5, seed=1, **options)
+    (found,), document = audited.attribute_inference, audited.to_dict()
     assert found.unmeasured == unmeasured
     assert (found.in_release is None) == bool(unmeasured)
-    assert ("more for members than nonmembers" in page) == (not unmeasured)
+    assert ("more for members than nonmembers" in audited.to_html()) == (not unmeasured)
+    # A publisher's card has sentences of these parts alone.
+    assert {"attribute_inference"} == {
+        key for key in document if "'attribute': 'g'" in str(document[key])
+    }
