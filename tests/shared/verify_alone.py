@@ -9,7 +9,6 @@ LEFT_OUT = [
     "sklearn",
     "altair",
     "vl_convert",
-    "jinja2",
     "pooch",
     "pandas",
 ]

@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-HAS_COMPILER = importlib.util.find_spec("numba") is not None
+try:
+    HAS_COMPILER = importlib.util.find_spec("numba") is not None
+except ModuleNotFoundError:  # hidden by an import hook
+    HAS_COMPILER = False
 _ONE_AT_A_TIME = RLock()
 # Cache entries made with counted helpers, or numbered files, are not used again.
 _NAMING = "helpers are named by chance, files by what they hold"

@@ -56,7 +56,14 @@ def test_only_words_of_the_result_are_explained(name, printed):
         assert sentence in shown
 
 
-@pytest.mark.parametrize("name", ["audit of a release", "verify", "compare"])
+def test_the_audit_of_a_release_is_all_in_the_longer_one(printed):
+    line = LINES["audit of a release"]
+    above, _ = explained(printed(f"{line} --explain"))
+    missing = set(printed(line).splitlines()) - set(above.splitlines())
+    assert all(each.startswith(("--explain explains", "Wrote ")) for each in missing), missing
+
+
+@pytest.mark.parametrize("name", ["verify", "compare"])
 def test_nothing_but_meanings_hides_behind_the_option(name, printed):
     plain, (above, _) = printed(LINES[name]), explained(printed(f"{LINES[name]} --explain"))
     how_to_ask = r"^--explain explains the terms.*\n"

@@ -158,7 +158,7 @@ def show_rates(console: Console, release: AttackedRelease, page: str = "") -> No
     for name in (names["reidentified"], names["bound"]):
         if name in shown:
             legend.append(f"{name}: {_SHORT_MEANINGS.get(name, MEANINGS[name])}")
-    console.print(f"Shares of all targets; {'; '.join(legend)}.")
+    console.print(f"Shares of all targets, with 95% intervals; {'; '.join(legend)}.")
 
 
 def _adversary_rows(rates: list[AdversaryRates], heads: Sequence[str], between: str) -> Table:
@@ -416,7 +416,11 @@ def _linkage_table(linkage: Linkage, between: str) -> Table:
 def terms_of_release(release: AttackedRelease) -> Iterator[str]:
     """Yield the terms of a release's figures, as an audit and an evaluation print them."""
     if release.attacks:
-        yield from ("attacked", *columns_of(release).values())
+        heads = ["attacked", *columns_of(release).values()]
+        # The headline has a bound that is the same for all.
+        if len({each.bound for each in rates_of(release)}) == 1:
+            heads.pop()
+        yield from heads
     statements = statements_of(release)
     cells = [cell for each in statements for row in each.rows for cell in row]
     remarks = remarks_in_short(release, statements)
