@@ -377,8 +377,8 @@ NAMED_ALONE = {
     "forget": "user private ratings output log force json user-column duplicates "
     "drop-off-scale drop-missing-ids query max-memory",
     "describe": "card audit evaluation column-names force json max-memory",
-    "evaluate": "release train test split split-by null-rule targets membership liked seed all explain json "
-    "duplicates drop-off-scale drop-missing-ids query max-memory",
+    "evaluate": "release train test split split-by null-rule targets membership liked seed all "
+    "explain json duplicates drop-off-scale drop-missing-ids query max-memory",
     "compare": "output methods k split targets seed max-risk min-k utility risk shadows "
     "allow-large liked explain json duplicates drop-off-scale drop-missing-ids query max-memory",
     "selftest": "seed json duplicates drop-off-scale drop-missing-ids query max-memory",
