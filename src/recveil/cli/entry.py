@@ -154,8 +154,6 @@ def _insert(signature: Signature, declared: Declared, after: str | None) -> Sign
 def known_options() -> dict[str, list[KnownOption]]:
     """Return the current options of each verb that a settings file may hold.
 
-    Examples
-    --------
     >>> [option.name for option in known_options()["generate"]][:3]
     ['users', 'items', 'ratings']
     """
@@ -198,8 +196,6 @@ _OPTIONAL = {
 def make_app() -> typer.Typer:
     """Build the command line with the options of all methods that are registered now.
 
-    Examples
-    --------
     >>> [verb.callback.__name__ for verb in make_app().registered_commands][:3]
     ['demo', 'inspect', 'audit']
     """

@@ -28,8 +28,6 @@ _RESEND_AFTER = 0.05
 class Terminated(KeyboardInterrupt):
     """A terminating signal; a KeyboardInterrupt, so that the same cleanup runs.
 
-    Examples
-    --------
     >>> Terminated(signal.SIGTERM).number
     15
     """
@@ -42,8 +40,6 @@ class Terminated(KeyboardInterrupt):
 def code_of(stop: BaseException | None) -> int:
     """Return the exit code of an interrupted run: 130 for Ctrl-C, 143 for SIGTERM.
 
-    Examples
-    --------
     >>> code_of(KeyboardInterrupt()), code_of(Terminated(signal.SIGTERM))
     (130, 143)
     """
@@ -133,8 +129,6 @@ def _kernel_interruptions() -> Iterator[None]:
 def describe_written(placed: list[Path]) -> str:
     """Describe what a run that ended early has written.
 
-    Examples
-    --------
     >>> describe_written([Path("page.html")])
     'page.html was written and is complete; nothing else was written'
     """
@@ -150,8 +144,6 @@ def describe_written(placed: list[Path]) -> str:
 def listed_plainly(paths: list[Path]) -> str:
     """List file names; those beyond three are counted.
 
-    Examples
-    --------
     >>> listed_plainly([Path("out"), Path("page.html")])
     'out, page.html'
     """

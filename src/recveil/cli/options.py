@@ -23,8 +23,6 @@ Complete = Callable[[str], list[str]]
 def one_of(names: Names) -> Complete:
     """Return a completer for one name.
 
-    Examples
-    --------
     >>> one_of(lambda: ["padded", "simple"])("pa")
     ['padded']
     """
@@ -38,8 +36,6 @@ def one_of(names: Names) -> Complete:
 def some_of(names: Names) -> Complete:
     """Return a completer for the last of several names separated by commas.
 
-    Examples
-    --------
     >>> some_of(lambda: ["padded", "simple", "sparse"])("padded,s")
     ['padded,simple', 'padded,sparse']
     """
@@ -119,8 +115,6 @@ _RENAMED_VALUES = {
 def rename_options(arguments: list[str]) -> list[str]:
     """Replace old names of options, and report each on standard error.
 
-    Examples
-    --------
     >>> rename_options(["sample", "model", "--n-users", "9"])
     ['sample', 'model', '--n-users', '9']
     """
@@ -471,8 +465,6 @@ READING_TODAY = OptionGroup(
 def declare_method_options() -> Declared:
     """Return --method and the options of all methods that write releases, each name once.
 
-    Examples
-    --------
     >>> list(declare_method_options())[:3]
     ['method', 'homogenize', 'grouping']
     """
@@ -660,8 +652,6 @@ Threshold = Annotated[
 def read_number(text: str, option: str, none: str) -> int | float | None:
     """Parse a number, or the word for none.
 
-    Examples
-    --------
     >>> [read_number(text, "--date-error", "none") for text in ("14", "0.5", "none")]
     [14, 0.5, None]
     """

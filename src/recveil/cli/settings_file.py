@@ -77,8 +77,6 @@ class KnownOption(NamedTuple):
     def expected(self) -> str:
         """A description of its values.
 
-        Examples
-        --------
         >>> from recveil.cli.entry import known_options
         >>> [(option.name, option.expected) for option in known_options()["convert"]][1:3]
         [('item-table', 'a text'), ('times', 'true or false')]
@@ -145,8 +143,6 @@ def _kind(annotation: Any) -> tuple[str, tuple[str, ...], bool]:
 def as_toml(value: Any) -> str:
     """Format a value as TOML; None becomes an empty text.
 
-    Examples
-    --------
     >>> as_toml(True), as_toml(0.2), as_toml(Path("out")), as_toml(None)
     ('true', '0.2', '"out"', '')
     """
@@ -454,8 +450,6 @@ def _require_settings(path: Path, known: Known) -> None:
 def describe_used(path: Path, taken: Mapping[str, Any]) -> str:
     """Describe which options came from a file.
 
-    Examples
-    --------
     >>> describe_used(Path("recveil.toml"), {"k": 5, "layout": "users"})
     'recveil.toml sets k = 5, layout = "users"; typed options take precedence'
     """

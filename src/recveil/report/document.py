@@ -25,8 +25,6 @@ def parts_of(result: object) -> Mapping[str, object]:
 def plain(value: object) -> Any:
     """Return plain data: every result in it becomes its document, and nan None.
 
-    Examples
-    --------
     >>> from recveil.attacks import Interval
     >>> plain({"control": Interval(float("nan"), 0.0, 1.0, 0), "edges": np.arange(2)})
     {'control': {'rate': None, 'low': 0.0, 'high': 1.0, 'trials': 0}, 'edges': [0, 1]}
@@ -47,8 +45,6 @@ def same_figures(
 ) -> list[list[Mapping[str, object]]]:
     """Put adversaries together that have the same figures of these names.
 
-    Examples
-    --------
     >>> attacks = [{"name": name, "rate": rate} for name, rate in (("a", 1), ("b", 2), ("c", 1))]
     >>> [[one["name"] for one in same] for same in same_figures(attacks, "rate")]
     [['a', 'c'], ['b']]

@@ -142,8 +142,6 @@ _MATCHES = {
 def meaning_of(term: str) -> str | None:
     """Return the meaning of a term; None if it has none.
 
-    Examples
-    --------
     >>> meaning_of("similarity ≥ 0.5")[:66]
     'the share of the targets that the plain Scoreboard re-identifies b'
     """

@@ -140,8 +140,6 @@ def _describe_publishing(
 ) -> str:
     """Describe what to publish, and what the private folder would reveal.
 
-    Examples
-    --------
     >>> _describe_publishing(Path("out"), contains_users=True, has_earlier=False)
     'Publish out. Keep out.private secret: it maps rows to users.'
     """
@@ -178,8 +176,6 @@ def describe_summary(summary: ReleaseSummary) -> list[str]:
 def is_danger(sentence: str) -> bool:
     """Return whether a sentence about a release warns of what it reveals, not of what it lacks.
 
-    Examples
-    --------
     >>> is_danger("warning: The release is nearly empty."), is_danger("warning: fills")
     (False, True)
     """
@@ -191,8 +187,6 @@ def is_danger(sentence: str) -> bool:
 def describe_coverage(coverage: Coverage, *, likes: bool = False, is_estimate: bool = False) -> str:
     """Describe which items and ratings a release keeps; a warning below half of either.
 
-    Examples
-    --------
     >>> print(describe_coverage(Coverage(90, 44, 0.6, 60, 2)).partition(";")[0])
     warning: The release keeps 44 of 90 items (48.9%), which have 60% of the ratings
     >>> print(describe_coverage(Coverage(90, 90, 1.0, 60, 0), likes=True))

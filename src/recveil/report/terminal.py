@@ -28,8 +28,6 @@ def echo(text: str, *, err: bool = False) -> None:
     On a terminal, lines are wrapped between words; names are never broken, so that they can be
     copied. Files and pipes get the text unchanged.
 
-    Examples
-    --------
     >>> echo("Publish out; keep out.private secret.")
     Publish out; keep out.private secret.
     """
@@ -99,8 +97,6 @@ def show_left_out(console: Console, table: Table, whole: Table, page: str = "") 
 def bars(names: Sequence[str], counts: Sequence[int], width: int, indent: int = 2) -> list[str]:
     r"""Draw a bar for each count; the largest is as long as fits.
 
-    Examples
-    --------
     >>> print(*bars(["1", "2-4"], [2, 8], 16), sep="\n")
         1 ##       2
       2-4 ######## 8

@@ -80,8 +80,6 @@ def facts(result: Verification) -> dict[str, object]:
 def describe_limit(limit: Limit) -> str:
     """Describe something that a verdict does not cover.
 
-    Examples
-    --------
     >>> describe_limit(Limit("group-sizes"))
     'Only the publisher states the number of users of a row (group_size).'
     """
@@ -92,8 +90,6 @@ def describe_limit(limit: Limit) -> str:
 def describe_formulas(items: Iterable[Any]) -> list[str]:
     """Describe how many item ids a spreadsheet may run as formulas; empty if none.
 
-    Examples
-    --------
     >>> describe_formulas(["=1+1", "Heat"])[0].partition(":")[0]
     '1 item id begins like a formula (with =, +, - or @)'
     """
@@ -233,8 +229,6 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
 def describe_singletons(n_users: int) -> str:
     """Describe how many users share their row with no other user.
 
-    Examples
-    --------
     >>> describe_singletons(1), describe_singletons(2)
     ('1 user has a row of their own', '2 users have rows of their own')
     """

@@ -68,8 +68,6 @@ class Question(NamedTuple):
     def read(cls, form: Mapping[str, str], usual: "Question") -> Self:
         """Parse a question from a form; missing fields are taken from `usual`.
 
-        Examples
-        --------
         >>> Question.read({"limit": "20", "min_k": "5"}, Question())
         Question(risk='reidentification', utility='both', limit=20, min_k=5, setting=None)
         """
@@ -100,8 +98,6 @@ class Question(NamedTuple):
     def address(self, **changes: Any) -> str:
         """Return the address of the page with the answer, with these fields changed.
 
-        Examples
-        --------
         >>> Question(limit=20).address(setting="sparse, k = 5")
         '/choose?risk=reidentification&utility=both&limit=20&min_k=&setting=sparse%2C+k+%3D+5'
         """
@@ -174,8 +170,6 @@ def answer(rows: Iterable[Row], question: Question, n_unfinished: int = 0) -> An
 def rows_of(plain: Iterable[Mapping[str, Any]]) -> list[Row]:
     """Return rows from plain data.
 
-    Examples
-    --------
     >>> row = Row("padded", 5, "k-anonymity", None, risk=0.2)
     >>> rows_of([row._asdict() | {"title": row.title, "utility_retained": {}}]) == [row]
     True

@@ -131,8 +131,6 @@ _ADMINISTRATOR = 0
 def is_of_another_user(peer: tuple[str, int] | None, to_port: int) -> bool:
     """Check whether a connection may be another user's; an unknown one counts as such.
 
-    Examples
-    --------
     >>> is_of_another_user(("127.0.0.1", 1), 2) in (True, False)
     True
     """

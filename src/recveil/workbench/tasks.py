@@ -57,8 +57,6 @@ _MOST_CHARACTERS = 4_000
 def reading_options(form: Mapping[str, str]) -> Reading:
     """Return the reading options in a form, by name, without those at their default.
 
-    Examples
-    --------
     >>> reading_options({"user": "2", "item": "", "likes": "on", "duplicates": "error"})
     {'user': '2', 'likes': True}
     """
@@ -88,8 +86,6 @@ def reading_options(form: Mapping[str, str]) -> Reading:
 def keywords_of(options: Reading) -> ReadingOptions:
     """Return reading options as keywords for `recveil.io.understand`, and for every verb.
 
-    Examples
-    --------
     >>> keywords_of({"user": "2", "scale": "1:5:1"})["scale"].step
     1.0
     """
@@ -272,8 +268,6 @@ _REMEDY = "unpack it yourself, and name the folder"
 def contains_release(path: Path) -> bool:
     """Check whether a file is a zip that contains a release.
 
-    Examples
-    --------
     >>> contains_release(Path("nowhere.zip"))
     False
     """
@@ -472,8 +466,6 @@ def feedback_of(inspected: Result | None) -> Feedback:
 def list_methods(*, of: Feedback) -> dict[str, bool]:
     """Return the methods that can be compared, and whether each is compared by default.
 
-    Examples
-    --------
     >>> list(list_methods(of="likes"))[:3]
     ['raw', 'sparse', 'synthetic-exact']
     """
@@ -621,8 +613,6 @@ _TASKS: dict[str, Task] = {
 def find_task(name: str) -> Task:
     """Return a task by its name.
 
-    Examples
-    --------
     >>> find_task("inspect").__name__
     'inspect_input'
     """

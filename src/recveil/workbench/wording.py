@@ -59,8 +59,6 @@ _TWICE = re.compile(r"(the page [A-Z]\w+)( \w+ \w+), and \1")
 def page_words(message: str) -> str:
     """Replace the options of the command line in a message by the labels of the pages.
 
-    Examples
-    --------
     >>> page_words("name the scale with scale (--scale 1:5:1), or set likes (--likes)")
     'name the scale with “Rating scale” (1:5:1), or set “Implicit feedback”'
     >>> page_words("101 rows were dropped (drop_off_scale, --drop-off-scale).")

@@ -33,8 +33,6 @@ _NICENESS = 5
 class Wire:
     """The channel to the workbench, which carries a line of JSON per report.
 
-    Examples
-    --------
     >>> Wire(print).report("progress", [0.5, "Reading", None])
     {"progress": [0.5, "Reading", null]}
     """

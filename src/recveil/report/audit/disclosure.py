@@ -62,8 +62,6 @@ class Statement(NamedTuple):
 def remarks_of(statements: Iterable[Statement]) -> list[str]:
     """Return the text next to tables: what rows leave out, and statements without rows.
 
-    Examples
-    --------
     >>> rows = (FigureRow("re-identified", "9.0%"),)
     >>> remarks_of([Statement("None."), Statement("9.0% are re-identified.", rows, "")])
     ['None.']
@@ -297,8 +295,6 @@ def membership_attacks(undone: Iterable[str]) -> list[str]:
     Those figures come from shadow releases, so that they complement the scores of one release here;
     everything else the audit measures itself.
 
-    Examples
-    --------
     >>> from recveil.release.registry import undone_of
     >>> membership_attacks(undone_of("padded")), len(membership_attacks(undone_of("sparse")))
     ([], 1)
@@ -567,8 +563,6 @@ def _area(membership: Membership) -> str:
 def format_points(excess: Mean) -> str:
     """Format a difference of two shares, with its interval.
 
-    Examples
-    --------
     >>> format_points(Mean(0.031, -0.01, 0.072, 90))
     '3.1 points (-1 to 7.2)'
     """
@@ -635,8 +629,6 @@ def membership_in_short(
 def also_known(scorer: str, *, is_unary: bool = False) -> str:
     """Return what a score needs beyond the release and the target, to end a list of knowledge.
 
-    Examples
-    --------
     >>> also_known("counts"), also_known("likelihood")
     (' and item counts of all other users', '')
     """

@@ -185,8 +185,6 @@ def _by_adversary(audit: Audit) -> dict[str, dict[float, int | None]]:
 def _describe_knowledge(adversary: Adversary, what: str = "ratings") -> str:
     """Describe an adversary's knowledge in a few words.
 
-    Examples
-    --------
     >>> from recveil.attacks import PRESETS
     >>> _describe_knowledge(PRESETS["paper"])
     '8 ratings, 6 of them right; exact; dates ±14 days'

@@ -113,8 +113,6 @@ def _with_short_heads(table: Table) -> Table:
 def _share(interval: Interval, between: str) -> str:
     """Format a rate with its interval; empty if no user was attacked.
 
-    Examples
-    --------
     >>> _share(Interval(0.09, 0.074, 0.109, 900), " ")
     '9% [dim](7.4–10.9)[/]'
     """

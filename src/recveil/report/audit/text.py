@@ -100,8 +100,6 @@ def _criterion(adversary: Adversary) -> str:
 def match_of(attacks: list[Outcome]) -> str:
     """Return the name of a match, for the head of a column.
 
-    Examples
-    --------
     >>> match_of([])
     'match'
     """
@@ -118,8 +116,6 @@ def match_of(attacks: list[Outcome]) -> str:
 def describe_decision(adversary: Adversary) -> str:
     """Describe the decision parameters that differ from the paper's; empty if none does.
 
-    Examples
-    --------
     >>> describe_decision(Adversary(eccentricity=1.4, date_error=3, day_width=14))
     'eccentricity 1.4, day width 14 days'
     >>> describe_decision(Adversary(day_width=14))
@@ -167,8 +163,6 @@ def describe_decisions(audit: Audit) -> list[str]:
 def describe_tuning(found: Tuning) -> str:
     """Describe the widths that re-identify most targets of one half, or why there are none.
 
-    Examples
-    --------
     >>> all_found = Interval(1.0, 0.96, 1.0, 90)
     >>> tuned = Tuning(
     ...     *("insider", 1.5, 30, *[all_found] * 2, False, *[all_found] * 4),
@@ -207,8 +201,6 @@ def describe_tuning(found: Tuning) -> str:
 def describe_alteration(found: Alteration) -> str:
     """Describe how the record of a match differs from what is known of the target.
 
-    Examples
-    --------
     >>> describe_alteration(Alteration(True, 306, 0, 2, 1, 1.0, 1.0, None, None, None))[:60]
     'Of 306 known items, the record lacks 0; 1 rating differs, by'
     """
@@ -240,8 +232,6 @@ def describe_alteration(found: Alteration) -> str:
 def _describe_first(items: Sequence[str], total: int) -> str:
     """Name the first items of so many.
 
-    Examples
-    --------
     >>> _describe_first(["Heat (1995)", "172"], 9)
     ' (Heat (1995), 172, …)'
     """
@@ -252,8 +242,6 @@ def _describe_first(items: Sequence[str], total: int) -> str:
 def _describe_altered(found: AlteredItem) -> str:
     """Describe how one item differs.
 
-    Examples
-    --------
     >>> _describe_altered(AlteredItem("172", "Heat (1995)", 4.0, 5.0, -12))
     'Heat (1995) (4 → 5, -12 days)'
     """
@@ -269,8 +257,6 @@ def _describe_altered(found: AlteredItem) -> str:
 def describe_explanation(found: Explanation) -> str:
     """Describe where the score of a found record comes from.
 
-    Examples
-    --------
     >>> from recveil.auditing import KnownItem
     >>> heat = KnownItem("172", "Heat (1995)", 1.5, 0.75, 0.5, 0.25)
     >>> describe_explanation(Explanation(1.5, 0.75, 0.5, 0.25, (heat,)))
@@ -445,8 +431,6 @@ def name_check(check: Check) -> str:
 def describe_check(check: Check) -> str:
     """Describe what a check measured.
 
-    Examples
-    --------
     >>> describe_check(Check("random-knowledge", True, {"rate": 0.01, "baseline": 0.0125}))
     'rate 1%; a random guess gives 1.2%'
     """

@@ -69,8 +69,6 @@ _LABELS = Upward("ratings", "Labels", "no better than most frequent labels", "th
 def utilities_of(rows: Iterable[Row]) -> tuple[Upward, ...]:
     """Return the evaluated utilities; nominal labels have lists only if liked labels are given.
 
-    Examples
-    --------
     >>> row = Row("nominal", 5, "k-anonymity", None, nominal_accuracy=0.6)
     >>> [[each.title for each in utilities_of(rows)] for rows in ([row], [])]
     [['Labels'], ['Lists', 'Ratings']]
@@ -85,8 +83,6 @@ def utilities_of(rows: Iterable[Row]) -> tuple[Upward, ...]:
 def styles_of(methods: Iterable[str]) -> dict[str, Style]:
     """Choose a style for each method: colours distinguish kinds, shapes and dashes their variants.
 
-    Examples
-    --------
     >>> styles = styles_of(["padded", "raw", "padded-mdav"])
     >>> [(name, style.colour, style.dash) for name, style in styles.items()]
     [('padded', '#0072B2', [1, 0]), ('raw', '#666666', [1, 0]), ('padded-mdav', '#0072B2', [6, 3])]
@@ -106,8 +102,6 @@ def styles_of(methods: Iterable[str]) -> dict[str, Style]:
 def colours_of(rows: Iterable[Row]) -> dict[str, str]:
     """Return the colour of each kind of method, by its name.
 
-    Examples
-    --------
     >>> colours_of([Row("padded", 5, "k-anonymity", None), Row("padded-mdav", 5, "", None)])
     {'padded': '#0072B2'}
     """
@@ -215,8 +209,6 @@ def draw_frontier(
 def popular_share(rows: Iterable[Row]) -> float | None:
     """Return how good lists of popular items are, as a share of the lists retained from raw data.
 
-    Examples
-    --------
     >>> row = Row("raw", None, "nothing", None, ndcg=0.2, ndcg_retained=1.0, popularity_ndcg=0.1)
     >>> popular_share([row]), popular_share([])
     (0.5, None)
@@ -231,8 +223,6 @@ def popular_share(rows: Iterable[Row]) -> float | None:
 def padding_of(method: str) -> float | None:
     """Return the degree of padding of a method; None if it is not of that line.
 
-    Examples
-    --------
     >>> [padding_of(name) for name in ("simple", "padded-0.25", "padded", "padded-mdav", "raw")]
     [0.0, 0.25, 1.0, None, None]
     """

@@ -105,8 +105,6 @@ def to_html(comparison: Comparison) -> str:
 def _format_figure(row: Row, name: str) -> str:
     """Format a setting's value as its measure defines; a dash if there is none.
 
-    Examples
-    --------
     >>> row = Row("raw", None, "nothing", None, rmse=0.95, risk=0.1)
     >>> _format_figure(row, "rmse"), _format_figure(row, "risk"), _format_figure(row, "recall")
     ('0.9500', '10%', '–')
@@ -135,8 +133,6 @@ def _panels(rows: list[Row], reference: Reference | None) -> list[tuple[Measure,
 def _height(line: Line, reference: Any) -> float | None:
     """Return the value of a reference line; None if unknown.
 
-    Examples
-    --------
     >>> raw = Line("raw data", ("raw", "rmse"))
     >>> _height(Line("", 0.5), None), _height(raw, {"raw": {"rmse": 0.9}}), _height(raw, None)
     (0.5, 0.9, None)

@@ -174,8 +174,6 @@ def _explain_table(console: Console, comparison: Comparison, heads: dict[str, st
 def _narrow(cell: str) -> str:
     r"""Break a cell where no number and no name is cut.
 
-    Examples
-    --------
     >>> _narrow("sparse, k = 5"), _narrow("15.8% to 20%"), _narrow("raw [bold]★[/]")
     ('sparse,\nk = 5', '15.8% to\n20%', 'raw\n[bold]★[/]')
     """

@@ -195,8 +195,6 @@ def warnings_of(comparison: Comparison) -> list[str]:
 def item_warnings(rows: Iterable[Row]) -> list[str]:
     """Name the settings that take the list of rated items for public.
 
-    Examples
-    --------
     >>> print(*item_warnings([Row("synthetic-3", None, "differential-privacy", None)]))
     The figures of “synthetic-3” hold only if the list of rated items is public; otherwise a release
     keeps fewer items.
@@ -286,8 +284,6 @@ def _titles(rows: list[Row]) -> str:
 def describe_rate(row: Row, axis: Axis) -> str:
     """Format a risk with what it counts.
 
-    Examples
-    --------
     >>> row = Row("padded", 5, "k-anonymity", None, risk=0.1, targets=900)
     >>> describe_rate(row, REIDENTIFICATION)
     '10% of users re-identified'
@@ -354,8 +350,6 @@ def headline_choice(comparison: Comparison) -> Choice | None:
 def headline_of(choice: Choice) -> str:
     """Return the answer in at most 100 characters.
 
-    Examples
-    --------
     >>> headline_of(Choice(0.1, None, "both", "reidentification", reason="unfinished",
     ...                    n_unfinished=3))
     'No recommendation yet: 3 settings are not finished.'
@@ -387,8 +381,6 @@ def headline_of(choice: Choice) -> str:
 def describe_rest(choice: Choice) -> str:
     """Describe the amounts that a headline has no room for, and settings that disclose less.
 
-    Examples
-    --------
     >>> describe_rest(Choice(0.1, None, "both", "reidentification", reason="no-safe-setting"))
     ''
     """
@@ -419,8 +411,6 @@ def _describe_amounts(row: Row) -> str:
 def format_kept(row: Row) -> str:
     """Format the shares of items and ratings that a setting keeps; empty if not measured.
 
-    Examples
-    --------
     >>> row = Row("sparse", 5, "k-anonymity", None, items_kept=0.243, ratings_kept=0.747)
     >>> format_kept(row), format_kept(row._replace(items_kept=1, ratings_kept=1))
     ('items 24.3%, ratings 74.7% kept', 'all items and ratings kept')
@@ -643,8 +633,6 @@ def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
 def _join(texts: list[str]) -> str:
     """Join the parts of an enumeration.
 
-    Examples
-    --------
     >>> _join(["a"]), _join(["a", "b", "c"])
     ('a', 'a, b and c')
     """
@@ -790,8 +778,6 @@ def _describe_proof(row: Row, max_risk: float | None, axis: Axis) -> str:
 def _least_k(max_risk: float) -> int:
     """Return the lowest k with 1 / k at most the risk.
 
-    Examples
-    --------
     >>> _least_k(0.1), _least_k(0.3)
     (10, 4)
     """
@@ -943,8 +929,6 @@ def format_ratings(row: Row) -> str:
 def format_figures(row: Row) -> str:
     """Describe the error, or the accuracy of predicted labels, next to raw and baseline.
 
-    Examples
-    --------
     >>> print(format_figures(Row("nominal", 5, "k-anonymity", None, nominal_accuracy=0.6,
     ...                       raw_nominal_accuracy=0.62, baseline_nominal_accuracy=0.59)))
     accuracy 60%; raw 62%, most frequent labels 59%
@@ -975,8 +959,6 @@ def describe_popularity(reference: Reference | None) -> str:
 def format_share(share: Share | None) -> str:
     """Format a retained share, which is at most that of the raw data.
 
-    Examples
-    --------
     >>> [format_share(share) for share in (Share(1, 0.9, 1), Share(0.5, None, None), None)]
     ['100%', '50%', 'not reported']
     >>> format_share(Share(-56.2, -80, -20)), format_share(Share(0.5, 0, 1, is_reliable=False))
@@ -992,8 +974,6 @@ def format_share(share: Share | None) -> str:
 def format_share_ends(share: Share | None) -> str:
     """Format the interval of a share for a table; empty if it has none or is not reported.
 
-    Examples
-    --------
     >>> format_share_ends(Share(1, 0.9, 1)), format_share_ends(Share(0.5, 0, 1, is_reliable=False))
     ('90–100', '')
     """

@@ -484,8 +484,6 @@ def _describe_utility(result: Evaluation | NominalEvaluation) -> tuple[str, str]
 def explain_unreliable(reason: str | None, n_users: int | None) -> str:
     """Explain why no share of a figure is reported.
 
-    Examples
-    --------
     >>> explain_unreliable("too-few-users", 1)
     'it takes 20 users, and 1 could be evaluated'
     """
@@ -619,8 +617,6 @@ def _retained(of: str, share: Measured) -> str:
 def ends(share: Measured) -> str:
     """Format the interval of a share, at most 100%; empty if there is none.
 
-    Examples
-    --------
     >>> ends(Measured(0.9, 0.8, 1.2)), ends(Measured(1.1, 1.0, 1.2)), ends(Measured(1.0, 1.0, 1.0))
     (' (80–100)', ' (100)', '')
     """
