@@ -163,3 +163,51 @@ def test_the_dossier_states_the_accepted_limit_and_what_was_compared(dropped):
     assert "The setting of this release was not compared." in choice
     assert "It keeps most." not in choice
     assert row.title in choice
+
+
+def test_a_signed_dossier_keeps_the_data_that_its_release_was_made_from(dropped):
+    project, table = dropped.bench.project, dropped.bench.project.chosen_input()
+    dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
+    (made,) = dropped.wait("release")
+    decision = {"decided_by": "Ann", "because": "It is low.", "date": "2026-01-31"}
+    assert dropped.send(f"/release/{made.id}/sign", **decision).is_success
+    before = dropped.get(f"/release/{made.id}/dossier").text
+    assert "The table was not audited" not in before
+    digests = {
+        project.result(project.last_job(room, table.id))["ratings_sha256"]
+        for room in ("data", "risk", "release")
+    }
+    assert len(digests) == 1
+    dropped.send("/data/reading", scale="1:4:1", drop_off_scale="on")
+    dropped.wait("data", "risk")
+    read_again = project.result(project.last_job("data", table.id))
+    assert read_again["data"]["ratings"] < 900
+    for signed in (True, False):
+        if not signed:
+            project.save(f"decision {project.result(made)['sha256']}", None)
+        page = dropped.get(f"/release/{made.id}/dossier").text
+        data = page.partition("<h2>Data</h2>")[2].partition("<h2>Choice</h2>")[0]
+        assert data == before.partition("<h2>Data</h2>")[2].partition("<h2>Choice</h2>")[0]
+        assert "is read in another way" in page
+
+
+def test_the_dossier_says_if_the_files_have_changed(dropped):
+    dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
+    (made,) = dropped.wait("release")
+    decision = {"decided_by": "Ann", "because": "It is low.", "date": "2026-01-31"}
+    assert dropped.send(f"/release/{made.id}/sign", **decision).is_success
+    address = f"/release/{made.id}/dossier"
+    assert "✓ holds" in dropped.get(address).text
+    folder = dropped.bench.project.folder / "releases" / "first"
+    card = folder / "README.md"
+    text = card.read_text()
+    card.write_text(f"{text}x")
+    page = dropped.get(address).text
+    assert "✓ holds" not in page
+    assert "✗ changed since the decision" in page
+    assert dropped.send(f"/release/{made.id}/sign", **decision).status_code == 400
+    card.write_text(text)
+    folder.rename(folder.with_name("elsewhere"))
+    page = dropped.get(address).text
+    assert "✓ holds" not in page
+    assert "✗ missing" in page

@@ -158,6 +158,8 @@ class Settings(TypedDict, total=False):
 class Result(TypedDict, total=False):
     """What Python reads of a job's result, which is JSON; each task returns some of it."""
 
+    # Of the ratings, from all tasks that read a table
+    ratings_sha256: str | None
     # Of an inspection
     data: Mapping[str, Any]
     scale: Mapping[str, Any] | None

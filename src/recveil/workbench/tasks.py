@@ -18,6 +18,7 @@ from recveil.ratings import RatingScale
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_folder
 from recveil.release.manifest_reader import known_manifest
+from recveil.release.private_folder import digest_of
 from recveil.release.registry import variant_of
 from recveil.runtime.atomic_writes import make_folder, write_atomically
 from recveil.runtime.devices import reject_devices
@@ -126,6 +127,7 @@ def inspect_input(job: Assignment) -> Mapping[str, object]:
     sample = result.rows
     return {
         **result.to_dict(),
+        "ratings_sha256": digest_of(result.ratings),
         "problems": [
             problem.text_of_page for problem in (find_problems(raw, reading, None) if raw else [])
         ],
@@ -165,7 +167,7 @@ def audit_input(job: Assignment) -> Mapping[str, object]:
     if result.risk is not None:
         write_risk(result.ratings.users, result.risk, job.folder / "risk.csv")
     result.to_html(job.folder / AUDIT_PAGE)
-    return result.to_dict()
+    return {**result.to_dict(), "ratings_sha256": digest_of(result.ratings)}
 
 
 def warm_up(_: Assignment) -> Mapping[str, object]:
@@ -445,7 +447,12 @@ def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
     plain = result.to_dict()
     # Other pages show the notes on the table.
     warnings = [each for each in plain["warnings"] if each not in plain["data"]["notes"]]
-    return {"release": plain["release"], "warnings": warnings, "dangers": plain["dangers"]}
+    return {
+        "release": plain["release"],
+        "warnings": warnings,
+        "dangers": plain["dangers"],
+        "ratings_sha256": digest_of(result.ratings),
+    }
 
 
 # The finished part of a comparison that runs or was stopped, and the report.
@@ -485,9 +492,16 @@ def compare_input(job: Assignment) -> Mapping[str, object]:
     from recveil.comparison import compare
 
     settings, folder = job.settings, job.folder
+    digest = ""
+
+    def to_plain(comparison: Comparison) -> Mapping[str, object]:
+        nonlocal digest
+        digest = digest or digest_of(comparison.ratings)
+        plain = {"comparison": comparison.to_dict(), "unfinished": comparison.unfinished}
+        return {**plain, "ratings_sha256": digest}
 
     def show(comparison: Comparison) -> None:
-        text = json.dumps(_to_plain(comparison))
+        text = json.dumps(to_plain(comparison))
         write_atomically(
             folder / PARTIAL_RESULT, lambda file: file.write_text(text, encoding="utf-8")
         )
@@ -503,11 +517,7 @@ def compare_input(job: Assignment) -> Mapping[str, object]:
         **keywords_of(settings["reading"]),
     )
     comparison.to_html(folder / COMPARISON_PAGE)
-    return _to_plain(comparison)
-
-
-def _to_plain(comparison: Comparison) -> Mapping[str, object]:
-    return {"comparison": comparison.to_dict(), "unfinished": comparison.unfinished}
+    return to_plain(comparison)
 
 
 def make_release(job: Assignment) -> Mapping[str, object]:
@@ -535,6 +545,7 @@ def make_release(job: Assignment) -> Mapping[str, object]:
         "verification": result.to_dict(),
         "caution": claim_kind(result.claim).caution,
         "sha256": FileEntry.of(output / MANIFEST).sha256,
+        "ratings_sha256": released.private.ratings_sha256,
         "card": (output / CARD).read_text(encoding="utf-8"),
         "preview": [row._asdict() for row in preview(output)],
         "statements": [

@@ -43,7 +43,7 @@ def test_after_another_inspection_nothing_old_is_reported(named, small_table):
     assert "<dd>81</dd>" in browser.get("/data").text
     assert browser.bench.project.last_job("risk").id > before.id
     assert "has changed since it was" not in browser.get("/risk").text
-    assert "made of an earlier state of the table" in browser.get("/release").text
+    assert "made from another state or reading of the table" in browser.get("/release").text
 
 
 def test_a_file_that_is_gone_is_reported(named):

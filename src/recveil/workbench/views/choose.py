@@ -17,7 +17,7 @@ from recveil.report.comparison.charts import utilities_of
 from recveil.report.comparison.text import FEW_RATINGS
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
-from recveil.workbench.project import Input, Job, Result, Settings
+from recveil.workbench.project import Input, Job, Project, Result, Settings
 from recveil.workbench.table_source import is_current, reject_changed, source_settings
 from recveil.workbench.tasks import COMPARISON_PAGE, PARTIAL_RESULT, feedback_of, list_methods
 from recveil.workbench.workspace import (
@@ -44,7 +44,8 @@ def _page(request: Request) -> Response:
     table = workspace.project.chosen_input()
     job = workspace.newest_job("choose", table)
     state = _comparison_state(workspace, table)
-    parts = _answer_values(workspace, state, dict(request.query_params), table)
+    saved = None if table is None else load_question(workspace, table)
+    parts = _answer_values(state, dict(request.query_params), saved)
     if request.headers.get("hx-target") == "answer":
         parts = {**parts, "change": workspace.keys.change, "is_part": True}
         text = workspace.render_fragment("answer.html.jinja", **parts)
@@ -91,15 +92,12 @@ def _list_comparable(feedback: Feedback) -> list[Comparable]:
 
 
 def _answer_values(
-    workspace: Workspace,
-    state: Result | None,
-    query: Mapping[str, str],
-    table: Input | None,
+    state: Result | None, query: Mapping[str, str], saved: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
     """Return what the answer to a question shows of the finished settings."""
     comparison = None if state is None else state["comparison"]
     rows = rows_of(comparison["rows"]) if comparison else []
-    question = Question.read(query, _default_question(workspace, table, comparison))
+    question = Question.read(query, _default_question(saved, comparison))
     n_unfinished = state["unfinished"] if state else 0
     answered = answer(rows, question, n_unfinished)
     shown = [row.title for row in (answered.row, answered.choice.row) if row is not None]
@@ -122,19 +120,27 @@ def _answer_values(
     }
 
 
-def compared_settings(workspace: Workspace, table: Input) -> Mapping[str, Any] | None:
-    """Return the newest comparison of a table and its answer; None if there is none."""
-    state = _comparison_state(workspace, table)
+def describe_compared(
+    state: Result | None, saved: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """Return a comparison with the answer to the saved question; None if there is none."""
     if state is None or not state["comparison"]:
         return None
-    return _answer_values(workspace, state, {"setting": ""}, table)
+    return _answer_values(state, {"setting": ""}, saved)
+
+
+def load_question(workspace: Workspace, table: Input) -> Mapping[str, Any] | None:
+    """Return the saved question about a table; None if there is none."""
+    saved: Mapping[str, Any] | None = workspace.project.load_for(
+        table, "question", Question._fields
+    )
+    return saved
 
 
 def _default_question(
-    workspace: Workspace, table: Input | None, comparison: Mapping[str, Any] | None
+    saved: Mapping[str, Any] | None, comparison: Mapping[str, Any] | None
 ) -> Question:
-    """Return the saved question about a table, or the usual one."""
-    saved = table and workspace.project.load_for(table, "question", Question._fields)
+    """Return the saved question, or the usual one."""
     if saved and saved["risk"] in AXES:
         titles = [] if comparison is None else [row["title"] for row in comparison["rows"]]
         setting = saved["setting"] if saved["setting"] in titles else None
@@ -208,7 +214,7 @@ def _take(request: Request) -> Response:
         )
     project.save_for(table, "question", question._asdict())
     setting = {"method": row.method, "k": row.k, "title": row.title, "why": answered.why}
-    project.save_for(table, "setting", setting)
+    project.save_for(table, "setting", {**setting, "reading": table.reading})
     project.note(f"chose “{row.title}” for {table.name}: {' '.join(answered.why)}", input=table.id)
     return redirect("/release")
 
@@ -230,13 +236,18 @@ def _comparison_state(workspace: Workspace, table: Input | None) -> Result | Non
         key = job.room, job.input, job.settings.get("reading")
         if key != ("choose", table.id, table.reading) or not is_current(project, table, job):
             continue
-        state = project.result(job)
-        file = project.job_folder(job.id) / PARTIAL_RESULT
-        if state is None and file.is_file():
-            state = json.loads(file.read_text(encoding="utf-8"))
-        if state is not None:
+        if (state := comparison_so_far(project, job)) is not None:
             return state
     return None
+
+
+def comparison_so_far(project: Project, job: Job) -> Result | None:
+    """Return the finished part of a comparison; None if there is none."""
+    state = project.result(job)
+    file = project.job_folder(job.id) / PARTIAL_RESULT
+    if state is None and file.is_file():
+        state = json.loads(file.read_text(encoding="utf-8"))
+    return state
 
 
 def _form_values(job: Job | None) -> Mapping[str, object]:

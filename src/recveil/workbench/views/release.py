@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -21,13 +21,14 @@ from recveil.release.manifest import FileEntry, private_name
 from recveil.release.method import Method, Variant
 from recveil.release.registry import all_variants, variant_of
 from recveil.report.release import is_danger
+from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.locks import FOR_OWNER
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.frontier import SettingLine
 from recveil.workbench.preview import describe_verdict
-from recveil.workbench.project import Input, Job, Result, Settings
+from recveil.workbench.project import Input, Job, Project, Result, Settings
 from recveil.workbench.table_source import is_current, reject_changed, source_settings
 from recveil.workbench.tasks import (
     AUDIT_PAGE,
@@ -38,7 +39,11 @@ from recveil.workbench.tasks import (
     published_files,
     stream_zip,
 )
-from recveil.workbench.views.choose import compared_settings
+from recveil.workbench.views.choose import (
+    comparison_so_far,
+    describe_compared,
+    load_question,
+)
 from recveil.workbench.wording import FIELD_TITLES
 from recveil.workbench.workspace import (
     NUMBER,
@@ -97,7 +102,7 @@ def _page(request: Request) -> Response:
         "release.html.jinja",
         job=job,
         result=result,
-        is_current=table is None or job is None or is_current(project, table, job),
+        is_current=table is None or job is None or _is_current(project, table, job),
         alarms=[] if result is None else list(filter(is_danger, result["statements"])),
         verdict=None if result is None else describe_verdict(result["verification"]),
         running=workspace.jobs.running_in("release"),
@@ -109,7 +114,7 @@ def _page(request: Request) -> Response:
         running_description=workspace.find_running(description),
         description_result=project.result(description),
         card=project.load("card", {}),
-        signed=None if result is None else project.load(_key_of_decision(result), fields=_DECISION),
+        signed=None if result is None else _load_decision(project, result),
         today=datetime.now(UTC).date().isoformat(),
         labels=_LABELS,
         long_fields=_LONG_FIELDS,
@@ -159,7 +164,7 @@ def _make(request: Request) -> Response:
                 "a release is being made; wait until it is finished, or cancel it first",
                 code="workbench.busy",
             )
-        workspace.jobs.start(
+        job = workspace.jobs.start(
             "release",
             "release",
             settings,
@@ -167,6 +172,7 @@ def _make(request: Request) -> Response:
             input=table.id,
             doing=f"making the release {name} of {table.name}",
         )
+        _keep_evidence(workspace, job, None)
     return redirect("/release")
 
 
@@ -175,6 +181,8 @@ def _attack(request: Request) -> Response:
     job, result = _require_release(request)
     release, source = job.settings["output"], job.settings["source"]
     reading = job.settings["reading"]
+    if _load_decision(workspace.project, result) is None:
+        _keep_evidence(workspace, job, result)
     options = {**reading, "release": release, "no_curves": True}
     command = format_command("audit", source, options=options)
     settings: Settings = {"source": source, "reading": reading, **_identify(job, result)}
@@ -255,6 +263,8 @@ def _sign(request: Request) -> Response:
             f"date {quoted(decision['date'], 20)}: expected a date such as 2026-01-31",
             code="option.value",
         ) from None
+    published_files(Path(job.settings["output"]), result["sha256"])  # raises if one has changed
+    _keep_evidence(workspace, job, result)
     project.save(_key_of_decision(result), decision)
     project.note(
         f"signed off the release {result['name']} (SHA-256 {result['sha256']}): decided by "
@@ -270,31 +280,119 @@ def _dossier(request: Request) -> Response:
     workspace = workspace_of(request)
     project = workspace.project
     job, result = _require_release(request)
-    table = project.input(job.input) if job.input is not None else None
-    if table is None or not is_current(project, table, job):
-        raise RecveilError(
-            f"{result['name']}: its table has changed or was removed; make the release again",
-            code="input.changed",
-        )
-    audit_job = workspace.newest_job("risk", table)
-    compared = compared_settings(workspace, table)
+    table = project.input(job.input or 0)
+    signed = _load_decision(project, result)
+    kept = _load_evidence(project, job)
+    if signed is None or not kept:
+        kept |= _find_evidence(workspace, job, result)
+    compared = describe_compared(kept.get("compared"), kept.get("question"))
     return workspace.render_page(
         request,
         "dossier.html.jinja",
+        input=table,
+        has_changed=False,
+        is_current=_is_current(project, table, job),
         job=job,
         result=result,
         table=table,
-        inspected=project.result(project.last_job("data", table.id)),
-        audited=project.result(audit_job),
-        setting=project.load_for(table, "setting", _SETTING_FIELDS),
+        inspected=kept.get("inspected"),
+        audited=kept.get("audited"),
+        setting=kept.get("setting"),
         compared=compared,
         made=None if compared is None else _find_compared(job, compared["lines"]),
         verdict=describe_verdict(result["verification"]),
-        attack_result=project.result(_job_about(workspace, "attack", job, result)),
-        signed=project.load(_key_of_decision(result), fields=_DECISION),
+        files_problem=_problem_of_files(Path(job.settings["output"]), result, signed is not None),
+        attack_result=_find_attack(project, job, result),
+        signed=signed,
         field_titles=FIELD_TITLES,
         log=project.log_of(job),
     )
+
+
+def _problem_of_files(folder: Path, result: Result, is_signed: bool) -> str:
+    """Return what is wrong with the files of a release now; empty if they are the verified ones."""
+    try:
+        published_files(folder, result["sha256"])
+    except RecveilError as error:
+        is_missing = error.code == "input.unreadable" or not folder.is_dir()
+        since = "the decision" if is_signed else "it was verified"
+        return "missing" if is_missing else f"changed since {since}"
+    return ""
+
+
+def _is_current(project: Project, table: Input, release: Job) -> bool:
+    """Check whether a release was made from its table in the state and the reading of now."""
+    return release.settings["reading"] == table.reading and is_current(project, table, release)
+
+
+# What a dossier shows besides the release, by name, with the slot of the jobs that find it out.
+_EVIDENCE = {"inspected": "data", "audited": "risk", "compared": "choose"}
+# The file in the folder of a release's job that holds it.
+_EVIDENCE_FILE = "evidence.json"
+
+
+def _find_evidence(workspace: Workspace, release: Job, result: Result | None) -> dict[str, Any]:
+    """Return the newest results about the ratings of a release, and what was chosen for it."""
+    project, reading = workspace.project, release.settings["reading"]
+    jobs, found = project.jobs(), dict[str, Any]()
+    for name, room in _EVIDENCE.items():
+        for job in jobs:
+            if (job.room, job.input, job.settings.get("reading")) != (room, release.input, reading):
+                continue
+            each = comparison_so_far(project, job) if room == "choose" else project.result(job)
+            is_same = None if each is None else _is_of_same_ratings(each, result)
+            if is_same is None:  # they were not compared
+                is_same = job.settings.get("state") == release.settings.get("state")
+            if each is not None and is_same:
+                found[name] = each
+                break
+    table = project.input(release.input or 0)
+    setting = project.load_for(table, "setting", _SETTING_FIELDS)
+    if "compared" in found and table.reading == reading:
+        found["question"] = load_question(workspace, table)
+        if setting is not None and setting.get("reading", reading) == reading:
+            found["setting"] = setting
+    return found
+
+
+def _is_of_same_ratings(found: Result, release: Result | None) -> bool | None:
+    """Return whether a result is about the ratings of a release; None if that is unknown."""
+    digests = [None if each is None else each.get("ratings_sha256") for each in (found, release)]
+    return digests[0] == digests[1] if all(digests) else None
+
+
+def _keep_evidence(workspace: Workspace, release: Job, result: Result | None) -> None:
+    """Store what a dossier shows, as later results may be about another reading of the table."""
+    kept = _load_evidence(workspace.project, release)
+    text = json.dumps(kept | _find_evidence(workspace, release, result))
+    file = workspace.project.job_folder(release.id) / _EVIDENCE_FILE
+    write_atomically(file, lambda staged: staged.write_text(text, encoding="utf-8"))
+
+
+def _load_evidence(project: Project, release: Job) -> dict[str, Any]:
+    """Return what was stored for the dossier of a release; nothing if it cannot be read."""
+    try:
+        file = project.job_folder(release.id) / _EVIDENCE_FILE
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _find_attack(project: Project, release: Job, result: Result) -> Result | None:
+    """Return the newest attack on a release with the ratings that it was made from."""
+    identity = _identify(release, result).items()
+    for job in project.jobs():
+        if job.task == "attack" and identity <= job.settings.items():
+            found = project.result(job)
+            if found is not None and _is_of_same_ratings(found, result) is not False:
+                return found
+    return None
+
+
+def _load_decision(project: Project, result: Result) -> Mapping[str, str] | None:
+    """Return who decided to publish a release, why, and when; None if it is not signed off."""
+    decision: Mapping[str, str] | None = project.load(_key_of_decision(result), fields=_DECISION)
+    return decision
 
 
 def _find_compared(release: Job, lines: Sequence[SettingLine]) -> str | None:
