@@ -397,3 +397,17 @@ def test_the_table_of_today_is_read_as_its_options_say(tmp_path, capsys):
     assert whose not in cleaned.users.tolist()
     with raises("option.required", "--delimiter"):
         forget(tmp_path / "out", user=whose, delimiter=";")
+
+
+def test_rows_that_were_not_read_are_counted(series, today):
+    text = today.read_text()
+    today.write_text(f"{text}{UNKNOWN},{RATINGS.items[0]},\n{STAYS},{RATINGS.items[0]},99\n")
+    options = {"ratings": today, "drop_off_scale": True}
+    found = forget(series[-1], user=UNKNOWN, **options)
+    assert found.decision == "not-published"
+    assert (found.n_unread, found.unread_reasons) == (1, ("no rating",))
+    assert any("1 row of this user that was not read" in each for each in found.sentences())
+    found = forget(series[-1], user=STAYS, **options)
+    assert (found.n_unread, found.unread_reasons) == (1, ("off scale",))
+    with raises("id.unknown"):
+        forget(series[-1], user="nobody", **options)

@@ -25,7 +25,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from recveil.io import read
-from recveil.io.ingestion import reject_unknown_keywords
+from recveil.io.columns.build import lacks_id
+from recveil.io.columns.columns import run_end_decoded
+from recveil.io.ingestion import observe_raw_columns, reject_unknown_keywords
 from recveil.io.options import OtherReadingOptions, ReadingOptions, option_words
 from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing, resolve_target, write_ratings
@@ -35,6 +37,7 @@ from recveil.publish._convert import reject_input
 from recveil.publish.release import ReleaseFolder
 from recveil.publish.staging import alone, prefix
 from recveil.ratings import Ratings
+from recveil.ratings.arrow_columns import missing_rows
 from recveil.release.claim import bounds_of, of_large_epsilon
 from recveil.release.exact_ratings import ExactRatingCounts
 from recveil.release.manifest import (
@@ -230,6 +233,10 @@ class Erasure(Described, Unpicklable):
     cleaned : Path or None
         The table without the user's rows.
     log : Path
+    n_unread : int
+        Rows of the user in the table that were not read, as options of reading drop them.
+    unread_reasons : tuple of str
+        Why they were not read: keys of `recveil.io.ingestion.REASONS`.
     """
 
     private: Path
@@ -241,6 +248,8 @@ class Erasure(Described, Unpicklable):
     n_unknown: int
     cleaned: Path | None
     log: Path
+    n_unread: int = 0
+    unread_reasons: tuple[str, ...] = ()
 
     @property
     def newest(self) -> Trace:
@@ -348,8 +357,12 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
     """Return what the releases have of the user, and the table without them."""
     folder, user = request.folder, str(request.user)
     manifest = known_manifest(folder)
-    table = None if request.ratings is None else _read_table(request, manifest)
+    raw = _RowsOfUser(user)
+    with observe_raw_columns(raw.look):
+        table = None if request.ratings is None else _read_table(request, manifest)
     place = -1 if table is None else _place_of(user, table.users)
+    n_read = 0 if table is None or place < 0 else int(table.activity[place])
+    unread_reasons = raw.why_unread(n_read, request.reading)
     releases, n_missing = _series_of(folder, manifest, request.private_path)
     if releases:
         traces = [_trace_of(each, user) for each in releases]
@@ -365,7 +378,7 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
     else:
         traces = [_trace_of_synthetic(folder, manifest, request.private_path, user)]
         series = (str(manifest.sha256),)
-    if place < 0 and all(trace.status == "absent" for trace in traces):
+    if place < 0 and not raw.n_rows and all(trace.status == "absent" for trace in traces):
         raise RecveilError(
             f"user (--user): neither {folder.name} nor a release that it follows has a user with "
             f"this id{'' if table is None else ', nor has the table'}; give the id as the table "
@@ -385,6 +398,8 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
         + sum(len(each.history) - each.is_current for each in earlier),
         cleaned=None if request.output is None else Path(request.output),
         log=request.log_path,
+        n_unread=max(raw.n_rows - n_read, 0),
+        unread_reasons=unread_reasons,
     )
     return result, None if table is None else _without_user(table, place)
 
@@ -419,6 +434,37 @@ def _read_table(request: ErasureRequest, manifest: Manifest) -> Ratings:
         if text == str(error):
             raise
         raise RecveilError(text, code=error.code) from None
+
+
+class _RowsOfUser:
+    """The rows of a user in a table before any are dropped."""
+
+    def __init__(self, user: str) -> None:
+        self._user = user
+        self.n_rows = self._n_without_item = self._n_unrated = 0
+
+    def look(self, columns: Mapping[str, pa.ChunkedArray]) -> None:
+        users = run_end_decoded(columns["user"]).cast(pa.large_string())
+        is_theirs = pc.equal(pc.utf8_trim_whitespace(users), self._user.strip()).fill_null(False)
+        rows = {name: column.filter(is_theirs) for name, column in columns.items()}
+        lacks_item = lacks_id(rows["item"])
+        self.n_rows, self._n_without_item = lacks_item.size, int(lacks_item.sum())
+        if "rating" in rows:
+            lacks_rating = np.asarray(missing_rows(rows["rating"]).to_numpy(), bool)
+            self._n_unrated = int((lacks_rating & ~lacks_item).sum())
+
+    def why_unread(self, n_read: int, reading: OtherReadingOptions) -> tuple[str, ...]:
+        """Return why rows of the user were not read."""
+        n_others = self.n_rows - n_read - self._n_without_item - self._n_unrated
+        is_dropped = bool(reading.get("drop_off_scale"))
+        is_settled = not is_dropped or reading.get("duplicates", "error") != "error"
+        reasons = {
+            "no id": self._n_without_item > 0,
+            "no rating": self._n_unrated > 0,
+            "off scale": n_others > 0 and is_dropped,
+            "duplicate": n_others > 0 and n_read > 0 and is_settled,
+        }
+        return tuple(why for why, is_one in reasons.items() if is_one and self.n_rows > n_read)
 
 
 def _series_of(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from recveil.io.ingestion import REASONS
 from recveil.io.options import format_command
 from recveil.methods import Erasure, Trace
 from recveil.release.claim import of_large_delta, of_large_epsilon
@@ -24,6 +25,7 @@ def _(result: Erasure) -> dict[str, object]:
         "other_releases": list(map(str, result.others)),
         "unknown_releases": result.n_unknown,
         "next_command": next_command(result),
+        "rows_not_read": result.n_unread,
         "output": result.cleaned and str(result.cleaned),
         "log": str(result.log),
     }
@@ -69,6 +71,12 @@ def describe_erasure(result: Erasure) -> list[str]:
     """Return what a publisher should know and do about an erasure, in sentences."""
     described = [_describe_trace(trace) for trace in result.traces if trace.status != "absent"]
     described += _DECISIONS[result.decision](result)
+    if result.n_unread:
+        reasons = "; ".join(REASONS[why] for why in result.unread_reasons)
+        described.append(
+            f"The table has {describe_count(result.n_unread, 'row')} of this user that "
+            f"{'was' if result.n_unread == 1 else 'were'} not read ({reasons})."
+        )
     if result.n_missing:
         described.append(
             f"{describe_count(result.n_missing, 'earlier release')} of the series was not "

@@ -80,7 +80,7 @@ NO_ROWS = DroppedRows(np.empty(0, np.int64))
 
 def drop_without_ids(columns: dict[str, pa.ChunkedArray], locate: Locate) -> DroppedRows:
     """Drop the rows without a user or an item id, unless they may be a sign of misread columns."""
-    gone = _lacks_id(columns["user"]) | _lacks_id(columns["item"])
+    gone = lacks_id(columns["user"]) | lacks_id(columns["item"])
     rows = np.flatnonzero(gone)
     if not rows.size:
         return NO_ROWS
@@ -112,7 +112,7 @@ def _describe_lacking(gone: NDArray[np.bool_]) -> str:
     return f"{int(gone.sum()):,} of {describe_count(gone.size, 'row')} {verb} no user or item id"
 
 
-def _lacks_id(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+def lacks_id(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Return which rows hold no id: none, nan, or nothing but blanks."""
     column = run_end_decoded(column)
     if pa.types.is_floating(column.type):
@@ -143,7 +143,7 @@ def _encode_ids(
             if error.code != "id.missing":
                 raise
             # Of users that were encoded, none is missing.
-            gone = np.any([_lacks_id(columns[each]) for each in columns if each in _IDS], axis=0)
+            gone = np.any([lacks_id(columns[each]) for each in columns if each in _IDS], axis=0)
             remedy = "drop them with drop_missing_ids (--drop-missing-ids)"
             remedy = _CHECK_COLUMNS if 2 * gone.sum() > gone.size else remedy
             first = str(error).removesuffix("; drop the row")
