@@ -224,6 +224,16 @@ def test_each_kind_of_dropped_row_has_its_own_reason(browser, small_table):
     assert 'data-dropped="duplicate: 1"' in page
 
 
+def test_most_rows_without_ids_are_not_offered_to_be_dropped(browser, quick):
+    rows = [f",i{at % 7},{1 + at % 5}" for at in range(60)]
+    rows += [f"u{at},i{at % 7},{1 + at % 5}" for at in range(40)]
+    browser.drop("most.csv", "\n".join(["user,item,rating", *rows, ""]).encode())
+    browser.wait("data")
+    page = browser.get("/data").text.partition("<details open>")[0]
+    assert "60 of the first 100 rows have no user or item id; check the menus" in page
+    assert "“Drop rows without ids”" not in page
+
+
 def test_a_header_that_is_wrong_leads_to_the_columns(browser):
     """What is called a rating is the user; nearly all rows repeat."""
     rows = [f"{u},{i},{(i * 7 + u) % 5 + 1}" for u in range(1, 61) for i in range(1, 21)]

@@ -246,7 +246,10 @@ def find_problems(rows: RawRows, reading: Mapping[str, Any], error: str | None) 
     if error is None:
         return found
     roles = [] if error == "input.json" else _role_problems(rows, reading)
-    return [*_file_problems(rows, error), *roles, *found, *_other(rows, reading)]
+    others = _other(rows, reading)
+    if error == "id.row-within":  # dropping would hide it
+        others = [each for each in others if "id.missing" not in each.codes]
+    return [*_file_problems(rows, error), *roles, *found, *others]
 
 
 def _file_problems(rows: RawRows, error: str) -> list[Problem]:
@@ -362,11 +365,17 @@ def _other(rows: RawRows, reading: Mapping[str, Any]) -> list[Problem]:
         ids = [[row[at : at + 1] for at in (places["user"], places["item"])] for row in rows.rows]
         if lacking := sum(not all(any(cell) for cell in each) for each in ids):
             have = "has" if lacking == 1 else "have"
+            what = f"{lacking:,} of the first {len(rows.rows):,} rows {have} no user or item id"
+            drop = "; drop them with drop_missing_ids (--drop-missing-ids)"
+            check = "; check user (--user), item (--item) and delimiter (--delimiter)"
+            on_page = "; check the menus above the columns, and “Column separator”"
+            is_misread = 2 * lacking > len(rows.rows)  # most rows are never dropped
             found.append(
                 Problem(
-                    f"{lacking:,} of the first {len(rows.rows):,} rows {have} no user or item id",
-                    "; drop them with drop_missing_ids (--drop-missing-ids)",
+                    what,
+                    check if is_misread else drop,
                     ("id.missing",),
+                    on_page if is_misread else "",
                 )
             )
     if "time" in places and "time_format" not in reading:

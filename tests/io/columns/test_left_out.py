@@ -35,7 +35,9 @@ def test_text_that_is_no_number_is_not_on_the_scale(ratings):
     _, off_scale = drop_rows(left, SCALE, NOT_SAID, line)
     assert left["user"].to_pylist() == [0, 3, 5]
     assert off_scale.rows.tolist() == [1, 2, 4]
-    assert off_scale.note.startswith(" Their values: '7', 'n/a'. These are 50% of all")
+    assert off_scale.note.startswith(
+        " Their values: 'n/a' (2 rows), '7' (1 row). These are 50% of all"
+    )
 
 
 @pytest.mark.parametrize("number", ["4,5", "\uff14", "\u0664", "1'001"])
@@ -74,16 +76,17 @@ def test_lines_are_those_of_the_file_whatever_was_left_out():
 def test_few_rows_are_reported_without_a_doubt_about_the_scale():
     ratings = ["4"] * 99 + ["-1"]
     _, off_scale = drop_rows(columns(ratings), SCALE, NOT_SAID, line)
-    assert off_scale.note == " Their values: '-1'."
+    assert off_scale.note == " Their values: '-1' (1 row)."
 
 
-def test_numbers_near_the_scale_come_first_however_rare():
-    ratings = ["4"] * 200 + ["-1"] * 8 + ["99"] * 5 + ["k. A."] * 3 + ["0.7", "6.0"]
+def test_values_far_off_the_scale_come_first_however_rare():
+    near = ["3.5"] * 40 + ["2.5"] * 30 + ["4.5"] * 20 + ["6.0"]
+    ratings = ["4"] * 200 + near + ["-1"] * 8 + ["99"] * 5 + ["k. A."] * 3
     _, off_scale = drop_rows(columns(ratings), SCALE, NOT_SAID, line)
-    assert off_scale.note.startswith(" Their values: '0.7', '6.0', '-1', '99', 'k. A.'.")
-    more = [*ratings, *"abc", "c"]
-    _, off_scale = drop_rows(columns(more), SCALE, NOT_SAID, line)
-    assert "'99', 'k. A.', 'c' and others, such as 'a'." in off_scale.note
+    assert off_scale.note.startswith(
+        " Their values: '-1' (8 rows), '99' (5 rows), 'k. A.' (3 rows), '3.5' (40 rows), "
+        "'2.5' (30 rows), '4.5' (20 rows) and 1 further value."
+    )
 
 
 def test_values_are_written_as_in_the_file(tmp_path):
@@ -92,12 +95,12 @@ def test_values_are_written_as_in_the_file(tmp_path):
     rows = (f'{at},7,"{value}"' for at, value in enumerate(rated))
     path.write_text("\n".join(["user,item,rating", *rows]))
     reading = understand(path, scale="1:5:0.5", drop_off_scale=True)
-    assert "'0,7', '6,0', 'k. A.'." in " ".join(reading.notes)
+    assert "'6,0' (1 row), 'k. A.' (1 row), '0,7' (1 row)." in " ".join(reading.notes)
 
 
 def test_a_long_text_is_reported_in_short():
     _, off_scale = drop_rows(columns(["4"] * 99 + ["x" * 1_000]), SCALE, NOT_SAID, line)
-    assert len(off_scale.note) < 40
+    assert len(off_scale.note) < 50
 
 
 def test_the_note_says_what_was_left_out():
@@ -106,8 +109,8 @@ def test_the_note_says_what_was_left_out():
     (note,) = describe_dropped(build(given, SCALE, "last", str, drop_off_scale=True), "last")
     assert note == (
         "2 rows were dropped, because the rating is not on the scale 1:5:1 (drop_off_scale, "
-        "--drop-off-scale). Their values: '9', 'none'. These are 66.7% of all rows: check the "
-        "scale."
+        "--drop-off-scale). Their values: '9' (1 row), 'none' (1 row). These are 66.7% of all "
+        "rows: check the scale."
     )
 
 
@@ -143,6 +146,32 @@ def _with_gaps(kind):
     return table
 
 
+def test_rows_without_ids_are_counted_once_and_before_their_ratings():
+    rows = [(None, "i", 99), (None, "i", None), ("u", None, 1)]
+    rows += [(f"u{at}", "i", 4) for at in range(9)] + [("v", "i", None), ("w", "i", 7)]
+    table = pa.table(dict(zip(("user", "item", "rating"), zip(*rows, strict=True), strict=True)))
+    reading = understand(table, scale=SCALE, drop_off_scale=True, drop_missing_ids=True)
+    assert reading.dropped == {"no id": 3, "no rating": 1, "off scale": 1}
+
+
+@pytest.mark.parametrize("options", [{}, {"drop_missing_ids": True}])
+def test_rows_with_another_delimiter_are_not_dropped_for_their_rating(tmp_path, options):
+    path = tmp_path / "ratings.csv"
+    rows = [f"u{at},i{at % 7},4,2024-05-11" for at in range(90)]
+    rows += [f"v{at};i{at};4;2024-05-11,,," for at in range(9)]
+    path.write_text("\n".join(["user,item,rating,date", *rows]))
+    with raises("id.row-within", "line 92") as caught:
+        understand(path, scale=SCALE, drop_off_scale=True, **options)
+    assert "--drop-missing-ids" not in " ".join(caught.value.also)
+
+
+def test_most_rows_without_ids_and_ratings_are_refused():
+    rows = [("u", "i", 4), ("v", "i", 3), *[(None, "i", None)] * 3]
+    table = pa.table(dict(zip(("user", "item", "rating"), zip(*rows, strict=True), strict=True)))
+    with raises("id.missing", "3 of 5"):
+        understand(table, scale=SCALE, drop_off_scale=True, drop_missing_ids=True)
+
+
 @pytest.mark.parametrize("kind", ["text", "dictionary", "numbers"])
 def test_rows_without_ids_are_counted_and_dropped_on_request(kind):
     with raises("id.missing", "row 1", "3 of 8", "--drop-missing-ids"):
@@ -153,7 +182,7 @@ def test_rows_without_ids_are_counted_and_dropped_on_request(kind):
     assert reading.notes[0].startswith("3 rows were dropped")
     assert reading.ratings.to_arrow()["rating"].to_pylist() == [4, 2, 2, 3, 1]
     both = understand(_with_gaps(kind), drop_missing_ids=True, drop_off_scale=True)
-    assert both.dropped == {"no rating": 1, "no id": 2}
+    assert both.dropped == {"no id": 3}
     assert both.ratings.digest() == reading.ratings.digest()
     assert read_ratings(_with_gaps(kind), drop_missing_ids=True).n_ratings == 5
     assert Ratings.from_frame(_with_gaps(kind), drop_missing_ids=True).n_ratings == 5

@@ -80,14 +80,23 @@ NO_ROWS = DroppedRows(np.empty(0, np.int64))
 
 def drop_without_ids(columns: dict[str, pa.ChunkedArray], locate: Locate) -> DroppedRows:
     """Drop the rows without a user or an item id, unless they may be a sign of misread columns."""
-    gone = lacks_id(columns["user"]) | lacks_id(columns["item"])
+    gone = _reject_misread(columns, locate)
     rows = np.flatnonzero(gone)
     if not rows.size:
         return NO_ROWS
+    _keep(columns, ~gone)
+    share = rows.size / gone.size
+    note = f" These are {percent(share)} of all rows: check the columns." * (share > _MANY)
+    return DroppedRows(rows, note)
+
+
+def _reject_misread(columns: dict[str, pa.ChunkedArray], locate: Locate) -> NDArray[np.bool_]:
+    """Return the rows without an id; raise if they may be a sign of misread columns."""
+    gone = lacks_id(columns["user"]) | lacks_id(columns["item"])
+    rows = np.flatnonzero(gone)
     if 2 * rows.size > gone.size:
         raise RecveilError(
-            f"{_describe_lacking(gone)}, so that drop_missing_ids (--drop-missing-ids) would drop "
-            f"most; {_CHECK_COLUMNS}",
+            f"{_describe_lacking(gone)}, so that most would be dropped; {_CHECK_COLUMNS}",
             code="id.missing",
         )
     for name, column in columns.items():
@@ -97,14 +106,11 @@ def drop_without_ids(columns: dict[str, pa.ChunkedArray], locate: Locate) -> Dro
             if text is not None and _ROWS_WITHIN.search(text):
                 raise RecveilError(
                     f"{locate(int(at))}: has no user or item id, and its {name} may hold other "
-                    f"rows, which drop_missing_ids (--drop-missing-ids) would drop, too; correct "
-                    f"its quotes, or drop the row",
+                    f"fields or rows, which would be dropped, too; correct its quotes and "
+                    f"delimiters, or drop the row",
                     code="id.row-within",
                 )
-    _keep(columns, ~gone)
-    share = rows.size / gone.size
-    note = f" These are {percent(share)} of all rows: check the columns." * (share > _MANY)
-    return DroppedRows(rows, note)
+    return gone
 
 
 def _describe_lacking(gone: NDArray[np.bool_]) -> str:
@@ -159,6 +165,8 @@ def drop_rows(
     scale: RatingScale | None,
     feedback: Feedback,
     locate: Locate,
+    *,
+    may_drop_none: bool = False,
 ) -> tuple[DroppedRows, DroppedRows]:
     """Drop the rows without a rating, then those whose rating is off the scale."""
     if "rating" not in columns:
@@ -170,7 +178,7 @@ def drop_rows(
         return NO_ROWS, NO_ROWS  # the reader of ratings reports the scale
     unrated = _drop_unrated(columns, feedback)
     if scale is None and not feedback.is_specified:
-        if not unrated.rows.size:
+        if not (unrated.rows.size or may_drop_none):
             raise RecveilError(
                 "drop_off_scale (--drop-off-scale) requires a scale; give it with scale (--scale), "
                 "such as 1:5:1, or its labels with order (--order)",
@@ -258,25 +266,26 @@ def _is_number(text: object) -> bool:
 def _describe_values(
     column: pa.ChunkedArray, scale: RatingScale | None, feedback: Feedback, share: float
 ) -> str:
-    """Report the values of dropped rows, numbers near the scale first, and their share if large."""
+    """Report the values of dropped rows, those far off the scale first, and a large share."""
     looked_at = in_turn(column.slice(0, _LOOKED_AT))
-    counts = Counter(_gap_and_text(value, scale, feedback) for value in looked_at)
-    values = [text for _, text in sorted(counts, key=lambda each: (each[0], -counts[each]))]
-    more = f" and others, such as {values[_NAMED]}" if len(values) > _NAMED else ""
-    note = f" Their values: {', '.join(values[:_NAMED])}{more}."
+    counts = Counter(_format_odd(value, scale, feedback) for value in looked_at)
+    values = sorted(counts, key=lambda each: (each[0], -counts[each]))
+    named = [f"{value[1]} ({describe_count(counts[value], 'row')})" for value in values[:_NAMED]]
+    n_more = len(values) - _NAMED
+    more = f" and {describe_count(n_more, 'further value')}" * (n_more > 0)
+    note = f" Their values: {', '.join(named)}{more}."
     return note + f" These are {percent(share)} of all rows: check the scale." * (share > _MANY)
 
 
-def _gap_and_text(
-    value: object, scale: RatingScale | None, feedback: Feedback
-) -> tuple[float, str]:
-    """Return a number's distance to the scale, infinite for text, and how the file writes it."""
+def _format_odd(value: object, scale: RatingScale | None, feedback: Feedback) -> tuple[bool, str]:
+    """Return whether a value is a number near the scale, and how the file writes it."""
     is_on_line = scale is not None and not scale.labels
     number = float(plain_number(value) or "nan") if is_on_line else math.nan
     if scale is None or not math.isfinite(number):
-        return math.inf, quoted(value, _LONGEST)
+        return False, quoted(value, _LONGEST)
     written = str(value).replace(".", ",") if feedback.commas else value
-    return max(scale.low - number, number - scale.high, 0.0), quoted(written, _LONGEST)
+    gap = max(scale.low - number, number - scale.high)
+    return gap <= (scale.step or 0.0), quoted(written, _LONGEST)
 
 
 def _keep(columns: dict[str, pa.ChunkedArray], rows: NDArray[np.bool_]) -> None:
@@ -371,14 +380,19 @@ class _Drop(NamedTuple):
         feedback: Feedback,
         locate: Locate,
     ) -> tuple[DroppedRows, DroppedRows, DroppedRows, Locate]:
-        """Drop rows without a rating, off the scale and without ids; return them, and a locator."""
+        """Drop rows without ids, without a rating and off the scale; return them, and a locator."""
         unrated = off_scale = without_ids = NO_ROWS
-        if self.off_scale:
-            unrated, off_scale = drop_rows(columns, scale, feedback, locate)
-            locate = off_scale.locate_kept(unrated.locate_kept(locate))
         if self.missing_ids:
             without_ids = drop_without_ids(columns, locate)
             locate = without_ids.locate_kept(locate)
+        if self.off_scale:
+            if not self.missing_ids and "rating" in columns:
+                _reject_misread(columns, locate)  # they may be dropped for their rating
+            is_dropped = without_ids.rows.size > 0  # those without a rating may be among them
+            unrated, off_scale = drop_rows(
+                columns, scale, feedback, locate, may_drop_none=is_dropped
+            )
+            locate = off_scale.locate_kept(unrated.locate_kept(locate))
         return unrated, off_scale, without_ids, locate
 
 

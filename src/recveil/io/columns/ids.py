@@ -407,7 +407,11 @@ def describe_null_ids(ids: NDArray[Any] | Sequence[str], role: str) -> list[str]
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
     found = texts.filter(pc.is_in(plain, pa.array(_NOTHING, pa.large_string()))).to_pylist()
     named = f"{listed(found, 60)} among the {role}s"
-    return [f"{named} may mean a missing value; if it does, drop such rows."] if found else []
+    remedy = (
+        "if it does, delete such rows from the table, as drop_missing_ids (--drop-missing-ids) "
+        "drops rows without any text there"
+    )
+    return [f"{named} may mean a missing value; {remedy}."] if found else []
 
 
 def describe_lost_digits(ids: NDArray[Any], role: str) -> list[str]:
