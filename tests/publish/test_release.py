@@ -254,3 +254,8 @@ def test_items_with_names(tmp_path):
     convert(tmp_path / "out", tmp_path / "rows.csv")
     read = read_ratings(tmp_path / "rows.csv", scale=RatingScale(1, 5))
     assert read.items.tolist() == release.items.tolist()
+
+
+def test_a_path_is_read_by_another_call():
+    with raises("argument.value", "Release.read('out')"):
+        Release("out")

@@ -24,8 +24,8 @@ from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import as_numbers, read_rows, reading_release, record_starts
 from recveil.release.records import PREFIX, pseudonyms
-from recveil.release.sides import FileFormat, Layout, Sides
-from recveil.runtime.errors import RecveilError, no_attribute, shortened
+from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
+from recveil.runtime.errors import RecveilError, no_attribute, quoted, shortened
 from recveil.runtime.memory import reject_beyond_limit
 from recveil.runtime.safe_repr import brief
 from recveil.verification import Verification, verify
@@ -308,6 +308,16 @@ class Release(Sides, PublishedRows):
     """
 
     name = "the release"
+
+    def __init__(self, published: Published, private: Private | None = None) -> None:
+        if isinstance(published, str | PathLike):
+            raise RecveilError(
+                f"Release: takes no path; read it with Release.read({quoted(str(published), 60)})",
+                code="argument.value",
+            )
+        if private is None:
+            raise TypeError("Release() missing the argument 'private'")
+        super().__init__(published, private)
 
     if not TYPE_CHECKING:
 
