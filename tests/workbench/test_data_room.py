@@ -404,3 +404,11 @@ def test_a_problem_names_no_field_that_the_page_lacks(browser, quick):
     assert "give column 3 the role “rating”" in page
     assert 'name="column-3"' in page
     assert "“Rating”" not in page
+
+
+def test_an_adversary_who_attacks_nobody_is_no_danger(browser, quick, small_table):
+    browser.drop("shop.csv", small_table)
+    browser.wait("data", "risk")
+    page = browser.get("/risk").text
+    assert "No user was attacked" in page
+    assert '<section class="warnings">' not in page

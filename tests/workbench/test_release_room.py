@@ -135,7 +135,8 @@ def test_the_dossier_states_the_accepted_limit_and_what_was_compared(dropped):
     table = project.chosen_input()
     page = dropped.get(f"/release/{made.id}/dossier").text
     assert "No settings were compared" in page
-    row = Row("sparse", 4, "k-anonymity", None, risk=0.05, risk_low=0.04, risk_high=0.06)
+    shares = {"items_kept": 0.3, "ratings_kept": 0.81, "short_users": 77}
+    row = Row("sparse", 4, "k-anonymity", None, risk=0.05, risk_low=0.04, risk_high=0.06, **shares)
     comparison = {
         "rows": [row._asdict() | {"title": row.title}],
         "settings": {"risk": "reidentification", "utility": "both"},
@@ -152,7 +153,17 @@ def test_the_dossier_states_the_accepted_limit_and_what_was_compared(dropped):
     project.save_for(table, "setting", chosen)
     page = dropped.get(f"/release/{made.id}/dossier").text
     choice = page.partition("<h2>Choice</h2>")[2].partition("<h2>Release</h2>")[0]
-    for stated in ("17%", row.title, "The sample is small.", "It keeps most.", "four fifths"):
+    for stated in (
+        "17%",
+        row.title,
+        "The sample is small.",
+        "It keeps most.",
+        "four fifths",
+        "proven bound",
+        "30% !",
+        "81%",
+        "77",
+    ):
         assert stated in choice
     assert "(this release)" in choice
     # A release of another setting is none of those that were compared.

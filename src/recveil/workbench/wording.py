@@ -46,7 +46,8 @@ _PAGES = {
 _COMMAND = re.compile(rf"“?\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?:”|(?=[,;()]|\.(?: |$)|$))")
 # Columns have menus of roles on the page Data, and no fields.
 _BY_PLACE = re.compile(r"select it by place with (user|item|rating|time) \(--\1 (\d+)\)")
-_BY_NAME = re.compile(r"name one with (user|item|rating|time) \(--\1\)")
+_BY_NAME = re.compile(r"name (it|one) with (user|item|rating|time) \(--\2\)")
+_BOTH_IDS = "check user (--user), item (--item) and"
 # A command of the shell that rewrites a file
 _SHELL = re.compile(r": [a-z][^|:]*\bFILE\b[^|:]* \| .* > ratings\.\w+")
 # Two releases are audited by a command alone.
@@ -71,6 +72,8 @@ def page_words(message: str) -> str:
     'more (the page Choose).'
     >>> page_words("rename one, or, in a file, select it by place with rating (--rating 3)")
     'rename one, or, in a file, give column 3 the role “rating”'
+    >>> page_words("it may hold times: name it with time (--time)")
+    'it may hold times: give it the role “time”'
     >>> page_words("write them as JSON: cat FILE | python -c 'print(1)' > ratings.json; or else")
     'write them as JSON; or else'
     >>> page_words("publish one; to measure it: recveil audit X.")
@@ -93,7 +96,8 @@ def page_words(message: str) -> str:
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))
     message = _BY_PLACE.sub(r"give column \2 the role “\1”", message)
-    message = _BY_NAME.sub(r"give one the role “\1”", message)
+    message = _BY_NAME.sub(r"give \1 the role “\2”", message)
+    message = message.replace(_BOTH_IDS, "check the roles of the columns and")
     message = _NAMED_INSIDE.sub(named_inside, _NAMED.sub(named, message))
     return _OPTION.sub(lambda match: _title_of(match[1]), _IN_PARENTHESES.sub("", message))
 
