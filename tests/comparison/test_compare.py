@@ -47,6 +47,7 @@ class TestResuming:
         assert len(evaluator.judged) == 5
         assert (first.computed, second.computed) == (5, 0)
         assert first.rows == second.rows
+        assert first.to_pandas()["method"].tolist() == [row.method for row in first.rows]
 
     def test_more_settings_add_to_the_others(self, run):
         run()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +21,7 @@ from recveil.comparison.measures import MEASURES
 from recveil.comparison.rows import Purpose, Row
 from recveil.io import Reading
 from recveil.ratings import Ratings
+from recveil.ratings.arrow_columns import import_optional
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
@@ -124,6 +125,11 @@ class Comparison(Reportable):
         kinds |= {name: measure.kind for name, measure in MEASURES.items()}
         schema = pa.schema([(name, _TYPES[kind]) for name, kind in kinds.items()])
         return pa.Table.from_pylist([row._asdict() for row in self.rows], schema=schema)
+
+    def to_pandas(self) -> Any:
+        """Return `to_table` as a pandas data frame; pandas must be installed."""
+        import_optional("pandas")
+        return self.to_table().to_pandas()
 
     def write_table(self, out: Path) -> None:
         """Write the Parquet table into the comparison's folder."""
