@@ -500,7 +500,12 @@ def beats(one, other):
 @given(uncertain_rows, st.sampled_from(["both", "lists", "ratings"]))
 def test_no_answer_is_dominated_however_wide_the_intervals(rows, worth):
     answer = choose_setting(rows, 0.5, utility=worth).row
-    assert not any(beats(row, answer) for row in rows)
+
+    def is_as_clear(row):
+        clear = [one.is_clearly_above_baseline("ratings") for one in (row, answer)]
+        return worth == "lists" or clear[0] >= clear[1]
+
+    assert not any(beats(row, answer) for row in rows if is_as_clear(row))
     for row in frontier(rows, worth):
         assert not any(beats(other, row) for other in rows)
 
@@ -772,6 +777,59 @@ class TestLessDisclosing:
         best, other = self.BEST._replace(**shadows), self.OTHER._replace(**shadows)
         other = other._replace(membership_auc=0.5, membership_auc_high=0.6)
         assert choose_setting([best, other], 0.2).less_disclosing == []
+
+
+class TestUnclear:
+    """A setting that beats a baseline by less than its interval, where another one is clear."""
+
+    CLEAR = TestLessDisclosing.BEST._replace(
+        ndcg=0.19, popularity_ndcg=0.17, lists_gain_retained=0.4, lists_gain_retained_low=0.01
+    )
+    UNCLEAR = CLEAR._replace(
+        method="padded", membership_auc=0.6, membership_auc_high=0.65, published_share=0.1
+    )
+
+    @pytest.mark.parametrize("gain", [0.2, 0.9])
+    def test_it_is_never_the_answer_nor_an_alternative(self, gain):
+        other = self.UNCLEAR._replace(lists_gain_retained_low=-0.1, ndcg_retained=gain)
+        choice = choose_setting([self.CLEAR, other], 0.2)
+        assert choice.row == self.CLEAR
+        assert (choice.tied, choice.less_disclosing, choice.more_disclosing) == ([], [], [])
+
+    def test_it_is_the_answer_where_no_other_is_clear(self):
+        unclear = {"lists_gain_retained_low": -0.1, "gain_retained_low": -0.1}
+        other = self.UNCLEAR._replace(**unclear)
+        choice = choose_setting([self.CLEAR._replace(**unclear), other], 0.2)
+        assert choice.row == other
+
+    @pytest.mark.parametrize("name", ["items_kept", "ratings_kept"])
+    def test_one_that_keeps_far_fewer_items_or_ratings_is_not_equal(self, name):
+        best = self.CLEAR._replace(items_kept=0.93, ratings_kept=0.99)
+        near, far = (self.UNCLEAR._replace(**{name: share}) for share in (0.9, 0.66))
+        rows = [best, near._replace(gain_retained=0.75, ndcg_retained=0.75)]
+        assert choose_setting(rows, 0.2).row == rows[1]
+        choice = choose_setting([best, far._replace(gain_retained=0.75, ndcg_retained=0.75)], 0.2)
+        assert (choice.row, choice.tied, choice.less_disclosing) == (best, [], [])
+
+    def test_shares_that_are_not_reliable_are_left_out_of_the_headline(self):
+        kept = {"items_kept": 0.66, "ratings_kept": 0.95, "averages_rmse": 0.9}
+        wide = {"gain_retained": -0.4, "gain_retained_low": -1.4, "gain_retained_high": -0.1}
+        choice = choose_setting([self.CLEAR._replace(**kept, **wide)], 0.2)
+        text = f"{headline_of(choice)} {describe_rest(choice)}"
+        assert "reliable" not in text
+        assert "averages" in text
+        assert "items 66%, ratings 95% kept" in headline_of(choice)
+
+    def test_the_loss_of_one_that_discloses_less_is_in_the_headline(self):
+        kept = {"items_kept": 0.93, "ratings_kept": 0.97}
+        below = {"ndcg": 0.1, "lists_gain_retained": -0.5, "lists_gain_retained_low": -0.9}
+        other = self.UNCLEAR._replace(gain_retained=0.75, ndcg_retained=0.75, **kept)
+        for changes in ({}, below):
+            rows = [row._replace(**changes) for row in (self.CLEAR, other)]
+            choice = choose_setting(rows, 0.2)
+            assert choice.more_disclosing == rows[:1]
+            assert "items 93%, ratings 97% kept" in headline_of(choice)
+            assert "retains most" not in describe_answer(choice)
 
 
 titles = st.text("abc-", min_size=1, max_size=120)

@@ -1,6 +1,6 @@
 """Risk axes, and the choice of the setting with the highest utility among the safe ones."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from recveil.auditing.release_attacks import COVERAGE
@@ -265,6 +265,8 @@ NoChoice = Literal["unfinished", "not-distinguishable", "no-safe-setting", "belo
 # AUC of membership inference, where the intervals are disjoint, and of the share of ratings that
 # are published exactly.
 FAR_AUC, FAR_PUBLISHED = 0.1, 0.1
+# A setting whose share of kept items or ratings is lower by more has not the same utility.
+FAR_KEPT = 0.1
 
 
 class Choice(NamedTuple):
@@ -369,10 +371,12 @@ def choose_setting(
     -------
     Choice
         Never a baseline, which has no guarantee. Never a setting that discloses far more than
-        another one of the same utility within the limits. Never a setting that beats neither of the
-        baselines that count: popularity in lists, averages in ratings. And without a proof, never a
-        setting for which no adversary could attack at least 95% of the targets: a user who was not
-        attacked is not safe.
+        another one of the same utility within the limits; one that keeps far fewer items or ratings
+        (`FAR_KEPT`) has not the same utility. Never a setting that beats neither of the baselines
+        that count, popularity in lists and averages in ratings, nor one that beats fewer of them by
+        more than its 95% interval than another setting does. And without a proof, never a setting
+        for which no adversary could attack at least 95% of the targets: a user who was not attacked
+        is not safe.
 
     Raises
     ------
@@ -419,6 +423,11 @@ def choose_setting(
         """Return whether a setting beats a baseline in what decides."""
         return any(row.is_above_baseline(name) for name in utilities_in(decided or utility))
 
+    def is_equal(row: Row) -> bool:
+        """Return whether a setting has the utility of the best, and beats the same baselines."""
+        is_clear = _cleared(best, counted) <= _cleared(row, counted)
+        return is_clear and not _keeps_far_less(row, best) and _has_same_utility(best, row, decided)
+
     def is_rejected(row: Row) -> bool:
         """Return whether a better setting is unsafe only because users could not be attacked."""
         covered = row._replace(most_targets_attacked=row.targets)
@@ -434,25 +443,23 @@ def choose_setting(
         is_other = row is not best and row.problem is None and is_useful(row)
         return is_other and (row in safe or is_open)
 
-    best = (sorted(filter(is_useful, safe), key=order) or safe)[0]
+    counted = {name for name in utilities_in(utility) if name not in unbeaten}
+    useful = _clearest([row for row in safe if is_useful(row)], counted)
+    best = (sorted(useful, key=order) or safe)[0]
     rejected = sorted(filter(is_rejected, rows), key=order)
     if not is_useful(best):
         return question._replace(
             reason="below-baseline", beaten=safe, decided_by=decided, rejected=rejected
         )
-    alternatives = [
-        row
-        for row in sorted(filter(is_alternative, rows), key=order)
-        if _has_same_utility(best, row, decided)
-    ]
+    alternatives = list(filter(is_equal, sorted(filter(is_alternative, rows), key=order)))
     best, more_disclosing = _least_disclosing([best, *(row for row in alternatives if row in safe)])
-    others = [row for row in safe if row is not best and row not in more_disclosing]
+    others = [row for row in useful if row is not best and row not in more_disclosing]
     return question._replace(
         row=best,
         tied=[
             row
-            for row in sorted(filter(is_useful, others), key=order)
-            if _reaches(row, best, decided) and _reaches(best, row, decided)
+            for row in sorted(others, key=order)
+            if is_equal(row) and _reaches(row, best, decided) and _reaches(best, row, decided)
         ],
         decided_by=decided,
         rejected=rejected,
@@ -463,6 +470,27 @@ def choose_setting(
         ],
         more_disclosing=more_disclosing,
     )
+
+
+def _cleared(row: Row, names: Collection[Utility]) -> set[Utility]:
+    """Return the utilities in which a setting beats the baseline by more than its interval."""
+    return {name for name in names if row.is_clearly_above_baseline(name)}
+
+
+def _clearest(rows: list[Row], names: Collection[Utility]) -> list[Row]:
+    """Return the rows that no other one surpasses in the baselines that are beaten clearly."""
+    cleared = [_cleared(row, names) for row in rows]
+    return [
+        row
+        for row, one in zip(rows, cleared, strict=True)
+        if not any(one < other for other in cleared)
+    ]
+
+
+def _keeps_far_less(one: Row, other: Row) -> bool:
+    """Return whether a setting keeps far fewer items, or far fewer ratings."""
+    pairs = (one.items_kept, other.items_kept), (one.ratings_kept, other.ratings_kept)
+    return any(None not in pair and pair[1] - pair[0] > FAR_KEPT for pair in pairs)
 
 
 def _least_disclosing(rows: list[Row]) -> tuple[Row, list[Row]]:

@@ -159,6 +159,19 @@ class Row:
             better, worse = self.baseline_nominal_accuracy, self.nominal_accuracy
         return None in (better, worse) or bool(better < worse)
 
+    def is_clearly_above_baseline(self, utility: Utility) -> bool:
+        """Return whether the release beats the baseline by more than its 95% interval.
+
+        Examples
+        --------
+        >>> row = Row("sparse", 20, "k-anonymity", None, ndcg=0.3, popularity_ndcg=0.2,
+        ...           lists_gain_retained_low=-0.1)
+        >>> row.is_above_baseline("lists"), row.is_clearly_above_baseline("lists")
+        (True, False)
+        """
+        low = self.lists_gain_retained_low if utility == "lists" else self.gain_retained_low
+        return self.is_above_baseline(utility) and (low is None or low > 0)
+
     def _asdict(self) -> dict[str, Value | None]:
         """Return all values by name; None for a measure registered after the row was made."""
         return {name: vars(self).get(name) for name in self._fields}

@@ -368,13 +368,19 @@ def headline_of(choice: Choice) -> str:
     title, alone = f"“{row.title}”", f"for {predicted_of(row)} alone"
     if choice.decided_by is None:
         return shorten_headline(f"Publish {title}, the safest: no share decides.", title)
+    kept = format_kept(row)
     if not row.is_above_baseline("lists"):
+        has_loss = choice.more_disclosing and not kept.startswith("all")
         return shorten_headline(
+            *([f"Publish {title} {alone}, not lists; {kept}."] if has_loss and kept else []),
             f"Publish {title} {alone}: its lists do not beat popular items.",
             f"Publish {alone}: {title}",
         )
     return shorten_headline(
-        f"Publish {title}: {_describe_amounts(row)}.", f"Publish {title}.", f"Publish {title}"
+        f"Publish {title}: {_describe_amounts(row)}.",
+        *([f"Publish {title}: {kept}."] if kept else []),
+        f"Publish {title}.",
+        f"Publish {title}",
     )
 
 
@@ -390,6 +396,12 @@ def describe_rest(choice: Choice) -> str:
     amounts = _describe_amounts(row)
     if amounts and amounts not in headline_of(choice):
         sentences.append(f"It has {amounts}.")
+    if row.has_ratings and not row.is_clearly_above_baseline("ratings"):
+        worse = "" if not row.is_above_baseline("ratings") else "significantly "
+        averages = "the most frequent labels" if row.is_nominal else "averages"
+        sentences.append(
+            f"Its predicted {predicted_of(row)} are not {worse}better than {averages}."
+        )
     if choice.less_disclosing:
         other = choice.less_disclosing[0].title
         sentences.append(f"“{other}” discloses far less at the same utility: consider it first.")
@@ -403,7 +415,11 @@ def _describe_amounts(row: Row) -> str:
     """Describe the shares of utility, items and ratings that a setting retains."""
     shares = shares_of(row)
     named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
-    retained = ", ".join(f"{name} {format_share(share)}" for name, share in named if share)
+    retained = ", ".join(
+        f"{name} {format_share(share)}"
+        for name, share in named
+        if share is not None and share.is_reliable and share.value > 0
+    )
     parts = [f"{retained} retained" if retained else "", format_kept(row)]
     return "; ".join(filter(None, parts))
 
@@ -579,6 +595,8 @@ def describe_answer(choice: Choice) -> str:
     shares, title = counted_shares(row, choice.utility), f"“{row.title}”"
     if choice.decided_by is None:
         answer = f"no reported share decides which setting retains most; {title} is the safest"
+    elif choice.more_disclosing:
+        answer = f"{title} discloses far less than a setting that is not distinguishably better"
     elif all(share is not None and share.is_nothing for share in shares):
         answer = f"{title} is the best, and it retains no collaborative gain"
     elif choice.decided_by != choice.utility or not all(s and s.is_reliable for s in shares):
@@ -611,7 +629,7 @@ def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
         ]
         verb = "retains" if len(others) == 1 else "retain"
         return [
-            f"{_join(others)} {verb} more, which this split does not distinguish, and "
+            f"{_join(others)} {verb} more as measured, which this split does not distinguish, and "
             f"{'discloses' if len(others) == 1 else 'disclose'} far more than “{row.title}” "
             f"({', '.join(_describe_disclosures(row)) or 'not measured'}).",
             *_describe_less_disclosing(choice._replace(more_disclosing=[]), row),
