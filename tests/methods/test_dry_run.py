@@ -88,6 +88,8 @@ def test_a_nearly_empty_release_is_foreseen(ratings, tmp_path):
     dry = dry_run(ratings, tmp_path / "out", **options)
     assert dry.foreseen.coverage.n_items_kept == 5
     assert "--allow-sparse-coverage" in dry.rejection
+    assert "at most 5 of" in dry.rejection
+    assert f"at least {dry.foreseen.coverage.n_short_users:,} of" in dry.rejection
     with raises("release.nearly-empty"):
         anonymize(ratings, tmp_path / "out", **options)
     options["allow_sparse_coverage"] = True

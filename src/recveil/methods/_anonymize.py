@@ -968,7 +968,7 @@ def _rejection(foreseen: Foreseen | None, request: AnonymizeRequest) -> str:
         if foreseen.expected is not None:
             check_size(request, foreseen.expected)
         if not request.allow_sparse_coverage:
-            reject_nearly_empty(foreseen.coverage)
+            reject_nearly_empty(foreseen.coverage, is_estimate=True)
     except RecveilError as error:
         return str(error)
     return ""

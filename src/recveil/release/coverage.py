@@ -158,15 +158,17 @@ class PublishedCounts(NamedTuple):
         return Coverage.of(ratings.support, self.items, *rows).for_k(k, ratings.support)
 
 
-def reject_nearly_empty(coverage: Coverage | None) -> None:
+def reject_nearly_empty(coverage: Coverage | None, *, is_estimate: bool = False) -> None:
     """Raise for a release from which next to nothing can be learned."""
     if coverage is None or not coverage.is_nearly_empty:
         return
     lower = "lower k (--k), " * coverage.can_lower_k
+    most, least = ("at most ", "at least ") if is_estimate else ("", "")
     raise RecveilError(
-        f"the release would be nearly empty: {coverage.n_items_kept:,} of {coverage.n_items:,} "
-        f"items, and {coverage.n_short_users:,} of {coverage.n_users:,} users with fewer than "
-        f"{FEWEST_RATINGS} ratings; {lower}take a longer period, publish a list of popular items, "
-        f"or give allow_sparse_coverage (--allow-sparse-coverage)",
+        f"the release would be nearly empty: {most}{coverage.n_items_kept:,} of "
+        f"{coverage.n_items:,} items, and {least}{coverage.n_short_users:,} of "
+        f"{coverage.n_users:,} users with fewer than {FEWEST_RATINGS} ratings; {lower}take a "
+        f"longer period, publish a list of popular items, or give allow_sparse_coverage "
+        f"(--allow-sparse-coverage)",
         code="release.nearly-empty",
     )
