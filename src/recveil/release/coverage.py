@@ -164,9 +164,9 @@ def reject_nearly_empty(coverage: Coverage | None, *, is_estimate: bool = False)
         return
     lower = "lower k (--k), " * coverage.can_lower_k
     most, least = ("at most ", "at least ") if is_estimate else ("", "")
+    kept, short = f"{most}{coverage.n_items_kept:,}", f"{least}{coverage.n_short_users:,}"
     raise RecveilError(
-        f"the release would be nearly empty: {most}{coverage.n_items_kept:,} of "
-        f"{coverage.n_items:,} items, and {least}{coverage.n_short_users:,} of "
+        f"the release would be nearly empty: {kept} of {coverage.n_items:,} items, and {short} of "
         f"{coverage.n_users:,} users with fewer than {FEWEST_RATINGS} ratings; {lower}take a "
         f"longer period, publish a list of popular items, or give allow_sparse_coverage "
         f"(--allow-sparse-coverage)",
