@@ -1,6 +1,7 @@
 """Risk axes, and the choice of the setting with the highest utility among the safe ones."""
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import Literal, NamedTuple
 
 from recveil.auditing.release_attacks import COVERAGE
@@ -310,6 +311,9 @@ class Choice(NamedTuple):
         Whether nominal labels are predicted, so that the baseline is the most frequent label.
     more_disclosing : list of Row
         Settings that retain more than the answer, not distinguishably so, and disclose far more.
+    unclear : list of Row
+        Settings that retain more than the answer as measured, the best first, and beat fewer
+        baselines by more than their interval.
     """
 
     max_risk: float | None
@@ -328,6 +332,7 @@ class Choice(NamedTuple):
     n_unfinished: int = 0
     is_nominal: bool = False
     more_disclosing: list[Row] = []  # noqa: RUF012
+    unclear: list[Row] = []  # noqa: RUF012
 
     @property
     def axis(self) -> Axis:
@@ -419,14 +424,16 @@ def choose_setting(
     def order(row: Row) -> tuple[float, ...]:
         return order_of(row, decided, axis.highest(row))
 
-    def is_useful(row: Row) -> bool:
-        """Return whether a setting beats a baseline in what decides."""
-        return any(row.is_above_baseline(name) for name in utilities_in(decided or utility))
+    is_useful = partial(_is_useful, names=utilities_in(decided or utility))
 
     def is_equal(row: Row) -> bool:
         """Return whether a setting has the utility of the best, and beats the same baselines."""
         is_clear = _cleared(best, counted) <= _cleared(row, counted)
         return is_clear and not _keeps_far_less(row, best) and _has_same_utility(best, row, decided)
+
+    def is_unclear(row: Row) -> bool:
+        """Return whether a setting comes first, and would have been the answer were it clear."""
+        return is_useful(row) and row not in useful and order(row) < order(best)
 
     def is_rejected(row: Row) -> bool:
         """Return whether a better setting is unsafe only because users could not be attacked."""
@@ -443,7 +450,7 @@ def choose_setting(
         is_other = row is not best and row.problem is None and is_useful(row)
         return is_other and (row in safe or is_open)
 
-    counted = {name for name in utilities_in(utility) if name not in unbeaten}
+    counted = set(utilities_in(utility)).difference(unbeaten)
     useful = _clearest([row for row in safe if is_useful(row)], counted)
     best = (sorted(useful, key=order) or safe)[0]
     rejected = sorted(filter(is_rejected, rows), key=order)
@@ -469,7 +476,13 @@ def choose_setting(
             if row not in (best, *more_disclosing) and discloses_far_less(row, best)
         ],
         more_disclosing=more_disclosing,
+        unclear=sorted(filter(is_unclear, safe), key=order),
     )
+
+
+def _is_useful(row: Row, names: Iterable[Utility]) -> bool:
+    """Return whether a setting beats one of the baselines."""
+    return any(row.is_above_baseline(name) for name in names)
 
 
 def _cleared(row: Row, names: Collection[Utility]) -> set[Utility]:

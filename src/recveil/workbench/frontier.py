@@ -271,6 +271,10 @@ def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
         description = (
             f"“{best.title}” retained more here, though this split does not distinguish them"
         )
+    if row in choice.more_disclosing:
+        description = f"“{best.title}” discloses far less at the same utility"
+    elif row in choice.unclear:
+        description = f"“{best.title}” beats a baseline clearly that it does not"
     return f"It is within your limits, but {description}."
 
 

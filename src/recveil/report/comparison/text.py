@@ -176,6 +176,7 @@ def _(choice: Choice) -> Mapping[str, object]:
         "indistinguishable": [row.title for row in choice.tied],
         "less_disclosing": [row.title for row in choice.less_disclosing],
         "more_disclosing": [row.title for row in choice.more_disclosing],
+        "unclear": [row.title for row in choice.unclear],
     }
 
 
@@ -597,6 +598,8 @@ def describe_answer(choice: Choice) -> str:
         answer = f"no reported share decides which setting retains most; {title} is the safest"
     elif choice.more_disclosing:
         answer = f"{title} discloses far less than a setting that is not distinguishably better"
+    elif choice.unclear:
+        answer = f"{title} retains most of those that clearly beat a baseline"
     elif all(share is not None and share.is_nothing for share in shares):
         answer = f"{title} is the best, and it retains no collaborative gain"
     elif choice.decided_by != choice.utility or not all(s and s.is_reliable for s in shares):
@@ -614,6 +617,7 @@ def caveats_of(choice: Choice) -> list[str]:
         return _describe_missing(choice)
     return [
         *_describe_less_disclosing(choice, row),
+        *_describe_unclear(choice),
         *_describe_rejected(choice),
         *_describe_precision(choice, row),
         *_describe_safety(choice, row),
@@ -702,6 +706,17 @@ def _describe_safest(choice: Choice) -> list[str]:
         f"No measured risk is reliable: no adversary could attack more than "
         f"{row.most_targets_attacked:,} of {describe_count(row.targets or 0, 'target')}, and users "
         f"who were not attacked are not safe. {advice}"
+    ]
+
+
+def _describe_unclear(choice: Choice) -> list[str]:
+    """List the settings with more utility than the answer that do not beat its baselines."""
+    if not choice.unclear:
+        return []
+    verb = "retains" if len(choice.unclear) == 1 else "retain"
+    return [
+        f"{_titles(choice.unclear)} {verb} more as measured, but the interval of a gain over "
+        f"popular items or averages reaches 0, and that of the recommended setting does not."
     ]
 
 
