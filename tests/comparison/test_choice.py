@@ -796,8 +796,7 @@ class TestUnclear:
         assert choice.row == self.CLEAR
         assert (choice.tied, choice.less_disclosing, choice.more_disclosing) == ([], [], [])
         assert choice.unclear == ([other] if gain > self.CLEAR.ndcg_retained else [])
-        is_named = any(other.title in text for text in caveats_of(choice))
-        assert is_named == bool(choice.unclear)
+        assert (other.title in describe_answer(choice)) == bool(choice.unclear)
 
     def test_it_is_the_answer_where_no_other_is_clear(self):
         unclear = {"lists_gain_retained_low": -0.1, "gain_retained_low": -0.1}

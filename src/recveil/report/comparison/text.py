@@ -371,9 +371,9 @@ def headline_of(choice: Choice) -> str:
         return shorten_headline(f"Publish {title}, the safest: no share decides.", title)
     kept = format_kept(row)
     if not row.is_above_baseline("lists"):
-        has_loss = choice.more_disclosing and not kept.startswith("all")
+        has_loss = choice.more_disclosing and kept and not kept.startswith("all")
         return shorten_headline(
-            *([f"Publish {title} {alone}, not lists; {kept}."] if has_loss and kept else []),
+            *([f"Publish {title} {alone}, not lists; {kept}."] if has_loss else []),
             f"Publish {title} {alone}: its lists do not beat popular items.",
             f"Publish {alone}: {title}",
         )
@@ -398,7 +398,7 @@ def describe_rest(choice: Choice) -> str:
     if amounts and amounts not in headline_of(choice):
         sentences.append(f"It has {amounts}.")
     if row.has_ratings and not row.is_clearly_above_baseline("ratings"):
-        worse = "" if not row.is_above_baseline("ratings") else "significantly "
+        worse = "significantly " * row.is_above_baseline("ratings")
         averages = "the most frequent labels" if row.is_nominal else "averages"
         sentences.append(
             f"Its predicted {predicted_of(row)} are not {worse}better than {averages}."
@@ -416,11 +416,8 @@ def _describe_amounts(row: Row) -> str:
     """Describe the shares of utility, items and ratings that a setting retains."""
     shares = shares_of(row)
     named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
-    retained = ", ".join(
-        f"{name} {format_share(share)}"
-        for name, share in named
-        if share is not None and share.is_reliable and share.value > 0
-    )
+    reliable = [(name, share) for name, share in named if share and share.is_reliable]
+    retained = ", ".join(f"{name} {format_share(s)}" for name, s in reliable if s.value > 0)
     parts = [f"{retained} retained" if retained else "", format_kept(row)]
     return "; ".join(filter(None, parts))
 
@@ -599,7 +596,8 @@ def describe_answer(choice: Choice) -> str:
     elif choice.more_disclosing:
         answer = f"{title} discloses far less than a setting that is not distinguishably better"
     elif choice.unclear:
-        answer = f"{title} retains most of those that clearly beat a baseline"
+        unclear = _titles(choice.unclear)
+        answer = f"{title} retains most of those that clearly beat a baseline (not {unclear})"
     elif all(share is not None and share.is_nothing for share in shares):
         answer = f"{title} is the best, and it retains no collaborative gain"
     elif choice.decided_by != choice.utility or not all(s and s.is_reliable for s in shares):
@@ -617,7 +615,6 @@ def caveats_of(choice: Choice) -> list[str]:
         return _describe_missing(choice)
     return [
         *_describe_less_disclosing(choice, row),
-        *_describe_unclear(choice),
         *_describe_rejected(choice),
         *_describe_precision(choice, row),
         *_describe_safety(choice, row),
@@ -706,17 +703,6 @@ def _describe_safest(choice: Choice) -> list[str]:
         f"No measured risk is reliable: no adversary could attack more than "
         f"{row.most_targets_attacked:,} of {describe_count(row.targets or 0, 'target')}, and users "
         f"who were not attacked are not safe. {advice}"
-    ]
-
-
-def _describe_unclear(choice: Choice) -> list[str]:
-    """List the settings with more utility than the answer that do not beat its baselines."""
-    if not choice.unclear:
-        return []
-    verb = "retains" if len(choice.unclear) == 1 else "retain"
-    return [
-        f"{_titles(choice.unclear)} {verb} more as measured, but the interval of a gain over "
-        f"popular items or averages reaches 0, and that of the recommended setting does not."
     ]
 
 
