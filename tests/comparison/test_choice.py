@@ -803,6 +803,8 @@ class TestUnclear:
         other = self.UNCLEAR._replace(**unclear)
         choice = choose_setting([self.CLEAR._replace(**unclear), other], 0.2)
         assert choice.row == other
+        assert "popular items" in describe_rest(choice)
+        assert "popular items" not in describe_rest(choose_setting([self.CLEAR], 0.2))
 
     @pytest.mark.parametrize("name", ["items_kept", "ratings_kept"])
     def test_one_that_keeps_far_fewer_items_or_ratings_is_not_equal(self, name):

@@ -397,18 +397,16 @@ def describe_rest(choice: Choice) -> str:
     amounts = _describe_amounts(row)
     if amounts and amounts not in headline_of(choice):
         sentences.append(f"It has {amounts}.")
-    if row.has_ratings and not row.is_clearly_above_baseline("ratings"):
-        worse = "significantly " * row.is_above_baseline("ratings")
-        averages = "the most frequent labels" if row.is_nominal else "averages"
-        sentences.append(
-            f"Its predicted {predicted_of(row)} are not {worse}better than {averages}."
-        )
-    if choice.less_disclosing:
-        other = choice.less_disclosing[0].title
-        sentences.append(f"“{other}” discloses far less at the same utility: consider it first.")
-    if choice.more_disclosing:
-        other = choice.more_disclosing[0].title
-        sentences.append(f"“{other}” is not distinguishably better, and discloses far more.")
+    averages = "the most frequent labels" if row.is_nominal else "averages"
+    nouns = ("lists", "popular items"), (f"predicted {predicted_of(row)}", averages)
+    for name, (noun, baseline) in zip(utilities_in("both"), nouns, strict=True):
+        if not row.is_clearly_above_baseline(name) and baseline not in headline_of(choice):
+            worse = "significantly " * row.is_above_baseline(name)
+            sentences.append(f"Its {noun} are not {worse}better than {baseline}.")
+    for other in choice.less_disclosing[:1]:
+        sentences.append(f"“{other.title}” discloses far less at equal utility: consider it first.")
+    for other in choice.more_disclosing[:1]:
+        sentences.append(f"“{other.title}” is not distinguishably better, and discloses far more.")
     return " ".join(sentences)
 
 
@@ -418,8 +416,7 @@ def _describe_amounts(row: Row) -> str:
     named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
     reliable = [(name, share) for name, share in named if share and share.is_reliable]
     retained = ", ".join(f"{name} {format_share(s)}" for name, s in reliable if s.value > 0)
-    parts = [f"{retained} retained" if retained else "", format_kept(row)]
-    return "; ".join(filter(None, parts))
+    return "; ".join(filter(None, (retained and f"{retained} retained", format_kept(row))))
 
 
 def format_kept(row: Row) -> str:
