@@ -49,6 +49,7 @@ class TestCommandLine:
             ),
             ("convert", words_file, "again.csv"),
         ):
-            assert run(*arguments, "--order", ORDER) == 0, arguments
+            # None of the settings beats the baselines.
+            assert run(*arguments, "--order", ORDER) == (arguments[0] == "compare"), arguments
             out = " ".join(capsys.readouterr().out.split())
             assert "labels hate < dislike < like < love (given;" in out, arguments
