@@ -60,7 +60,8 @@ def by_rows(folder: Path) -> None:
 
 def drawn(_: Path) -> None:
     for ratings in (RATINGS, RATINGS.as_likes()):
-        Synthesizer(None, item_catalog="as-rated", seed=1).anonymize(ratings)
+        for epsilon in (None, 50.0):
+            Synthesizer(epsilon, item_catalog="as-rated", seed=1).anonymize(ratings)
 
 
 def audited(folder: Path) -> None:
