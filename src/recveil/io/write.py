@@ -377,10 +377,10 @@ def write_ratings(
     path : str or path
         The file to write, or "-" for standard output. A text file whose name ends in ``.gz`` is
         gzipped.
-    format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit", "movielens", \
-"elliot"}, optional
-        By the suffix of `path` if not given; CSV for standard output. The last four are folders,
-        which must not exist; "surprise" is tab-separated text without a header.
+    format : str, optional
+        One of parquet, csv, inter and surprise (tab-separated text without a header), or of the
+        folders recbole, lenskit, movielens and elliot, which must not exist. By the suffix of
+        `path` if not given; CSV for standard output.
     item_table : ItemTable, optional
         Public columns of the items, for a folder.
 

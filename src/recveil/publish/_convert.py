@@ -46,10 +46,10 @@ def convert(
         published rows are read, one per user; the private folder is not.
     target : str or path
         Where to write; "-" for standard output.
-    target_format : {"parquet", "csv", "inter", "surprise", "recbole", "lenskit", \
-"movielens", "elliot"}, optional
-        By the ending of `target` if not given; CSV for standard output. The last four are
-        folders; `notes` of the result describe how libraries load what was written.
+    target_format : str, optional
+        One of parquet, csv, inter and surprise, or of the folders recbole, lenskit, movielens and
+        elliot. By the ending of `target` if not given; CSV for standard output. `notes` of the
+        result describe how libraries load what was written.
     item_table : str or path, optional
         Public columns of the items, such as movies.csv, that a folder gets, too.
     force : bool
