@@ -34,8 +34,8 @@ def forget(
             "--output",
             "-o",
             metavar="FILE",
-            help="With --ratings: where to write the table without the user's rows, with the "
-            "columns that recveil reads alone, and whole days.",
+            help="With --ratings: where to write the table without the user's rows, with "
+            "only the columns read, and dates without times.",
         ),
     ] = None,
     log: Annotated[

@@ -84,8 +84,8 @@ def describe_erasure(result: Erasure) -> list[str]:
         )
     if result.cleaned is not None:
         described.append(
-            f"Wrote {result.cleaned}: the table without their rows, with the columns that were "
-            f"read alone, and whole days. Delete the rows from the original, too."
+            f"Wrote {result.cleaned}: the table without their rows, with only the columns "
+            f"read, and dates without times. Delete the rows from the original, too."
         )
     elif result.decision != "replace":
         described.append("Delete their rows from the table before the next release.")

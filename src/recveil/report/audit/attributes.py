@@ -51,13 +51,14 @@ def _sentences(inferred: AttributeInference) -> Iterator[str]:
         f"{name}: an adversary who knows all ratings of a user, and the attribute of others, "
         f"infers it with AUC {estimate(best.auc, 2)} by {best.learner}; with permuted attributes "
         f"{estimate(best.control, 2)}."
-        + ("" if is_found else " A random guess has 0.5, but other learners may infer more.")
+        + ("" if is_found else " A random guess has 0.5; other learners may infer more.")
     )
     if (found := inferred.in_release) is not None:
         yield (
-            f"{name}: to {describe_count(found.known, 'known rating')} of a user, the row of "
-            f"{found.name} that fits them best adds {estimate(found.adds, 2)} to AUC "
-            f"{estimate(found.by_known, 2)}; a random row of nearly as many items adds "
+            f"{name}: the row of {found.name} that best fits "
+            f"{describe_count(found.known, 'known rating')} of a user adds "
+            f"{estimate(found.adds, 2)} to their AUC {estimate(found.by_known, 2)}; a "
+            f"random row of nearly as many items adds "
             f"{estimate(found.control, 2)} ({describe_count(found.n_targets, 'user')})."
         )
         if found.excess is not None and found.members is not None and found.nonmembers is not None:

@@ -230,9 +230,9 @@ def _show_next_items(console: Console, result: NextItems, feedback: str, *, is_w
         console.print(each)
     console.print(f"hit rate: {MEANINGS['hit rate']}.")
     of_next = (
-        f"Next items: {describe_count(result.n_cells, 'item')} of the first day after the cut of "
-        f"{describe_count(result.n_users, 'user')}, whatever the rating; the order within a day is "
-        f"unknown. Lists have {result.n} items."
+        f"Next items: {describe_count(result.n_cells, 'item')} that "
+        f"{describe_count(result.n_users, 'user')} rated on their first day after the cut, "
+        f"whatever the rating; the order within a day is unknown. Lists have {result.n} items."
     )
     for sentence in (of_next, describe_next_items(result)):
         console.print(escape(in_likes(sentence, feedback == "likes")))
