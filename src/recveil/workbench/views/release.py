@@ -322,7 +322,9 @@ def _problem_of_files(folder: Path, result: Result, is_signed: bool) -> str:
 
 def _is_current(project: Project, table: Input, release: Job) -> bool:
     """Check whether a release was made from its table in the state and the reading of now."""
-    return release.settings["reading"] == table.reading and is_current(project, table, release)
+    return release.settings.get("reading", table.reading) == table.reading and is_current(
+        project, table, release
+    )
 
 
 # What a dossier shows besides the release, by name, with the slot of the jobs that find it out.
@@ -333,7 +335,7 @@ _EVIDENCE_FILE = "evidence.json"
 
 def _find_evidence(workspace: Workspace, release: Job, result: Result | None) -> dict[str, Any]:
     """Return the newest results about the ratings of a release, and what was chosen for it."""
-    project, reading = workspace.project, release.settings["reading"]
+    project, reading = workspace.project, release.settings.get("reading")
     jobs, found = project.jobs(), dict[str, Any]()
     for name, room in _EVIDENCE.items():
         for job in jobs:
