@@ -169,8 +169,8 @@ def compare(
         else:
             echo("--explain explains the terms.")
         echo(f"Wrote {output / PAGE}. Do not publish {output}, which is private.")
-    choices = [comparison.choice()] if comparison.has_question else comparison.ladder()
-    if all(choice.row is None for choice in choices):
+    is_unanswered = comparison.has_question and comparison.choice().row is None
+    if is_unanswered or all(row.problem for row in comparison.rows):
         raise typer.Exit(1)
 
 
