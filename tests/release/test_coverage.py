@@ -2,6 +2,7 @@
 
 import json
 
+import independent
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,12 +11,21 @@ from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.evaluation import Evaluator, split_ratings
 from recveil.evaluation.split import TrainingTable
-from recveil.methods import SparseRows, Synthesizer, anonymize, dry_run
+from recveil.methods import (
+    KCoRater,
+    PredictiveAnonymizer,
+    SparseRows,
+    Synthesizer,
+    anonymize,
+    dry_run,
+)
 from recveil.methods.registry import summarize
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.coverage import Coverage, CoverageWarning
+from recveil.release.manifest import to_bytes
 from recveil.report.evaluation import headline
 from recveil.report.release import describe_coverage
+from recveil.verification import verify
 
 RATINGS = make_ratings(n_users=80, n_items=60, n_ratings=900, seed=3)
 MAKERS = {
@@ -170,3 +180,39 @@ def test_what_is_nearly_empty(coverage, is_empty):
 
 def test_every_row_is_counted_by_its_users():
     assert np.isclose(summarize(MAKERS["sparse"].anonymize(RATINGS), RATINGS).coverage.n_users, 80)
+
+
+# Six users have two ratings, and the others ten.
+SHORT = Ratings.from_columns(
+    [*np.repeat(np.arange(6), 2), *np.repeat(np.arange(6, 26), 10)],
+    [*np.tile([0, 1], 6), *np.tile(np.arange(10), 20)],
+    [*np.full(12, 4.0), *np.tile([4, 5, 3, 2, 1, 5, 4, 3, 2, 4], 20)],
+    scale=(1, 5, 1),
+)
+
+
+@pytest.mark.parametrize("layout", ["users", "groups"])
+def test_the_card_and_release_json_count_users_with_short_rows(tmp_path, layout):
+    folder = tmp_path / "out"
+    maker = PredictiveAnonymizer(3, "simple", privacy_levels="activity<5:6,else:3", seed=1)
+    release = maker.anonymize(SHORT)
+    release.write(folder, layout=layout)
+    manifest = json.loads((folder / "release.json").read_text())
+    assert (
+        manifest["counts"]["short_users"] == summarize(release, SHORT).coverage.n_short_users == 6
+    )
+    assert "\n6 users have fewer than 3 ratings here" in (folder / "README.md").read_text()
+    assert verify(folder).holds
+    assert list(independent.problems(folder)) == []
+    for wrong in (5, 0, None):
+        counts = manifest["counts"] | {"short_users": wrong}
+        (folder / "release.json").write_bytes(to_bytes(manifest | {"counts": counts}))
+        assert not verify(folder).holds
+        assert "counts" in list(independent.problems(folder)) or wrong != 5
+
+
+def test_no_short_users_are_counted_where_there_are_none(tmp_path):
+    KCoRater(5, seed=1).anonymize(RATINGS).write(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert "short_users" not in manifest["counts"]
+    assert "fewer than 3" not in (tmp_path / "out" / "README.md").read_text()

@@ -183,6 +183,7 @@ def test_a_card_of_version_1_0_still_verifies(invented, tmp_path, anonymizer):
     anonymizer.anonymize(invented).write(tmp_path / "out")
     content = json.loads((tmp_path / "out" / "release.json").read_text())
     content["format"] = "recveil-release-5"
+    content["counts"].pop("short_users", None)
     content = with_names_of(5, content)
     (tmp_path / "out" / "classes.csv").write_bytes(
         (tmp_path / "out" / "classes.csv").read_bytes().replace(b"digest,users", b"digest,people")

@@ -145,7 +145,7 @@ def test_nothing_can_be_added_anywhere(result, name):
 def test_nothing_can_be_left_out(result, name):
     optional = {"formulas", "items_below_k", "values_below_k", "values", "items", "trust"}
     optional |= {"workloads", "direct_weights", "trust_steps", "closeness", "padding"}
-    optional |= {"neighbours", "distance", "centers", "assignment"}
+    optional |= {"neighbours", "distance", "centers", "assignment", "short_users"}
     for path in objects(result[name]):
         for key in set(at(result[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
             changed = copy.deepcopy(result[name])

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from independent_drawn import kind_of, problems_of_model, problems_of_promise, problems_of_users
-from independent_form import in_names_of_8, problems_of_form
+from independent_form import in_names_of_8, problems_of_form, short
 from independent_parquet import problems_of_parquet
 from independent_text import columns_of, problems_of_text
 
@@ -409,6 +409,7 @@ def described(records, result):
         "items": len({item for _, items, *_ in records for item in items}),
         "classes": len(users),
         "alone": sum(n == 1 for n in users.values()),
+        **short(records, result),
     }
     name = "users" if result["format"][-1] in "90" else "people"
     return "\n".join([f"digest,{name}", *lines, ""]), found

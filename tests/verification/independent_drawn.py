@@ -11,6 +11,7 @@ and many such sums are as one whose mu is the root of the sum of their squares.
 
 import math
 
+from independent_form import short
 from scipy.stats import norm
 
 NOISY, EXACT = "differentially-private", "aggregates"
@@ -103,6 +104,7 @@ def problems_of_users(records, result):
         "users": len(records),
         "labels": sum(len(items) for _, items, *_ in records),
         "items": len({item for _, items, *_ in records for item in items}),
+        **short(records, result),
     }
     if result["counts"] != found:
         yield "counts"

@@ -289,6 +289,13 @@ def number_of(result):
     return min(9, FORMATS.index(result["format"]) + 1)
 
 
+def short(records, result):
+    """The users with one or two ratings, if release.json counts them."""
+    if "short_users" not in result.get("counts", {}):
+        return {}
+    return {"short_users": sum(next_to[0][0] for _, items, _, next_to in records if len(items) < 3)}
+
+
 def with_dates(expected, result):
     """Sparse rows alone have dates, before what is told of items; no others are of that format."""
     if result["format"] != FORMATS[9]:
@@ -414,6 +421,8 @@ def problems_of_keys(result):
         counts = ["items"]
     elif "classes.csv" not in result["files"]:
         counts = ["users", "labels", "items"]
+    if number == 9 and result["layout"] != "model" and "short_users" in result["counts"]:
+        counts = [*counts, "short_users"]
     expected = [
         (result, keys),
         (result["diversity"], ["b", "l"]),
@@ -443,7 +452,7 @@ def problems_of_kinds(result):
     whole = [
         (result["k"], 2 if has_users and result["levels"] is False else 1),
         *((number, 1) for number in diversity.values()),
-        *((number, 0) for number in result["counts"].values()),
+        *((number, int(name == "short_users")) for name, number in result["counts"].items()),
         *((entry["bytes"], 0) for entry in result["files"].values()),
     ]
     broken = [scale["low"], scale["high"], *([] if scale["step"] is None else [scale["step"]])]

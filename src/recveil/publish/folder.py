@@ -22,9 +22,10 @@ from recveil.publish.staging import staged_drawn, staged_pair
 from recveil.ratings.arrow_columns import written_out
 from recveil.ratings.rating_scale import published_values
 from recveil.release.claim import Claim
-from recveil.release.coverage import Coverage, reject_nearly_empty
+from recveil.release.coverage import FEWEST_RATINGS, Coverage, reject_nearly_empty
 from recveil.release.data_card import data_card
 from recveil.release.dates import DATE, period_of
+from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.ledger import cost_of_rerun
 from recveil.release.manifest import (
     ALL_PARTS,
@@ -36,6 +37,7 @@ from recveil.release.manifest import (
     MANIFEST,
     MODEL,
     PRIVATE_MANIFEST,
+    SHORT_USERS,
     FileEntry,
     Manifest,
     class_list,
@@ -451,10 +453,12 @@ def _write_published(
     content = ALL_PARTS if any(map(is_part, files)) else next(iter(files))
     manifest = Manifest.of(published, layout)
     names = counts_of(manifest.format, about, layout)
+    n_short = counts.get(SHORT_USERS, 0) if manifest.number >= RENAMED_SINCE else 0
+    short = {SHORT_USERS: n_short} if n_short else {}
     manifest = replace(
         manifest,
         recveil=version("recveil"),
-        counts={name: counts[name] for name in names},
+        counts={name: counts[name] for name in names} | short,
         formulas=formulas_of(items) if manifest.number >= FORMULAS_SINCE else None,
     )
     (folder / CARD).write_bytes(data_card(manifest, content).encode())
@@ -491,7 +495,7 @@ def _write_ratings(
     contains_users = published.claim.about.contains_users
     user_counts: Counter[bytes] = Counter()
     of_previous: Counter[tuple[bytes, bytes]] = Counter()
-    counts = {"users": published.n_users, "records": 0, "values": 0}
+    counts = {"users": published.n_users, "records": 0, "values": 0, SHORT_USERS: 0}
     keys = item_keys(published.items)
     is_written = np.zeros(published.items.size, bool)
     previous = iter(published.predecessor.digests if published.predecessor else ())
@@ -513,6 +517,7 @@ def _write_ratings(
                 if published.predecessor:
                     of_previous[digest, next(previous)] += n_users
             is_written[block.indices] = True
+            counts[SHORT_USERS] += int(block.sizes[np.diff(block.indptr) < FEWEST_RATINGS].sum())
             yield block
 
     def pieces() -> Iterator[pa.Table]:

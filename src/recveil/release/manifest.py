@@ -74,6 +74,8 @@ _COUNTS = ("users", "records", "values", "items", "classes", "singletons")
 COUNTS = dict.fromkeys(FORMATS, (*_COUNTS, "duplicates_dropped")) | {"recveil-release-1": _COUNTS}
 # The first format that reports ids that a spreadsheet runs as formulas.
 FORMULAS_SINCE = 5
+# Published users with fewer than `FEWEST_RATINGS` values, stated where there are any.
+SHORT_USERS = "short_users"
 # If no record belongs to a user, only synthetic users are counted.
 _SYNTHETIC = {"users": ("users", "values", "items"), "model": ("items",)}
 

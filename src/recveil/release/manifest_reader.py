@@ -10,6 +10,7 @@ from typing import Any
 
 from recveil.ratings import RatingScale
 from recveil.release.claim import (
+    ClaimKind,
     claim_kind,
     claim_of_json,
     problems_of_claim,
@@ -23,6 +24,7 @@ from recveil.release.manifest import (
     MANIFEST,
     MODEL,
     RATINGS,
+    SHORT_USERS,
     Manifest,
     content_files,
     counts_of,
@@ -219,12 +221,8 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
             yield f"scale: {name} is {repr_start(number)}; expected a number such as 5.0"
     yield from problems_of_settings(manifest)
     yield from problems_of_claim(manifest, _number(manifest))
-    counts, about = manifest["counts"], claim_kind(stated_kind(manifest["claim"]))
-    expected = counts_of(manifest["format"], about, manifest["layout"])
-    yield from _key_problems("counts", counts, expected)
-    for name in expected:
-        if name in counts and not _is_count(counts[name], 0):
-            yield f"counts: {name} is {repr_start(counts[name])}; expected a whole number"
+    about = claim_kind(stated_kind(manifest["claim"]))
+    yield from _count_problems(manifest, about)
     usual = MODEL if manifest["layout"] == "model" else RATINGS[0]
     content = content_files(manifest["files"], manifest["layout"]) or (usual,)
     if is_part(content[0]):  # all of them, from the first on
@@ -235,6 +233,16 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
         yield from _key_problems(f"files: {repr_start(name)}", entry, ("sha256", "bytes"))
         if not SHA256.fullmatch(entry["sha256"]):
             yield f"files: {repr_start(name)}: sha256 is no SHA-256 of 64 digits"
+
+
+def _count_problems(manifest: dict[str, Any], about: ClaimKind) -> Iterator[str]:
+    counts, expected = manifest["counts"], counts_of(manifest["format"], about, manifest["layout"])
+    if SHORT_USERS in counts and _number(manifest) >= RENAMED_SINCE and len(expected) > 1:
+        expected = (*expected, SHORT_USERS)
+    yield from _key_problems("counts", counts, expected)
+    for name in expected:
+        if name in counts and not _is_count(counts[name], int(name == SHORT_USERS)):
+            yield f"counts: {name} is {repr_start(counts[name])}; expected a whole number"
 
 
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:

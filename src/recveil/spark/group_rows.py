@@ -27,7 +27,7 @@ from recveil.publish.folder import Written, evenly, rating_writer, tables
 from recveil.ratings import Ratings
 from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.exact_ratings import ExactRatingCounts, ExactRatings
-from recveil.release.manifest import CLASSES, FileEntry, class_list, part_name
+from recveil.release.manifest import CLASSES, SHORT_USERS, FileEntry, class_list, part_name
 from recveil.release.private_folder import PARTS
 from recveil.release.records import Groups, Records, item_keys
 from recveil.release.sides import FileFormat, Published, Sides
@@ -587,6 +587,7 @@ def describe_written(
         counts={
             "values": sum(row["n_values"] for row in reports),
             "items": int(present.sum()),
+            SHORT_USERS: counts["users"] - sum(row["n_long"] for row in reports),
             **counts,
         },
         items=items[present].tolist(),

@@ -20,6 +20,7 @@ from recveil.release.manifest import (
     MANIFEST,
     PRIVATE_MANIFEST,
     RATINGS,
+    SHORT_USERS,
     Manifest,
 )
 from recveil.release.manifest_reader import read_manifest
@@ -37,6 +38,7 @@ from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     foreign_files,
     has_clusters,
+    n_short_users,
     wrong_card,
     wrong_counts,
     wrong_files,
@@ -549,7 +551,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
     violations += foreign_files(folder, manifest)
     if not problems:  # else the card is wrong as well
         violations += wrong_card(folder, manifest, ratings_name)
-    counts, items, _ = readers.drawn(folder, manifest, violations)
+    counts, items, lengths = readers.drawn(folder, manifest, violations)
     counted = ClassesCounted(0, 0, 0, 0)
     if readers.all_read:
         frame = class_frame(readers.spark, folder, len(manifest.ratings_files)).persist()
@@ -568,6 +570,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
             "users": counted.users,
             "classes": counted.classes,
             "singletons": counted.singletons,
+            SHORT_USERS: n_short_users(lengths),
         }
         violations += wrong_counts(manifest, counts)
         violations += wrong_settings(manifest, counts)

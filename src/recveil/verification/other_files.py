@@ -4,18 +4,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.data_card import data_cards
 from recveil.release.manifest import (
     ASSIGNMENT,
     CARD,
     CLASSES,
-    COUNTS,
     FORMULAS_SINCE,
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
+    SHORT_USERS,
     Manifest,
     class_list,
+    counts_of,
     file_next_to_ratings,
     is_part,
 )
@@ -146,15 +148,22 @@ def counts_of_ratings(classes: Classes, file: PublishedFile) -> dict[str, int]:
         "items": len(file.items),
         "classes": len(classes.user_counts),
         "singletons": classes.singletons,
+        SHORT_USERS: n_short_users(file.lengths),
     }
 
 
+def n_short_users(lengths: Mapping[int, int]) -> int:
+    """Return how many users have records too short to learn from, by users of each length."""
+    return sum(n_users for length, n_users in lengths.items() if length < FEWEST_RATINGS)
+
+
 def wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Violation]:
-    """Compare each stated count with the ratings; the last one is stated by the publisher."""
-    for name in COUNTS[manifest.format]:
+    """Compare each stated count with the files; how many rows were dropped, they do not show."""
+    names = counts_of(manifest.format, manifest.claim.about, manifest.layout)
+    for name in (*names, *({SHORT_USERS} & manifest.counts.keys())):
         stated = manifest.counts.get(name)
         if name in found and stated != found[name]:
-            problem = f"counts {stated!r:.40} {name}, but the ratings contain {found[name]}"
+            problem = f"counts {stated!r:.40} {name}, but the files contain {found[name]}"
             yield Violation.of_file(MANIFEST, problem)
 
 

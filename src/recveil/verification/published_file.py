@@ -274,7 +274,7 @@ class PublishedFile:
             expected if isinstance(expected, int) else None
         )  # for the progress bar only
         self.n_values = 0  # found so far
-        self.lengths: Counter[int] = Counter()  # the number of records by their number of rows
+        self.lengths: Counter[int] = Counter()  # users by the number of values of their record
         self._stated_claim = manifest.claim.about
         self._is_one_user_each = manifest.is_one_user_each
         self._grid = manifest.value_grid
@@ -352,10 +352,11 @@ class PublishedFile:
         user_ids = table["user_id"].take(pa.array(starts[:-1])).to_pylist()
         ids, codes = _ranked(table["item_id"])
         lengths = np.diff(starts)
-        self.lengths.update(lengths.tolist())
         sizes = np.ones(len(user_ids), np.int64)
         if self.in_groups:
             sizes = table["group_size"].to_numpy()[starts[:-1]]
+        for length, size in zip(lengths.tolist(), sizes.tolist(), strict=True):
+            self.lengths[length] += size
         promised = table["k"].to_numpy()[starts[:-1]] if self.has_levels else None
         values = numbers_of_values(table["rating"], self.scale)
         days = None

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from recveil.release.claim import Claim
 from recveil.release.earlier_formats import model_column
-from recveil.release.manifest import MANIFEST, Manifest, counts_of
+from recveil.release.manifest import MANIFEST, SHORT_USERS, Manifest
 from recveil.release.synthetic_form import MOST_MISSED, MOST_SAMPLED, batch_size
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.memory import MemoryLimitError
@@ -20,7 +20,9 @@ from recveil.verification.ids_in_items import line_breaks_in_items
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
     foreign_files,
+    n_short_users,
     wrong_card,
+    wrong_counts,
     wrong_files,
     wrong_formulas,
 )
@@ -100,7 +102,7 @@ def check_synthetic(
         violations.append(Violation.of_file(name, problem))
         return replace(result, compared=(), violations=violations.to_list())
     violations += _wrong_lengths(manifest, lengths, counts["items"])
-    violations += _wrong_counts(manifest, counts)
+    violations += wrong_counts(manifest, counts | {SHORT_USERS: n_short_users(lengths)})
     violations += wrong_formulas(manifest, items)
     violations += line_breaks_in_items(items, name)
     names.items.extend(items)
@@ -254,11 +256,3 @@ def _odd_rows(table: pa.Table) -> Iterator[str]:
         numbers = table[name].to_numpy()
         if not (np.abs(numbers) <= _LARGEST).all():
             yield f"column {name!r} contains values that are not numbers, or above {_LARGEST:g}"
-
-
-def _wrong_counts(manifest: Manifest, found: Mapping[str, int]) -> Iterator[Violation]:
-    for name in counts_of(manifest.format, manifest.claim.about, manifest.layout):
-        stated = manifest.counts.get(name)
-        if stated != found[name]:
-            problem = f"counts {stated!r:.40} {name}, but the files contain {found[name]}"
-            yield Violation.of_file(MANIFEST, problem)
