@@ -10,7 +10,7 @@ from scipy import linalg, sparse
 
 from recveil.attacks import Candidates, find_residuals
 from recveil.attacks.reidentification.residuals import MOST_CELLS, STARS
-from recveil.evaluation.ranking_metrics import relevance_threshold
+from recveil.evaluation.ranking_metrics import list_items, ndcg, relevance_threshold
 from recveil.evaluation.rating_predictors import (
     CHOOSING,
     MOST_COMPARED,
@@ -19,6 +19,7 @@ from recveil.evaluation.rating_predictors import (
     keep_highest,
     most_carried,
     most_listed,
+    rows_to_list,
 )
 from recveil.evaluation.split import InnerSplit, TrainingTable, UserRows
 from recveil.ratings import RatingScale
@@ -182,6 +183,8 @@ class Ranker(Recommender):
     # How many tables it takes apart that the makers before it have not; see `spectrum_of`.
     decompositions: ClassVar[int] = 0
     of_full: Setting = ()
+    # The lists of the chosen setting, until they are returned
+    _lists: NDArray[np.float64] | None = None
 
     def effort(self, table: TrainingTable, n_inner: int) -> float:
         """Return about how many operations a fit takes: to take tables apart, mostly."""
@@ -207,7 +210,12 @@ class Ranker(Recommender):
                 lists[place].append(self._rank_part(part, learnt, serving))
         gained = [_mean(np.concatenate(parts)) for parts in lists]
         first = next(p for p, gain in enumerate(gained) if gain > max(gained) - _NEAR)
+        self._lists = np.concatenate(lists[first])
         return learning, self.serving_settings[first], np.nan
+
+    def _rank(self, inner: Sequence[InnerSplit], learning: Setting) -> NDArray[np.float64]:
+        lists, self._lists = self._lists, None
+        return super()._rank(inner, learning) if lists is None else lists
 
 
 class Ease(Ranker):
@@ -245,6 +253,16 @@ class Ease(Ranker):
     def _serve(self, learnt: Any, user_rows: UserRows, setting: Setting) -> Numbers:
         return serve_ease(learnt, user_rows, setting[0])
 
+    def _rank_part(self, part: InnerSplit, learnt: Any, serving: Setting) -> NDArray[np.float64]:
+        found = _EASE_LISTS.get(part.table, {}).get((self.form, serving[0]))
+        return super()._rank_part(part, learnt, serving) if found is None else found
+
+
+# The nDCG@10 of the lists of EASE on hold-outs, by form and strength, from `EaseOnBoth`.
+_EASE_LISTS: WeakKeyDictionary[TrainingTable, dict[tuple[str, float], Numbers]] = (
+    WeakKeyDictionary()
+)
+
 
 class EaseOnBoth(Ranker):
     """The sum of EASE on liked and EASE on values, with each user's scores standardized.
@@ -274,6 +292,20 @@ class EaseOnBoth(Ranker):
         scores = _spread_alike(serve_ease(on_liked, user_rows, setting[0]))
         scores += _spread_alike(serve_ease(on_values, user_rows, setting[-1]))
         return scores
+
+    def _rank_part(self, part: InnerSplit, learnt: Any, serving: Setting) -> NDArray[np.float64]:
+        """Rank by both, and keep what `Ease` would rank by either."""
+        own, relevant = rows_to_list(part)
+        of_forms, scores = _EASE_LISTS.setdefault(part.table, {}), np.zeros(0)
+        for form, spectrum, strength in (
+            ("liked", learnt[0], serving[0]),
+            ("values", learnt[1], serving[-1]),
+        ):
+            served = serve_ease(spectrum, own, strength)
+            of_forms[form, strength] = ndcg(list_items(served, own), relevant)
+            alike = _spread_alike(served)
+            scores = scores + alike if scores.size else alike
+        return ndcg(list_items(scores, own), relevant)
 
 
 class PureSVD(Ranker):

@@ -193,13 +193,16 @@ class Recommender(ABC):
 
     def _rank_part(self, part: InnerSplit, learnt: Any, serving: Setting) -> NDArray[np.float64]:
         """Return the nDCG@10 of lists for the rows of one hold-out."""
-        table, known, held = part
-        rows = sorted_unique(held.users)
-        # Rows are in the order of their digests, which is arbitrary.
-        rows = rows[: most_listed(table.n_items)]
-        relevant = relevant_items(held, rows, relevance_threshold(table.scale))
-        own = known.take(rows)
+        own, relevant = rows_to_list(part)
         return ndcg(list_items(self._serve(learnt, own, serving), own), relevant)
+
+
+def rows_to_list(part: InnerSplit) -> tuple[UserRows, UserRows]:
+    """Return the rows of a hold-out for which lists are made, and the items relevant to each."""
+    table, known, held = part
+    # Rows are in the order of their digests, which is arbitrary.
+    rows = sorted_unique(held.users)[: most_listed(table.n_items)]
+    return known.take(rows), relevant_items(held, rows, relevance_threshold(table.scale))
 
 
 def most_listed(n_items: int) -> int:

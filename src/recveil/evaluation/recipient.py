@@ -220,13 +220,16 @@ def fit_all(
     usual = recommenders_of_likes if table.scale.unary else default_recommenders
     chosen = usual() if recommenders is None else recommenders
     steps = track(
-        chosen,
+        # It ranks by the two others as well.
+        sorted(chosen, key=lambda each: not isinstance(each, EaseOnBoth)),
         "Learning",
         weigh=lambda each: each.effort(table, len(inner)),
         share=_FITTING,
         total=sum(each.effort(table, len(inner)) for each in chosen),
     )
-    return tuple(recommender.fit(table, inner) for recommender in steps)
+    for recommender in steps:
+        recommender.fit(table, inner)
+    return tuple(chosen)
 
 
 def effort_of_fits(table: TrainingTable) -> float:

@@ -10,6 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from recveil.io.columns.ids import describe_break
@@ -137,6 +138,14 @@ def ids_in_items(
     is_unrated: bool = False,
 ) -> IdsInItems:
     """Search the ids of items for user ids."""
+    return _search(tuple(users), tuple(items), can_hide=can_hide, is_unrated=is_unrated)
+
+
+# A comparison makes several releases of the same users and items.
+@lru_cache(maxsize=4)
+def _search(
+    users: tuple[Any, ...], items: tuple[Any, ...], *, can_hide: bool, is_unrated: bool
+) -> IdsInItems:
     item_ids = [item_id for item_id in items if not _is_pseudonym(item_id)]
     texts = [item_id for item_id in item_ids if isinstance(item_id, str)]
     text = "\n".join(texts)
