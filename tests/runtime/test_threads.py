@@ -4,7 +4,9 @@ import threading
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from recveil.runtime.threads import one_thread, pool, require_address_space
+from recveil.runtime.memory import require_address_space
+from recveil.runtime.progress import track
+from recveil.runtime.threads import in_second_thread, one_thread, pool
 from shared.runtime_threads import LITTLE, said
 
 resource = pytest.importorskip("resource")
@@ -132,3 +134,43 @@ def test_libraries_are_looked_for_once(monkeypatch):
     monkeypatch.setattr(ThreadpoolController, "_load_libraries", lambda _: 1 / 0)
     with one_thread():
         pass
+
+
+class TestInSecondThread:
+    @pytest.mark.parametrize("n_threads", [1, 2])
+    def test_both_are_done_at_the_end(self, monkeypatch, n_threads):
+        monkeypatch.setattr("recveil.runtime.threads.usual_threads", lambda: n_threads)
+        done, threads = [], []
+
+        def work():
+            threads.append(threading.get_ident())
+            done.append("work")
+
+        with in_second_thread(work):
+            done.append("block")
+        assert sorted(done) == ["block", "work"]
+        assert (threads == [threading.get_ident()]) == (n_threads == 1)
+
+    def test_an_error_of_the_work_is_raised_at_the_end(self, monkeypatch):
+        monkeypatch.setattr("recveil.runtime.threads.usual_threads", lambda: 2)
+        done = []
+        with pytest.raises(ZeroDivisionError), in_second_thread(lambda: 1 / 0):
+            done.append("block")
+        assert done == ["block"]
+
+    def test_an_error_of_the_block_ends_the_work_at_its_next_report(self, monkeypatch):
+        monkeypatch.setattr("recveil.runtime.threads.usual_threads", lambda: 2)
+        begun, steps = threading.Event(), []
+
+        def work():
+            for step in track(range(10**9), "Working"):
+                steps.append(step)
+                begun.set()
+
+        def interrupt():
+            begun.wait(60)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt), in_second_thread(work):
+            interrupt()
+        assert 0 < len(steps) < 10**9

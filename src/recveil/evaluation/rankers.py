@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from recveil.attacks import Candidates, find_residuals
 from recveil.attacks.reidentification.residuals import MOST_CELLS, STARS
@@ -133,7 +133,8 @@ def _take_apart(matrix: sparse.csr_array) -> tuple[Numbers, Numbers]:
 
 
 def _largest_first(products: Numbers) -> tuple[Numbers, Numbers]:
-    squares, vectors = linalg.eigh(products, overwrite_a=True, check_finite=False, driver="evd")
+    # SciPy's would keep the interpreter's lock.
+    squares, vectors = np.linalg.eigh(products)
     real = squares > _ROUNDING * max(squares[-1], np.finfo(float).tiny)
     return squares[real][::-1].copy(), vectors[:, real][:, ::-1].copy()
 
@@ -295,17 +296,17 @@ class EaseOnBoth(Ranker):
 
     def _rank_part(self, part: InnerSplit, learnt: Any, serving: Setting) -> NDArray[np.float64]:
         """Rank by both, and keep what `Ease` would rank by either."""
-        own, relevant = rows_to_list(part)
+        rows, relevant = rows_to_list(part)
         of_forms, scores = _EASE_LISTS.setdefault(part.table, {}), np.zeros(0)
         for form, spectrum, strength in (
             ("liked", learnt[0], serving[0]),
             ("values", learnt[1], serving[-1]),
         ):
-            served = serve_ease(spectrum, own, strength)
-            of_forms[form, strength] = ndcg(list_items(served, own), relevant)
+            served = serve_ease(spectrum, rows, strength)
+            of_forms[form, strength] = ndcg(list_items(served, rows), relevant)
             alike = _spread_alike(served)
             scores = scores + alike if scores.size else alike
-        return ndcg(list_items(scores, own), relevant)
+        return ndcg(list_items(scores, rows), relevant)
 
 
 class PureSVD(Ranker):

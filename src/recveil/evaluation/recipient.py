@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from recveil.evaluation.fidelity_metrics import mae, rmse
-from recveil.evaluation.rankers import Ease, EaseOnBoth, EaseOnLikely, ItemCosine, PureSVD
+from recveil.evaluation.rankers import (
+    Ease,
+    EaseOnBoth,
+    EaseOnLikely,
+    ItemCosine,
+    PureSVD,
+    Ranker,
+)
 from recveil.evaluation.ranking_metrics import (
     Ranking,
     list_items,
@@ -39,6 +46,7 @@ from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError, describe_count
 from recveil.runtime.progress import track
 from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import in_second_thread, one_thread
 
 # The baseline of the collaborative gain in predicted ratings.
 AVERAGES = ItemMeansAndBias.name
@@ -219,16 +227,26 @@ def fit_all(
     inner = inner_splits(table, seed)
     usual = recommenders_of_likes if table.scale.unary else default_recommenders
     chosen = usual() if recommenders is None else recommenders
+    rankers = [each for each in chosen if isinstance(each, Ranker)]
+    # It ranks by the two others as well.
+    rankers.sort(key=lambda each: not isinstance(each, EaseOnBoth))
+
+    def fit_others() -> None:
+        for each in chosen:
+            if not isinstance(each, Ranker):
+                each.fit(table, inner)
+
     steps = track(
-        # It ranks by the two others as well.
-        sorted(chosen, key=lambda each: not isinstance(each, EaseOnBoth)),
+        rankers,
         "Learning",
         weigh=lambda each: each.effort(table, len(inner)),
         share=_FITTING,
-        total=sum(each.effort(table, len(inner)) for each in chosen),
+        total=sum(each.effort(table, len(inner)) for each in rankers),
     )
-    for recommender in steps:
-        recommender.fit(table, inner)
+    # Rankers share what they take apart, and the others nothing with them.
+    with one_thread(), in_second_thread(fit_others):
+        for ranker in steps:
+            ranker.fit(table, inner)
     return tuple(chosen)
 
 

@@ -1,6 +1,7 @@
 """Memory limits, and the errors for too little memory."""
 
 import errno
+import mmap
 import os
 import re
 import sys
@@ -159,3 +160,28 @@ def not_enough() -> str:
         "not enough memory: close other programs, take a larger machine or a part of the ratings, "
         "and run again"
     )
+
+
+# A default stack, and the rest that a thread allocates.
+_FOR_ONE = 16 << 20
+
+
+def require_thread_room(n_threads: int = 1) -> None:
+    """Raise a MemoryError if the system cannot provide memory for `n_threads` threads.
+
+    >>> require_thread_room()
+    """
+    require_address_space(n_threads * _FOR_ONE)
+
+
+def require_address_space(n_bytes: int) -> None:
+    """Raise a MemoryError if the system cannot provide `n_bytes` contiguous bytes.
+
+    The bytes are not written to, so this uses no memory.
+    """
+    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows, where no such limit is known
+        return
+    try:
+        mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError as error:
+        raise MemoryError from error

@@ -368,7 +368,7 @@ def bar(whole: Whole) -> Iterator[None]:
     from rich.console import Console
     from rich.live import Live
 
-    from recveil.runtime.threads import require_thread_room
+    from recveil.runtime.memory import require_thread_room
 
     console = Console(stderr=True)
     drawn = Live(

@@ -5,8 +5,8 @@ If OpenBLAS fails to allocate memory for a thread at its first call, some versio
 """
 
 import ctypes
-import mmap
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -15,12 +15,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recveil.runtime.compiled import usual_threads
+from recveil.runtime.memory import require_address_space, require_thread_room
+from recveil.runtime.progress import Cancelled, HowFar, listening
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
-
-# A default stack, and the rest that a thread allocates.
-_FOR_ONE = 16 << 20
 
 
 @contextmanager
@@ -32,27 +31,6 @@ def pool(n_threads: int) -> Iterator[Executor]:
     require_thread_room(n_threads)
     with ThreadPoolExecutor(n_threads) as workers:
         yield workers
-
-
-def require_thread_room(n_threads: int = 1) -> None:
-    """Raise a MemoryError if the system cannot provide memory for `n_threads` threads.
-
-    >>> require_thread_room()
-    """
-    require_address_space(n_threads * _FOR_ONE)
-
-
-def require_address_space(n_bytes: int) -> None:
-    """Raise a MemoryError if the system cannot provide `n_bytes` contiguous bytes.
-
-    The bytes are not written to, so this uses no memory.
-    """
-    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows, where no such limit is known
-        return
-    try:
-        mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
-    except OSError as error:
-        raise MemoryError from error
 
 
 class _CallerExecutor(Executor):
@@ -100,6 +78,38 @@ def prefetch(steps: Iterable[T]) -> Iterator[T]:
         while (step := coming.result()) is not end:
             coming = pool.submit(make)
             yield step
+
+
+@contextmanager
+def in_second_thread(work: Callable[[], object]) -> Iterator[None]:
+    """Do work in a second thread during the block, which ends when both have.
+
+    An error in the block, such as Ctrl-C, ends the work at its next progress report. If kernels are
+    limited to one thread, the work follows the block.
+    """
+    if usual_threads() == 1:
+        yield
+        work()
+        return
+    is_over = threading.Event()
+
+    def hear(_: HowFar) -> None:
+        if is_over.is_set():
+            raise Cancelled
+
+    def do() -> None:
+        with listening(hear):
+            work()
+
+    require_thread_room()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(do)
+        try:
+            yield
+        except BaseException:
+            is_over.set()
+            raise
+        done.result()
 
 
 # One allocation of a default build (128 MiB), and a margin; the builds of NumPy and SciPy take 32

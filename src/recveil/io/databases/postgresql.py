@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from recveil.io.databases.queries import Database, DatabaseColumn, each_of, everything_of
 from recveil.runtime.errors import RecveilError
-from recveil.runtime.threads import require_thread_room
+from recveil.runtime.memory import require_thread_room
 
 T = TypeVar("T")
 
