@@ -42,24 +42,8 @@ _PHASES = {
 class Demo(Reportable):
     """Results of the demo.
 
-    Parameters
-    ----------
-    output : Path
-        The folder of the shared rows; `release_synthetic` returns that of the synthetic users.
-    ratings : Ratings
-        2,000 generated users.
-    matches : Matches
-        Number of users who match `KNOWN` ratings of each user in the raw data.
-    row_sizes : ndarray of int64
-        Number of users of each distinct row of the raw data.
-    verification, synthetic : Verification
-        Verification of the release of shared rows, and of that of synthetic users.
-    membership : Membership
-        Membership inference on the shared rows by all ratings of a user.
-    auc_bound : float
-        Upper bound of the AUC of membership inference on the synthetic users.
-    accuracy_of_two_bound : float
-        Upper bound of the probability of naming which of two given users is a member.
+    `matches` counts the users who match `KNOWN` ratings of each user, `row_sizes` those of each
+    distinct raw row; `membership` is of the shared rows, both bounds are of `synthetic`.
     """
 
     output: Path

@@ -183,10 +183,9 @@ def count_matches(
 def equal_error_rate(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
     """Return the eccentricity at which false rejects and false accepts are most nearly equal.
 
-    `inside` is that of each right guess, -1 for a wrong one; `outside` that of the best guess for
-    users who are not in the table. Returns the lowest such eccentricity among those given; the
-    paper's 1.5 if none is above 0. Source: Narayanan & Shmatikov, Definition 3 ("equal error rate")
-    and footnote 4.
+    `inside` is that of each right guess, -1 for a wrong one; `outside` that of users not in the
+    table. Narayanan & Shmatikov, Definition 3 and footnote 4; the lowest one, 1.5 if none is above
+    0.
     """
     levels = np.unique(np.concatenate([inside, outside]))
     levels = levels[levels > 0]

@@ -295,10 +295,8 @@ def measure_deanonymized(
 ) -> list[Deanonymized]:
     """Measure Narayanan & Shmatikov's Definition 3 for each adversary, by its strongest attack.
 
-    Source: Narayanan & Shmatikov, Definitions 1 and 3: an adversary (theta, omega)-de-anonymizes a
-    table if they output, with probability omega, a record that is at least theta similar to the
-    target's. Similarity is the share of the items of either record that are in both with the same
-    rating. A tie for the best guess counts as no guess, so that omega is a lower bound.
+    Similarity (Definition 1) is the share of the items of either record that are in both with the
+    same rating. A tie counts as no guess, so that omega is a lower bound.
     """
     measured = []
     record_of, rng = np.arange(ratings.n_users), np.random.default_rng([seed, 7])

@@ -305,20 +305,13 @@ def bounded_assignment(
     *,
     pairwise: bool = False,
 ) -> NDArray[np.int64]:
-    """Assign each row to a centre, with at least `min_size` rows per centre.
+    """Assign each row to a centre, with at least `min_size` rows per centre (t * min_size <= n).
 
-    First pass, in rounds: each row not yet placed proposes to its nearest centre that is not full;
-    each centre accepts the nearest of them, up to `min_size` in all. Ties go to the lowest index.
-    It ends when all centres are full. Second pass: the rows that are left go to their nearest
-    centre.
-
-    If `pairwise`, assign as Chang et al. and Thompson & Yao do: pairs of a row and a centre in
-    ascending order of their distance, if the row has no centre and the centre is not full. In
-    rounds, a row may take a place before a nearer one that was rejected elsewhere asks for it.
-
-    Precondition: t * min_size <= n. Postcondition: each centre's number occurs at least `min_size`
-    times. In each round some row finds a free place, so the rounds end; they end only when no place
-    is free.
+    In rounds, each row without a centre proposes to its nearest that is not full, and each centre
+    accepts the nearest of them; ties go to the lowest index. The rows that are left go to their
+    nearest centre. If `pairwise`, pairs are taken in ascending order of their distance, as Chang et
+    al. and Thompson & Yao do. In each round some row finds a free place, so the rounds end, only
+    when no place is free.
     """
     # Equal centres act as one with room for all: one by one, they would take a round each.
     as_bytes = (centres + 0).view(f"V{centres[0].nbytes}").ravel()  # -0 + 0 is 0

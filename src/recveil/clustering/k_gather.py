@@ -24,13 +24,9 @@ def voronoi_leaves(
 ) -> list[NDArray[np.int64]]:
     """Part rows into neighbourhoods of at most `most` rows: the leaves of a Voronoi tree.
 
-    A node with more rows than that draws some of them as centres, moves these by one step of
-    Lloyd's algorithm on a sample, and gives each row to the nearest. The cells are strung on a
-    chain, always on to the nearest cell left; neighbours on the chain that fit into one leaf become
-    one node. A node that does not split (equal rows) is halved instead. Each row is in one leaf;
-    neighbours in the list tend to be neighbours in space.
-
-    Time is O(n log n) for data without extremes; memory is linear.
+    A node with more rows draws centres, moves these by one step of Lloyd's algorithm on a sample,
+    and gives each row to the nearest; small cells that are neighbours on a chain become one node. A
+    node that does not split (equal rows) is halved. Time is O(n log n) for data without extremes.
     """
     leaves = []
     nodes = [np.arange(len(X))]
@@ -148,11 +144,9 @@ class Noise(NamedTuple):
 def mdav_of_leaf(gram: NDArray[Any], k: int) -> NDArray[Any]:
     """MDAV-generic on rows that are known by their scalar products only; returns groups from 0.
 
-    Domingo-Ferrer & Torra 2005, section 3. The distances of the rows from their centroid differ by
-    a constant from a sum over the remaining rows, and that sum is updated: m rows cost O(m²) steps,
-    whatever their dimension. The products are best of rows whose mean is 0, since squares of large
-    numbers cancel badly. Precondition: 1 <= k <= m. All floor(m / k) groups have k rows, the last
-    one what is left.
+    Domingo-Ferrer & Torra 2005, section 3. Distances from the centroid differ by a constant from a
+    sum over the remaining rows, which is updated: O(m²) steps. Best of rows with mean 0. 1 <= k <=
+    m.
     """
     n_groups = len(gram) // k
     label = np.full(len(gram), n_groups - 1)
@@ -234,10 +228,8 @@ def sums_of_groups(
 def exchange(leaf: Leaf, nearness: NDArray[Any], first: int, k: int, noise: Noise) -> int:
     """Let rows swap places with a member of a nearby group, or move there; return how many did.
 
-    Each row looks at the two nearest other groups and carries out the best exchange: with the
-    highest gain, that is by how much the sum of squared distances to the centroids falls, plus
-    noise. `nearness`, shape (b, g), is x · c - |c|² / 2 for the rows from `first` on and all
-    centroids. It picks the groups to look at, so it need not be up to date; gains are.
+    Each row carries out its best exchange with the two nearest other groups by `nearness`, shape
+    (b, g): x · c - |c|² / 2 for the rows from `first` on and all centroids.
     """
     n_exchanges = 0
     for i in range(first, first + len(nearness)):

@@ -24,15 +24,8 @@ from recveil.runtime.errors import RecveilError, describe_count
 class LevelGrouping(Grouping):
     """A clusterer in which every row is in a group at least as large as its level.
 
-    Source: Chen 2012 (thesis), section 5.1, Definition 1. Subclasses store their
-    parameters and implement `_group_by_levels`.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int64, shape (n_samples,)
-        The group of each row. Groups are numbered 0, 1, ... in order of their lowest member.
-    n_groups_ : int
-        How many groups there are.
+    Source: Chen 2012 (thesis), section 5.1, Definition 1. Subclasses store their parameters and
+    implement `_group_by_levels`.
     """
 
     def __init__(
@@ -43,23 +36,7 @@ class LevelGrouping(Grouping):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None, levels: ArrayLike | None = None) -> Self:
-        """Group the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of float, shape (n_samples, n_features)
-            One row a user. Distances between rows are Euclidean, so columns should share a unit.
-        y : None
-            Ignored; here because scikit-learn's pipelines pass it.
-        levels : array-like of int, shape (n_samples,), optional
-            The least size of the group of each row, 1 to n_samples; `min_size` for all if not
-            given.
-
-        Returns
-        -------
-        self
-            With `labels_` and `n_groups_`.
-        """
+        """Group the rows of X by `levels`, their groups' least sizes (default: `min_size`)."""
         if levels is None:
             return super().fit(X, y)
         rows = self._checked_rows(X)

@@ -294,9 +294,7 @@ def estimate_settings(
     shadows: int | None,
     n_outdated: int = 0,
 ) -> Estimate:
-    """Estimate the time of settings that are not finished, by a model of the table's size.
-
-    The first of them also measures the raw table.
+    """Estimate the time of unfinished settings by the table's size; the first measures raw.
 
     >>> ratings = Ratings.from_columns([1, 2], [7, 7], [4, 5])
     >>> settings = [Setting("raw", None), Setting("sparse", 5)]

@@ -101,9 +101,7 @@ class NaiveBayes(NominalPredictor):
 class AgreementWeighted(NominalPredictor):
     """`NaiveBayes` with rows weighted by their agreement with the user.
 
-    A row's weight is its agreement with the user in excess of chance, over the number of common
-    items plus 30; rows with less agreement have no weight. Ten rows of average weight with the
-    overall distribution are added to an item's labels.
+    A row's weight is its agreement in excess of chance, over the number of common items plus 30.
     """
 
     name = "agreement-weighted rows"

@@ -45,9 +45,7 @@ def liked(rows: UserRows, scale: RatingScale) -> Numbers:
 
 
 def valued(rows: UserRows, scale: RatingScale) -> Numbers:
-    """Return each value as a share of the highest, shape (n_values,); the lowest is a fifth.
-
-    A value is never 0, since having rated an item reveals more than the rating itself.
+    """Return each value as a share of the highest; the lowest is a fifth, since who rated matters.
 
     >>> rows = UserRows(np.array([0, 2]), np.array([0, 1], np.int32), np.array([5.0, 1.0]))
     >>> valued(rows, RatingScale(1, 5, 1))

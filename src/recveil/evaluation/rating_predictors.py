@@ -704,11 +704,9 @@ def regress_each(
 ) -> NDArray[Any]:
     """Solve ``(FᵀWF + penalty) x = FᵀWy`` for each penalty and row, F being its entries' factors.
 
-    The result has the shape (n_penalties, n_rows, rank).
-
-    `weights` has one number above 0 for each of the factors' rows. With fewer entries than factors
-    the same x is ``Fᵀ (FFᵀ + penalty W⁻¹)⁻¹ y``, a smaller system. Else FᵀWF is summed over the
-    row's entries, or taken from all entries less the missing ones, whichever are fewer.
+    With fewer entries than factors, x is ``Fᵀ (FFᵀ + penalty W⁻¹)⁻¹ y``, a smaller system; else
+    FᵀWF is summed over the row's entries, or taken from all less the missing ones. Shape
+    (n_penalties, n_rows, rank).
     """
     n_rows, (n, rank) = indptr.size - 1, factors.shape
     solved = np.zeros((penalties.size, n_rows, rank))

@@ -331,12 +331,9 @@ def serve(
 def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) -> str:
     """Return the recommender with the best inner lists; "" if there are no lists.
 
-    Among those not significantly worse than the best (by less than two standard errors of the
-    difference), the lowest inner RMSE decides.
-
-    In rows that hold nearly all items, nearly every inner list is right, which does not carry over
-    to users with few ratings. So for a full table the choice is fixed: EASE on likely ratings where
-    rows belong to groups (see `EaseOnLikely`), otherwise EASE on values (see `Ranker`).
+    Among those less than two standard errors worse, the lowest inner RMSE decides. For a full
+    table, where nearly every inner list is right, the choice is fixed: EASE on likely ratings where
+    rows belong to groups, otherwise EASE on values.
     """
     if any(r.is_full_ for r in fitted):
         able = {r.name for r in fitted if r.ranks}

@@ -57,9 +57,8 @@ def detect_order(
 ) -> ColumnOrder:
     """Detect whether the columns of users and items look swapped.
 
-    Three heuristics are tried in order, and the first conclusive one decides: only one column has
-    ids that look like those of users; users rate many items in one session, so their ratings are
-    from fewer days than those of an item; and ratings concentrate on items more than on users.
+    The first conclusive of three decides: only one column has ids that look like those of users;
+    users rate many items in one session; ratings concentrate on items more than on users.
     """
     n_users, n_items = ratings.n_users, ratings.n_items
     by_ids = _by_ids(ratings)

@@ -105,16 +105,7 @@ def _features(row: Mapping[str, Any]) -> Iterator[str]:
 
 @brief
 class ItemTable(NamedTuple):
-    """Public columns of items, as text, such as titles and genres.
-
-    Attributes
-    ----------
-    columns : dict of str to list of str
-        A text for each item of the file, empty where it is missing, and one more, empty, for items
-        that are not in the file. The names `title` and `genres` replace the usual ones.
-    row_of : dict of str to int
-        The row of each item's id.
-    """
+    """Public columns of items, as text; the last row, empty, is for items not in the file."""
 
     columns: dict[str, list[str]]
     row_of: dict[str, int]
@@ -126,19 +117,7 @@ class ItemTable(NamedTuple):
 
 
 def read_item_table(source: str | PathLike[str]) -> ItemTable:
-    r"""Read all columns of a file of items, which has a header with a name for the ids.
-
-    Parameters
-    ----------
-    source : str or path
-        As for `read_levels`.
-
-    Raises
-    ------
-    RecveilError
-        For a file that cannot be read, has no column of ids or no other one, two columns of one
-        name, or an item in several rows.
-    """
+    r"""Read all columns of a file of items, which has a header with a name for the ids."""
     usual = {"item": USUAL_NAMES["item"], "title": TITLE_NAMES, "genres": _GENRE_NAMES}
     expected = "expected a header such as item_id,title,genres"
     with file_next_to_table("item_table", source) as path:

@@ -319,9 +319,7 @@ def with_private(release: Release, **changes: Any) -> Release:
 def anonymize_hidden(ratings: Ratings, anonymizer: Anonymizer, seed: int) -> Release:
     """Anonymize ratings, and replace each item's id by a pseudonym, mapped in the private folder.
 
-    Items are renamed and reordered at random first, so that no order within the release reveals
-    the old one. An adversary can often infer an item from who else rated it and how; an audit of
-    the release measures how often (`recveil.attacks.reidentification.hidden_items`).
+    Items are reordered at random first, so that no order within the release reveals the old one.
     """
     # A generator of its own, as secret as that of the anonymizer.
     digest = int.from_bytes(ratings.digest()[:16], "big")

@@ -95,12 +95,10 @@ def label_codes(ratings: Ratings) -> NDArray[np.int64]:
 def group_shares(
     ratings: Ratings, shares: LabelShares, groups: Groups, first: int, last: int
 ) -> NDArray[np.float64]:
-    """Return the label shares in some groups' padded rows, shape (last - first, n_items, n_labels).
+    """Return the label shares in groups' padded rows, shape (last - first, n_items, n_labels).
 
-    A padded row holds 1 for the label that the member gave, and 0 for the others. Where the member
-    gave none, or one that too few users gave to the item, it holds the probability of each label.
-    Rounded to nine digits. The predictions of all members are a sum of two terms, so they are
-    computed for the group as a whole; the members' ratings then replace them one by one.
+    A padded row holds 1 for the member's label, or, where there is none or too few users gave it to
+    the item, the probability of each label. Rounded to nine digits.
     """
     sizes = groups.sizes[first:last]
     members = groups.members[groups.starts[first] : groups.starts[last]]

@@ -43,10 +43,7 @@ def labelled_as(ratings: Ratings, least: int) -> NDArray[np.int32]:
 def merge_items(ratings: Ratings, target_of: NDArray[np.int32]) -> Ratings:
     """Return ratings with pooled items merged into one, without dates, on a continuous scale.
 
-    A user who rated several merged items gives the pooled item the mean of these ratings. So each
-    user has one rating among all raters of it: for the pool of `labelled_as` a share of at most
-    1/least, however many of its items they rated. (A pool has at least `least` raters if there are
-    as many users: it ends with an item that has so many, if all before it have fewer together.)
+    A user's ratings of merged items become their mean, so each user is at most 1/least of the pool.
     """
     if (target_of == np.arange(ratings.n_items)).all():
         return ratings
@@ -90,13 +87,9 @@ def deal_rare(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sample pairs of a row and a rare item, each once, by item count and row length alone.
 
-    A row with twice the rare length contains each item with twice the probability, whatever the
-    embeddings of its users. `support` has the expected count of each rare item, at least one,
-    `lengths` the expected number of rare items in each row, up to a factor, `sizes` the users per
-    row.
-
-    Source: systematic sampling (Madow and Madow 1944), over classes, item by item. All items share
-    the sums of `lengths`, so that each draw is one search among them.
+    `support` has the expected count of each rare item, at least one, `lengths` the expected number
+    of rare items in each row, up to a factor, `sizes` the users per row. Source: systematic
+    sampling (Madow and Madow 1944), item by item, in the shared sums of `lengths`.
     """
     if not support.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)

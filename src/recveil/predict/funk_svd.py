@@ -240,12 +240,9 @@ def _pass_once(
 def _part_bounds(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], n_items: int, n_parts: int
 ) -> NDArray[np.int64]:
-    """Split the items into parts with about equal numbers of ratings.
+    """Split the items into parts with about equal numbers of ratings, shape (n_parts + 1, n_users).
 
-    Returns
-    -------
-    ndarray of int64, shape (n_parts + 1, n_users)
-        A user's ratings of part p are those from ``[p, user]`` to ``[p + 1, user]``.
+    A user's ratings of part p are those from ``[p, user]`` to ``[p + 1, user]``.
     """
     up_to = np.cumsum(np.bincount(indices, minlength=n_items))
     cuts = np.searchsorted(up_to, np.arange(1, n_parts) * indices.size / n_parts) + 1

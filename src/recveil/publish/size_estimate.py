@@ -170,8 +170,7 @@ def expect_synthetic(
 ) -> Expected:
     """Estimate the size of a synthetic release from its model.
 
-    `activity` is the mean number of ratings per synthetic user; `ratings`, the number of real ones,
-    as far as it may be revealed.
+    `activity` is the mean number of ratings per synthetic user; `ratings`, the number of real ones.
 
     >>> scale = RatingScale(1, 5, 1)
     >>> expect_synthetic(np.arange(30), scale, 10_000, 8.0, 400.0, "csv", 0.1).sentence()

@@ -381,10 +381,8 @@ _LONGEST_NAME = 200
 def staged_pair(folder: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
     """Yield two folders to write to, and rename them into place on success.
 
-    An old release is moved before its private folder and a new one after, so at any moment there
-    is either no release or one with its own private folder. Two runs to one place rename one after
-    the other, and the second replaces the first only by force. The new private folder records what
-    it replaces.
+    At any moment there is either no release or one with its own private folder. Of two runs to one
+    place, the second replaces the first only by force.
     """
     folder, private = _targets(folder)
     check_target(folder, force=force)

@@ -128,10 +128,8 @@ def plain_table(table: pa.Table) -> pa.Table:
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the same values in a type that all Arrow functions support.
 
-    Few functions support views of text, short decimals, extension types, which are converted to
-    their storage type, and dictionaries of these. UUIDs become text in the usual notation. Times in
-    a zone unknown to this machine cannot be formatted; they become times without a zone, as the
-    underlying number is the same in all zones. Distinct values stay distinct.
+    UUIDs become text in the usual notation, times in an unknown zone times without a zone. Distinct
+    values stay distinct.
     """
     kind: Any = column.type
     if _is_uuid(kind.value_type if pa.types.is_dictionary(kind) else kind):

@@ -357,9 +357,9 @@ def bounds_of(claim: Claim) -> dict[str, float]:
 def _odds_exceeded(mu: float, threshold_delta: float, epsilon: float) -> float:
     """Return the largest probability that odds rise by more than ``exp(epsilon)``.
 
-    It exceeds delta: for each smaller epsilon' with its delta', an event that raises the odds by
-    more has a probability p with p <= exp(epsilon') q + delta' and q <= exp(-epsilon) p, where q is
-    its probability without the user; so p <= delta' / (1 - exp(epsilon' - epsilon)).
+    It exceeds delta: for each smaller epsilon' with its delta', such an event has p <=
+    exp(epsilon') q + delta' and q <= exp(-epsilon) p, so p <= delta' / (1 - exp(epsilon' -
+    epsilon)).
     """
     smaller = epsilon * np.linspace(0, 1, 200, endpoint=False)
     bounds = [

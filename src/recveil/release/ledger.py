@@ -226,10 +226,9 @@ def cost_of_rerun(spent: Ledger, delta: float, whole: float, threshold_delta: fl
 def delta_of(mu: float, epsilon: float) -> float:
     """Return the delta at an epsilon of a query with privacy loss `mu`.
 
-    By Balle & Wang (2018), Theorem 8, it is ``below(-t) - exp(epsilon) below(-t - mu)`` with ``t =
-    epsilon / mu - mu / 2``, where ``below`` is the share of the normal distribution below a point.
-    Since ``exp(epsilon)`` overflows for large epsilon, it is computed as the normal density at t
-    times a difference of two ratios, each the upper tail over the density.
+    By Balle & Wang (2018), Theorem 8, it is ``below(-t) - exp(epsilon) below(-t - mu)``, t being
+    ``epsilon / mu - mu / 2``. As ``exp(epsilon)`` overflows, it is computed as the normal density
+    at t times a difference of two ratios, each the upper tail over the density.
     """
     t = epsilon / mu - mu / 2
     density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)

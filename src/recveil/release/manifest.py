@@ -38,10 +38,7 @@ def class_list(user_counts: Mapping[bytes, int], number: int = NEWEST) -> bytes:
 
 
 def successor_class_list(user_counts: Mapping[tuple[bytes, bytes], int]) -> bytes:
-    r"""Return the content of classes.csv in a release that follows another one.
-
-    Each class has a line for each of its classes in the previous release, and one without a digest
-    there for its newcomers.
+    r"""Return classes.csv of a release that follows another, with a line per class there.
 
     >>> successor_class_list({(b"\xb0", b"\x0a"): 5, (b"\xb0", b""): 7})
     b'digest,users,previous\nb0,7,\nb0,5,0a\n'
@@ -92,8 +89,6 @@ def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
 
 def file_next_to_ratings(about: ClaimKind) -> tuple[str, ...]:
     """Return the files that a release lists after the ratings, in order.
-
-    Records that belong to no user have no list of classes.
 
     >>> from recveil.release.claim import claim_kind
     >>> file_next_to_ratings(claim_kind("co-rated"))

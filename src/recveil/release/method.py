@@ -237,10 +237,7 @@ def problems_of_full_rows(name: str, counts: Mapping[str, int]) -> Iterator[str]
 
 
 def usual_step(scale: Mapping[str, Any]) -> float:
-    """Return the usual step of published values, from the numbers of a scale.
-
-    It is a tenth of the scale's step, where a continuous scale counts as having ten; labels have
-    nothing between them.
+    """Return the usual step of published values: a tenth of the scale's step; of labels, the step.
 
     >>> usual_step({"low": 1.0, "high": 5.0, "step": 1.0})
     0.1

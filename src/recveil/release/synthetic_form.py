@@ -194,11 +194,9 @@ def batch_size(n_users: int) -> int:
 def errors_of_noise(content: Mapping[str, Any]) -> dict[str, float | None]:
     """Return how far noise moves item counts and means in 95% of releases, from release.json.
 
-    A user with n ratings adds ``1 / sqrt(n)`` to the sum of an item, so the sum of users with n
-    ratings each is their number over ``sqrt(n)``. `count_error` is to be multiplied by ``sqrt(n)``;
-    `mean_error`, in the unit of the ratings, by ``sqrt(n)`` over the item's number of users, None
-    for likes; `far_mean_error`, the same for a mean that is `spread` from the overall one; and
-    `usual_count` is the mean n of the release.
+    For users with n ratings each, `count_error` is to be multiplied by ``sqrt(n)``, `mean_error` by
+    ``sqrt(n)`` over the item's users (None for likes); `far_mean_error` is of a mean that is
+    `spread` from the overall one, `usual_count` the mean n of the release.
     """
     claim, settings = claim_of_json(content), content["settings"]
     if claim.ledger is None or "user_counts" not in settings:

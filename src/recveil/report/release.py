@@ -574,21 +574,7 @@ def linkage_warnings(
     ratings_sha256: str | None = None,
     total: PrivacyTotal | None = None,
 ) -> list[str]:
-    """Return a warning about a new release and each earlier one.
-
-    Parameters
-    ----------
-    earlier : sequence of Earlier
-        From `find_earlier`.
-    output : Path
-        The folder of the new release.
-    claim : Claim
-        The claim of the new release.
-    ratings_sha256 : str, optional
-        The digest of its ratings.
-    total : PrivacyTotal, optional
-        What all recorded runs on these users spent; by default that of these releases.
-    """
+    """Return a warning about a new release and each earlier one; `total` is by default of these."""
     new = _New(output, claim, ratings_sha256)
     composed = [each for each in earlier if each.has_ledgers] if claim.ledger else []
     if total is None and claim.ledger is not None:

@@ -23,10 +23,7 @@ _ANY_WIDTH = 10_000
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    r"""Print text to standard output or standard error.
-
-    On a terminal, lines are wrapped between words; names are never broken, so that they can be
-    copied. Files and pipes get the text unchanged.
+    r"""Print text; on a terminal, lines are wrapped between words, and names are never broken.
 
     >>> echo("Publish out; keep out.private secret.")
     Publish out; keep out.private secret.

@@ -62,12 +62,9 @@ def compiled(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a kernel by numba at its first call, and run it without the interpreter's lock.
 
-    The result is cached on disk, if the package or a home folder can be written to. No other user
-    can write to the cache, whatever the umask, since its content is executed.
-
-    If `plain_if_small`, the kernel runs as plain Python while its arrays are small, so that small
-    tables do not wait for numba: only for kernels of integers, whose results are then equal to the
-    bit.
+    Nobody else can write to its cache, whatever the umask, since the content is executed. If
+    `plain_if_small`, it runs as plain Python while its arrays are small: only for kernels of
+    integers, whose results are then equal to the bit.
     """
     return lambda kernel: Kernel(kernel, options, plain_if_small)
 
@@ -156,9 +153,7 @@ def _forget_counted_helpers(kernel: Any) -> None:
 def _name_by_content(kernel: Any) -> None:
     """Save each variant of a kernel in a file of its own name, and list it only afterwards.
 
-    Numba numbers the files. Two processes that save variants for different types at the same time
-    choose the same number. The listed variant then differs from the one in the file, and arrays are
-    read with the wrong layout, without an error.
+    Numba numbers the files, and two processes choose the same number: silently wrong results.
     """
     file = kernel._cache._cache_file
 

@@ -51,10 +51,7 @@ def hold_lock(file: Path) -> Iterator[None]:
 
 @contextmanager
 def abandoned(path: Path) -> Iterator[bool]:
-    """Yield whether a file or folder has no writer left, and lock out other processes meanwhile.
-
-    A folder that is not empty and has no lock file of recveil belongs to the user, and is not
-    abandoned.
+    """Yield whether a file or folder of recveil has no writer left, and lock out others meanwhile.
 
     >>> with abandoned(Path("nowhere")) as is_abandoned:
     ...     is_abandoned

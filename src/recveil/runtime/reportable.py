@@ -43,13 +43,7 @@ class Reportable(Documented):
     """A mixin of results with charts, tables and a page."""
 
     def chart(self, name: str | None = None) -> Any:
-        """Return an Altair chart of the result; the first one by default.
-
-        Raises
-        ------
-        RecveilError
-            If there is no such chart, or it has no data.
-        """
+        """Return an Altair chart of the result; the first one by default."""
         return reporter_of(self).chart(self, name)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:

@@ -57,9 +57,7 @@ T = TypeVar("T")
 def prefetch(steps: Iterable[T]) -> Iterator[T]:
     """Yield the same steps, each prepared by a second thread while the caller uses the last one.
 
-    This helps where both run outside the interpreter's lock: hashing, compressing, compiled
-    kernels. At most one step waits. An error is raised in place of its step. If kernels are limited
-    to one thread, no second one is started.
+    An error is raised in place of its step. With kernels of one thread, no second one is started.
     """
     if usual_threads() == 1:
         yield from steps

@@ -283,12 +283,10 @@ _STEPS = float(1 << 16)
 def refine_factors(
     users: DistributedUsers, items: RatedItems, item_factors: ItemFactors
 ) -> ItemFactors:
-    """Improve item factors by a few steps of gradient descent over all users.
+    """Improve item factors by a few steps of conjugate gradients over all users.
 
-    Each step lowers the sum of squared errors and penalties. User factors are at its minimum, given
-    the items. The minimum of an item would take ``rank ** 2`` sums; a step of conjugate gradients
-    takes ``rank``, and one more for its length, so that it never overshoots (Takács, Pilászy and
-    Tikk 2011). Sums are integers, which do not depend on their order.
+    User factors are at the minimum, given the items (Takács, Pilászy and Tikk 2011). Sums are
+    integers, which do not depend on their order.
     """
     for _ in range(REFINED):
         item_factors = _move_items(users, items, item_factors)

@@ -42,11 +42,9 @@ _FETCHED = "place long, item int, rating float, day int"
 class NumberedRatings:
     """Ratings among executors, numbered, with the interface of `Ratings` but for whole arrays.
 
-    The columns `indices`, `values` and `days` fetch the ratings at some positions and cache them:
-    the rows of targets. The driver stores the number of ratings per user, and nothing else that
-    grows with users. `frame` has the columns `record` (counted within the partition), `item`,
-    `rating` and `day`; `first_places` and `first_records` are positions of each partition's first
-    rating and user.
+    `indices`, `values` and `days` fetch and cache the ratings at some positions. `frame` has the
+    columns `record` (within the partition), `item`, `rating` and `day`; `first_places` and
+    `first_records` are positions of each partition's first rating and user.
     """
 
     def __init__(

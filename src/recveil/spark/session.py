@@ -29,12 +29,10 @@ _NAME = "recveil-spark-"
 
 @contextmanager
 def private_scratch() -> Iterator[str]:
-    """Create a private folder on each of Spark's disks, and remove it afterwards.
+    """Create a private folder on each of Spark's disks, and remove it and those of killed runs.
 
     Spark's own folders are readable for all users, contain rows of users, and stay if it is killed.
-    Folders of killed runs are removed as well. The disks are those of ``SPARK_LOCAL_DIRS`` in the
-    environment, of the setting ``spark.local.dir``, or the folder for temporary files. Java must
-    run already, as it reads Spark's settings files.
+    Java must run already, as it reads Spark's settings files.
     """
     with ExitStack() as stack:
         folders = [stack.enter_context(_folder(disk)) for disk in _disks()]

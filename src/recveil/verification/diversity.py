@@ -113,20 +113,14 @@ def check_diversity(
 ) -> Diversity:
     """Count the groups of each set of b items that occurs in a group; all numbers are exact.
 
-    A row of `support` is that of `n_groups` groups (`Supports` collects both). A stored zero is an
-    entry. A RecveilError is raised if there are too many sets to count: beyond b = 3, long rows
-    have.
+    A row of `support` is that of `n_groups` groups; a stored zero is an entry. Chang et al.,
+    Definition 5.3 requires this of sets that a *user* rated, which are in their group's row; the
+    converse does not hold. Rows with fewer than b items have no sets.
 
-    Chang et al., Definition 5.3 requires this of the sets that some *user* rated, which the
-    published file does not reveal. Whatever a user rated is in their group's row, so the definition
-    holds if every set that occurs in a row occurs in l groups. The converse does not hold: a row
-    also holds sets of items that no single member rated. Rows with fewer than b items have no sets.
-
-    Items are processed from the rarest to the most frequent. The pairs of an item are counted from
-    the rows that hold it or from columns of bits, whichever takes fewer steps. Since ``|A ∩ B| >=
-    |A| + |B| - n``, pairs that cannot be rarer than the rarest pair so far are skipped, which makes
-    full rows cheap. Larger sets are the sets of b - 1 in the rows of each item. Memory: a copy of
-    the matrix, and one bit per group and item.
+    Items are processed from the rarest to the most frequent; pairs are counted from rows or from
+    columns of bits, whichever takes fewer steps. Since ``|A ∩ B| >= |A| + |B| - n``, pairs that
+    cannot be rarer than the rarest so far are skipped. Larger sets are the sets of b - 1 in the
+    rows of each item.
     """
     check_parameters(b, l)
     table = _Table.of(*_checked(support, n_groups))

@@ -16,14 +16,9 @@ _HALVINGS = 60
 def link_posterior(share: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     """Return the probability that a member rated an item, given that the group's row holds it.
 
-    If each user has rated the item with probability p, independently, a group of k holds it with
-    probability ``1 - (1 - p)^k``, and a given member has rated it with probability ``p / (1 - (1 -
-    p)^k)``. It increases with p and decreases with k. It holds for groups whose row has only items
-    that members rated; items added by padding or for diversity lower the posterior of a link.
-
-    Source: Chang et al., Theorem 6.3, the step before its bound. Theorem 6.2, a confidence of 1/k
-    without prior knowledge, is the limit p → 0. Logarithms keep all digits of a tiny p, where ``1 -
-    (1 - p)**k`` would be 0.
+    If each user has rated it with probability p, independently, it is ``p / (1 - (1 - p)^k)`` for a
+    group of k (Chang et al., Theorem 6.3, the step before its bound; Theorem 6.2 is the limit p →
+    0). Items added by padding or for diversity lower it. Logarithms keep all digits of a tiny p.
     """
     p, sizes = _checked(share, k)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,13 +91,9 @@ class ItemShares(NamedTuple):
 def item_shares(support: Any, sizes: ArrayLike) -> ItemShares:
     """Estimate each item's p from the published groups; a stored zero of `support` is an entry.
 
-    If every item of a row was rated by a member, the true share is between `lowest` and `highest`.
-    The posterior increases with p, so it has the corresponding bounds. `likely` assumes, as the
-    theorems do, that users rate independently. Groups of similar users violate this, and then it
-    tends to be too low.
-
-    Items added for diversity or by padding have no raters. They make `lowest` and `likely` too
-    high; `highest` remains an upper bound.
+    If a member rated every item of a row, the true share is between `lowest` and `highest`;
+    `likely` assumes that users rate independently, and tends to be too low for similar users. Items
+    added for diversity or by padding make `lowest` and `likely` too high.
     """
     rows = ItemRows.of(support)
     n_groups = rows.indptr.size - 1

@@ -69,9 +69,8 @@ def ranks_of(ids: Sequence[Any]) -> NDArray[np.float64]:
 def find_private_order(values: NDArray[np.float64]) -> str:
     """Describe how a published order correlates with private values; "" if it looks random.
 
-    Spearman's rank correlation detects a rise or fall, and the rank correlation of neighbours
-    detects piecewise order. Both are compared with their spread over all permutations. A normal
-    distribution has heavier tails than they have, so the false alarm rate is not underestimated.
+    Spearman's rank correlation and that of neighbours are compared with their spread over all
+    permutations, by a normal distribution, which has heavier tails.
     """
     n = values.size
     if n < FEWEST:

@@ -55,13 +55,7 @@ def check_synthetic(
     names: PublishedNames,
     readers: Readers | None = None,
 ) -> Verification:
-    """Check a release of synthetic users, or of the model for them.
-
-    No synthetic user shares a row with a real one, so no classes are counted. The checks: each file
-    is what recveil writes, to the byte; ratings are on the scale and on the grid of the settings;
-    each synthetic user rates an item once; the number of synthetic users is as stated; and epsilon
-    follows from the ledger.
-    """
+    """Check a release of synthetic users, or of the model for them; no classes are counted."""
     name, files = str(manifest.ratings_file), manifest.ratings_files
     if not files or not all((folder / each).is_file() for each in files):
         raise RecveilError(

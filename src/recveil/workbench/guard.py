@@ -42,13 +42,7 @@ _FILE_NAME = re.compile(rb';\s*filename="([^"]*)"', re.I)
 
 
 class FormFile:
-    """A multipart form whose last part is a file.
-
-    Attributes
-    ----------
-    name : str
-        The file's name; empty if none was chosen.
-    """
+    """A multipart form whose last part is a file; its `name` is empty if none was chosen."""
 
     def __init__(self, receive: Receive, content_type: str) -> None:
         boundary = _BOUNDARY.search(content_type)
@@ -195,17 +189,7 @@ FORM, FILE_NAME = "recveil.form", "recveil.file name"
 
 
 class Keys:
-    """The secrets of one start of the workbench.
-
-    Attributes
-    ----------
-    token : str
-        Part of the address that is printed.
-    session : str
-        The cookie that the token is exchanged for.
-    change : str
-        Part of every form of our pages.
-    """
+    """The secrets of a start: `token` of the address, `session` cookie, `change` of every form."""
 
     def __init__(self) -> None:
         self.token, self.session, self.change = (secrets.token_urlsafe(32) for _ in range(3))

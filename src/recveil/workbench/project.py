@@ -277,13 +277,7 @@ Run = Callable[..., sqlite3.Cursor]
 
 
 class Store:
-    """The database of a project, for all threads of the server.
-
-    Attributes
-    ----------
-    is_new : bool
-        Whether it was created just now.
-    """
+    """The database of a project, for all threads of the server; `is_new` if created just now."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -474,16 +468,7 @@ def _move_to_digest(partial: Path, folder: Path, name: str, digest: str) -> Path
 
 
 class Project:
-    """A private folder with a database of what was done.
-
-    Attributes
-    ----------
-    folder : path
-    is_new : bool
-        Whether its database was created just now.
-    lost : dict of int to str
-        Why the results of some jobs cannot be read, by job number.
-    """
+    """A private folder with a database; `lost` states why results of jobs cannot be read."""
 
     def __init__(self, folder: Path) -> None:
         make_project_folder(folder.absolute())

@@ -194,10 +194,8 @@ def measure_companions(
 ) -> Companions:
     """Infer each target's ratings from the row and the ratings of all other group members.
 
-    The adversary knows the other members and all of their ratings. The candidates for a target's
-    rating are those consistent with the published value: no rating, or a value of the scale. The
-    inference is certain if one value remains. On a continuous scale, it is certain if the item must
-    have been rated, and the possible interval is at most a tenth of the scale.
+    The inference is certain if one value is consistent with the published one; on a continuous
+    scale, if the possible interval of a rating is at most a tenth of the scale.
     """
     within = _NEAR * ratings.scale.range if ratings.scale.is_fine else 0.0
     members = _members(table)

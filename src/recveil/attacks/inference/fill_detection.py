@@ -48,9 +48,7 @@ _A_PAIR, _A_PREDICTION = 0.003, 0.8
 
 
 def effort_of_prediction(candidates: Candidates, believed: float = 1.0) -> float:
-    """Return the approximate time of `predict_values`, in microseconds.
-
-    `believed` is the share of the values to train on.
+    """Return the time of `predict_values` in microseconds; `believed` is the share to train on.
 
     >>> alike = Ratings.from_columns(["a", "a", "b", "b"], [7, 8, 7, 8], [4, 4, 4, 4])
     >>> round(effort_of_prediction(Candidates.from_ratings(alike)), 3)

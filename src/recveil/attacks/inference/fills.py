@@ -92,11 +92,8 @@ class Cells:
 def features_of(cells: Cells, likely: Numbers | None = None) -> NDArray[np.float32]:
     """Return the features of each value, shape (n_values, n_features), from published data only.
 
-    Features: the value; mean, spread and number of its item's and its row's values; how many values
-    of the item, the row and the group equal it; its predictions by a low-rank fit and by the
-    nearest other rows. Fills by item means repeat within an item, fills by neighbours agree with
-    the neighbours, random fills occur where no rating is expected. With `likely`, the probability
-    of each value from an earlier pass, means are weighted, and the likely ratings are counted.
+    They describe the value, its item's, row's and group's values, and its predictions by a low-rank
+    fit and by the nearest rows. With `likely`, from an earlier pass, means are weighted.
     """
     weights, real = np.ones(cells.values.size), None
     if likely is not None:
@@ -256,11 +253,9 @@ def too_large(candidates: Candidates) -> bool:
 def infer_fills(cells: Cells, records: NDArray[np.int64], is_real: NDArray[np.bool_]) -> Numbers:
     """Return the probability that each value is a real rating, shape (n_values,).
 
-    The adversary knows which values in `records`, at least two, are real. Gradient boosting
-    (scikit-learn) on `features_of`, in two passes: the second one uses what the first found likely
-    of the rest of the row, the item and the group. A known user's values are judged by the other
-    known users only, so that the second pass trains on probabilities as uncertain as those of
-    unknown users.
+    The adversary knows which values in `records`, at least two, are real. Gradient boosting on
+    `features_of`, in two passes; a known user's values are judged by the other known users only, so
+    that the second pass trains on probabilities as uncertain as those of unknown users.
     """
     groups = np.unique(records)
     known = np.isin(cells.records, groups)

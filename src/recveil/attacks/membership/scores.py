@@ -27,12 +27,9 @@ def score_by_presence(
 ) -> list[NDArray[np.float64]]:
     """Return how much of what is known occurs anywhere in the release.
 
-    A rare item in the release is evidence for each of its few raters, and a missing one is evidence
-    against them. The scores are the share of the known items that are in the release; the same
-    weighted by the logarithm of the items' rarity among the others; the log-likelihood ratio of
-    exactly these items being in the release with and without the target, in total and per known
-    item. Without a `world` in `known`, only the share is returned. The probability that an item
-    with a given count is released is learned from the release itself (`chance_in_row`).
+    Four scores: the share of the known items in the release; the same weighted by rarity among the
+    others; the log-likelihood ratio of exactly these items with and without the target, in total
+    and per known item. Without a `world` in `known`, only the share is returned.
     """
     is_released = (np.diff(candidates.indptr) > 0)[known.items]
     n_known = np.diff(known.indptr)
@@ -99,10 +96,8 @@ def score_by_counts(
 ) -> list[NDArray[np.float64]]:
     """Score the excess of the known items' counts in the release over those of all other users.
 
-    The excess share of users who have an item, over the variance of that share: sum and mean over
-    the known items, each with two dampings of rare items. Without a `world` there is no score.
-    Source: Dwork et al. 2015 (tracing from aggregates). The target's own ratings are removed from
-    the outside counts, for members and non-members alike.
+    Dwork et al. 2015 (tracing from aggregates): sum and mean of the excess share over its variance,
+    each with two dampings of rare items. Without a `world` there is no score.
     """
     if known.world is None:
         return []
@@ -211,16 +206,10 @@ def score_by_narrowest(
 def score_by_dates(
     candidates: Candidates, adversary: Adversary, known: Knowledge, _scale: RatingScale
 ) -> list[NDArray[np.float64]]:
-    """Return how near the published dates of the known items are to the known days.
+    """Return how near the published dates of the known items are to the known days, two scores.
 
-    An item that is not in the release has no date, and counts as far off.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (n_targets,) each
-        The mean over the known items of ``exp(-days / day_width)``, of the nearest date of each
-        item and averaged over its dates; and the same weighted by the items' rarity. None without
-        days.
+    They are the mean over the known items of ``exp(-days / day_width)``, of the nearest date and
+    averaged over dates, and the same weighted by rarity; an item without a date counts as far off.
     """
     if candidates.days is None or known.days is None:
         return []

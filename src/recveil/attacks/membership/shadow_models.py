@@ -80,13 +80,11 @@ def check_shadows(n: int) -> None:
 
 
 def likelihood_ratios(scores: Mapping[str, Numbers], inside: Flags) -> Ratios:
-    """Compare every score with the same user's scores in all other releases.
+    """Compare every score with the same user's scores in all other releases (n_users, n_releases).
 
-    All arrays have shape (n_users, n_releases); releases 2 j and 2 j + 1 are a pair, of
-    complementary halves of the users. Scores with and without the user are taken to be normal with
-    equal variance (Carlini et al. 2022, section V, with both kinds of shadows). The difference of
-    their means is shrunk to the mean over users, by its uncertainty. A release is never compared
-    with its own pair, whose membership is the complement.
+    Releases 2 j and 2 j + 1 are complementary halves, never compared with each other. Scores with
+    and without the user are taken to be normal with equal variance (Carlini et al. 2022, section
+    V); the difference of their means is shrunk to the mean over users, by its uncertainty.
     """
     check_shadows(inside.shape[1])
     names: list[str] = []
@@ -266,12 +264,10 @@ def learn_population(pair: Sequence[AttackTarget]) -> Population:
 class JointCounts:
     """Scores targets by all item counts together, given the rows of all users.
 
-    The counts of the chosen items are the sum of the members' rows, plus noise. If each user is a
-    member with probability p = 1/2, their covariance is S = p (1 - p) A'A + s I, for the matrix A
-    of all users' rows. The evidence for a target with the known items x is x' S^-1 (c - p A'1),
-    where S and the expected counts are those without the target's whole row: the linear test for
-    one more row (Fisher 1936). Counts of items with the same raters are correlated, which tests of
-    single items ignore. `rows` and `known` hold an entry for each item rated, or known of a target.
+    If each user is a member with probability p = 1/2, the counts have the covariance S = p (1 - p)
+    A'A + s I, for the matrix A of all rows. The evidence for known items x is x' S^-1 (c - p A'1),
+    S and the expected counts without the target's row: the linear test for one more row (Fisher
+    1936). It uses that counts of items with the same raters are correlated.
     """
 
     def __init__(self, rows: Rows, known: Rows, targets: NDArray[np.int64]) -> None:

@@ -75,12 +75,10 @@ def most_targets(table: AttackTarget) -> int:
 
 
 def find_clusters(table: AttackTarget, smallest: int | None = None) -> Positions | None:
-    """Infer which records share their values from a release alone.
+    """Infer which records share their values from a release alone; None with too few or too many.
 
-    Records are linked if all their common items have equal values, and are too many for chance;
-    then clusters of linked records likewise. A cluster with fewer than `smallest` users joins the
-    one with which it has the most common items, all of equal values; no cluster has twice as many.
-    None with fewer than two records, or too many to compare (`too_many_to_compare`).
+    Records, then clusters, are linked if all their common items have equal values, and are too many
+    for chance. A cluster with fewer than `smallest` users joins the one with most common items.
     """
     n_records = table.candidates.n_records
     if n_records < 2 or too_many_to_compare(table):
@@ -183,14 +181,9 @@ def _compare(table: AttackTarget, clusters: Positions) -> tuple[Numbers, Numbers
 def _features(
     table: AttackTarget, known: Knowledge, clusters: Positions, record: Positions
 ) -> Scores:
-    """Return the evidence of each record for each target, shape (features, targets, records).
+    """Return the evidence of each record for each target, (features, targets, records), standard.
 
-    Log-likelihood ratios of the items that the target has, and of those that they lack, under the
-    cluster's shares and under the record itself, and the cosine of both with more weight on rare
-    items; the agreement of the target's centred values with those of the cluster; the cosines of
-    embeddings, and the distance to the cluster's known members; the difference of the lengths; and
-    the record's number of unknown users. The records of every other target are known, but not to
-    themselves. Each is standardized.
+    The records of every other target are known, but not to themselves.
     """
     sizes = table.candidates.sizes.astype(np.float32)
     rows = np.repeat(np.arange(sizes.size), np.diff(table.indptr))

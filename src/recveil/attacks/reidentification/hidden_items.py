@@ -247,12 +247,9 @@ def match_items(
 ) -> ItemNames:
     """Match hidden items with public ones by counts and means, then by co-occurrence.
 
-    `known` maps positions of hidden items that the adversary knows to positions of public items.
-
-    After Narayanan & Shmatikov (2008), section 6, on releases with hidden columns, and their
-    propagation from known nodes (2009). The first matching uses counts, means and spreads
-    (minimum-cost assignment); each further round adds the correlations with the most reliable items
-    in both tables. The items with the highest counts are matched first, then all.
+    After Narayanan & Shmatikov (2008), section 6, and their propagation from `known` nodes (2009):
+    minimum-cost assignment by counts, means and spreads; each further round adds the correlations
+    with the most reliable items, first for the highest counts, then for all.
     """
     known = known or {}
     few = hidden.top(FIRST_HIDDEN), public.top(FIRST_PUBLIC)

@@ -255,10 +255,7 @@ class Likelihood:
 
 
 def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Likelihood]:
-    """Return the attack with several spreads of the ratings around a value.
-
-    The adversary does not know how much a group disagrees: not at all, or by an eighth or a quarter
-    of the scale.
+    """Return the attack with spreads of ratings around a value of 0, 1/8 and 1/4 of the scale.
 
     >>> [attack.value_spread for attack in likelihoods_for_means(Adversary(known=4), 4.0)]
     [0.0, 0.5, 1.0]
@@ -271,10 +268,8 @@ def likelihoods_for_means(adversary: Adversary, scale_range: float) -> list[Like
 class LikelyRated:
     """Scores each record by the probability that its user rated the known items; ignores ratings.
 
-    If a record is the target's, each known item is one of its real ratings. So an item counts
-    ``log(likely + 0.001) - log(n)``, with n the expected number of real ratings in the record:
-    likely fills count against it, and of two records with equal agreement the one with fewer real
-    ratings leads. If all values are equally `likely`, only items count.
+    An item counts ``log(likely + 0.001) - log(n)``, with n the expected real ratings of the record:
+    likely fills count against it, and of equal records the one with fewer ratings leads.
     """
 
     name: ClassVar[str] = "likely-rated"

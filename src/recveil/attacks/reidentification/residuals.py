@@ -52,12 +52,9 @@ def fit_robustly(
 ) -> LowRank:
     """Fit a low-rank matrix in which outlying cells have little weight.
 
-    `rank` counts the factors in addition to one that starts equal for all rows. `ridge` is their
-    penalty against weights of at most 1; residuals below `least`, in the unit of the values, have
-    nearly full weight. Only `visible` cells are fitted. `share` of the progress goes to the rounds.
-
     Iteratively reweighted least squares with Cauchy's weights (Holland & Welsch 1977), whose scale
-    narrows from round to round.
+    narrows from round to round. `rank` counts factors besides one that starts equal for all rows;
+    residuals below `least` have nearly full weight; `share` of the progress goes to the rounds.
     """
     start = np.random.default_rng(0).normal(scale=0.1, size=(len(values), rank))
     fit = LowRank(np.column_stack([np.ones(len(values)), start]), np.empty((0, 0)))

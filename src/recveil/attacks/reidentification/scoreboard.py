@@ -228,10 +228,7 @@ def check_errors(**errors: float | None) -> None:
 
 
 def rating_slack(levels: NDArray[np.float64]) -> float:
-    """Return the largest difference of two values that count as equal.
-
-    Knowledge is in single precision, and candidates round values where they are very many distinct
-    ones. Neither must make a true value look wrong, which would make the release look safe.
+    """Return the largest difference of two values that count as equal in single precision.
 
     >>> rating_slack(np.array([1.0, 2, 3, 4, 5])) < 0.001
     True

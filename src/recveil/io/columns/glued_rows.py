@@ -238,11 +238,9 @@ def _likelihood(cut: _Cut) -> tuple[int, int, int]:
 class RowsAfterItems(NamedTuple):
     """A search for rows of unknown users between and after known items.
 
-    Of two rows, the rating of one and the user of the other are between two items. Box sets contain
-    several items, too, and numbers of packs, volumes and years. So what is between the items must
-    look like users, unless all of the text is items and numbers with one sign between them. If
-    users have no common look, a number must be between the items that is no year, and not that of a
-    sequel.
+    Box sets contain several items, too, so what is between must look like users, unless all of the
+    text is items and numbers with one sign between them. If users have no common look, a number
+    must be between the items that is no year, and not that of a sequel.
     """
 
     lengths: dict[str, set[int]]

@@ -62,11 +62,9 @@ def find_rows_above_chance(
 ) -> list[int]:
     """Return the positions of item ids that contain rows of the table more often than by chance.
 
-    Of pairs of two numbers, many are needed; of others, `find_pairs_above_chance` decides.
-
-    The first number of an item id names the item. Other numbers are compared by what separates
-    them, and by how far apart they are. The rows are read only if there is something to compare.
-    Users of one class, of which one is given for each user, have the same rows, so that their pairs
+    The first number of an item id names the item; others are compared by what separates them, and
+    by how far apart they are. Of two numbers many pairs are needed; of others,
+    `find_pairs_above_chance` decides. Users of one class have the same rows, so that their pairs
     with an item are one.
     """
     users, items = [*users], [*map(str, items)]

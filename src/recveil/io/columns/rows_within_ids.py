@@ -120,11 +120,9 @@ def find_rows_within(
     r"""Return the positions of ids that contain rows of other users.
 
     Such an id contains a user id next to an item id, and either a number after them, or delimiters
-    around them, or another id after the same punctuation. Titles contain numbers, too, and words
-    that are names: less than this is no row. Where all of an id are whole numbers, it may as well
-    be a list of items; where nearly all ids are one whole number, `NumberSearch` decides. A user
-    id that is no word or short number need not be next to the item id: columns may be between
-    them, and names of fields.
+    around them, or another id after the same punctuation; less may be a title. Of whole numbers
+    alone, it may be a list of items; where nearly all ids are one whole number, `NumberSearch`
+    decides.
     """
     labels = [*labels]
     n_numbers = sum(map(str.isdigit, labels))

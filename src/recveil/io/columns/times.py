@@ -202,9 +202,6 @@ def are_months_and_days(times: NDArray[Any]) -> bool:
 def _find_period(times: NDArray[Any]) -> str:
     """Return what whole numbers after or before a year count, if not days; "" for others.
 
-    As YYMMDD, months would be consecutive days: 201203 is 2020-12-03. Weeks with a number of the
-    day would be days of the year, and quarters days since 1970.
-
     >>> [_find_period(np.array(each)) for each in ([201_104, 201_112], [42_011, 122_011])]
     ['months', 'months']
     >>> [_find_period(np.array(each)) for each in ([20_191, 20_204], [2_019_031, 2_019_357])]

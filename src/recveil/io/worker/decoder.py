@@ -130,14 +130,10 @@ def decoding(
     """Decode a file, packed or not, in a child process, as a damaged file may crash the decoder.
 
     `wanted` are no values, the first `rows` (without nested columns), all of some columns, or these
-    in batches of at most `rows` that follow the row groups, of which few are held at a time.
-    `dictionary` names text columns to encode; `narrow` reads whole numbers as 32 bits if all values
-    fit. Archives can hold other files, so callers that inspect untrusted files exclude them from
-    `packings`. `within` is the `query`, `table` or `sheet` of a file with several tables.
-
-    Raises MemoryLimitError if it takes more memory than allowed, a RecveilError if the child
-    process crashes or reports a fault of the file, and OSError or pyarrow.ArrowInvalid as decoding
-    here would.
+    in batches of at most `rows`. `dictionary` names text columns to encode; `narrow` reads whole
+    numbers as 32 bits if all values fit. Archives can hold other files, so callers that inspect
+    untrusted files exclude them from `packings`. `within` is the `query`, `table` or `sheet`.
+    Raises OSError or pyarrow.ArrowInvalid as decoding here would.
     """
     request = Request(
         path=os.fspath(path.absolute()),

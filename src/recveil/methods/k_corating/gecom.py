@@ -16,15 +16,12 @@ from recveil.runtime.errors import RecveilError
 def gecom(ratings: Ratings, k: int, workloads: int = 1) -> Groups:
     """Gather users so that few cells must be filled for each group to rate the same items.
 
-    With several workloads, this is PaGeCom: M2 is cut into as many parts, whose sizes differ by one
-    user at most, and each is grouped by itself. Each has at least k users.
-
-    Source: k-coRating, Algorithms 1 to 3. The users are sorted by the number of their ratings, then
-    by the positions of the items they rated, then by their own position. From the front of M2, k
-    users are cut off at a time, with all that follow and rated the same items as the last of them;
-    fewer than k that are left at the end join the last group. If M2 has fewer than k users
-    altogether, each of them joins the class of M1 where the fewest cells must be filled for them
-    alone (of equally good ones, the first), which the paper leaves open.
+    Source: k-coRating, Algorithms 1 to 3. Users are sorted by their number of ratings, then by the
+    positions of the items, then by their own. From the front of M2, k users are cut off at a time,
+    with all that follow and rated the same items as the last; fewer than k that are left join the
+    last group. If M2 has fewer than k users altogether, each joins the class of M1 where the fewest
+    cells must be filled, which the paper leaves open. With several workloads (PaGeCom), M2 is cut
+    into as many parts.
     """
     if k < 1:
         raise RecveilError(f"k is {k}; expected at least 1", code="option.value")

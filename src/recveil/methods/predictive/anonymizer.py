@@ -629,14 +629,10 @@ def choose_items(
 ) -> Any:
     """Choose the items of each group's row: those that a member rated, and some of the others.
 
-    An item that a user of s of the G groups rated is added to ``floor(degree * (G - s))`` of the
-    other groups: to those with the most likely raters. Of equally likely ones the first, which is
-    random, since groups are in random order. Degree 0 gives simple rows, 1 padded ones. Groups
-    whose users have near mean `coordinates` are similar.
-
-    Source: the future work of Chang et al., section 7. The estimate of the share of raters in a
-    group is that in the 20 most similar groups and, with the weight of an average group, that of
-    all users. From it follows the probability that at least one of the members rated the item.
+    An item that a user of s of the G groups rated is added to ``floor(degree * (G - s))`` other
+    groups, those with the most likely raters (of equally likely ones the first, which is random):
+    future work of Chang et al., section 7. The share of raters is estimated from the 20 groups with
+    the nearest mean `coordinates` and, with the weight of an average group, from all users.
     """
     n_groups, sizes = groups.sizes.size, groups.sizes
     member = sparse.csr_array(

@@ -29,10 +29,9 @@ MOST_STEPS_PRUNED = 3 * 10**11
 def bundle(support: Any, size: int) -> NDArray[np.int64]:
     """Gather the groups into bundles, of `size` to ``2 * size - 1`` groups, that share many items.
 
-    From the group with the fewest items on, each bundle takes in, one after the other, the free
-    group that costs the fewest added edges now: the items it lacks of the bundle's, and its own new
-    ones for each of `size` groups. Only the 1024 smallest free groups are looked at. Equal costs go
-    to the smaller group, and then to the first.
+    From the group with the fewest items on, each bundle takes in the free group, of the 1024
+    smallest, that costs the fewest added edges; equal costs go to the smaller group, then to the
+    first.
     """
     n_groups, n_items = support.shape
     if not 1 <= size <= n_groups:
@@ -80,12 +79,9 @@ def can_prune(support: Any, added: Any, b: int) -> bool:
 def prune(support: Any, added: Any, harm: NDArray[Any], b: int, least: int) -> NDArray[np.bool_]:
     """Mark the added edges that stay; those that no set needs go, the most harmful first.
 
-    An edge goes if, without it, every set of at most b items in the group's row still occurs in
-    `least` groups. Edges of `support` always stay. Of equally harmful edges, the first goes first.
-
     *Guarantee*: if every set of at most b items that occurs in a row of ``support + added`` occurs
-    in `least` rows, so it does afterwards. One pass is enough: an edge that had to stay for the
-    sake of a set must stay for good, since the set's other edges then have to as well.
+    in `least` rows, so it does afterwards. One pass is enough: an edge that had to stay for a set
+    must stay for good, since the set's other edges then have to as well.
     """
     rows = _ones(support, np.int8) + _ones(added, np.int8)
     rows.sort_indices()
@@ -300,29 +296,16 @@ def diversify(
 ) -> AddedEdges:
     """Choose the edges to add, so that each set of b items in a group occurs in l groups.
 
-    - b = 1: an item that too few groups hold goes to those groups whose own label for it would be
-      nearest to the mean label of its holders; of equally near ones, the first.
-    - b > 1, unless nothing needs to be added: the groups are gathered into bundles of at
-      least `bundle_size` (l by default), and all groups of a bundle take over all its items; then
-      edges are taken back, the most harmful first (its label the farthest from the item's mean), as
-      long as every set of at most b items in the group's row still occurs in l groups. For b > 3,
-      nothing is taken back.
+    For b = 1, an item that too few groups hold goes to those whose own label for it is nearest to
+    the mean label of its holders. For b > 1, groups are gathered into bundles of at least
+    `bundle_size` (l by default), which take over all their items; then `prune` takes edges back,
+    for b <= 3. `labels` is a table of the label that each group would give each item, or a callable
+    of groups and items.
 
-    `labels` is a table of the label that each group would give each item, or a callable that takes
-    the positions of groups and of items, such as `padded_labels`. A RecveilError is raised if b > 3
-    and the rows have too many sets to count and verify.
-
-    Source: Chang et al., section 5.1. *Guarantee*: every set of at most b items that occurs in a
-    group afterwards occurs in at least l groups, which anyone can check from the published file.
-    Definition 5.3 requires it only for the sets that a user rated; it follows, since these occur in
-    the row of the user's group. The converse does not hold: the definition allows a row with a set
-    of items that no single member rated and that occurs nowhere else.
-
-    The definition counts groups; it does not require that they look alike. The table with the
-    fewest added edges gives l groups every item, and an adversary disregards l full rows. So fewer
-    edges are not always better: larger bundles add fewer after pruning, with values nearer to the
-    items' means, but an item's own group is easier to recognize by its shorter row. Bundles of l
-    groups resist this best.
+    *Guarantee*: every set of at most b items that occurs in a group afterwards occurs in at least l
+    groups; so does every set that a user rated (Chang et al., Definition 5.3). Fewer edges are not
+    always better: larger bundles add fewer, but an item's own group is easier to recognize by its
+    shorter row.
     """
     size = _checked(coverage, b, l, bundle_size)
     label_of = labels if callable(labels) else _from_array(np.asarray(labels), coverage)

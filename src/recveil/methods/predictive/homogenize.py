@@ -55,8 +55,6 @@ def homogenize_simple(ratings: Ratings, groups: Groups) -> Iterator[Records]:
 def keep_within(ratings: Ratings, groups: Groups, limits: ValueLimits) -> NDArray[np.bool_]:
     """Return which values of `homogenize_simple` have ratings behind them within the limits.
 
-    The values are those of all groups in order, items ascending.
-
     >>> ratings = Ratings.from_columns([1, 1, 2], ["a", "b", "b"], [5, 1, 2])
     >>> keep_within(ratings, Groups.from_labels([0, 0]), ValueLimits(2, None))
     array([False,  True])

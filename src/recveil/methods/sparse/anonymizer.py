@@ -330,9 +330,7 @@ def as_far_apart(
 ) -> NDArray[np.float64]:
     """Scale cluster means about the mean of all users until they are as spread out as users are.
 
-    Means vary less than users do, so a model trained on the rows would understate how users differ.
-    `of_users` and `of_clusters` are sums over users of squared distances from that mean: of each
-    user, and of each user's cluster.
+    `of_users` and `of_clusters` are sums of squared distances from that mean.
 
     >>> as_far_apart(np.array([[1.0], [3.0]]), np.array([2.0]), of_users=9.0, of_clusters=4.0)
     array([[0.5],

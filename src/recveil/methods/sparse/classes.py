@@ -140,12 +140,10 @@ def draw_supports(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Sample the items in the row of each class, as compressed rows; no row is empty.
 
-    `others` counts the other items already in each row. Source: systematic sampling (Madow and
-    Madow 1944), over classes, item by item. Consecutive rows share an item's count, so similar
-    neighbours give each cluster its share. The number of rows with an item differs by less than one
-    from the sum of its probabilities, except for items added to empty rows. A row contains an item
-    with exactly its probability, whatever its number of users: carrying whole users from row to row
-    instead would fill each small class after a larger one, and leave the larger one empty.
+    Systematic sampling (Madow and Madow 1944), over classes, item by item: the number of rows with
+    an item differs by less than one from the sum of its probabilities, and a row contains it with
+    exactly its probability, whatever its users (carrying users over would empty large classes).
+    `others` counts the other items already in each row.
     """
     carried = rng.random(len(choices.slopes))
     filled = np.zeros(len(choices.rows), bool) if others is None else others > 0
@@ -218,10 +216,8 @@ def deal_classes(
 ) -> Dealt:
     """Divide each cluster at random into as many classes of at least k users as possible.
 
-    Each cluster has at least k users. Row lengths follow the activity of the cluster's users, shape
-    (n_users, n_kinds): the ratings of its least active users determine the mean length of the first
-    row, and so on. Rows are assigned to classes at random, so a row's length reveals nothing about
-    its own users beyond the cluster. Each kind of items has its own length.
+    Row lengths follow the user counts in the cluster, per kind of items, shape (n_users, n_kinds),
+    and are assigned at random, so that they reveal nothing beyond the cluster.
     """
     n = cluster_of.size
     sizes_of_clusters = np.bincount(cluster_of)

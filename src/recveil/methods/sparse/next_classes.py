@@ -110,10 +110,8 @@ def continue_classes(
 ) -> Continued:
     """Let users keep their class, form classes of newcomers, and cluster all classes anew.
 
-    Similar newcomers form classes. Then whole classes are clustered by the mean embedding of their
-    users in the table, so that the rows of a cluster are sampled from at least `least` users (k or
-    more) who are there. They are dealt to the classes of the cluster at random: a row reveals
-    nothing about its class beyond the cluster.
+    Clusters are of whole classes, by the mean embedding of their users in the table, so that rows
+    are sampled from at least `least` users (k or more) who are there, and dealt at random.
     """
     previous, class_of = seats.previous, seats.class_of.copy()
     sizes, digests = previous.sizes, list(previous.digests)

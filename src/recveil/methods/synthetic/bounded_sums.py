@@ -57,11 +57,10 @@ def users_by_activity(ratings: Ratings, edges: Whole) -> Whole:
 def item_sums(ratings: Ratings, centre: float, spread: float, grid: float = FINE) -> Whole:
     """Sum each item's popularity and rating deviations, in steps of a grid, shape (n_items, 2).
 
-    A user with n ratings contributes to each of their items ``1 / sqrt(n)`` times two numbers: c,
-    and ``s d`` with d the rating's deviation from the centre, and ``s² spread² = 1 - c²``. The
-    squares of all their numbers sum to ``c² + s² mean(d²)``. If the mean of d² exceeds ``spread²``,
-    the second numbers are scaled down, so that the sum is 1. Centre and spread, of ratings scaled
-    to -1 to 1, are public, or known from noisy sums. `ItemSums` converts to plain units.
+    A user with n ratings contributes ``1 / sqrt(n)`` times c and ``s d``, d the deviation from the
+    centre: the squares sum to ``c² + s² mean(d²)``, with ``s² spread² = 1 - c²``. If the mean of d²
+    exceeds ``spread²``, the second numbers are scaled down, so that the sum is 1. Centre and spread
+    are public, or known from noisy sums. `ItemSums` converts to plain units.
     """
     users, n = ratings.user_positions(), np.maximum(ratings.activity, 1)
     off = moved(ratings.values, ratings.scale) - centre
@@ -207,16 +206,11 @@ def moments(
     """Sum the outer products of users' centred vectors with themselves, in steps of ``grid²``.
 
     A user's vector has 1 for each chosen item that they liked and `RATED` for each other one that
-    they rated. Centred, it is the part across the direction of popularity, divided by its length.
-    If the part along this direction is more than `_MOST_POPULAR` times as long, it is divided by a
-    larger number. So the squared entries of the outer product sum to at most 1, whatever the
-    direction is. Returns the upper triangle, shape (n_chosen, n_chosen); 0 below the diagonal.
-
-    A centred vector has a number for each chosen item, also for those that the user did not rate.
-    In steps, it is a sparse vector s of the rated items plus one of few vectors m, the multiples of
-    minus the direction. So the sum of all products is the sum of ``s sᵀ``, which takes time for
-    rated items only, and for each m, of ``n m mᵀ + m Sᵀ + S mᵀ``, with S the sum of s of its n
-    users.
+    they rated. Centred, it is the part across the direction of popularity, divided by its length,
+    or more if the part along is `_MOST_POPULAR` times as long: squared entries of the product sum
+    to at most 1. In steps, it is a sparse vector s of the rated items plus one of few multiples m
+    of minus the direction. So the sum is that of ``s sᵀ`` and, for each m, of ``n m mᵀ + m Sᵀ + S
+    mᵀ``, with S the sum of s of its n users.
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[chosen] = np.arange(chosen.size)

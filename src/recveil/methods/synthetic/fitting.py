@@ -231,11 +231,10 @@ class FittedItems(NamedTuple):
 
 
 def fit_items(targets: FitTargets, rng: np.random.Generator) -> FittedItems:
-    """Fit item offsets and embeddings to noisy moments and popularity.
+    """Fit item offsets and embeddings to noisy moments and popularity, by Adam.
 
-    Minimizes weighted least squares, each measurement weighted by its noise, with a normal prior
-    for embeddings, by Adam with exact gradients. Features add a force towards what they predict.
-    The sample's embeddings are orthonormal, so that its own sampling error plays no part.
+    Weighted least squares with a normal prior for embeddings; features add a force towards what
+    they predict. The sample's embeddings are orthonormal, so that its sampling error plays no part.
     """
     # Another split among threads would change a sum's last bit, and the seed would not repeat the
     # fit.

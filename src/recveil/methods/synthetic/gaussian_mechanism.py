@@ -87,20 +87,10 @@ class Mechanism:
         return bool(self._queries)
 
     def split_again(self, sigmas: Mapping[str, float]) -> None:
-        """Split what is left of the budget in another way.
+        """Split what is left of the budget in another way; the noise of answered queries stays.
 
-        The noise may follow from earlier answers. The loss of all queries stays the same whatever
+        The noise may follow from earlier answers: the loss of all queries stays the same whatever
         these answers are, so they compose as if the noise were fixed.
-
-        Parameters
-        ----------
-        sigmas : mapping of str to float
-            The noise of each query, with that of answered ones unchanged.
-
-        Raises
-        ------
-        RecveilError
-            If queries or the noise of answered ones differ, or the total loss would grow.
         """
         before, after = (_loss(each) for each in (self._sigmas, sigmas))
         kept = all(sigmas.get(name) == self._sigmas[name] for name in self._queries)
@@ -137,25 +127,11 @@ class Mechanism:
         most_items: int,
         weight: float = 1.0,
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Answer a query on each item, and release only items above a threshold.
+        """Answer a query on each item, and return those above a threshold with their noisy sums.
 
-        The number of items in the data is not released either, since one user may have added an
-        item. See `threshold` for the bound.
-
-        Parameters
-        ----------
-        name, what, grid, sensitivity : see `measure`
-        exact : ndarray of int64, shape (n_items, n_columns)
-            The exact sums, in steps; the first column sums ``weight / sqrt(n)`` for each of the n
-            items of a user.
-        delta, most_items, weight : see `threshold`
-
-        Returns
-        -------
-        items : ndarray of int, shape (n_released,)
-            The released rows of `exact`, ascending.
-        released : ndarray of float64, shape (n_released, n_columns)
-            Their noisy sums.
+        The number of items is not released either, since one user may have added one (see
+        `threshold`). The first column of `exact` sums ``weight / sqrt(n)`` for each of the n items
+        of a user.
         """
         if exact.ndim != 2 or not exact.shape[1]:
             raise RecveilError(
@@ -187,23 +163,9 @@ class Mechanism:
     ) -> NDArray[np.float64]:
         """Answer a query that sums one symmetric matrix per user.
 
-        The measured vector has the diagonal, and each cell above it times the root of two: its
-        length is the matrix's Frobenius norm. So cells off the diagonal get the noise over the root
-        of two, and the same noise below as above.
-
-        Parameters
-        ----------
-        name, what, grid : see `measure`
-        exact : ndarray of int64, shape (n, n)
-            The exact answer; only its upper triangle is read. Its memory is reused for the result,
-            so that neither a second copy nor the exact answer remains: do not use it afterwards.
-        sensitivity : float
-            The largest Frobenius norm of one user's contribution.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n)
-            Symmetric.
+        The measured vector has the diagonal, and each cell above it times the root of two (its
+        length is the Frobenius norm), so cells off the diagonal get the noise over the root of two,
+        and the same noise below. The memory of `exact` is reused, so that no exact answer remains.
         """
         n = len(exact)
         if exact.shape != (n, n) or not exact.flags.writeable:

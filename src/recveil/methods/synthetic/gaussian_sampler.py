@@ -109,9 +109,8 @@ def round_normals(
 ) -> NDArray[np.int64]:
     """Turn random bits into normal numbers that are rounded to whole ones, without any error.
 
-    The lowest bit of a word is the sign, the others how much probability lies beyond the number, in
-    parts of 2**64. `steps` is the standard deviation before rounding. `finer` takes the place of a
-    word, and 1, 2, ..., and returns 128 more bits for it each time.
+    The lowest bit of a word is the sign, the others the probability beyond the number, in parts of
+    2**64. `steps` is the standard deviation; `finer` returns 128 more bits for a word each time.
     """
     beyond = words >> np.uint64(1)
     far = ndtri((beyond + 0.5) * 2.0**-64)

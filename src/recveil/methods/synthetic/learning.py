@@ -101,15 +101,9 @@ def _shares(popularity: Numbers) -> Numbers:
 def embedding_moments(ratings: Ratings, released: Whole, items: EmbeddingMap, grid: float) -> Whole:
     """Sum every user's vector, in steps of a grid, shape (2, `MOST_DIRECTIONS`).
 
-    Take a user with n ratings on the released items. Let e be their deviations from the items'
-    means (less their own mean), b the embeddings along a direction (less their mean), and a the
-    lean of the user's choices along it. The first number is ``a sum(e b)`` over ``sqrt(sum(e²)
-    sum_d(a_d² sum(b_d²)))``. By Cauchy and Schwarz ``sum(e b)² <= sum(e²) sum(b²)``, so the squares
-    of these numbers sum to at most 1. The second number is ``y z`` over ``|y| |z|``, where y and z
-    are ``sum(e b)`` for the items of either half, with e and b less their means there. By Cauchy
-    and Schwarz the sizes of these numbers sum to at most 1, and so do their squares. Both have a
-    weight of at most 1 times the root of 1/2: one vector of length at most 1. If rounding makes the
-    vector longer, it is scaled down; a value that is not a number counts as 0.
+    docs/explanation/differential-privacy.md proves that each has a length of at most 1 (seventh
+    query). If rounding makes a vector longer, it is scaled down; a value that is not a number
+    counts as 0.
     """
     place_of = np.full(ratings.n_items, -1, np.int64)
     place_of[released] = np.arange(released.size)

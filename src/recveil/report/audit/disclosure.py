@@ -290,10 +290,7 @@ def _of_unfitted(unfitted: Unfitted) -> str:
 
 
 def membership_attacks(undone: Iterable[str]) -> list[str]:
-    """Return the sentences on membership inference among a method's known attacks.
-
-    Those figures come from shadow releases, so that they complement the scores of one release here;
-    everything else the audit measures itself.
+    """Return the sentences on shadow releases among a method's known attacks.
 
     >>> from recveil.release.registry import undone_of
     >>> membership_attacks(undone_of("padded")), len(membership_attacks(undone_of("sparse")))

@@ -256,19 +256,7 @@ def _curve_layer(curves: list[_Degree]) -> alt.Chart:
 
 
 def chart(comparison: Comparison, name: str | None = None) -> Any:
-    """Return an Altair chart of retained utility against risk, as on the comparison's page.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    name : {"lists", "ratings"}
-        Lists by default.
-
-    Raises
-    ------
-    RecveilError
-        If there is no such chart, or it has no data.
-    """
+    """Return an Altair chart of utility against risk: of "lists" (default) or "ratings"."""
     utilities = {utility.name: utility for utility in utilities_of(comparison.rows)}
     name = name or next(iter(utilities))
     if name not in utilities:
