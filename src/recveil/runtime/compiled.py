@@ -62,7 +62,7 @@ def compiled(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a kernel by numba at its first call, and run it without the interpreter's lock.
 
-    Nobody else can write to its cache, whatever the umask, since the content is executed. If
+    No other user can write to its cache, whatever the umask, since the content is executed. If
     `plain_if_small`, it runs as plain Python while its arrays are small: only for kernels of
     integers, whose results are then equal to the bit.
     """

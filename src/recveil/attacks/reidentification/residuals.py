@@ -53,7 +53,7 @@ def fit_robustly(
     """Fit a low-rank matrix in which outlying cells have little weight.
 
     Iteratively reweighted least squares with Cauchy's weights (Holland & Welsch 1977), whose scale
-    narrows from round to round. `rank` counts factors besides one that starts equal for all rows;
+    narrows from round to round. `rank` counts factors next to one that starts equal for all rows;
     residuals below `least` have nearly full weight; `share` of the progress goes to the rounds.
     """
     start = np.random.default_rng(0).normal(scale=0.1, size=(len(values), rank))
