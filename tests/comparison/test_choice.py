@@ -670,6 +670,19 @@ class TestBelowBaseline:
         choice = choose_setting([beaten, rejected], 0.15)
         assert (choice.reason, choice.rejected) == ("below-baseline", [rejected])
 
+    def test_where_no_lists_beat_popular_items_ratings_alone_decide(self):
+        """The lists of the first are less far below popular items, and its ratings are worse."""
+        lists = {"ndcg": 0.3, "popularity_ndcg": 0.4}
+        nearer = TABLE[1]._replace(**lists, gain_retained=0.5, lists_gain_retained=-0.1)
+        better = TABLE[2]._replace(**lists, gain_retained=0.9, lists_gain_retained=-0.9)
+        choice = choose_setting([nearer, better], 0.15)
+        assert (choice.row, choice.decided_by) == (better, "ratings")
+        assert choose_setting([nearer, better], 0.15, utility="ratings").row == better
+        texts = headline_of(choice), describe_rest(choice), describe_advice(choice)
+        assert "alone" in texts[0]
+        assert "lists" not in texts[1]
+        assert "no better than popular items alone" in texts[2]
+
     def test_nominal_labels_are_compared_with_the_most_frequent(self):
         accuracy = {"nominal_accuracy": 0.6, "baseline_nominal_accuracy": 0.61}
         rows = [row._replace(rmse=None, **accuracy) for row in TABLE]

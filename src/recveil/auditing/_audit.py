@@ -465,7 +465,9 @@ def _read_files(request: AuditRequest, ratings: Ratings) -> _OtherFiles:
         None if request.sensitive is None else read_sensitive(request.sensitive, ratings.items),
         None
         if request.users is None
-        else read_users(request.users, ratings.users, [*(request.attribute or ())]),
+        else read_users(
+            *(request.users, ratings.users, [*(request.attribute or ())], reading.get("user"))
+        ),
     )
 
 

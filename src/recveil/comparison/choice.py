@@ -414,7 +414,7 @@ def choose_setting(
         return question._replace(reason="unfinished", n_unfinished=unfinished)
     safe = [row for row in rows if is_safe(row, max_risk, min_k, axis)]
     candidates = [row for row in rows if is_candidate(row, axis)]
-    decided = deciding(safe or candidates, utility)
+    decided = _deciding(safe or candidates, utility)
     if decided is None and unbeaten:
         return question._replace(reason="not-distinguishable")
     if not safe:
@@ -478,6 +478,13 @@ def choose_setting(
         more_disclosing=more_disclosing,
         unclear=sorted(filter(is_unclear, safe), key=order),
     )
+
+
+def _deciding(rows: list[Row], utility: Purpose) -> Purpose | None:
+    """Return which shares decide; of two, one alone if no setting beats the other's baseline."""
+    decided = deciding(rows, utility)
+    beating = [n for n in utilities_in(decided) if any(row.is_above_baseline(n) for row in rows)]
+    return beating[0] if len(beating) == 1 else decided
 
 
 def _is_useful(row: Row, names: Iterable[Utility]) -> bool:

@@ -404,10 +404,14 @@ class UserAttributes(NamedTuple):
 
 
 def read_users(
-    source: str | PathLike[str], users: NDArray[Any], names: Sequence[str]
+    source: str | PathLike[str], users: NDArray[Any], names: Sequence[str], user: str | None = None
 ) -> UserAttributes:
-    """Read attributes of users from a file, as for `read_levels`, with an id and their columns."""
-    usual = {"user": USUAL_NAMES["user"]} | {name: (plain_name(name),) for name in names}
+    """Read attributes of users from a file, as for `read_levels`, with an id and their columns.
+
+    `user` is the name of the ids in the table of ratings, which the file may have, too.
+    """
+    ids_named = (*USUAL_NAMES["user"], *([plain_name(user)] if user else []))
+    usual = {"user": ids_named} | {name: (plain_name(name),) for name in names}
     if len(usual) != len(names) + 1:
         raise RecveilError(
             f"attribute (--attribute): {listed(names)}; expected different names, and none of "
@@ -415,7 +419,7 @@ def read_users(
             code="option.value",
         )
     with file_next_to_table("users", source) as path:
-        expected = f"expected a header such as user_id,{names[0]}"
+        expected = f"expected a header such as {user or 'user_id'},{names[0]}"
         table = read_named(path, usual, expected)
         with naming(path):
             ids, id_of = encode_ids(table["user"], "user", table.locate)

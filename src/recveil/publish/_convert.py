@@ -18,7 +18,7 @@ from recveil.io.item_features import read_item_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
 from recveil.io.write import how_to_load, reject_replacing, resolve_target, write_ratings
-from recveil.publish.release import ReleaseFolder
+from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError, describe_count
@@ -90,7 +90,7 @@ def convert(
     items = None if item_table is None else read_item_table(item_table)
     if path is not None and (path / MANIFEST).is_file():
         source = ReleaseFolder(path)
-    if isinstance(source, ReleaseFolder):
+    if isinstance(source, PublishedRows):
         found = _of_release(source, {"times": times, **reading})
     else:
         found = understand(source, times=times, **reading)
@@ -119,7 +119,7 @@ def reject_input(target: str | PathLike[str], source: Any) -> None:
         )
 
 
-def _of_release(release: ReleaseFolder, reading: Mapping[str, Any]) -> Reading:
+def _of_release(release: PublishedRows, reading: Mapping[str, Any]) -> Reading:
     """Read published rows as ratings: one row per user, on the scale without its steps."""
     for name, value in reading.items():
         if has_value(value) and name not in _OF_RELEASES:

@@ -75,6 +75,7 @@ def sentences(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) -
             contains_users=result.verification.contains_users,
             has_earlier=bool(result.earlier),
             coverage=result.summary.coverage,
+            is_listed=result.release.published.settings.get("item_catalog") != "selected",
         ),
     ]
 
@@ -136,7 +137,12 @@ def _first_of(linked: Sequence[str]) -> list[str]:
 
 
 def _describe_publishing(
-    output: Path, *, contains_users: bool, has_earlier: bool, coverage: Coverage | None = None
+    output: Path,
+    *,
+    contains_users: bool,
+    has_earlier: bool,
+    coverage: Coverage | None = None,
+    is_listed: bool = True,
 ) -> str:
     """Describe what to publish, and what the private folder would reveal.
 
@@ -148,6 +154,8 @@ def _describe_publishing(
     if coverage is not None and coverage.is_nearly_empty:
         items = f"{coverage.n_items_kept:,} of {describe_count(coverage.n_items, 'item')}"
         publish = f"Nearly empty: {output} has {items}. A list of popular items may be of more use"
+        if not is_listed:
+            publish += "; with a public list of items, item_catalog (--item-catalog), all are kept"
     else:
         publish = f"Publish {output}{alone}"
     return f"{publish}. Keep {private_name(str(output))} secret: {reveals}."
@@ -442,8 +450,8 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
         yield "How many items and ratings the release keeps is known after the run alone."
         if "rare-items-omitted" in dry.foreseen.basis:
             yield (
-                "If it keeps no item, the run spends its epsilon without a release; a public list "
-                "of items, item_catalog (--item-catalog), prevents that."
+                "It may keep few items; if it keeps none, the run spends its epsilon without a "
+                "release. With a public list of items, item_catalog (--item-catalog), all are kept."
             )
     yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
     if dry.total is not None:
@@ -483,7 +491,7 @@ def describe_total(total: PrivacyTotal) -> str:
     if total.is_new:
         parts.append("the ledger is new, and lacks what was spent elsewhere")
     if total.ledger is None:
-        return f"No privacy ledger, so this run is not recorded: {'; '.join(parts)}."
+        return f"This run is not recorded, as there is no privacy ledger; {'; '.join(parts)}."
     return f"Privacy ledger {total.ledger}: {'; '.join(parts)}."
 
 

@@ -69,6 +69,10 @@ def first_fitting(console: Console, tables: Iterable[Table], *, wraps: bool = Fa
     anywhere = console.options.update(width=_ANY_WIDTH)
     table = Table()
     for table in tables:
+        for column in table.columns:
+            if column.no_wrap:  # else Rich counts the longest word alone
+                widths = (Measurement.get(console, anywhere, cell).maximum for cell in column.cells)
+                column.min_width = max(column.min_width or 0, *widths, 0)
         width = Measurement.get(console, anywhere, table)
         if (width.minimum if wraps else width.maximum) <= console.width:
             break

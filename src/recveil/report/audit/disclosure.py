@@ -26,7 +26,7 @@ NO_SAFETY = "no evidence of safety"
 NO_ATTACK = "no attack applied"
 _ALL_COUNTED = "All were counted."
 SHADOWS_OF_ALL = "“recveil compare FILE --shadows 32”"
-_BOUND = "This AUC is a lower bound: {} usually infers more."
+_BOUND = "This AUC is a lower bound: shadow releases ({}) usually infer more."
 MEMBERSHIP = _BOUND.format("“recveil audit FILE --release OUT --shadows 32”")
 MEMBERSHIP_OF_ALL = _BOUND.format(SHADOWS_OF_ALL)
 # What an AUC permits, up to each edge.

@@ -71,7 +71,7 @@ def to_html(comparison: Comparison) -> str:
         ladder=comparison.ladder(),
         warnings=warnings_of(comparison),
         headline="No setting was compared." if choice is None else headline_of(choice),
-        rest="" if choice is None else describe_rest(choice),
+        rest="" if choice is None else describe_rest(choice, rows),
         advice=None if choice is None or choice.row is None else describe_advice(choice),
         answer=None if choice is None else describe_answer(choice),
         commands=[] if choice is None else commands_of(comparison, choice),

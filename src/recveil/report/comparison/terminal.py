@@ -48,7 +48,7 @@ def show_comparison(comparison: Comparison) -> None:
     choice = headline_choice(comparison)
     if choice is not None:
         console.print(f"[bold]{escape(headline_of(choice))}[/]")
-        if rest := describe_rest(choice):
+        if rest := describe_rest(choice, comparison.rows):
             console.print(escape(rest))
     _show_settings(console, comparison)
     for warning in warnings_of(comparison):

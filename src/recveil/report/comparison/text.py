@@ -356,7 +356,7 @@ def headline_of(choice: Choice) -> str:
     'No recommendation yet: 3 settings are not finished.'
     >>> headline_of(Choice(0.1, None, "lists", "reidentification", reason="not-distinguishable",
     ...                    unbeaten=("lists",)))
-    'On this table no recommender beats popularity; releases cannot be distinguished by lists.'
+    'On this table no recommender beats popularity, so lists do not show which release is best.'
     """
     row = choice.row
     if row is None:
@@ -385,15 +385,22 @@ def headline_of(choice: Choice) -> str:
     )
 
 
-def describe_rest(choice: Choice) -> str:
+def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
     """Describe the amounts that a headline has no room for, and settings that disclose less.
+
+    Without an answer, describe which of all rows keeps the fewest items.
 
     >>> describe_rest(Choice(0.1, None, "both", "reidentification", reason="no-safe-setting"))
     ''
     """
     row, sentences = choice.row, []
     if row is None:
-        return ""
+        known = [row for row in rows if row.items_kept is not None]
+        least = min(known, key=lambda row: row.items_kept or 0, default=None)
+        kept = "" if least is None else format_kept(least)
+        if least is None or not kept or kept.startswith("all"):
+            return ""
+        return f"{WARNING if keeps_little(least) else ''}“{least.title}” is shortest: {kept}."
     amounts = _describe_amounts(row)
     if amounts and amounts not in headline_of(choice):
         sentences.append(f"It has {amounts}.")
@@ -413,7 +420,9 @@ def describe_rest(choice: Choice) -> str:
 def _describe_amounts(row: Row) -> str:
     """Describe the shares of utility, items and ratings that a setting retains."""
     shares = shares_of(row)
-    named = ("lists", shares.lists), (predicted_of(row), shares.ratings)
+    # Lists that popular items beat retain nothing.
+    lists = shares.lists if row.is_above_baseline("lists") else None
+    named = ("lists", lists), (predicted_of(row), shares.ratings)
     reliable = [(name, share) for name, share in named if share and share.is_reliable]
     retained = ", ".join(f"{name} {format_share(s)}" for name, s in reliable if s.value > 0)
     return "; ".join(filter(None, (retained and f"{retained} retained", format_kept(row))))
@@ -456,8 +465,10 @@ def _describe_no_choice(choice: Choice) -> str:
         )
         named = {"lists": ("popularity", "lists"), "ratings": (averages, ratings)}
         beaten = " or ".join(named[name][0] for name in choice.unbeaten)
-        by = f" by {named[choice.unbeaten[0]][1]}" if len(choice.unbeaten) == 1 else ""
-        return f"On this table no recommender beats {beaten}; releases cannot be distinguished{by}."
+        is_one = len(choice.unbeaten) == 1
+        shown = f"{named[choice.unbeaten[0]][1]} do not show" if is_one else "neither shows"
+        text = f"no recommender beats {beaten}, so {shown} which release is best."
+        return shorten_headline(f"On this table {text}", f"{text[0].upper()}{text[1:]}")
     question = describe_question(choice)
     if choice.beaten:
         names = utilities_in(choice.decided_by or choice.utility)
@@ -534,6 +545,8 @@ def _describe_lists_gain(row: Row) -> str:
     """Describe how far lists improve from popular items to the best lists of the raw data."""
     if row.is_all_popular:
         return "which popular items alone reach"
+    if not row.is_above_baseline("lists"):
+        return "no better than popular items alone"
     gain, low, high = (getattr(row, f"lists_gain_retained{end}") for end in ("", "_low", "_high"))
     if gain is None or not row.is_ndcg_reliable or not is_share_reliable(gain, low, high):
         return ""
@@ -597,6 +610,8 @@ def describe_answer(choice: Choice) -> str:
         answer = f"{title} retains most of those that clearly beat a baseline (not {unclear})"
     elif all(share is not None and share.is_nothing for share in shares):
         answer = f"{title} is the best, and it retains no collaborative gain"
+    elif choice.utility == "both" and not row.is_above_baseline("lists"):
+        answer = f"{title} retains most for {predicted_of(row)} alone"
     elif choice.decided_by != choice.utility or not all(s and s.is_reliable for s in shares):
         answer = f"{title} retains most, as far as shares are reported"
     else:

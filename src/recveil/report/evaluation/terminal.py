@@ -54,10 +54,11 @@ _FIDELITY = {
 def show_utility(console: Console, evaluated: Evaluated, *, is_whole: bool = False) -> None:
     """Print the headline and the utility of a release; with `is_whole`, every figure."""
     result = evaluated.evaluation
+    # First, whether the figures are of another release.
+    _show_input(console, evaluated)
     for part in parts_of_headline(result):
         first = first_sentence_of(part)
         console.print(f"[bold]{escape(first)}[/]{escape(part.removeprefix(first))}")
-    _show_input(console, evaluated)
     if isinstance(result, NominalEvaluation):
         _show_accuracy(console, result)
         if result.row_accuracy is not None:
