@@ -222,3 +222,23 @@ def test_the_dossier_says_if_the_files_have_changed(dropped):
     page = dropped.get(address).text
     assert "✓ holds" not in page
     assert "✗ missing" in page
+
+
+def test_a_signed_dossier_says_if_its_evidence_has_changed_and_what_was_measured_later(dropped):
+    project = dropped.bench.project
+    dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
+    (made,) = dropped.wait("release")
+    decision = {"decided_by": "Ann", "because": "It is low.", "date": "2026-01-31"}
+    assert dropped.send(f"/release/{made.id}/sign", **decision).is_success
+    address = f"/release/{made.id}/dossier"
+    assert "evidence changed" not in dropped.get(address).text
+    assert dropped.send(f"/release/{made.id}/attack").is_success
+    dropped.wait("release attack")
+    page = dropped.get(address).text
+    assert "Measured after the decision" in page
+    assert "evidence changed" not in page
+    assert dropped.send(f"/release/{made.id}/sign", **decision).is_success
+    assert "Measured after the decision" not in dropped.get(address).text
+    file = project.job_folder(made.id) / "evidence.json"
+    file.write_text(file.read_text().replace('"users": ', '"users": 9'))
+    assert "✗ evidence changed" in dropped.get(address).text

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -265,7 +265,8 @@ def _sign(request: Request) -> Response:
         ) from None
     published_files(Path(job.settings["output"]), result["sha256"])  # raises if one has changed
     _keep_evidence(workspace, job, result)
-    project.save(_key_of_decision(result), decision)
+    bound = {"evidence": _digest_evidence(project, job), "last_job": project.jobs()[0].id}
+    project.save(_key_of_decision(result), decision | bound)
     project.note(
         f"signed off the release {result['name']} (SHA-256 {result['sha256']}): decided by "
         f"{decision['decided_by']} on {decision['date']}, because: {decision['because']}",
@@ -286,6 +287,10 @@ def _dossier(request: Request) -> Response:
     if signed is None or not kept:
         kept |= _find_evidence(workspace, job, result)
     compared = describe_compared(kept.get("compared"), kept.get("question"))
+    attack_job, attack = next(_attacks_on(project, job, result), (None, None))
+    # Decisions of earlier versions have no digest.
+    bound = {} if signed is None else signed
+    is_altered = "evidence" in bound and bound["evidence"] != _digest_evidence(project, job)
     return workspace.render_page(
         request,
         "dossier.html.jinja",
@@ -302,7 +307,9 @@ def _dossier(request: Request) -> Response:
         made=None if compared is None else _find_compared(job, compared["lines"]),
         verdict=describe_verdict(result["verification"]),
         files_problem=_problem_of_files(Path(job.settings["output"]), result, signed is not None),
-        attack_result=_find_attack(project, job, result),
+        attack_result=attack,
+        is_later=attack_job is not None and attack_job.id > bound.get("last_job", attack_job.id),
+        is_altered=is_altered,
         signed=signed,
         field_titles=FIELD_TITLES,
         log=project.log_of(job),
@@ -371,6 +378,12 @@ def _keep_evidence(workspace: Workspace, release: Job, result: Result | None) ->
     write_atomically(file, lambda staged: staged.write_text(text, encoding="utf-8"))
 
 
+def _digest_evidence(project: Project, release: Job) -> str | None:
+    """Return the SHA-256 of what was stored for the dossier of a release; None if it is gone."""
+    file = project.job_folder(release.id) / _EVIDENCE_FILE
+    return FileEntry.of(file).sha256 if file.is_file() else None
+
+
 def _load_evidence(project: Project, release: Job) -> dict[str, Any]:
     """Return what was stored for the dossier of a release; nothing if it cannot be read."""
     try:
@@ -382,18 +395,21 @@ def _load_evidence(project: Project, release: Job) -> dict[str, Any]:
 
 def _find_attack(project: Project, release: Job, result: Result) -> Result | None:
     """Return the newest attack on a release with the ratings that it was made from."""
+    return next((found for _, found in _attacks_on(project, release, result)), None)
+
+
+def _attacks_on(project: Project, release: Job, result: Result) -> Iterator[tuple[Job, Result]]:
     identity = _identify(release, result).items()
     for job in project.jobs():
         if job.task == "attack" and identity <= job.settings.items():
             found = project.result(job)
             if found is not None and _is_of_same_ratings(found, result) is not False:
-                return found
-    return None
+                yield job, found
 
 
-def _load_decision(project: Project, result: Result) -> Mapping[str, str] | None:
+def _load_decision(project: Project, result: Result) -> Mapping[str, Any] | None:
     """Return who decided to publish a release, why, and when; None if it is not signed off."""
-    decision: Mapping[str, str] | None = project.load(_key_of_decision(result), fields=_DECISION)
+    decision: Mapping[str, Any] | None = project.load(_key_of_decision(result), fields=_DECISION)
     return decision
 
 
