@@ -366,7 +366,10 @@ def maker_of(name: str) -> Maker:
     if name not in method_names():
         expected = f"expected one of {', '.join(method_names())}"
         if name in all_variants() and all_variants()[name][0].card:
-            expected = f"a setting that is compared; its options are {command_options(name)}"
+            flags = command_options(name)
+            pairs = zip(flags.split()[::2], flags.split()[1::2], strict=True)
+            named = ", ".join(f"{flag[2:].replace('-', '_')}={value}" for flag, value in pairs)
+            expected = f"a setting that is compared; its options are {named} ({flags})"
         raise RecveilError(f"method {name!r}: {expected}", code="method.unknown")
     return _maker(next(method for method in all_methods() if method.name == name))
 
