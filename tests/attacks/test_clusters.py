@@ -29,14 +29,15 @@ def table(ratings):
 
 
 def test_the_file_alone_shows_the_clusters_that_rows_were_drawn_from(table):
-    sizes = np.bincount(find_clusters(table, 20), table.candidates.sizes)
+    sizes = np.bincount(find_clusters(table.candidates), table.candidates.sizes)
     assert sizes.tolist() == 20 * [20.0]
 
 
 def test_rows_of_few_items_join_the_cluster_that_they_share_most_values_with():
     ratings = make_ratings(n_users=800, n_items=400, n_ratings=8_000, seed=3)
     table = AttackTarget.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
-    linked, joined = find_clusters(table), find_clusters(table, 20)
+    linked = find_clusters(replace(table.candidates, cluster_size=0))
+    joined = find_clusters(table.candidates)
     n_small = [
         np.count_nonzero(np.bincount(clusters, table.candidates.sizes) < 20)
         for clusters in (linked, joined)
@@ -50,11 +51,13 @@ def test_rows_of_few_items_join_the_cluster_that_they_share_most_values_with():
 def test_rows_of_one_cluster_are_joined_and_nothing_more(ratings):
     release = SparseRows(5, cluster_size=200, seed=1).anonymize(ratings)
     table = AttackTarget.from_release(release, ratings)
-    assert np.bincount(find_clusters(table, 200), table.candidates.sizes).max() == 200
+    assert np.bincount(find_clusters(table.candidates), table.candidates.sizes).max() == 200
 
 
 def test_by_all_ratings_clusters_and_classes_are_inferred_far_above_the_blind_guess(ratings, table):
-    found = attack_clusters(table, know_everything(ratings, np.arange(400)), find_clusters(table))
+    found = attack_clusters(
+        table, know_everything(ratings, np.arange(400)), find_clusters(table.candidates)
+    )
     assert found.cluster_inferred.trials == 200  # the other half decides how
     assert 0.05 < found.cluster_baseline < 0.1  # of the 200 unknown users, 20 in a cluster
     assert 0.0125 < found.class_baseline <= 5 / 200
@@ -70,7 +73,7 @@ def test_of_users_with_records_at_random_nothing_is_inferred(ratings, k):
     at_random = np.random.default_rng(0).permutation(table.record_of)
     table = replace(table, record_of=at_random)
     known = know_everything(ratings, np.arange(400))
-    found = attack_clusters(table, known, find_clusters(table))
+    found = attack_clusters(table, known, find_clusters(table.candidates))
     assert found.cluster_inferred.low <= found.cluster_baseline
     assert found.class_inferred.low <= found.class_baseline
 
@@ -136,15 +139,15 @@ def test_chances_sum_to_at_most_the_unknown_users():
 
 def test_rows_of_as_many_users_as_a_cluster_are_never_linked(table):
     """A cluster has fewer than twice its smallest size; values of two may be equal by chance."""
-    large = replace(table, candidates=replace(table.candidates, sizes=np.full(80, 20)))
-    assert np.unique(find_clusters(large)).size < 80
-    assert np.unique(find_clusters(large, 20)).size == 80
+    large = replace(table.candidates, sizes=np.full(80, 20))
+    assert np.unique(find_clusters(replace(large, cluster_size=0))).size < 80
+    assert np.unique(find_clusters(large)).size == 80
 
 
 @pytest.mark.parametrize("k", [20, 40])
 def test_where_each_class_is_its_own_cluster_classes_are_inferred(ratings, k):
     table = AttackTarget.from_release(SparseRows(k, seed=1).anonymize(ratings), ratings)
-    clusters = find_clusters(table)
+    clusters = find_clusters(table.candidates)
     assert clusters.tolist() == list(range(table.candidates.n_records))
     found = attack_clusters(table, know_everything(ratings, np.arange(400)), clusters)
     assert found.cluster_inferred == found.class_inferred
@@ -160,13 +163,13 @@ def test_values_that_groups_do_not_share_show_no_clusters(ratings):
     for homogenize in ("padded", "simple"):
         release = PredictiveAnonymizer(5, homogenize, seed=1).anonymize(ratings)
         table = AttackTarget.from_release(release, ratings)
-        assert np.bincount(find_clusters(table)).max() == 1
+        assert np.bincount(find_clusters(table.candidates)).max() == 1
 
 
 def test_of_likes_classes_are_inferred_by_items_alone(ratings):
     likes = ratings.as_likes()
     table = AttackTarget.from_release(SparseRows(5, seed=1).anonymize(likes), likes)
-    clusters = find_clusters(table)
+    clusters = find_clusters(table.candidates)
     assert np.bincount(clusters).max() == 1
     found = attack_clusters(table, know_everything(likes, np.arange(400)), clusters)
     assert found.class_inferred.low > found.class_baseline
@@ -174,7 +177,7 @@ def test_of_likes_classes_are_inferred_by_items_alone(ratings):
 
 def test_one_record_leaves_nothing_to_infer(ratings):
     release = PredictiveAnonymizer(300, "simple", seed=1).anonymize(ratings)
-    assert find_clusters(AttackTarget.from_release(release, ratings)) is None
+    assert find_clusters(AttackTarget.from_release(release, ratings).candidates) is None
 
 
 def test_a_record_without_items_leaves_the_others_inferred(ratings, table):
@@ -185,7 +188,9 @@ def test_a_record_without_items_leaves_the_others_inferred(ratings, table):
         indices=table.indices[n_cut:],
         values=table.values[n_cut:],
     )
-    found = attack_clusters(cut, know_everything(ratings, np.arange(400)), find_clusters(cut))
+    found = attack_clusters(
+        cut, know_everything(ratings, np.arange(400)), find_clusters(cut.candidates)
+    )
     assert found.cluster_inferred.low > 3 * found.cluster_baseline
 
 
@@ -196,17 +201,18 @@ def test_targets_are_as_many_as_all_their_scores_fit_into_memory(table, monkeypa
 
 
 def test_too_many_records_are_not_compared(table, monkeypatch):
-    assert not too_many_to_compare(table)
+    candidates = replace(table.candidates)
+    assert not too_many_to_compare(candidates)
     monkeypatch.setattr(module, "MOST_RECORDS", 10)
-    assert too_many_to_compare(table)
-    assert find_clusters(table) is None
+    assert too_many_to_compare(candidates)
+    assert find_clusters(candidates) is None
 
 
 def test_embeddings_infer_more_clusters_of_sparse_rows(monkeypatch):
     """Few items are common to a target and a cluster, though both like the same kinds of items."""
     ratings = make_ratings(n_users=800, n_items=400, n_ratings=12_000, seed=3)
     table = AttackTarget.from_release(SparseRows(5, seed=1).anonymize(ratings), ratings)
-    known, clusters = know_everything(ratings, np.arange(800)), find_clusters(table, 20)
+    known, clusters = know_everything(ratings, np.arange(800)), find_clusters(table.candidates)
     found = attack_clusters(table, known, clusters).cluster_inferred
     monkeypatch.setattr(module, "_by_embeddings", lambda *_: ([], []))
     without = attack_clusters(table, known, clusters).cluster_inferred

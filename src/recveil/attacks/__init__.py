@@ -28,6 +28,7 @@ from recveil.attacks.membership.inference import (
     infer_memberships,
 )
 from recveil.attacks.registry import ATTACKS, Attack, AttackEntry, find_attack, register_attack
+from recveil.attacks.reidentification.clusters import ClusterLikelihood
 from recveil.attacks.reidentification.likelihood import Likelihood, Nearest, find_nearest
 from recveil.attacks.reidentification.on_release import RatingErrors, ReleaseAttack, attack_release
 from recveil.attacks.reidentification.residuals import ResidualAttack, Residuals, find_residuals
@@ -72,6 +73,7 @@ __all__ = [
     "Attributes",
     "CandidateSets",
     "Candidates",
+    "ClusterLikelihood",
     "Guesses",
     "InferredCells",
     "InferredLinks",

@@ -116,16 +116,16 @@ class AttackTarget:
             known = block if contains_users else block.only(item_of[block.indices] >= 0)
             class_of_group += classes.add(known, item_of[known.indices])
         record_of = np.full(ratings.n_users, -1, np.int64)
-        width = _date_width(published.settings)
+        settings = published.settings
         if not contains_users:
-            return classes.released(ratings, record_of, published.claim, width)
+            return classes.released(ratings, record_of, published.claim, settings)
         missing = None if private.continuation is None else -1  # users who left
         users = positions(
             pa.array(private.users), ratings.users, "user", "the release", missing=missing
         )[private.groups.members]
         class_of = np.repeat(np.array(class_of_group, np.int64), private.groups.sizes)
         record_of[users[users >= 0]] = class_of[users >= 0]
-        return classes.released(ratings, record_of, published.claim, width)
+        return classes.released(ratings, record_of, published.claim, settings)
 
     @staticmethod
     def from_folder(folder: str | PathLike[str], ratings: Ratings) -> "AttackTarget":
@@ -163,8 +163,7 @@ class AttackTarget:
                 f"again",
                 code="private.mismatch",
             )
-        width = _date_width(manifest.settings)
-        return classes.released(ratings, record_of, manifest.claim, width)
+        return classes.released(ratings, record_of, manifest.claim, manifest.settings)
 
     @staticmethod
     def from_published(folder: str | PathLike[str], ratings: Ratings) -> "AttackTarget":
@@ -187,8 +186,7 @@ class AttackTarget:
         manifest = known_manifest(published)
         classes, _ = _read_classes(published, manifest, ratings)
         no_records = np.full(ratings.n_users, -1, np.int64)
-        width = _date_width(manifest.settings)
-        return classes.released(ratings, no_records, manifest.claim, width)
+        return classes.released(ratings, no_records, manifest.claim, manifest.settings)
 
     @property
     def n_items(self) -> int:
@@ -257,9 +255,10 @@ class _Classes:
         return found
 
     def released(
-        self, ratings: Ratings, record_of: NDArray[np.int64], claim: Claim, date_width: int
+        self, ratings: Ratings, record_of: NDArray[np.int64], claim: Claim, settings: Settings
     ) -> AttackTarget:
         """Return the table for an adversary."""
+        date_width, size = _date_width(settings), settings.get("cluster_size")
         indptr = np.cumsum(np.concatenate(self._lengths))
         indices, values = np.concatenate(self._indices), np.concatenate(self._values)
         days = np.concatenate(self._days) + np.int32(date_width // 2) if self._days else None
@@ -268,7 +267,11 @@ class _Classes:
         k = claim.k if claim.about.is_bound else 1
         return AttackTarget(
             candidates=Candidates.from_records(
-                [records], ratings.n_items, ratings.scale, date_width=date_width
+                [records],
+                ratings.n_items,
+                ratings.scale,
+                date_width=date_width,
+                cluster_size=max(size, claim.k or 0) if type(size) is int else 0,
             ),
             indptr=indptr,
             indices=indices,

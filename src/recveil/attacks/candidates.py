@@ -46,6 +46,9 @@ class Candidates:
         Number of values of each record.
     date_width : int
         Days of the period of which each day is the middle; 0 where days are exact.
+    cluster_size : int
+        Smallest number of users of a cluster whose records share their values, as published; 0 if
+        there is none.
     """
 
     indptr: NDArray[np.int64]
@@ -56,6 +59,7 @@ class Candidates:
     sizes: NDArray[np.int64]
     activity: NDArray[np.int64]
     date_width: int = field(default=0, kw_only=True)
+    cluster_size: int = field(default=0, kw_only=True)
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> Self:
@@ -79,7 +83,13 @@ class Candidates:
 
     @classmethod
     def from_records(
-        cls, blocks: Iterable[Records], n_items: int, scale: RatingScale, *, date_width: int = 0
+        cls,
+        blocks: Iterable[Records],
+        n_items: int,
+        scale: RatingScale,
+        *,
+        date_width: int = 0,
+        cluster_size: int = 0,
     ) -> Self:
         """Index published records; their item positions are those of `n_items` items."""
         parts = list(blocks)
@@ -95,6 +105,7 @@ class Candidates:
             n_items=n_items,
             scale=scale,
             date_width=date_width,
+            cluster_size=cluster_size,
         )
 
     @classmethod
@@ -109,6 +120,7 @@ class Candidates:
         n_items: int,
         scale: RatingScale,
         date_width: int = 0,
+        cluster_size: int = 0,
     ) -> Self:
         levels = np.unique(values)
         if levels.size > _MOST_LEVELS:
@@ -129,6 +141,7 @@ class Candidates:
             sizes=sizes,
             activity=np.diff(indptr),
             date_width=date_width,
+            cluster_size=cluster_size,
         )
 
     @property

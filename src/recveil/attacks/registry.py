@@ -11,6 +11,7 @@ from recveil.attacks.adversary import Adversary
 from recveil.attacks.candidates import Candidates
 from recveil.attacks.guesses import Guesses
 from recveil.attacks.knowledge import Knowledge
+from recveil.attacks.reidentification.clusters import ClusterLikelihood
 from recveil.attacks.reidentification.likelihood import (
     Likelihood,
     LikelyRated,
@@ -197,5 +198,14 @@ register_attack(
         description="Where every record holds all items, it fits smooth rows to the records, and "
         "picks the record whose residuals the known ratings explain best.",
         on_release=lambda adversary, scale: [ResidualAttack.of(adversary, scale)],
+    )
+)
+register_attack(
+    AttackEntry(
+        name=ClusterLikelihood.name,
+        description="Where users share rows of few items, it infers which rows were sampled from "
+        "one cluster of users, and picks the row whose cluster makes the known items and ratings "
+        "most likely (a cluster-based language model, Liu & Croft 2004).",
+        on_release=lambda adversary, scale: [ClusterLikelihood.of(adversary, scale)],
     )
 )

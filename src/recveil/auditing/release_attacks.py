@@ -431,7 +431,7 @@ def attack_table(
         begin(work_estimates.ALL_KNOWN)
         by_all = has_sparse_classes(table)
         all_known, clusters = (
-            _attack_by_all_ratings(ratings, table, inside, manifest) if by_all else (None, None)
+            _attack_by_all_ratings(ratings, table, inside) if by_all else (None, None)
         )
         strongest, _ = max(attacks, key=lambda pair: pair[1].reidentified.ranked)
         begin(work_estimates.HELD_OUT)
@@ -481,7 +481,7 @@ def attack_table(
         hidden_items=hidden,
         all_known=all_known,
         clusters=clusters,
-        uncompared=by_all and too_many_to_compare(table),
+        uncompared=by_all and too_many_to_compare(table.candidates),
     )
 
 
@@ -496,7 +496,7 @@ def _require_times(table: AttackTarget, ratings: Ratings, name: str) -> None:
 
 
 def _attack_by_all_ratings(
-    ratings: Ratings, table: AttackTarget, inside: NDArray[np.int64], manifest: Manifest
+    ratings: Ratings, table: AttackTarget, inside: NDArray[np.int64]
 ) -> tuple[ReleaseAttack, ClusterAttack | None]:
     """Infer equivalence classes, and clusters of them, from all ratings of the targets."""
     few = inside[choose_targets(inside.size, _BY_ALL, 0)]
@@ -504,9 +504,7 @@ def _attack_by_all_ratings(
     everything = Adversary(known=1, name="all ratings", date_error=0 if has_dates else None)
     known = know_everything(ratings, few, has_dates=has_dates)
     attack = attack_release(ratings, table, everything, few, known=known)
-    size = manifest.settings.get("cluster_size")
-    smallest = max(size, manifest.claim.k or 0) if type(size) is int else None
-    clusters = find_clusters(table, smallest)
+    clusters = find_clusters(table.candidates)
     if clusters is None:
         return attack, None
     scored = inside[choose_targets(inside.size, most_targets(table), 0)]

@@ -1,7 +1,10 @@
 """Infer which records share their values, and which of these clusters fits a target."""
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +15,14 @@ from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
+from recveil.attacks.adversary import Adversary
 from recveil.attacks.attack_target import AttackTarget
+from recveil.attacks.candidates import Candidates
+from recveil.attacks.guesses import Guesses, guesses_of_best
 from recveil.attacks.knowledge import Knowledge
+from recveil.attacks.reidentification.scoreboard import records_of_target
 from recveil.attacks.statistics import Interval, wilson_interval
+from recveil.ratings import RatingScale
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 
@@ -32,6 +40,10 @@ _RIDGE, _ROUNDS = 0.002, 20
 # Rank of the embeddings; weight of an item rated below the user's mean (1 otherwise); and number of
 # records added to an item's count.
 _DIRECTIONS, _DISLIKED, _DAMPING = 24, 0.4, 5
+
+# Shares of a target's items that come from the record, from its cluster and from all records; and
+# the spread of their ratings around the cluster's values, as a share of the scale.
+_OF_ROW, _OF_CLUSTER, _OF_ALL, _SPREAD = 0.02, 0.48, 0.5, 0.25
 
 Numbers = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -57,16 +69,20 @@ class ClusterAttack(NamedTuple):
     reidentified: Interval
 
 
-def too_many_to_compare(table: AttackTarget) -> bool:
+def too_many_to_compare(candidates: Candidates) -> bool:
     """Return whether a release has too many records to infer clusters."""
-    n_records, n_items = table.candidates.n_records, table.n_items
+    n_records, n_items = candidates.n_records, candidates.n_items
     return n_records > MOST_RECORDS or n_records * n_items > _MOST_CELLS
 
 
 def has_sparse_classes(table: AttackTarget) -> bool:
     """Return whether users share rows of few items; rows with all items distinguish no user."""
-    n_cells = table.candidates.n_records * table.n_items
-    return not table.co_rated and 2 * table.indices.size < n_cells
+    return not table.co_rated and _has_few_items(table.candidates)
+
+
+def _has_few_items(candidates: Candidates) -> bool:
+    """Return whether less than half of the cells have a value."""
+    return 2 * candidates.records.size < candidates.n_records * candidates.n_items
 
 
 def most_targets(table: AttackTarget) -> int:
@@ -74,40 +90,52 @@ def most_targets(table: AttackTarget) -> int:
     return max(_MOST_SCORES // table.candidates.n_records, 2)
 
 
-def find_clusters(table: AttackTarget, smallest: int | None = None) -> Positions | None:
-    """Infer which records share their values from a release alone; None with too few or too many.
+_CLUSTERS: WeakKeyDictionary[Candidates, Positions | None] = WeakKeyDictionary()
 
-    Records, then clusters, are linked if all their common items have equal values, and are too many
-    for chance. A cluster with fewer than `smallest` users joins the one with most common items.
+
+def find_clusters(candidates: Candidates) -> Positions | None:
+    """Infer which records share their values from a release alone.
+
+    Records are linked if all their common items have equal values, and are too many for chance;
+    then clusters of linked records likewise. If the release states a `cluster_size`, a cluster with
+    fewer users joins the one with which it has the most common items, all of equal values; no
+    cluster has twice as many. None with fewer than two records, or too many to compare
+    (`too_many_to_compare`).
     """
-    n_records = table.candidates.n_records
-    if n_records < 2 or too_many_to_compare(table):
+    if candidates not in _CLUSTERS:
+        _CLUSTERS[candidates] = _find_clusters(candidates, candidates.cluster_size)
+    return _CLUSTERS[candidates]
+
+
+def _find_clusters(candidates: Candidates, smallest: int) -> Positions | None:
+    n_records = candidates.n_records
+    if n_records < 2 or too_many_to_compare(candidates):
         return None
     clusters = np.arange(n_records)
-    if table.candidates.levels.size < 2:
+    if candidates.levels.size < 2:
         return clusters
     while True:
-        common, agree = _compare(table, clusters)
+        common, agree = _compare(candidates, clusters)
         by_chance = (agree.sum() + 1) / (common.sum() + 2)  # less and less, as clusters are merged
         enough = np.log(len(common) ** 2 / 2 / _BY_CHANCE) / -np.log(by_chance)
         linked = (agree == common) & (common >= enough)
-        if smallest is not None:
-            sizes = np.bincount(clusters, table.candidates.sizes)
+        if smallest:
+            sizes = np.bincount(clusters, candidates.sizes)
             linked &= sizes[:, None] + sizes < 2 * smallest
         n_left, joined = connected_components(sparse.csr_array(linked), directed=False)
         if n_left == len(common):
             break
         clusters = joined[clusters].astype(np.int64)
-    return clusters if smallest is None else _join_small(table, clusters, smallest)
+    return _join_small(candidates, clusters, smallest) if smallest else clusters
 
 
-def _join_small(table: AttackTarget, clusters: Positions, smallest: int) -> Positions:
+def _join_small(candidates: Candidates, clusters: Positions, smallest: int) -> Positions:
     """Join clusters of too few users with others, in each round those whose choice is surest."""
     while True:
-        sizes = np.bincount(clusters, table.candidates.sizes)
+        sizes = np.bincount(clusters, candidates.sizes)
         if sizes.size < 2:
             return clusters
-        common, agree = _compare(table, clusters)
+        common, agree = _compare(candidates, clusters)
         is_small = sizes < smallest
         fits = (agree == common) & is_small[:, None] & (sizes[:, None] + sizes < 2 * smallest)
         common = np.where(fits, common, 0)
@@ -160,16 +188,138 @@ def attack_clusters(
     )
 
 
-def _compare(table: AttackTarget, clusters: Positions) -> tuple[Numbers, Numbers]:
+@dataclass(frozen=True)
+class ClusterLikelihood:
+    """Picks the record whose row and cluster make the known items and ratings most likely.
+
+    A known item is one of the target's record, one of its cluster (`find_clusters`), or one of all
+    records, with probabilities of 0.02, 0.48 and 0.5; a rating is normally distributed about the
+    cluster's mean value of the item, or about that of all records if the cluster lacks the item.
+
+    Parameters
+    ----------
+    spread : float
+        Standard deviation of a rating about the mean value, in points.
+
+    Notes
+    -----
+    Source: Liu & Croft, *Cluster-Based Retrieval Using Language Models* (2004), where documents
+    are ranked by their likelihood of a query; the ratings are an addition. Unlike the other
+    attacks, it takes rows for samples: a row that lacks a known item may still be the target's.
+    Where no users share rows of few items, all users fit equally well. Without clusters, as in a
+    release of implicit feedback, each record is its own.
+
+    Examples
+    --------
+    >>> ClusterLikelihood.of(Adversary(known=8), RatingScale(1, 5, 1)).spread
+    1.0
+    """
+
+    name: ClassVar[str] = "cluster-likelihood"
+
+    spread: float = 1.0
+
+    @classmethod
+    def of(cls, adversary: Adversary, scale: RatingScale) -> Self:
+        """Return the attack of an adversary whose ratings are off by their error."""
+        error = (adversary.rating_error or 0) / math.sqrt(3)
+        return cls(math.hypot(_SPREAD * scale.range, error) or 1.0)  # likes have no range
+
+    def attack(self, candidates: Candidates, knowledge: Knowledge, record_of: Positions) -> Guesses:
+        """Score every target against the candidates; see `ScoreboardRH.attack`."""
+        target_records = records_of_target(candidates, knowledge, record_of)
+        if not _has_few_items(candidates) or candidates.n_users < 2 * candidates.n_records:
+            return Guesses(
+                best=np.full(target_records.size, -1),
+                tied_users=np.full(target_records.size, candidates.n_users),
+                target_is_top=target_records >= 0,
+            )
+        scores = self._score(candidates, knowledge)
+        # Equality is up to rounding: the order of additions must not break ties.
+        likeliest = (np.flatnonzero(score >= score.max() - 1e-9) for score in scores)
+        return guesses_of_best(likeliest, candidates.sizes, target_records)
+
+    def _score(self, candidates: Candidates, knowledge: Knowledge) -> Iterator[Numbers]:
+        """Yield the log-likelihood ratio of each record, by target."""
+        mixture = _mix(candidates)
+        shape = (knowledge.targets.size, candidates.n_items)
+        entries = (knowledge.items, knowledge.indptr)
+        has = sparse.csr_array((np.ones(knowledge.items.size), *entries), shape=shape)
+        known, of_clusters = [has], [mixture.of_clusters]
+        if knowledge.values is not None:
+            above = (knowledge.values - mixture.means[knowledge.items]) / self.spread**2
+            known.append(sparse.csr_array((above, *entries), shape=shape))
+            of_clusters[0] = of_clusters[0] - mixture.leans.power(2) / (2 * self.spread**2)
+            of_clusters.append(mixture.leans)
+        evidence, of_clusters = sparse.hstack(known, "csr"), sparse.vstack(of_clusters, "csr")
+        height = max(1, _MOST_SCORES // candidates.n_records)
+        for start in range(0, knowledge.targets.size, height):
+            some = slice(start, start + height)
+            scores = (evidence[some] @ of_clusters).toarray()[:, mixture.clusters]
+            yield from scores + (has[some] @ mixture.of_rows).toarray()
+
+
+class _Mixture(NamedTuple):
+    """How much likelier each record makes the choices of its users, as logarithms."""
+
+    clusters: Positions
+    # Of an item by the record's cluster and all records, next to all records; (n_items, n_clusters)
+    of_clusters: Any
+    # Of an item by the record, its cluster and all records, next to the latter two; (n_items,
+    # n_records)
+    of_rows: Any
+    # Mean value of an item in a cluster less that in all records, and the latter
+    leans: Any
+    means: Numbers
+
+
+_MIXTURES: WeakKeyDictionary[Candidates, _Mixture] = WeakKeyDictionary()
+
+
+def _mix(candidates: Candidates) -> _Mixture:
+    """Mix each record with its cluster and with all records; once per release."""
+    if candidates in _MIXTURES:
+        return _MIXTURES[candidates]
+    n_items, n_records = candidates.n_items, candidates.n_records
+    clusters = find_clusters(candidates)
+    if clusters is None:
+        clusters = np.arange(n_records)
+    items, records, values = candidates.items, candidates.records, candidates.values
+    n_users, n_clusters = candidates.sizes[records].astype(np.float64), int(clusters.max()) + 1
+    n_raters = np.bincount(items, n_users, n_items)
+    means = np.bincount(items, n_users * values, n_items) / np.maximum(n_raters, 1)
+    of_all = _OF_ALL * n_raters / max(n_raters.sum(), 1)
+    cells, cell_of = np.unique(
+        items.astype(np.int64) * n_clusters + clusters[records], return_inverse=True
+    )
+    places = np.divmod(cells, n_clusters)
+    counts = np.bincount(cell_of, n_users)
+    of_cluster = _OF_CLUSTER * counts / np.bincount(places[1], counts)[places[1]]
+    mixed = of_cluster + of_all[places[0]]
+    leans = np.bincount(cell_of, n_users * values) / counts - means[places[0]]
+    of_row = _OF_ROW / candidates.activity[records] / mixed[cell_of]
+    _MIXTURES[candidates] = _Mixture(
+        clusters=clusters,
+        of_clusters=sparse.csr_array(
+            (np.log(mixed / of_all[places[0]]), places), shape=(n_items, n_clusters)
+        ),
+        of_rows=sparse.csr_array(
+            (np.log1p(of_row), records, candidates.indptr), shape=(n_items, n_records)
+        ),
+        leans=sparse.csr_array((leans, places), shape=(n_items, n_clusters)),
+        means=means,
+    )
+    return _MIXTURES[candidates]
+
+
+def _compare(candidates: Candidates, clusters: Positions) -> tuple[Numbers, Numbers]:
     """Return how many items any two clusters have in common, and with how many equal values."""
-    levels, codes = np.unique(table.values, return_inverse=True)
-    n_items = table.n_items
-    cluster_of = np.repeat(clusters, np.diff(table.indptr))
-    cells = table.indices.astype(np.int64) * levels.size + codes
-    pairs = np.unique(np.stack([cluster_of, cells], axis=1), axis=0)
+    n_levels, n_items = candidates.levels.size, candidates.n_items
+    cells = candidates.items.astype(np.int64) * n_levels + candidates.codes
+    pairs = np.unique(np.stack([clusters[candidates.records], cells], axis=1), axis=0)
     compared = []
-    for columns, width in ((pairs[:, 1] // levels.size, n_items), (pairs[:, 1], None)):
-        shape = (int(clusters.max()) + 1, width or n_items * levels.size)
+    for columns, width in ((pairs[:, 1] // n_levels, n_items), (pairs[:, 1], None)):
+        shape = (int(clusters.max()) + 1, width or n_items * n_levels)
         ones = np.ones(len(pairs), np.float64)
         has = sparse.csr_array((ones, (pairs[:, 0], columns)), shape=shape)
         counts = (has @ has.T).toarray()

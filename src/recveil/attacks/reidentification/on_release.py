@@ -15,6 +15,7 @@ from recveil.attacks.guesses import Guesses
 from recveil.attacks.inference.fill_detection import find_strikes, strike_out
 from recveil.attacks.knowledge import Knowledge, draw_knowledge, without_dates
 from recveil.attacks.registry import attacks_on_release
+from recveil.attacks.reidentification.clusters import ClusterLikelihood
 from recveil.attacks.reidentification.likelihood import LikelyRated, Nearest
 from recveil.attacks.reidentification.residuals import ResidualAttack
 from recveil.attacks.statistics import (
@@ -357,7 +358,7 @@ def _try_attacks(
 
 
 # Attacks that do not compare dates.
-_WITHOUT_DATES = (Nearest.name, ResidualAttack.name)
+_WITHOUT_DATES = (Nearest.name, ResidualAttack.name, ClusterLikelihood.name)
 # Published dates are of other raters, and so may be this many days off beyond their period.
 _DAYS_OFF = (0, 90)
 
@@ -437,8 +438,16 @@ def _as_read(
             table.candidates.sizes, table.indptr, table.indices, clipped, days=table.days
         )
         n_items = table.n_items
-        width = table.candidates.date_width
-        yield "", Candidates.from_records([records], n_items, scale, date_width=width)
+        yield (
+            "",
+            Candidates.from_records(
+                [records],
+                n_items,
+                scale,
+                date_width=table.candidates.date_width,
+                cluster_size=table.candidates.cluster_size,
+            ),
+        )
     for name, struck in strikes.items():
         yield f", without {name}", strike_out(table.candidates, struck, scale)
 
