@@ -259,6 +259,7 @@ class ClusterLikelihood:
             yield from scores + (has[some] @ mixture.of_rows).toarray()
 
 
+@brief
 class _Mixture(NamedTuple):
     """How much likelier each record makes the choices of its users, as logarithms."""
 
