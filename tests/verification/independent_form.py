@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import re
+from datetime import date
 
 FORMATS = [f"recveil-release-{number}" for number in range(1, 11)]
 KEYS = [
@@ -260,6 +261,30 @@ def features(given, number):
     return {"item_features": one_of("given")} if has else {}
 
 
+def days_of(text):
+    """The day of a date as ISO 8601 writes it; none for other text."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if day.isoformat() == text else None
+
+
+def is_cohort(value, _):
+    """Two days around a colon, of which the first may be missing, and is no later."""
+    if not isinstance(value, str) or value.count(":") != 1:
+        return False
+    first, last = value.split(":")
+    ends = [days_of(last)] if not first else [days_of(first), days_of(last)]
+    return None not in ends and ends[0] <= ends[-1]
+
+
+def cohort(given, number):
+    """Noisy sums may be over the users alone whose first rating is in some days."""
+    has = number == 9 and "cohort" in given and given.get("noise") == "gaussian"
+    return {"cohort": is_cohort} if has else {}
+
+
 def steps(given, number):
     """Two groupings may state steps that are not the usual ones."""
     found = {"distance": "weighted-squared", "centers": "users", "assignment": "pairwise"}
@@ -319,6 +344,7 @@ def settings_of(result, number):
             "noise": one_of("gaussian", "none"),
             "catalogue": one_of("given", "as rated", "chosen"),
             **features(given, number),
+            **cohort(given, number),
             "people": one_of("asked for", "counted"),
             "pooled_share": share,
             "activity": numbers(1, MOST, count=128, order=sorted),
@@ -364,6 +390,7 @@ def settings_of(result, number):
             "noise": one_of("gaussian", "none"),
             "catalogue": one_of("given", "as rated", "chosen"),
             **features(given, number),
+            **cohort(given, number),
             "people": one_of("asked for", "counted"),
             "label_step": step_or_tenth,
             "pooled_share": share,

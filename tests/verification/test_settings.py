@@ -56,9 +56,14 @@ ALLOWED = {
         for names in itertools.combinations(("+neighbours", "+direct_weights", "+trust_steps"), n)
     },
     # A model does not show whether it was fitted with public item features.
-    **{key: {("+item_features",)} for key in ("synthetic", "synthetic-model", "synthetic-likes")},
+    # A model does not show whose sums it was fitted to, either.
+    **{
+        key: {("+item_features",), ("+cohort",), ("+item_features", "+cohort")}
+        for key in ("synthetic", "synthetic-model", "synthetic-likes")
+    },
 }
 NUMBERS = {"any_step": 0.1, "any_share": 0.0, "any_numbers": [1.0, 2.0]}
+NUMBERS["any_cohort"] = ":2026-01-31"
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,10 @@ from recveil.auditing.auxiliary_file import Suspects, look_for, positions_in
 from recveil.auditing.item_matches import ItemMatches
 from recveil.io import Reading
 from recveil.io.columns.feedback import option_of
+from recveil.methods.synthetic.options import of_cohort
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import LIKES
+from recveil.release.dates import cohort_of
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
@@ -155,8 +157,19 @@ def _of_no_user(
         table = None
     else:
         table = AttackTarget.from_published(folder, ratings)
-    same = is_made_of(folder, ratings)
+    same = is_made_of(folder, select_released(ratings, manifest))
     return OpenedRelease(folder.name, manifest, table, same_ratings=same)
+
+
+def select_released(ratings: Ratings, manifest: Manifest, *, keeps_items: bool = False) -> Ratings:
+    """Return the ratings of the users of a release's cohort; all if it has none, or no dates."""
+    cohort = cohort_of(manifest.settings)
+    if cohort is None or ratings.days is None:
+        return ratings
+    try:
+        return of_cohort(ratings, cohort, keeps_items=keeps_items)
+    except RecveilError:  # of another table
+        return ratings
 
 
 _NOTE = "Labels are nominal: two are equal or not, and the adversary knows them exactly."

@@ -71,7 +71,7 @@ from recveil.attacks.reidentification.hidden_items import (
 from recveil.attacks.reidentification.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attacks.reidentification.residuals import Unfitted, find_residuals, why_unfitted
 from recveil.auditing import work_estimates
-from recveil.auditing.opened_release import OpenedRelease, open_release
+from recveil.auditing.opened_release import OpenedRelease, open_release, select_released
 from recveil.auditing.shadow_releases import ShadowMembership, of_model
 from recveil.auditing.table_attacks import GraphAttack, attack_graphs
 from recveil.methods.registry import same_again
@@ -352,6 +352,7 @@ def attack_opened(
     """Attack an opened release with every adversary; see `attack_published`."""
     name, manifest, table, lone_share, other, words, same = opened
     if table is None or not table.contains_users:
+        ratings = select_released(ratings, manifest, keeps_items=True)
         n_inside = ratings.n_users - round(HOLDOUT * ratings.n_users)
         like = of_model(manifest, n_inside) if table is None else manifest
         synthetic = attack_synthetic(

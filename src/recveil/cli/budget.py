@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def budget(
     source: Annotated[
-        str | None,
+        list[str] | None,
         options.table_argument(
             "The table whose users are meant; - reads standard input. Default: all users of the "
-            "ledger."
+            "ledger. Or published folders, whose total follows from release.json."
         ),
     ] = None,
     ledger: Annotated[
@@ -40,12 +40,13 @@ def budget(
     Counts releases, runs that ended with an error after the first query, and killed runs. Writes
     nothing but the --json file.
 
-    Example: `recveil budget ratings.csv`
+    Example: `recveil budget ratings.csv`, or `recveil budget 2026-01 2026-02`
     """
     from recveil.cli.outputs import write_json
     from recveil.publish import budget
     from recveil.report.release import show_budget
 
-    total = budget(source, ledger=ledger, delta=delta, **reading)
+    chosen = source[0] if source and len(source) == 1 else source or None
+    total = budget(chosen, ledger=ledger, delta=delta, **reading)
     if write_json(total.to_dict(), json):
         show_budget(total)

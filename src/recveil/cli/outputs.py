@@ -156,7 +156,8 @@ def _implied(verb: str, given: Mapping[str, Any]) -> Iterator[NamedPath]:
 def _inputs(verb: str, given: Mapping[str, Any], outputs: set[str]) -> Iterator[NamedPath]:
     from recveil.io.inputs import standard_input_file
 
-    for name, value in given.items():
+    each_of = ((name, value if type(value) is list else [value]) for name, value in given.items())
+    for name, value in ((name, value) for name, values in each_of for value in values):
         if name in outputs:
             continue
         if is_stdout(value):

@@ -24,7 +24,7 @@ from recveil.methods.previous_release import PreviousRelease, read_previous
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.size_estimates import Foreseen
-from recveil.methods.synthetic.options import check_n_users
+from recveil.methods.synthetic.options import check_n_users, of_cohort
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.folder import check_form, naming_cost, naming_spending
 from recveil.publish.privacy_ledger import PrivacyTotal, ledger_path, reject_ledger_in
@@ -34,11 +34,12 @@ from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
 from recveil.release.coverage import CoverageWarning, reject_nearly_empty
+from recveil.release.dates import Cohort
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
-from recveil.runtime.errors import WARNING, RecveilError
+from recveil.runtime.errors import WARNING, RecveilError, describe_count
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
@@ -78,6 +79,8 @@ class MethodOptions(TypedDict, total=False):
     item_catalog: Any
     item_features: Any
     rating_grid: Literal["tenths", "whole"] | None
+    cohort: str | None
+    releases: int | None
     ledger: str | PathLike[str] | None
 
 
@@ -620,7 +623,10 @@ def prepare(
     output = _checked_output(request, is_dry=is_dry)  # before the work
     reject_two_standard_inputs(source=source, **files)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
-    reading = _read(request, user_files, times=options.get("dates") is not None)
+    needs_dates = any(options.get(name) is not None for name in ("dates", "cohort"))
+    reading = _read(request, user_files, times=needs_dates)
+    if options.get("cohort") is not None:
+        reading = _of_cohort(reading, request)
     warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
@@ -659,6 +665,21 @@ def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times
     if times:
         return reading.require_times()
     return without_dates(reading, request.reading.get("time"))
+
+
+def _of_cohort(reading: Reading, request: AnonymizeRequest) -> Reading:
+    """Return what was read of the users of a cohort."""
+    if request.reading.get("duplicates", "error") != "error":
+        raise RecveilError(
+            "duplicates (--duplicates): not with cohort (--cohort), since a later rating of a pair "
+            "would change when its user joined; give one row per pair, with its first date",
+            code="option.conflict",
+        )
+    cohort = Cohort.of(request.options["cohort"])
+    ratings = of_cohort(reading.ratings, cohort)
+    n_users = f"{ratings.n_users:,} of {describe_count(reading.ratings.n_users, 'user')}"
+    note = f"Cohort {cohort}: {n_users} joined then, by their first rating; others are left out."
+    return replace(reading, ratings=ratings, notes=(*reading.notes, note))
 
 
 def _read_previous(maker: Maker, path: str | PathLike[str]) -> PreviousRelease:

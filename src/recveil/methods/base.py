@@ -87,7 +87,7 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
             return source if scale is None else read(source, scale=scale)
         k = int(getattr(self, "k", None) or 1)
         # Most releases have no dates, so that invalid times are no error.
-        times = getattr(self, "dates", None) is not None
+        times = any(getattr(self, name, None) is not None for name in ("dates", "cohort"))
         reading = understand(source, times=times, k=k, scale=scale)
         warn_of_reading(reading if times else without_dates(reading, None))
         return reading.ratings

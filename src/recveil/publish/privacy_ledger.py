@@ -37,8 +37,10 @@ from recveil.io.ingestion import warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.publish.history import Promised, each_once
 from recveil.ratings.sorted_rows import sorted_unique
+from recveil.release.dates import Cohort, cohort_of
 from recveil.release.ledger import Ledger, compose_losses
 from recveil.release.manifest import MANIFEST, FileEntry, private_folder
+from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import digest_of
 from recveil.runtime.atomic_writes import make_folder, reject_in_release
 from recveil.runtime.devices import reject_traps
@@ -62,6 +64,9 @@ _TABLES = (
     "CREATE TABLE outputs (run INTEGER NOT NULL REFERENCES runs, folder TEXT NOT NULL,"
     " sha256 TEXT NOT NULL)",
 )
+# The days of the first ratings of the users of some runs; older files get this table.
+_COHORTS = "CREATE TABLE IF NOT EXISTS cohorts (run INTEGER PRIMARY KEY, days TEXT NOT NULL)"
+_BEFORE, _AFTER = -(2**31), 2**31
 # So many seconds does a run wait for another one that writes.
 _PATIENCE = 30.0
 _HASH_BYTES, _KEY_BYTES, _TOKEN_BYTES = 8, 32, 16
@@ -93,6 +98,26 @@ class Loss(NamedTuple):
         return cls(ledger.mu, delta, ledger.threshold_delta)
 
 
+class Plan(NamedTuple):
+    """The total budget of several releases of the same users."""
+
+    epsilon: float
+    delta: float
+    releases: int
+
+    def require(self, total: "PrivacyTotal") -> None:
+        """Raise a RecveilError if a total with the planned run exceeds the budget."""
+        spent = total.epsilon if total.epsilon_with_run is None else total.epsilon_with_run
+        if spent > self.epsilon or total.delta > self.delta:
+            raise RecveilError(
+                f"releases (--releases): {self.releases} have epsilon {self.epsilon:g} with delta "
+                f"{self.delta:g} in all, but with this run the most exposed user would have spent "
+                f"{spent:.4g} with delta {total.delta:g}; no query was answered; publish no more "
+                f"of these users, or plan a larger total",
+                code="budget.exceeded",
+            )
+
+
 @brief
 class Run(NamedTuple):
     """A run that asked queries about users."""
@@ -109,6 +134,8 @@ class Run(NamedTuple):
     ratings: str
     # Where its release was written; none if it was not
     outputs: tuple[str, ...]
+    # The days of the first ratings of its users; "" for all users of a table
+    cohort: str = ""
 
     @property
     def epsilon(self) -> float:
@@ -195,7 +222,7 @@ class PrivacyLedger:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def begin(self, users: Users, ratings_sha256: str, planned: Loss) -> bytes:
+    def begin(self, users: Users, ratings_sha256: str, planned: Loss, cohort: str = "") -> bytes:
         """Record a run before its first query; return its random token, unique also among files."""
         self._create()
         with self._transaction("IMMEDIATE") as ledger:
@@ -215,12 +242,21 @@ class PrivacyLedger:
                 " WHERE digest = ?",
                 (token, began, *planned, _keyed(ratings_sha256, key), digest),
             )
+            if cohort:
+                ledger.execute(
+                    "INSERT INTO cohorts SELECT number, ? FROM runs WHERE token = ?",
+                    (cohort, token),
+                )
         return token
 
     def settle(self, token: bytes, state: State, spent: Loss | None) -> bool:
         """Record what a run spent, or remove it if no query was answered; False if it is gone."""
         with self._transaction("IMMEDIATE") as ledger:
             if spent is None:
+                ledger.execute(
+                    "DELETE FROM cohorts WHERE run IN (SELECT number FROM runs WHERE token = ?)",
+                    (token,),
+                )
                 ledger.execute("DELETE FROM runs WHERE token = ?", (token,))
                 return True
             changed = ledger.execute(
@@ -381,15 +417,40 @@ def total_without(
 class Recording:
     """The entry of one run in the ledger."""
 
-    def __init__(self, ledger: PrivacyLedger, users: Users, ratings_sha256: str = "") -> None:
+    def __init__(
+        self,
+        ledger: PrivacyLedger,
+        users: Users,
+        ratings_sha256: str = "",
+        *,
+        cohort: str = "",
+        plan: Plan | None = None,
+    ) -> None:
         self._ledger, self._users, self._ratings_sha256 = ledger, users, ratings_sha256
+        self._cohort, self._plan = cohort, plan
         self._token = b""
 
     def total(self, planned: Loss, history: Iterable[Promised] = ()) -> PrivacyTotal:
         """Return the total with this run, before it begins."""
+        delta = None if self._plan is None else self._plan.delta
         return self._ledger.total(
-            self._users, self._ratings_sha256, planned=planned, history=history
+            self._users, self._ratings_sha256, planned=planned, history=history, delta=delta
         )
+
+    def _begin(self, loss: Loss) -> bytes:
+        return self._ledger.begin(self._users, self._ratings_sha256, loss, self._cohort)
+
+    def _require_plan(self) -> None:
+        """Undo the entry of this run, and raise, if the plan does not allow it."""
+        if self._plan is None:
+            return
+        # Of two runs at once, each counts the other.
+        total = self._ledger.total(self._users, self._ratings_sha256, delta=self._plan.delta)
+        try:
+            self._plan.require(total)
+        except RecveilError:
+            self._ledger.settle(self._token, "aborted", None)
+            raise
 
     @contextmanager
     def run(self, planned: Loss, spent: Callable[[], Loss | None]) -> Iterator[None]:
@@ -398,7 +459,8 @@ class Recording:
         If the latter fails, as the file may be gone, it warns, and the entry keeps what was
         planned, which is never less.
         """
-        self._token = self._ledger.begin(self._users, self._ratings_sha256, planned)
+        self._token = self._begin(planned)
+        self._require_plan()
         state: State = "aborted"
         try:
             yield
@@ -412,7 +474,7 @@ class Recording:
     def _settle(self, state: State, loss: Loss | None) -> None:
         if not self._ledger.settle(self._token, state, loss) and loss is not None:
             # The file was replaced during the run.
-            self._token = self._ledger.begin(self._users, self._ratings_sha256, loss)
+            self._token = self._begin(loss)
             self._ledger.settle(self._token, state, loss)
 
     def place(self, folder: Path) -> None:
@@ -429,6 +491,37 @@ def warn_of_total(total: PrivacyTotal) -> None:
         )
 
 
+def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTotal:
+    """Return what releases spent on the most exposed user, as their release.json files state.
+
+    Releases of disjoint cohorts share no user, so their losses do not add up; all others do.
+    """
+    runs: dict[str, tuple[Run, Cohort]] = {}
+    for folder in folders:
+        manifest = known_manifest(folder)
+        claim, cohort = manifest.claim, cohort_of(manifest.settings)
+        if claim.ledger is None or claim.delta is None:
+            raise RecveilError(
+                f"{quoted(folder.name)} has no epsilon, so that it spends no budget that adds up; "
+                f"name releases with an epsilon alone",
+                code="release.mismatch",
+            )
+        loss = Loss.of(claim.ledger, claim.delta)
+        run = Run(len(runs) + 1, "", "spent", loss, 0, "", (str(folder),), str(cohort or ""))
+        days = cohort or Cohort(None, _AFTER)
+        runs.setdefault(FileEntry.of(folder / MANIFEST).sha256, (run, days))
+    found = list(runs.values())
+    square = threshold = 0.0
+    for _, cohort in found:  # of any day, no more runs than of the first of some cohort
+        day = _BEFORE if cohort.first is None else cohort.first
+        of_user = [run.loss for run, other in found if other.contains(np.array([day]))[0]]
+        square = max(square, math.fsum(loss.mu**2 for loss in of_user))
+        threshold = max(threshold, math.fsum(loss.threshold_delta for loss in of_user))
+    every = tuple(run for run, _ in found)
+    total = _composed(square, threshold, [run.loss.delta for run in every], None, (), delta)
+    return replace(total, runs=every)
+
+
 def budget(
     source: Any = None,
     *,
@@ -440,11 +533,13 @@ def budget(
 
     Parameters
     ----------
-    source : path, data frame, matrix or Ratings, optional
-        The table whose users are meant; by default all users of the ledger.
+    source : path, data frame, matrix, Ratings or list of paths, optional
+        The table whose users are meant; by default all users of the ledger. Or the folders of
+        releases, or one of them: the total then follows from their release.json alone, in which
+        only releases of disjoint cohorts do not add up.
     ledger : path, optional
-        The ledger; by default the file that the environment variable RECVEIL_LEDGER names, or
-        ``recveil/ledger.sqlite3`` in the folder for the user's state.
+        The ledger; not for releases. By default the file that the environment variable
+        RECVEIL_LEDGER names, or ``recveil/ledger.sqlite3`` in the folder for the user's state.
     delta : float, optional
         The delta of the total; by default the smallest one of the runs.
     **reading
@@ -466,12 +561,19 @@ def budget(
     ...     budget(ledger=Path(folder, "ledger.sqlite3")).runs
     ()
     """
-    path = ledger_path(ledger)
     if delta is not None and not 0 < delta < 1:
         raise RecveilError(
             f"delta (--delta) is {delta:g}; expected more than 0 and less than 1",
             code="option.value",
         )
+    if folders := _release_folders(source):
+        if ledger is not None:
+            raise RecveilError(
+                "ledger (--ledger): of releases, the total follows from release.json; drop it",
+                code="option.conflict",
+            )
+        return _published_total(folders, delta)
+    path = ledger_path(ledger)
     if path is None:
         raise RecveilError(
             "ledger (--ledger) is none: nothing is recorded; name the file of a ledger",
@@ -483,6 +585,16 @@ def budget(
     warn_of_reading(found)
     digest = digest_of(found.ratings)
     return PrivacyLedger(path).total(found.ratings.users, digest, delta=delta)
+
+
+def _release_folders(source: Any) -> list[Path]:
+    """Return the folders of releases that were named; none for a table."""
+    if isinstance(source, str | PathLike):
+        return [Path(source)] if Path(source, MANIFEST).is_file() else []
+    if not isinstance(source, list | tuple):
+        return []
+    is_paths = all(isinstance(each, str | PathLike) for each in source)
+    return [Path(each) for each in source] if is_paths else []
 
 
 def hash_users(ids: Iterable[Any], key: bytes) -> NDArray[np.uint64]:
@@ -526,7 +638,9 @@ def _is_ready(ledger: sqlite3.Connection) -> bool:
 
 def _prepare(ledger: sqlite3.Connection) -> None:
     """Create the tables in an empty file, and draw its key."""
-    if _is_ready(ledger):
+    is_ready = _is_ready(ledger)
+    ledger.execute(_COHORTS)
+    if is_ready:
         return
     for table in _TABLES:
         ledger.execute(table)
@@ -547,6 +661,8 @@ def _runs_of(ledger: sqlite3.Connection) -> tuple[list[Run], list[int]]:
     outputs: dict[int, list[str]] = {}
     for number, folder in ledger.execute("SELECT run, folder FROM outputs ORDER BY rowid"):
         outputs.setdefault(number, []).append(folder)
+    has_cohorts = ledger.execute("SELECT 1 FROM sqlite_master WHERE name = 'cohorts'").fetchone()
+    cohorts = dict(ledger.execute("SELECT run, days FROM cohorts")) if has_cohorts else {}
     rows = ledger.execute(
         "SELECT number, began, state, mu, delta, threshold_delta, ratings, population,"
         " length(users) FROM runs LEFT JOIN populations ON population = id ORDER BY number"
@@ -563,6 +679,7 @@ def _runs_of(ledger: sqlite3.Connection) -> tuple[list[Run], list[int]]:
             n_users=(n_bytes or 0) // _HASH_BYTES,
             ratings=ratings,
             outputs=tuple(outputs.get(number, ())),
+            cohort=cohorts.get(number, ""),
         )
         for number, began, state, mu, delta, threshold, ratings, _, n_bytes in rows
     ]

@@ -1,11 +1,13 @@
-"""Dates of published values: each is the first day of a period."""
+"""Dates in releases: of published values, and of when the users of a cohort joined."""
 
-from typing import Any
+import re
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.release.method import PublicSetting, Settings
+from recveil.runtime.errors import RecveilError, quoted
 
 # The days of each period, of which a published date is the first.
 PERIODS = {"year": 365, "quarter": 91, "month": 30, "week": 7}
@@ -49,3 +51,71 @@ def first_days(days: NDArray[Any], period: str) -> NDArray[np.int32]:
     n_months = {"year": 12, "quarter": 3, "month": 1}[period]
     firsts = (months // n_months * n_months).astype("datetime64[M]")
     return firsts.astype("datetime64[D]").astype(np.int32)
+
+
+# The setting of a release of one cohort.
+COHORT = "cohort"
+_PERIOD = re.compile(r"[12][0-9]{3}(-[0-9]{2}(-[0-9]{2})?)?")
+
+
+class Cohort(NamedTuple):
+    """The users whose first rating is on one of some days, since 1970-01-01, ends included."""
+
+    # None for all days until the last
+    first: int | None
+    last: int
+
+    @classmethod
+    def of(cls, text: Any) -> Self:
+        """Read a year, month or day, or two around a colon, of which the first may be left out.
+
+        Examples
+        --------
+        >>> str(Cohort.of("2026-02")), str(Cohort.of(":2025"))
+        ('2026-02-01:2026-02-28', ':2025-12-31')
+        """
+        start, colon, end = str(text).partition(":")
+        ends = [end] if colon and not start else [start, end] if colon else [start, start]
+        try:
+            if not all(map(_PERIOD.fullmatch, ends)):
+                raise ValueError(text)
+            days = [np.datetime64(each) for each in ends]
+        except ValueError:
+            days = []
+        last = int(((days[-1] + 1).astype("M8[D]") - 1).astype(int)) if days else 0
+        first = int(days[0].astype("M8[D]").astype(int)) if len(days) == 2 else None
+        if not days or (first is not None and first > last):
+            raise RecveilError(
+                f"cohort (--cohort) is {quoted(text)}; expected a year, month or day of users' "
+                f"first ratings, or two, such as 2026-01, 2026-01:2026-03, or :2025 for all until "
+                f"the end of 2025",
+                code="option.value",
+            )
+        return cls(first, last)
+
+    def __str__(self) -> str:
+        days = ["" if day is None else str(np.datetime64(day, "D")) for day in self]
+        return ":".join(days)
+
+    def contains(self, days: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which days are in the range."""
+        found = np.asarray(days <= self.last)
+        return found if self.first is None else found & (days >= self.first)
+
+
+def cohort_of(settings: Settings) -> Cohort | None:
+    """Return the cohort that a release states; None for all users.
+
+    Examples
+    --------
+    >>> cohort_of({"method": "synthetic users"})
+    """
+    return Cohort.of(settings[COHORT]) if COHORT in settings else None
+
+
+def is_cohort(value: Any) -> bool:
+    """Return whether a value is a cohort as releases state it."""
+    try:
+        return isinstance(value, str) and str(Cohort.of(value)) == value
+    except RecveilError:
+        return False

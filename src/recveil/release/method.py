@@ -24,6 +24,7 @@ class PublicSetting:
     any_step: bool = False
     any_share: bool = False
     any_numbers: bool = False
+    any_cohort: bool = False
     counts_users: bool = False
     when: Callable[[Settings], bool] = lambda _: True
     first_format: int = 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from recveil.io.columns.feedback import COUNT_SCALE
 from recveil.release.claim import NEIGHBOURS_SINCE, claim_kind, stated_kind
-from recveil.release.dates import DATED_FORMAT, period_of
+from recveil.release.dates import DATED_FORMAT, is_cohort, period_of
 from recveil.release.earlier_formats import RENAMED_SINCE
 from recveil.release.method import (
     CUSTOM_SUFFIX,
@@ -167,6 +167,8 @@ def _is_allowed(value: Any, setting: PublicSetting, scale: Mapping[str, Any]) ->
         return setting.any_numbers and all(
             type(number) is float and math.isfinite(number) for number in value
         )
+    if setting.any_cohort:
+        return is_cohort(value)
     if isinstance(value, str):
         if not setting.any_class:
             return value in setting.allowed

@@ -472,6 +472,13 @@ def _of_rejection(dry: DryRun) -> Iterator[str]:
 
 def describe_total(total: PrivacyTotal) -> str:
     """Describe what all runs spend on the most exposed user, and where that is recorded."""
+    if total.ledger is None and total.runs:
+        return (
+            f"{describe_count(len(total.runs), 'release')} spent {_epsilon(total.epsilon)} on the "
+            f"most exposed user (delta {total.delta:g}), as computed from release.json; recveil "
+            f"verify checks each folder, and only the publisher states the cohorts, and that there "
+            f"are no other releases."
+        )
     n_runs, parts = len(total.runs) + total.n_unrecorded, []
     if n_runs:
         runs, lacks = describe_count(n_runs, "run"), ""
@@ -508,13 +515,14 @@ def total_warning(total: PrivacyTotal | None) -> list[str]:
 
 
 def describe_run(run: Run) -> dict[str, str]:
-    """Describe a run of the ledger in a line of a table."""
+    """Describe a run of the ledger, or a release, in a line of a table."""
     states = {"begun": "killed, or running", "aborted": "ended with an error"}
     where = ", ".join(run.outputs) or "not written"
     return {
         "run": str(run.number),
         "time (UTC)": run.began.removesuffix("+00:00"),
-        "users": f"{run.n_users:,}",
+        "users": f"{run.n_users:,}" if run.began else "",
+        "first rating": run.cohort,
         "epsilon": f"{run.epsilon:.3g}",
         "delta": f"{run.loss.delta:g}",
         "output": states.get(run.state, where),

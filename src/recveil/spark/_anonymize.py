@@ -102,6 +102,7 @@ def anonymize(
         "hide_items (--hide-items)": request.hide_items,
         "previous (--previous)": request.previous is not None,
         "dates (--dates)": request.options.get("dates") is not None,
+        "cohort (--cohort)": request.options.get("cohort") is not None,
         f"file format {request.file_format!r}": request.file_format != "parquet",
     }
     if what := next((name for name, is_set in unsupported.items() if is_set), None):

@@ -16,6 +16,7 @@ from recveil.io.files import watched_text
 from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import require_path
 from recveil.ratings import Ratings
+from recveil.release.dates import Cohort
 from recveil.release.synthetic_form import MOST_DELTA
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 
@@ -27,6 +28,40 @@ def as_ids(names: list[str]) -> NDArray[Any]:
     if all(map(_WHOLE.fullmatch, names)):
         return np.array(sorted(map(int, names)), dtype=np.int64)
     return np.array(sorted(names), dtype=object)
+
+
+def of_cohort(ratings: Ratings, cohort: Cohort, *, keeps_items: bool = False) -> Ratings:
+    """Return the users whose first rating is in a cohort, with all their ratings.
+
+    Nothing of it depends on other users: its items are those that these users rated, and the type
+    of their ids follows from these alone.
+    """
+    if ratings.days is None:
+        raise RecveilError(
+            "cohort (--cohort): the table has no dates, from which follows when users joined; name "
+            "their column (--time)",
+            code="time.missing",
+        )
+    first = np.full(ratings.n_users, np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(first, ratings.user_positions(), ratings.days)
+    chosen = cohort.contains(first) & (ratings.activity > 0)
+    if not chosen.any():
+        raise RecveilError(
+            f"cohort (--cohort): no user's first rating is in {cohort}; name another period",
+            code="table.empty",
+        )
+    cells = chosen[ratings.user_positions()]
+    indptr = np.concatenate([[0], np.cumsum(ratings.activity[chosen])])
+    indices, days = ratings.indices[cells], ratings.days[cells]
+    users, items = ratings.users[chosen], ratings.items
+    found = Ratings(users, items, indptr, indices, ratings.values[cells], days, ratings.scale)
+    if keeps_items:
+        return found
+    rated = np.flatnonzero(found.support)
+    ids, order = published_order(found.items[rated])
+    places = np.zeros(ratings.n_items, np.int64)
+    places[rated[order]] = np.arange(rated.size)
+    return _moved(found, ids, places)
 
 
 def on_catalog(ratings: Ratings, catalog: NDArray[Any]) -> Ratings:
@@ -95,11 +130,12 @@ def _rank(name: str) -> tuple[bool, int, str]:
 
 def _moved(ratings: Ratings, items: NDArray[Any], at: NDArray[np.int64]) -> Ratings:
     """Map ratings to other items, by the position of each old item."""
-    indices, values = at[ratings.indices].astype(np.int32), ratings.values
+    indices, values, days = at[ratings.indices].astype(np.int32), ratings.values, ratings.days
     if (np.diff(at) < 0).any():
         order = np.lexsort((indices, ratings.user_positions()))
         indices, values = indices[order], values[order]
-    return Ratings(ratings.users, items, ratings.indptr, indices, values, None, ratings.scale)
+        days = None if days is None else days[order]
+    return Ratings(ratings.users, items, ratings.indptr, indices, values, days, ratings.scale)
 
 
 def _first(ratings: Ratings, most: int) -> Ratings:
@@ -112,6 +148,8 @@ def _first(ratings: Ratings, most: int) -> Ratings:
 
 
 NO_NOISE = "none"
+# Largest number of releases of a plan.
+MOST_RELEASES = 10_000
 # Largest number of synthetic users.
 MAX_USERS = 2**31 - 1
 # More users need allow_large. The limit is public: no answered query decides it.
@@ -154,6 +192,7 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
             "ledger (--ledger): epsilon is none, so no privacy loss is recorded; drop it",
             code="option.conflict",
         )
+    _check_series(options, is_exact=is_exact)
     if options.get("item_features") is not None and is_exact:
         raise RecveilError(
             "item_features (--item-features): epsilon (--epsilon) is none, and without noise "
@@ -169,6 +208,25 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
         )
     if n_users is not None:
         require_n_users(n_users)
+
+
+def _check_series(options: Mapping[str, Any], *, is_exact: bool) -> None:
+    """Raise a RecveilError for a cohort or a number of planned releases that is invalid."""
+    cohort, releases = options.get("cohort"), options.get("releases")
+    if is_exact and (cohort, releases) != (None, None):
+        name = "releases" if cohort is None else "cohort"
+        raise RecveilError(
+            f"{name} (--{name}): epsilon is none, so no privacy loss adds up; drop it",
+            code="option.conflict",
+        )
+    if cohort is not None:
+        Cohort.of(cohort)
+    if releases is not None and not (type(releases) is int and 1 <= releases <= MOST_RELEASES):
+        raise RecveilError(
+            f"releases (--releases) is {quoted(releases)}; expected a number of planned releases "
+            f"from 1 to {MOST_RELEASES:,}",
+            code="option.value",
+        )
 
 
 def require_n_users(n_users: Any) -> None:

@@ -29,6 +29,7 @@ from recveil.methods.synthetic.options import (
     NO_NOISE,
     check_synthetic_options,
     in_public_order,
+    of_cohort,
     on_catalog,
     parse_item_catalog,
     parse_item_features,
@@ -60,6 +61,7 @@ from recveil.publish.folder import naming_spending, record_spending
 from recveil.publish.history import Promised
 from recveil.publish.privacy_ledger import (
     Loss,
+    Plan,
     PrivacyLedger,
     PrivacyTotal,
     Recording,
@@ -73,6 +75,7 @@ from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
+from recveil.release.dates import COHORT, Cohort
 from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, fresh_prefix
@@ -93,6 +96,8 @@ from recveil.verification.rater_ids import search_ratings
 _LEAST_EPSILON, _MOST_EPSILON = 1e-4, 1_000.0
 # Part of epsilon that is not spent, so that rounding never exceeds the budget.
 _KEPT_BACK, _KEPT_BACK_AT_LEAST = 1e-9, 1e-11
+# The same of a plan, whose sum the ledger rounds up.
+_KEPT_OF_PLAN = 1e-6
 
 
 @brief
@@ -104,6 +109,23 @@ class Budget:
     delta: float
     threshold_delta: float
     mu: float
+
+    @classmethod
+    def of_plan(cls, plan: Plan, threshold_share: float) -> Self:
+        """Return the budget of one of several releases, which compose to the plan's guarantee.
+
+        Their losses add up in squares, and their parts of delta for thresholds add up.
+        """
+        part = threshold_share * plan.delta
+        whole = cls.of(plan.epsilon, plan.delta, threshold_delta=part)
+        if plan.releases == 1:
+            return whole
+        delta = _round_down(plan.delta / plan.releases)
+        part = threshold_share * delta
+        mu = whole.mu * (1 - _KEPT_OF_PLAN) / math.sqrt(plan.releases)
+        return cls.of(
+            _round_down(epsilon_of(mu, delta_left(delta, part))), delta, threshold_delta=part
+        )
 
     @classmethod
     def of(cls, epsilon: float, delta: float, *, threshold_delta: float = 0.0) -> Self:
@@ -143,6 +165,12 @@ class Budget:
 
     def _facts(self) -> dict[str, object]:
         return {"epsilon": self.epsilon, "delta": self.delta, "mu": self.mu}
+
+
+def _round_down(number: float) -> float:
+    """Return a number with four significant digits."""
+    step = 10.0 ** (3 - math.floor(math.log10(number)))
+    return float(f"{math.floor(number * step) / step:.4g}")
 
 
 def spent_so_far(mechanism: Mechanism, budget: Budget) -> str:
@@ -190,6 +218,13 @@ class Synthesizer(BaseAnonymizer):
         spread. Not for implicit feedback; ordinal labels are always whole.
     scale : RatingScale, str or tuple, optional
         The public scale of the ratings, such as "1:5:1", of a table that states none.
+    cohort : str, optional
+        Use only users whose first rating is in a period, such as "2026-01" or "2026-01:2026-03",
+        with all their ratings. Each user is in one of several releases of disjoint periods, so that
+        their epsilons do not add up.
+    releases : int, optional
+        Plan so many releases of these users: `epsilon` and `delta` are the total of all, of which
+        each spends an equal part. A run beyond the total is refused.
     ledger : path or "none", optional
         The file that records what all runs spent; see `recveil.budget`. "none" records nothing.
     seed : int, optional
@@ -223,6 +258,8 @@ class Synthesizer(BaseAnonymizer):
         item_features: ItemFeatures | str | PathLike[str] | None = None,
         rating_grid: Literal["tenths", "whole"] | None = None,
         scale: ScaleLike | None = None,
+        cohort: str | None = None,
+        releases: int | None = None,
         ledger: str | PathLike[str] | None = None,
         seed: int | None = None,
     ) -> None:
@@ -233,6 +270,8 @@ class Synthesizer(BaseAnonymizer):
         self.item_features = item_features
         self.rating_grid = rating_grid
         self.scale = scale
+        self.cohort = cohort
+        self.releases = releases
         self.ledger = ledger
         self.seed = seed
         self.check_options()
@@ -258,7 +297,7 @@ class Synthesizer(BaseAnonymizer):
         PrivacyLossWarning
             What earlier runs spent on these users, before the first query.
         """
-        ratings = self._read(ratings, self.scale)
+        ratings = self.select(self._read(ratings, self.scale))
         with naming_spending():
             self.check(ratings)
             public, likes_or_table = self._public(ratings)
@@ -280,6 +319,10 @@ class Synthesizer(BaseAnonymizer):
                 else None,
             )
             return Release(self.published(learnt, self.drawn(learnt)), private)
+
+    def select(self, ratings: Ratings) -> Ratings:
+        """Return the ratings of the cohort's users, or all."""
+        return ratings if self.cohort is None else of_cohort(ratings, Cohort.of(self.cohort))
 
     @property
     def _seed_is_private(self) -> bool:  # type: ignore[override]
@@ -311,6 +354,8 @@ class Synthesizer(BaseAnonymizer):
                 "delta": delta,
                 "n_users": self.n_users,
                 "item_features": self.item_features,
+                "cohort": self.cohort,
+                "releases": self.releases,
             }
         )
 
@@ -415,7 +460,7 @@ class Synthesizer(BaseAnonymizer):
                     code="id.unknown",
                 )
             return Public(True, items.size, features=of_items)
-        share = 0.0 if self.epsilon is None else THRESHOLD_SHARE * self.delta
+        share = 0.0 if self.epsilon is None else self._budget().threshold_delta
         return Public(False, MOST_ITEMS, share, of_items)
 
     def public_items(self, items: NDArray[Any]) -> tuple[Public, NDArray[Any], NDArray[np.int64]]:
@@ -440,15 +485,32 @@ class Synthesizer(BaseAnonymizer):
         return Loss(budget.mu, budget.delta, budget.threshold_delta)
 
     def _budget(self) -> Budget:
-        share = THRESHOLD_SHARE * self.delta if self.item_catalog is None else 0.0
-        return Budget.of(float(self.epsilon or 0.0), self.delta, threshold_delta=share)
+        share = THRESHOLD_SHARE if self.item_catalog is None else 0.0
+        return Budget.of_plan(self._plan(), share)
+
+    def _plan(self) -> Plan:
+        return Plan(float(self.epsilon or 0.0), self.delta, self.releases or 1)
 
     def recording(self, users: Users, ratings_sha256: str = "") -> Recording | None:
         """Return the entry of this run in the ledger; None if it is not to be recorded."""
         if self.epsilon is None or self.seed is not None:
             return None
         path = ledger_path(self.ledger)
-        return None if path is None else Recording(PrivacyLedger(path), users, ratings_sha256)
+        if path is None and self.releases is not None:
+            raise RecveilError(
+                "releases (--releases): no ledger (--ledger) is kept, but only it shows what is "
+                "left of the total; name its file, or drop releases",
+                code="option.conflict",
+            )
+        if path is None:
+            return None
+        return Recording(
+            PrivacyLedger(path),
+            users,
+            ratings_sha256,
+            cohort="" if self.cohort is None else str(Cohort.of(self.cohort)),
+            plan=None if self.releases is None else self._plan(),
+        )
 
     def privacy_total(
         self, users: Users, ratings_sha256: str = "", history: Iterable[Promised] = ()
@@ -459,7 +521,10 @@ class Synthesizer(BaseAnonymizer):
         recording = self.recording(users, ratings_sha256)
         if recording is None:
             return total_without(users, self.planned(), history)
-        return recording.total(self.planned(), history)
+        total = recording.total(self.planned(), history)
+        if self.releases is not None:
+            self._plan().require(total)
+        return total
 
     def learn(
         self,
@@ -515,7 +580,7 @@ class Synthesizer(BaseAnonymizer):
             record_spending(partial(spent_so_far, mechanism, budget))
 
         def spent() -> Loss | None:
-            return Loss.of(mechanism.ledger(), self.delta) if mechanism.has_queried else None
+            return Loss.of(mechanism.ledger(), budget.delta) if mechanism.has_queried else None
 
         with (
             failed_attempt_cost(mechanism, budget),
@@ -529,7 +594,10 @@ class Synthesizer(BaseAnonymizer):
             measured,
             model,
             Claim(
-                "differentially-private", 1, epsilon=budget.epsilon, delta=self.delta, ledger=ledger
+                *("differentially-private", 1),
+                epsilon=budget.epsilon,
+                delta=budget.delta,
+                ledger=ledger,
             ),
         )
 
@@ -561,6 +629,7 @@ class Synthesizer(BaseAnonymizer):
             "noise": "none" if self.epsilon is None else "gaussian",
             "item_catalog": _catalog_setting(self.item_catalog),
             **({} if self.item_features is None else {"item_features": "given"}),
+            **({} if self.cohort is None else {COHORT: str(Cohort.of(self.cohort))}),
             "n_users": "counted" if self.n_users is None else "requested",
             **({} if scale.unary else {"value_step": grid}),
             "omitted_share": round(1 - measured.share_as_json, 4),

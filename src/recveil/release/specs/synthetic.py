@@ -1,6 +1,7 @@
 """Public description of synthetic releases."""
 
 from recveil.release.claim import card_text
+from recveil.release.dates import COHORT
 from recveil.release.method import (
     OF_LIKES,
     Method,
@@ -57,6 +58,11 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
         sentences.append("Only the publisher states that the list of items is public.")
     if "item_features" in settings:
         sentences.append("Only the publisher states that the item features are public.")
+    if COHORT in settings:
+        sentences.append(
+            f"Only the publisher states that the first rating of each user is in "
+            f"{settings[COHORT]}, and of no other user."
+        )
     return tuple(sentences)
 
 
@@ -75,6 +81,10 @@ def _undone_by(settings: Settings) -> tuple[str, ...]:
 
 def _has_features(settings: Settings) -> bool:
     return "item_features" in settings and settings.get("noise") == "gaussian"
+
+
+def _has_cohort(settings: Settings) -> bool:
+    return COHORT in settings and settings.get("noise") == "gaussian"
 
 
 def _variant(epsilon: float | None) -> Variant:
@@ -102,6 +112,7 @@ SYNTHETIC = Method(
         PublicSetting("noise", ("gaussian", "none")),
         PublicSetting("item_catalog", ("given", "rated items", "selected")),
         PublicSetting("item_features", ("given",), when=_has_features, first_format=9),
+        PublicSetting(COHORT, any_cohort=True, when=_has_cohort, first_format=9),
         PublicSetting("n_users", ("requested", "counted")),
         PublicSetting("value_step", (None,), any_step=True, when=publishes_ratings),
         PublicSetting("omitted_share", any_share=True),
@@ -161,6 +172,22 @@ SYNTHETIC = Method(
             flag="--ratings",
             help="Rounding of synthetic ratings: tenths of the scale's step (default), or whole, "
             "the scale itself.",
+            panel="Synthetic users",
+        ),
+        Option(
+            name="cohort",
+            metavar="PERIOD",
+            help="Use only users whose first rating is in a period, such as 2026-01, "
+            "2026-01:2026-03, or :2025 for all until then. Each user is in one of several such "
+            "releases, so that their epsilons do not add up.",
+            panel="Synthetic users",
+        ),
+        Option(
+            name="releases",
+            kind=int,
+            metavar="N",
+            help="Plan N releases of these users: --epsilon and --delta are the total of all, each "
+            "spends an equal part, and a run beyond the total is refused (see recveil budget).",
             panel="Synthetic users",
         ),
         Option(

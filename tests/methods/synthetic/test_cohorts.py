@@ -1,0 +1,350 @@
+"""Releases of cohorts share no user, and releases of a plan share one budget."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from error_assertions import raises
+from recveil import anonymize, audit, budget
+from recveil.datasets import make_ratings
+from recveil.methods import Synthesizer, dry_run
+from recveil.methods.synthetic.options import of_cohort
+from recveil.methods.synthetic.synthesizer import Budget
+from recveil.publish.privacy_ledger import Loss, Plan, PrivacyLedger, ledger_path
+from recveil.ratings import Ratings, RatingScale
+from recveil.release.dates import Cohort, is_cohort
+from recveil.release.ledger import compose_losses, epsilon_of
+
+pytestmark = pytest.mark.usefixtures("rough_fit")
+
+SCALE = RatingScale(1, 5, 1)
+JANUARY, FEBRUARY = Cohort.of("2026-01"), Cohort.of("2026-02")
+DAY = JANUARY.first
+OPTIONS = {"epsilon": 300.0, "item_catalog": "as-rated"}
+
+
+def joined(ratings, first_days):
+    """Return the ratings with dates: each user's first is on one of some days."""
+    rank = np.arange(ratings.n_ratings) - ratings.indptr[ratings.user_positions()]
+    days = np.asarray(first_days)[ratings.user_positions()] + 20 * rank
+    return replace_days(ratings, days)
+
+
+def replace_days(ratings, days):
+    parts = [getattr(ratings, name) for name in ("users", "items", "indptr", "indices", "values")]
+    return Ratings(*parts, days, ratings.scale)
+
+
+def first_days(table):
+    return np.minimum.reduceat(table.days, table.indptr[:-1])
+
+
+PLAIN = replace_days(make_ratings(120, 40, 1_800, seed=1, scale=SCALE), None)
+# Every other user joined in February.
+RATINGS = joined(PLAIN, DAY + 31 * (np.arange(120) % 2) + np.arange(120) % 20)
+
+
+class TestPeriods:
+    @pytest.mark.parametrize(
+        ("text", "days"),
+        [
+            ("2026", "2026-01-01:2026-12-31"),
+            ("2024-02", "2024-02-01:2024-02-29"),
+            ("2026-01-05", "2026-01-05:2026-01-05"),
+            ("2025-12:2026-02", "2025-12-01:2026-02-28"),
+            (":2025", ":2025-12-31"),
+        ],
+    )
+    def test_they_are_stated_as_days(self, text, days):
+        assert str(Cohort.of(text)) == days
+        assert str(Cohort.of(days)) == days
+        assert (is_cohort(days), is_cohort(text)) == (True, False)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("", ":", "2026-13", "2026-02-30", "2026-01:", "2026-02:2026-01", "26-01", "2026-1"),
+            *("0000-01", "2026-01:2026-02:2026-03", "January", "2026-01-01T00:00", "٢٠٢٦-01"),
+            2026.5,
+        ],
+    )
+    def test_others_are_rejected(self, text):
+        with raises("option.value", "cohort"):
+            Cohort.of(text)
+        with raises("option.value", "cohort"):
+            Synthesizer(3.0, cohort=text)
+        assert not is_cohort(text)
+
+
+class TestUsersOfACohort:
+    def test_the_first_rating_decides_and_all_ratings_count(self):
+        days = [DAY + 40, DAY + 3, DAY + 50, DAY + 28, DAY + 31]
+        table = Ratings.from_columns(
+            *(["a", "a", "b", "c", "c"], [1, 2, 1, 2, 3], [4, 2, 5, 1, 3]), days=days, scale=SCALE
+        )
+        january, february = of_cohort(table, JANUARY), of_cohort(table, FEBRUARY)
+        assert (january.users.tolist(), january.n_ratings) == (["a", "c"], 4)
+        assert (february.users.tolist(), february.items.tolist()) == (["b"], [1])
+        assert of_cohort(table, JANUARY) == of_cohort(january, JANUARY)
+
+    def test_the_type_of_item_ids_follows_from_its_users_alone(self):
+        table = Ratings.from_columns(
+            ["a", "a", "a", "b"], ["9", "10", "8", "x"], [4, 2, 3, 5], days=[DAY] * 3 + [DAY + 31]
+        )
+        found = of_cohort(table, JANUARY)
+        assert found.items.tolist() == [8, 9, 10]
+        assert found.values.tolist() == [3, 4, 2]
+        assert found.items.dtype == np.int64
+        assert of_cohort(table, JANUARY, keeps_items=True).items.tolist() == table.items.tolist()
+
+    @given(st.data())
+    @settings(max_examples=60)
+    def test_each_user_is_in_one_of_disjoint_cohorts(self, data):
+        n = data.draw(st.integers(1, 12))
+        rows = data.draw(
+            st.lists(
+                st.tuples(st.integers(0, n), st.integers(0, 9), st.integers(0, 89)),
+                min_size=1,
+                unique_by=lambda row: row[:2],
+            )
+        )
+        users, items, days = zip(*rows, strict=True)
+        table = Ratings.from_columns(
+            users, items, [1 + day % 5 for day in days], days=[DAY + day for day in days]
+        )
+        cuts = sorted(data.draw(st.sets(st.integers(1, 88), max_size=5)))
+        ends = [0, *cuts, 90]
+        cohorts = [Cohort(DAY + a, DAY + b - 1) for a, b in itertools.pairwise(ends)]
+        cohorts = [each for each in cohorts if each.contains(first_days(table)).any()]
+        parts = [of_cohort(table, each) for each in cohorts]
+        found = [user for part in parts for user in part.users.tolist()]
+        assert sorted(found) == table.users.tolist()
+        assert sum(part.n_ratings for part in parts) == table.n_ratings
+        for part, cohort in zip(parts, cohorts, strict=True):
+            # Whatever others did, the part is the same.
+            others = ~np.isin(table.users, part.users)
+            kept = others & (np.arange(table.n_users) % 2 == 0) | ~others
+            cells = kept[table.user_positions()]
+            columns = table.to_arrow()
+            less = Ratings.from_columns(
+                *(columns[name].to_numpy()[cells] for name in ("user_id", "item_id", "rating")),
+                days=table.days[cells],
+                scale=table.scale,
+            )
+            assert of_cohort(less, cohort) == part
+
+    def test_a_table_needs_dates_and_users(self, tmp_path):
+        with raises("time.missing", "cohort"):
+            Synthesizer(**OPTIONS, cohort="2026-01").anonymize(PLAIN)
+        with raises("time.missing", "cohort"):
+            anonymize(PLAIN, tmp_path / "out", **OPTIONS, cohort="2026-01")
+        with raises("table.empty", "cohort"):
+            anonymize(RATINGS, tmp_path / "out", **OPTIONS, cohort="2027")
+        with raises("option.conflict", "cohort"):
+            Synthesizer(None, cohort="2026-01")
+
+    def test_later_ratings_of_a_pair_must_not_change_when_its_user_joined(self, tmp_path):
+        file = tmp_path / "ratings.csv"
+        file.write_text(
+            "user_id,item_id,rating,timestamp\n1,7,4,2026-01-05\n1,7,5,2026-02-05\n2,7,5,2026-01-09\n"
+        )
+        with raises("option.conflict", "duplicates"):
+            anonymize(file, scale="1:5:1", duplicates="last", cohort="2026-01", **OPTIONS)
+
+
+def bytes_of(release):
+    return release.to_arrow(), release.manifest.settings, release.claim
+
+
+def test_a_release_is_the_same_with_and_without_a_user_of_another_cohort():
+    whole = Synthesizer(**OPTIONS, cohort="2026-02", seed=5).anonymize(RATINGS)
+    assert whole.manifest.settings["cohort"] == "2026-02-01:2026-02-28"
+    february = of_cohort(RATINGS, FEBRUARY)
+    for gone in (0, 2, 118):
+        keep = np.arange(120) != gone
+        cells = keep[RATINGS.user_positions()]
+        indptr = np.concatenate([[0], np.cumsum(RATINGS.activity[keep])])
+        without = Ratings(
+            *(RATINGS.users[keep], RATINGS.items, indptr, RATINGS.indices[cells]),
+            *(RATINGS.values[cells], RATINGS.days[cells], RATINGS.scale),
+        )
+        other = Synthesizer(**OPTIONS, cohort="2026-02", seed=5).anonymize(without)
+        assert bytes_of(other) == bytes_of(whole)
+    # An extreme user of another cohort with items of their own
+    table = RATINGS.to_arrow().to_pandas()
+    items, days = [f"x{item}" for item in range(40)], [DAY] * 40
+    more = Ratings.from_columns(
+        *([*table.user_id, *[999] * 40], [*map(str, table.item_id), *items]),
+        [*table.rating, *[5.0] * 40],
+        days=[*RATINGS.days, *days],
+        scale=SCALE,
+    )
+    assert bytes_of(Synthesizer(**OPTIONS, cohort="2026-02", seed=5).anonymize(more)) == bytes_of(
+        whole
+    )
+    assert bytes_of(Synthesizer(**OPTIONS, cohort="2026-02", seed=5).anonymize(february)) == (
+        bytes_of(whole)
+    )
+    # The control: with one user fewer of its own cohort, it is another one.
+    keep = february.users != february.users[0]
+    cells = keep[february.user_positions()]
+    fewer = Ratings(
+        *(february.users[keep], february.items),
+        np.concatenate([[0], np.cumsum(february.activity[keep])]),
+        *(february.indices[cells], february.values[cells], february.days[cells], SCALE),
+    )
+    assert bytes_of(Synthesizer(**OPTIONS, cohort="2026-02", seed=5).anonymize(fewer)) != (
+        bytes_of(whole)
+    )
+
+
+class TestTotals:
+    def test_disjoint_cohorts_do_not_add_up_and_others_do(self, tmp_path):
+        made = {
+            name: anonymize(RATINGS, tmp_path / name, **OPTIONS, cohort=days)
+            for name, days in {"one": "2026-01", "two": "2026-02"}.items()
+        }
+        assert all(each.verification.holds for each in made.values())
+        assert made["two"].total.epsilon == 0
+        assert budget(RATINGS).epsilon == pytest.approx(300, rel=1e-6)
+        assert {run.cohort for run in budget().runs} == {str(JANUARY), str(FEBRUARY)}
+        folders = [tmp_path / "one", tmp_path / "two"]
+        total = budget(folders)
+        assert (len(total.runs), total.ledger) == (2, None)
+        assert total.epsilon == pytest.approx(300, rel=1e-6)
+        anonymize(RATINGS, tmp_path / "all", **OPTIONS, cohort=":2026-01-31")
+        mu = made["one"].release.claim.ledger.mu
+        both = pytest.approx(epsilon_of(mu * math.sqrt(2), 1e-6), rel=1e-6)
+        assert budget(RATINGS).epsilon == both
+        assert budget([*folders, tmp_path / "all", tmp_path / "all"]).epsilon == both
+        assert budget([folders[1], tmp_path / "all"]).epsilon == pytest.approx(300, rel=1e-6)
+        anonymize(RATINGS, tmp_path / "everyone", **OPTIONS)
+        three = pytest.approx(epsilon_of(mu * math.sqrt(3), 1e-6), rel=1e-6)
+        assert budget([*folders, tmp_path / "all", tmp_path / "everyone"]).epsilon == three
+        assert budget(RATINGS).epsilon == three
+
+    def test_the_total_of_folders_needs_an_epsilon_of_each(self, tmp_path):
+        anonymize(PLAIN, tmp_path / "k", k=5)
+        with raises("release.mismatch", "k"):
+            budget(tmp_path / "k")
+        with raises("option.conflict", "ledger"):
+            budget([tmp_path / "k"], ledger=tmp_path / "ledger")
+
+    @given(st.data())
+    @settings(max_examples=40)
+    def test_no_user_has_spent_more_than_is_stated(self, data):
+        """Random joining days, random cohorts: by hashes, and by the stated days alone."""
+        first = data.draw(st.lists(st.integers(0, 30), min_size=1, max_size=20))
+        runs = data.draw(
+            st.lists(
+                st.tuples(st.integers(0, 30), st.integers(0, 30), st.floats(0.01, 3)), max_size=6
+            )
+        )
+        path = ledger_path()
+        path.unlink(missing_ok=True)
+        ledger = PrivacyLedger(path)
+        spent = np.zeros(len(first))
+        for a, b, mu in runs:
+            cohort = Cohort(DAY + min(a, b), DAY + max(a, b))
+            of_it = cohort.contains(DAY + np.array(first))
+            if not of_it.any():
+                continue
+            spent[of_it] += mu**2
+            users = np.flatnonzero(of_it)
+            token = ledger.begin(users, "", Loss(mu, 1e-6), str(cohort))
+            ledger.settle(token, "spent", Loss(mu, 1e-6))
+        total = ledger.total(np.arange(len(first)))
+        highest = epsilon_of(math.sqrt(spent.max()), 1e-6) if spent.any() else 0.0
+        assert highest <= total.epsilon * (1 + 1e-12)
+        assert total.epsilon == pytest.approx(highest, rel=1e-6)
+
+    def test_a_killed_run_keeps_its_cohort_and_a_removed_one_does_not(self):
+        ledger = PrivacyLedger(ledger_path())
+        ledger.begin(np.arange(3), "", Loss(1.0, 1e-6), "2026-01-01:2026-01-31")
+        token = ledger.begin(np.arange(3), "", Loss(1.0, 1e-6), ":2025-12-31")
+        ledger.settle(token, "aborted", None)
+        token = ledger.begin(np.arange(3), "", Loss(1.0, 1e-6))
+        assert [run.cohort for run in ledger.total().runs] == ["2026-01-01:2026-01-31", ""]
+
+
+class TestPlans:
+    @given(
+        st.floats(0.05, 20),
+        st.sampled_from([1e-8, 1e-6, 1e-5]),
+        st.integers(1, 100),
+        st.sampled_from([0.0, 0.1]),
+    )
+    def test_all_releases_of_a_plan_compose_to_its_total(self, epsilon, delta, n, share):
+        each = Budget.of_plan(Plan(epsilon, delta, n), share)
+        mus, thresholds = [each.mu] * n, [each.threshold_delta] * n
+        total, at = compose_losses(mus, thresholds, delta)
+        assert at == delta
+        assert total <= epsilon
+        assert total == pytest.approx(epsilon, rel=2e-3)
+        whole = Budget.of(epsilon, delta, threshold_delta=share * delta)
+        assert each.mu == pytest.approx(whole.mu / math.sqrt(n), rel=2e-3)
+        again, _ = compose_losses([*mus, each.mu], [*thresholds, each.threshold_delta], delta)
+        assert again > epsilon
+
+    def test_one_release_is_the_usual_one(self):
+        assert Budget.of_plan(Plan(3.0, 1e-6, 1), 0.1) == Budget.of(3.0, 1e-6, threshold_delta=1e-7)
+
+    @pytest.mark.parametrize("catalog", ["as-rated", None])
+    def test_a_run_beyond_the_total_is_refused_before_any_query(self, tmp_path, catalog):
+        options = {"epsilon": 400.0, "releases": 2, "item_catalog": catalog}
+        for name in ("one", "two"):
+            made = anonymize(RATINGS, tmp_path / name, **options)
+            assert made.verification.holds
+            assert made.total.delta == 1e-6
+        claim = made.release.claim
+        assert claim.delta == 5e-7
+        assert claim.epsilon < 400 / math.sqrt(2)
+        before = budget(RATINGS, delta=1e-6)
+        assert before.epsilon <= 400
+        assert budget([tmp_path / "one", tmp_path / "two"], delta=1e-6).epsilon == pytest.approx(
+            before.epsilon, rel=1e-6
+        )
+        for run in (
+            lambda: anonymize(RATINGS, tmp_path / "three", **options),
+            lambda: dry_run(RATINGS, tmp_path / "three", **options),
+            lambda: Synthesizer(**options).anonymize(RATINGS),
+        ):
+            with raises("budget.exceeded", "releases"):
+                run()
+        assert budget(RATINGS, delta=1e-6) == before
+        # Users who joined later have spent nothing.
+        newcomers = Ratings.from_columns(
+            [1_000 + user for user in PLAIN.to_arrow()["user_id"].to_pylist()],
+            PLAIN.to_arrow()["item_id"].to_pylist(),
+            PLAIN.values,
+            scale=SCALE,
+        )
+        assert anonymize(newcomers, tmp_path / "new", **options).verification.holds
+
+    def test_only_the_ledger_shows_what_is_left(self, tmp_path, monkeypatch):
+        for options in ({"ledger": "none"}, {}):
+            if not options:
+                monkeypatch.setenv("RECVEIL_LEDGER", "none")
+            with raises("option.conflict", "releases"):
+                anonymize(RATINGS, tmp_path / "out", **OPTIONS, releases=2, **options)
+            with raises("option.conflict", "releases"):
+                Synthesizer(**OPTIONS, releases=2, **options).anonymize(RATINGS)
+        with raises("option.conflict", "releases"):
+            Synthesizer(None, releases=2)
+
+    @pytest.mark.parametrize("releases", [0, -1, 2.0, True, 10_001, "2"])
+    def test_the_number_of_releases_is_a_whole_one(self, releases):
+        with raises("option.value", "releases"):
+            Synthesizer(3.0, releases=releases)
+
+
+def test_a_cohort_is_audited_as_the_table_that_it_was_made_from(tmp_path):
+    anonymize(RATINGS, tmp_path / "out", **OPTIONS, cohort="2026-02")
+    found = audit(RATINGS, release=tmp_path / "out", targets=20).published
+    assert found.same_ratings is True
+    other = audit(PLAIN, release=tmp_path / "out", targets=20).published
+    assert other.same_ratings is False
