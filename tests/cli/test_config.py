@@ -364,7 +364,7 @@ NAMED_ALONE = {
     "anonymize": "output previous k method homogenize grouping distance centers assignment "
     "predictor dates "
     "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "
-    "delta n-users item-catalog item-features ratings workloads direct-weights trust-steps "
+    "delta n-users item-catalog item-features ratings cohort releases workloads direct-weights trust-steps "
     "diversity closeness "
     "neighbours layout seed hide-items force allow-large allow-sparse-coverage earlier-release "
     "dry-run ledger explain json duplicates drop-off-scale drop-missing-ids query max-memory "

@@ -142,7 +142,7 @@ class TestUsersOfACohort:
             Synthesizer(**OPTIONS, cohort="2026-01").anonymize(PLAIN)
         with raises("time.missing", "cohort"):
             anonymize(PLAIN, tmp_path / "out", **OPTIONS, cohort="2026-01")
-        with raises("table.empty", "cohort"):
+        with raises("table.no-ratings", "cohort"):
             anonymize(RATINGS, tmp_path / "out", **OPTIONS, cohort="2027")
         with raises("option.conflict", "cohort"):
             Synthesizer(None, cohort="2026-01")

@@ -39,7 +39,7 @@ def of_cohort(ratings: Ratings, cohort: Cohort, *, keeps_items: bool = False) ->
     if ratings.days is None:
         raise RecveilError(
             "cohort (--cohort): the table has no dates, from which follows when users joined; name "
-            "their column (--time)",
+            "their column with time (--time)",
             code="time.missing",
         )
     first = np.full(ratings.n_users, np.iinfo(np.int32).max, np.int32)
@@ -48,7 +48,7 @@ def of_cohort(ratings: Ratings, cohort: Cohort, *, keeps_items: bool = False) ->
     if not chosen.any():
         raise RecveilError(
             f"cohort (--cohort): no user's first rating is in {cohort}; name another period",
-            code="table.empty",
+            code="table.no-ratings",
         )
     cells = chosen[ratings.user_positions()]
     indptr = np.concatenate([[0], np.cumsum(ratings.activity[chosen])])
