@@ -62,7 +62,7 @@ def judge(table: TrainingTable, train: Ratings, test: HeldOut) -> Served:
 
 
 def drawn_table(train: Ratings, setting: Setting, seed: int) -> TrainingTable:
-    """Draw users, and put them on the items of the training ratings."""
+    """Draw users as a setting says."""
     n_users = None if setting.times == 1 else setting.times * train.n_users
     made = Synthesizer(
         setting.epsilon,
@@ -71,17 +71,22 @@ def drawn_table(train: Ratings, setting: Setting, seed: int) -> TrainingTable:
         n_users=n_users,
         seed=seed,
     )
-    published = made.anonymize(train).published
+    rows = drawn_rows(made, train)
+    sizes = np.ones(rows.n_users, np.int64)
+    return TrainingTable.from_rows(rows, sizes, train.n_items, train.scale)
+
+
+def drawn_rows(maker: Synthesizer, train: Ratings) -> UserRows:
+    """Draw users, and put them on the items of the training ratings."""
+    published = maker.anonymize(train).published
     place = np.searchsorted(train.items, published.items)
     blocks = list(published.blocks())
     indptr = np.concatenate([[0], *(np.diff(block.indptr) for block in blocks)]).cumsum()
-    rows = UserRows(
+    return UserRows(
         indptr,
         place[np.concatenate([block.indices for block in blocks])].astype(np.int32),
         np.concatenate([block.values for block in blocks]),
     )
-    sizes = np.ones(rows.n_users, np.int64)
-    return TrainingTable.from_rows(rows, sizes, train.n_items, train.scale)
 
 
 def kept(raw: Served, drawn: Served) -> Kept:

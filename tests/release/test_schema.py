@@ -68,6 +68,8 @@ RELEASES = {
     "formulas": ("formulas", {"k": 3, "method": "predictive"}),
     "drawn": ("ratings", EPSILON),
     "a model": ("ratings", EPSILON | {"layout": "model"}),
+    "a cohort": ("ratings", EPSILON | {"cohort": ":2100"}),
+    "likes of a cohort": ("likes", EPSILON | {"cohort": "1970:2100"}),
     "exact sums": ("ratings", {"epsilon": "none", "item_catalog": "as-rated"}),
     "likes, k-coRating": ("likes", {"k": 3, "method": "k-corating"}),
     "likes, sparse": ("likes", {"k": 3, "method": "sparse"}),
@@ -145,7 +147,7 @@ def test_nothing_can_be_added_anywhere(result, name):
 def test_nothing_can_be_left_out(result, name):
     optional = {"formulas", "items_below_k", "values_below_k", "values", "items", "trust"}
     optional |= {"workloads", "direct_weights", "trust_steps", "closeness", "padding"}
-    optional |= {"neighbours", "distance", "centers", "assignment", "short_users"}
+    optional |= {"neighbours", "distance", "centers", "assignment", "short_users", "cohort"}
     for path in objects(result[name]):
         for key in set(at(result[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
             changed = copy.deepcopy(result[name])

@@ -119,6 +119,7 @@ def test_likes_are_drawn_too(frame, tmp_path):
         ({"epsilon": 3.0, "file_format": "csv"}, "option.unsupported"),
         ({"epsilon": 3.0, "hide_items": True}, "option.unsupported"),
         ({"k": 5, "dates": "week"}, "option.unsupported"),
+        ({"epsilon": 3.0, "cohort": "2026"}, "option.unsupported"),
         ({"epsilon": 3.0, "time": "when"}, "option.unsupported"),
         ({"epsilon": 3.0, "null": 0}, "option.unsupported"),
         ({"epsilon": 3.0, "duplicates": "mean"}, "option.unsupported"),

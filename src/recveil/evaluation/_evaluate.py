@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, get_args
@@ -25,10 +25,11 @@ from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.registry import same_again
+from recveil.methods.synthetic.options import of_cohort
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PREDICTED, reject_likes
-from recveil.release.dates import period_of
+from recveil.release.dates import cohort_of, period_of
 from recveil.release.manifest import MANIFEST, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.sides import Anonymizer
@@ -214,10 +215,15 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         begin(_READING)
         tables = (request.train, request.test) if split is None else (request.source,)
         # Adversaries who know dates compare those of a release that has some.
+        cohort = None if split is None else cohort_of(manifest.settings)
         times = request.split_by == "time" or period_of(manifest.settings) is not None
         readings = tuple(
-            _read(table, manifest.scale, request.reading, times=times) for table in tables
+            _read(table, manifest.scale, request.reading, times=times or cohort is not None)
+            for table in tables
         )
+        if cohort is not None:  # another release is made of the same users
+            users = of_cohort(readings[0].require_times().ratings, cohort)
+            readings = (replace(readings[0], ratings=users),)
         divided = _divide(request, readings)
         train = divided.split.train
         if not train.is_unary:

@@ -7,6 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
+from numpy.typing import NDArray
+
 from recveil.io import Reading, file_at, understand
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.ingestion import (
@@ -625,6 +627,7 @@ def prepare(
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     needs_dates = any(options.get(name) is not None for name in ("dates", "cohort"))
     reading = _read(request, user_files, times=needs_dates)
+    every_user = reading.ratings.users
     if options.get("cohort") is not None:
         reading = _of_cohort(reading, request)
     warn_of_reading(reading)
@@ -646,9 +649,7 @@ def prepare(
     expected = None
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, options, request.layout, request.file_format)
-    check = getattr(anonymizer, "check", None)  # custom methods may have none
-    if check is not None:
-        check(ratings)  # an error should come before the estimate
+    _check(anonymizer, ratings, every_user)  # an error should come before the estimate
     _reject_branch(options.get("previous"), output)
     if expected is not None:
         check_size(request, expected, on_estimate)
@@ -665,6 +666,15 @@ def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times
     if times:
         return reading.require_times()
     return without_dates(reading, request.reading.get("time"))
+
+
+def _check(anonymizer: Anonymizer, ratings: Ratings, every_user: NDArray[Any]) -> None:
+    """Raise the errors of a method, also for item ids that contain users of other cohorts."""
+    check = getattr(anonymizer, "check", None)  # custom methods may have none
+    if check is not None:
+        check(ratings)
+    if isinstance(anonymizer, Synthesizer) and every_user.size > ratings.n_users:
+        anonymizer.check_items(ratings.items, every_user)
 
 
 def _of_cohort(reading: Reading, request: AnonymizeRequest) -> Reading:

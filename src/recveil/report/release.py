@@ -522,7 +522,7 @@ def describe_run(run: Run) -> dict[str, str]:
         "run": str(run.number),
         "time (UTC)": run.began.removesuffix("+00:00"),
         "users": f"{run.n_users:,}" if run.began else "",
-        "first rating": run.cohort,
+        "cohort": run.cohort,
         "epsilon": f"{run.epsilon:.3g}",
         "delta": f"{run.loss.delta:g}",
         "output": states.get(run.state, where),
@@ -827,7 +827,9 @@ def show_budget(total: PrivacyTotal) -> None:
     """Print the runs of the ledger, and what they spent together."""
     rows = [describe_run(run) for run in total.runs]
     if rows:
-        table = Table(*rows[0], show_edge=False, pad_edge=False)
+        used = [name for name in rows[0] if any(row[name] for row in rows)]
+        rows = [{name: row[name] for name in used} for row in rows]
+        table = Table(*used, show_edge=False, pad_edge=False)
         for row in rows:
             table.add_row(*map(printable, row.values()))
         Console(highlight=False).print(table)

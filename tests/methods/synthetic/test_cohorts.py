@@ -3,13 +3,14 @@
 import itertools
 import math
 
+import independent_form
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from error_assertions import raises
-from recveil import anonymize, audit, budget
+from recveil import anonymize, audit, budget, evaluate
 from recveil.datasets import make_ratings
 from recveil.methods import Synthesizer, dry_run
 from recveil.methods.synthetic.options import of_cohort
@@ -63,6 +64,7 @@ class TestPeriods:
         assert str(Cohort.of(text)) == days
         assert str(Cohort.of(days)) == days
         assert (is_cohort(days), is_cohort(text)) == (True, False)
+        assert [independent_form.is_cohort(each, None) for each in (days, text)] == [True, False]
 
     @pytest.mark.parametrize(
         "text",
@@ -78,6 +80,7 @@ class TestPeriods:
         with raises("option.value", "cohort"):
             Synthesizer(3.0, cohort=text)
         assert not is_cohort(text)
+        assert not independent_form.is_cohort(text, None)
 
 
 class TestUsersOfACohort:
@@ -340,6 +343,28 @@ class TestPlans:
     def test_the_number_of_releases_is_a_whole_one(self, releases):
         with raises("option.value", "releases"):
             Synthesizer(3.0, releases=releases)
+
+
+def test_an_item_id_with_the_id_of_any_user_is_rejected(tmp_path):
+    """Users of other cohorts are not in the release, and nor may their ids be."""
+    names = ("anna_karenina", "emma_bovary", "carmen_mendes", "dulcinea_t")
+    users = [user for user in names for _ in range(3)]
+    items = ["heat", "alien", "amelie"] * 3 + ["diary of anna_karenina", "alien", "amelie"]
+    table = Ratings.from_columns(
+        users, items, [1, 3, 5] * 4, days=[DAY] * 9 + [DAY + 31] * 3, scale=SCALE
+    )
+    with raises("id.personal"):
+        Synthesizer(**OPTIONS, cohort="2026-02").anonymize(table)
+    with raises("id.personal"):
+        anonymize(table, tmp_path / "out", **OPTIONS, cohort="2026-02")
+
+
+def test_another_release_of_the_same_users_is_evaluated(tmp_path):
+    anonymize(RATINGS, tmp_path / "out", **OPTIONS, cohort="2026-02")
+    made = evaluate(tmp_path / "out", RATINGS, split=0.2, targets=20)
+    assert made.train.n_users == 60
+    with raises("time.missing"):
+        evaluate(tmp_path / "out", PLAIN, split=0.2, targets=20)
 
 
 def test_a_cohort_is_audited_as_the_table_that_it_was_made_from(tmp_path):

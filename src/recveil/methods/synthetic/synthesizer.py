@@ -297,9 +297,12 @@ class Synthesizer(BaseAnonymizer):
         PrivacyLossWarning
             What earlier runs spent on these users, before the first query.
         """
-        ratings = self.select(self._read(ratings, self.scale))
+        whole = self._read(ratings, self.scale)
+        ratings = self.select(whole)
         with naming_spending():
             self.check(ratings)
+            if whole.n_users > ratings.n_users:
+                self.check_items(ratings.items, whole.users)
             public, likes_or_table = self._public(ratings)
             digest = digest_of(ratings)
             recording = self.recording(ratings.users, digest)
