@@ -20,7 +20,7 @@ import secrets
 import sqlite3
 import stat
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -491,6 +491,22 @@ def warn_of_total(total: PrivacyTotal) -> None:
         )
 
 
+def most_exposed(runs: Sequence[tuple[Loss, Cohort]]) -> tuple[float, float]:
+    """Return the largest sums of mu squared, and of parts of delta, of the users of any day.
+
+    >>> january, february = Cohort.of("2026-01"), Cohort.of("2026-02")
+    >>> most_exposed([(Loss(3.0, 1e-6), january), (Loss(2.0, 1e-6), february)])
+    (9.0, 0.0)
+    """
+    square = threshold = 0.0
+    for _, cohort in runs:  # of any day, no more runs than of the first of some cohort
+        day = np.array([_BEFORE if cohort.first is None else cohort.first])
+        of_user = [loss for loss, other in runs if other.contains(day)[0]]
+        square = max(square, math.fsum(loss.mu**2 for loss in of_user))
+        threshold = max(threshold, math.fsum(loss.threshold_delta for loss in of_user))
+    return square, threshold
+
+
 def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTotal:
     """Return what releases spent on the most exposed user, as their release.json files state.
 
@@ -510,14 +526,8 @@ def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTot
         run = Run(len(runs) + 1, "", "spent", loss, 0, "", (str(folder),), str(cohort or ""))
         days = cohort or Cohort(None, _AFTER)
         runs.setdefault(FileEntry.of(folder / MANIFEST).sha256, (run, days))
-    found = list(runs.values())
-    square = threshold = 0.0
-    for _, cohort in found:  # of any day, no more runs than of the first of some cohort
-        day = _BEFORE if cohort.first is None else cohort.first
-        of_user = [run.loss for run, other in found if other.contains(np.array([day]))[0]]
-        square = max(square, math.fsum(loss.mu**2 for loss in of_user))
-        threshold = max(threshold, math.fsum(loss.threshold_delta for loss in of_user))
-    every = tuple(run for run, _ in found)
+    square, threshold = most_exposed([(run.loss, cohort) for run, cohort in runs.values()])
+    every = tuple(run for run, _ in runs.values())
     total = _composed(square, threshold, [run.loss.delta for run in every], None, (), delta)
     return replace(total, runs=every)
 

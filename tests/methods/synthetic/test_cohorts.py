@@ -1,7 +1,9 @@
 """Releases of cohorts share no user, and releases of a plan share one budget."""
 
 import itertools
+import json
 import math
+from functools import partial
 
 import independent_form
 import numpy as np
@@ -12,13 +14,21 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil import anonymize, audit, budget, evaluate
 from recveil.datasets import make_ratings
+from recveil.io import write_ratings
 from recveil.methods import Synthesizer, dry_run
 from recveil.methods.synthetic.options import of_cohort
 from recveil.methods.synthetic.synthesizer import Budget
-from recveil.publish.privacy_ledger import Loss, Plan, PrivacyLedger, ledger_path
+from recveil.publish.privacy_ledger import (
+    Loss,
+    Plan,
+    PrivacyLedger,
+    ledger_path,
+    most_exposed,
+)
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.dates import Cohort, is_cohort
 from recveil.release.ledger import compose_losses, epsilon_of
+from shared.cli_endings import ended
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
 
@@ -265,6 +275,27 @@ class TestTotals:
         assert highest <= total.epsilon * (1 + 1e-12)
         assert total.epsilon == pytest.approx(highest, rel=1e-6)
 
+    @given(
+        st.lists(
+            st.tuples(
+                st.floats(0.01, 3), st.one_of(st.none(), st.integers(0, 30)), st.integers(0, 30)
+            ),
+            max_size=8,
+        )
+    )
+    def test_the_most_exposed_day_counts(self, runs):
+        cohorts = [
+            (Loss(mu, 1e-6, mu / 1e9), Cohort(None if a is None else min(a, b), b))
+            for mu, a, b in runs
+        ]
+        of_day = [
+            [loss for loss, cohort in cohorts if cohort.contains(np.array([day]))[0]]
+            for day in range(-1, 32)
+        ]
+        square, threshold = most_exposed(cohorts)
+        assert square == max(math.fsum(loss.mu**2 for loss in each) for each in of_day)
+        assert threshold == max(math.fsum(x.threshold_delta for x in each) for each in of_day)
+
     def test_a_killed_run_keeps_its_cohort_and_a_removed_one_does_not(self):
         ledger = PrivacyLedger(ledger_path())
         ledger.begin(np.arange(3), "", Loss(1.0, 1e-6), "2026-01-01:2026-01-31")
@@ -365,6 +396,28 @@ def test_another_release_of_the_same_users_is_evaluated(tmp_path):
     assert made.train.n_users == 60
     with raises("time.missing"):
         evaluate(tmp_path / "out", PLAIN, split=0.2, targets=20)
+
+
+def test_the_command_line_makes_cohorts_and_adds_them_up(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    run = partial(ended, capsys)
+    write_ratings(RATINGS, tmp_path / "ratings.csv")
+    options = ("--epsilon", "300", "--item-catalog", "as-rated", "--scale", "1:5:1")
+    for name, days in {"one": "2026-01", "two": "2026-02", "all": ":2026"}.items():
+        made = ("anonymize", "ratings.csv", "-o", name, *options, "--cohort", days)
+        assert run(*made)[0] == 0
+    totals = [
+        json.loads(run("budget", *folders, "--json", "-")[1])["epsilon"]
+        for folders in (["one", "two"], ["one", "two", "all"], ["ratings.csv"])
+    ]
+    assert totals[0] == pytest.approx(300, rel=1e-6)
+    assert totals[1] == pytest.approx(totals[2], rel=1e-6)
+    assert totals[1] > 400
+    code, out, _ = run("budget", "one", "two")
+    assert (code, str(JANUARY) in out) == (0, True)
+    code, _, err = run("anonymize", "ratings.csv", "-o", "three", *options, "--releases", "2")
+    assert (code, "releases" in err) == (2, True)
+    assert not (tmp_path / "three").exists()
 
 
 def test_a_cohort_is_audited_as_the_table_that_it_was_made_from(tmp_path):
