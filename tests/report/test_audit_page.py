@@ -17,7 +17,13 @@ from recveil.report.glossary import MEANINGS
 from recveil.runtime.number_format import estimate, percent
 from shared.report_audit_page import ATTACK, _text, audited, page, result  # noqa: F401 (fixtures)
 
+RISKS = ("singling_out", "linkability", "inference")
 SECTIONS = ("release", "before", "adversaries", "curves", "sufficient", "risk", "checks", "notes")
+
+
+def _words(page):
+    """The text of the page; a bold word does not end with a blank."""
+    return _text(re.sub(r"</?strong>", "", page))
 
 
 def test_all_sections_are_there(page):
@@ -31,11 +37,11 @@ def test_all_sections_are_there(page):
 
 
 def test_the_release_comes_before_the_raw_table(page, result):
-    """The officer signs the release: its verdict is the headline, the raw table the "before"."""
+    """The officer signs the release: its risks come first, the raw table is the "before"."""
     text = _text(page)
     release, before = result["release"], text.index("Before: the table with names removed")
     (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
-    assert release["headline"].startswith(html.unescape(headline))
+    assert result["risks"]["headline"] == html.unescape(headline)
     for sentence in (*release["remarks"], "Guarantee and measurements"):
         assert text.index(sentence) < before
     for sentence in result["verdict"]:
@@ -43,7 +49,10 @@ def test_the_release_comes_before_the_raw_table(page, result):
     # What stands in the box of warnings is not said twice.
     warning, remark = release["warnings"][0], release["remarks"][0]
     assert text.count(warning) == 1
-    assert text.index(release["headline"]) < text.index("Read this first")
+    lines = [result["risks"][risk]["sentence"] for risk in RISKS]
+    places = [_words(page).index(line) for line in lines]
+    assert places == sorted(places)
+    assert places[-1] < _words(page).index("Read this first")
     assert text.index(warning) < text.index(remark) < before
     assert before < text.index("A check of the attack itself failed")
 

@@ -21,6 +21,7 @@ from recveil.auditing.item_matches import ItemMatch, ItemMatches, match_titles
 from recveil.auditing.risk import Risk, measure_risk, read_risk, write_risk
 from recveil.auditing.sensitive import Revealed, SensitiveDisclosure
 from recveil.auditing.table_attacks import Outcome, run_attack
+from recveil.auditing.three_risks import RiskFigure, RiskLine, Risks
 
 __all__ = [
     "Alteration",
@@ -40,6 +41,9 @@ __all__ = [
     "Point",
     "Revealed",
     "Risk",
+    "RiskFigure",
+    "RiskLine",
+    "Risks",
     "SensitiveDisclosure",
     "Sufficient",
     "Suspects",

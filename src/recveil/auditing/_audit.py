@@ -48,6 +48,7 @@ from recveil.auditing.table_attacks import (
     measure_deanonymized,
     run_attack,
 )
+from recveil.auditing.three_risks import Risks, risks_of_release, risks_of_table
 from recveil.io import Reading, understand
 from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
@@ -126,6 +127,21 @@ class Audit(Reportable):
     sensitive: list[SensitiveDisclosure] = field(default_factory=list)
     item_matches: ItemMatches | None = None
     attribute_inference: list[AttributeInference] = field(default_factory=list)
+
+    @property
+    def risks(self) -> Risks:
+        """Singling out, linkability and inference: of the release if there is one, else before."""
+        if self.published is None:
+            return self.risks_before
+        return risks_of_release(self.published, self.sensitive, self.attribute_inference)
+
+    @property
+    def risks_before(self) -> Risks:
+        """The same three risks of the table with names removed."""
+        return risks_of_table(
+            *(self.attacks, self.graphs, self.sensitive, self.attribute_inference),
+            is_unary=self.ratings.is_unary,
+        )
 
     def summary(self) -> str:
         """Return the verdict and the warnings, a sentence per line."""

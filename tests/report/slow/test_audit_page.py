@@ -31,7 +31,7 @@ def test_the_page_needs_nothing_else(page):
 def test_without_a_release_the_table_is_the_headline(audited, result):
     page = replace(audited, published=None).to_html()
     (headline,) = re.findall(r"<h1>(.*?)</h1>", page)
-    assert html.unescape(headline) == result["verdict"][0]
+    assert html.unescape(headline) == result["risks_before"]["headline"]
     assert "Before:" not in _text(page)
     assert 'id="release"' not in page
 

@@ -22,6 +22,9 @@ from recveil.auditing import (
     Outcome,
     Point,
     Risk,
+    RiskFigure,
+    RiskLine,
+    Risks,
     Suspects,
 )
 from recveil.auditing.curves import guarantees
@@ -30,7 +33,7 @@ from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
 from recveil.report import data_to_dict
-from recveil.report.audit import disclosure, text
+from recveil.report.audit import disclosure, risks, text
 from recveil.report.audit.attributes import attribute_table
 from recveil.report.document import fields_of, parts_of, plain
 from recveil.runtime.number_format import estimate, percent
@@ -48,7 +51,10 @@ def _(audit: Audit) -> Mapping[str, object]:
     matched = {} if audit.item_matches is None else {"item_matches": audit.item_matches}
     inferred = audit.attribute_inference
     declared = {"attribute_inference": inferred} if inferred else {}
+    before = {} if audit.published is None else {"risks_before": audit.risks_before}
     return {
+        "risks": audit.risks,
+        **before,
         **released,
         "data": {
             "source": audit.reading.name,
@@ -78,6 +84,40 @@ def _(audit: Audit) -> Mapping[str, object]:
             for each in guarantees(ratings.n_users)
         ],
     }
+
+
+@parts_of.register
+def _(found: Risks) -> Mapping[str, object]:
+    lines = {
+        each.risk.replace(" ", "_"): _line_document(each, sentence)
+        for each, sentence in zip(found.lines, risks.lines_of(found), strict=True)
+    }
+    highest = found.highest
+    return {
+        "where": found.where,
+        **lines,
+        "highest": None if highest is None else highest.risk,
+        "headline": risks.describe_highest(found),
+    }
+
+
+def _line_document(line: RiskLine, sentence: str) -> dict[str, object]:
+    """Return the strongest figure of a risk, and all others."""
+    found = line.strongest
+    names = ("name", "adversary", "rate", "control", "baseline", "attacked", "bound", "excess")
+    values = dict.fromkeys(names) if found is None else {n: getattr(found, n) for n in names}
+    return {
+        "sentence": sentence,
+        **values,
+        **({"bound": line.bound} if found is None else {}),
+        "unmeasured": line.unmeasured or None,
+        "figures": line.figures,
+    }
+
+
+@parts_of.register
+def _(figure: RiskFigure) -> Mapping[str, object]:
+    return {**fields_of(figure), "excess": figure.excess}
 
 
 @parts_of.register

@@ -14,6 +14,8 @@ from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.attributes import attribute_table, describe_attributes
+from recveil.report.audit.disclosure import headline_of_linkage
+from recveil.report.audit.risks import lines_of
 from recveil.report.audit.text import (
     AdversaryRates,
     among_attacked,
@@ -200,14 +202,16 @@ def show_audit(audit: Audit) -> None:
     For an audit of a release, the page and the JSON object have the figures of the raw table.
     """
     console, release = Console(highlight=False), audit.published
-    if release is not None:
-        _show_release(console, release)
-    before = "" if release is None else "Before, with names removed: "
-    console.print(f"{before}[bold]{escape(verdict_of(audit)[0])}[/]")
+    for line in lines_of(audit.risks):
+        risk, finding = line.split(": ", 1)
+        console.print(f"[bold]{escape(risk)}[/]: {escape(finding)}")
     if release is None:
         _show_attacks(console, audit.attacks, is_unary=audit.ratings.is_unary)
-    elif not release.attacks:
-        console.print(f"A random guess gives {percent(audit.attacks[0].baseline)}.")
+    else:
+        _show_release(console, release)
+        guess = f" A random guess gives {percent(audit.attacks[0].baseline)}."
+        before = escape(verdict_of(audit)[0]) + guess * (not release.attacks)
+        console.print(f"Before, with names removed: {before}")
     _show_measures(console, audit)
     _show_notes(console, audit.attacks)
     for sentence in (*describe_decisions(audit), *describe_sensitive(audit)):
@@ -393,8 +397,9 @@ def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> Non
 
 
 def _show_release(console: Console, release: AttackedRelease) -> None:
-    """Print the results on the release, the headline first."""
-    console.print(f"[bold]{escape(headline_of(release))}[/]")
+    """Print the results on the release."""
+    if release.linkage is not None:
+        console.print(escape(headline_of_linkage(release.linkage)))
     show_rates(console, release, PAGE)
     linkage = release.linkage
     if linkage is not None:

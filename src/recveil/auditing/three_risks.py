@@ -1,0 +1,401 @@
+"""Figures of an audit by the three risks of the EU's Article 29 Working Party (WP216)."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recveil.attacks import Interval, Mean, ReleaseAttack
+from recveil.attacks.inference.fills import InferredFills
+from recveil.auditing.attribute_inference import AttributeInference
+from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
+from recveil.auditing.sensitive import SensitiveDisclosure
+from recveil.auditing.table_attacks import GraphAttack, Outcome
+from recveil.release.claim import bounds_of
+from recveil.runtime.reportable import Reportable
+
+SINGLING_OUT, LINKABILITY, INFERENCE = "singling out", "linkability", "inference"
+# Adversaries who know everything about a target
+BY_ALL, BY_ALL_AND_ROWS = "all ratings", "all ratings, rows of others"
+# Why a risk was not measured
+FEW_RATINGS = "few-ratings"  # of each target
+NO_RECORD = "no-record"  # belongs to a user
+NOT_REPEATED = "not-repeated"  # such a release could not be made of some of the users
+NO_FIGURE = "no-figure"  # applies to such a release, or too few users remain
+
+
+@dataclass(frozen=True)
+class RiskFigure(Reportable):
+    """A measured figure that is evidence of one risk.
+
+    Parameters
+    ----------
+    name : str
+        What was measured, such as "user re-identified".
+    rate : Interval
+        A share, or an area under the curve if `is_area`.
+    baseline : float
+        What a trivial method reaches.
+    control : Interval or None
+        The same attack where there is nothing to find; None where the baseline takes its place.
+    adversary : str
+        Who attacked, or what was inferred from.
+    bound : float or None
+        What the release guarantees for this figure.
+    attacked : int or None
+        Targets with enough ratings, if the others count as misses in `rate`.
+    is_area : bool
+    difference : Mean or None
+        The rate less the control, with the interval of their difference.
+    """
+
+    name: str
+    rate: Interval
+    baseline: float
+    control: Interval | None = None
+    adversary: str = ""
+    bound: float | None = None
+    attacked: int | None = None
+    is_area: bool = False
+    difference: Mean | None = None
+
+    @property
+    def reference(self) -> float:
+        """The baseline or the control, whichever is higher."""
+        control = -1.0 if self.control is None else self.control.ranked
+        return max(self.baseline, control)
+
+    @property
+    def excess(self) -> float:
+        """The share of what the reference misses that the attack gains: 0 is none, 1 is all."""
+        return (self.rate.rate - self.reference) / max(1 - self.reference, 1e-9)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval is above the reference, or that of the difference above 0."""
+        if self.difference is not None:
+            return self.difference.low > 0
+        return self.rate.low > self.reference
+
+
+@dataclass(frozen=True)
+class RiskLine(Reportable):
+    """One risk, and all figures that measure it.
+
+    Parameters
+    ----------
+    risk : str
+    figures : tuple of RiskFigure
+        The strongest first: those whose interval is above their reference, by excess.
+    unmeasured : str
+        A code for why there are no figures; empty if there are.
+    bound : float or None
+        Without figures: what the release guarantees all the same.
+    """
+
+    risk: str
+    figures: tuple[RiskFigure, ...]
+    unmeasured: str = ""
+    bound: float | None = None
+
+    @property
+    def strongest(self) -> RiskFigure | None:
+        """The figure that represents the risk."""
+        return self.figures[0] if self.figures else None
+
+
+@dataclass(frozen=True)
+class Risks(Reportable):
+    """Singling out, linkability and inference, of a table or of a release.
+
+    Parameters
+    ----------
+    where : str
+        "table", or the name of the release.
+    singling_out, linkability, inference : RiskLine
+    is_unary : bool
+        Whether the table has likes in place of ratings.
+    """
+
+    where: str
+    singling_out: RiskLine
+    linkability: RiskLine
+    inference: RiskLine
+    is_unary: bool = False
+
+    @property
+    def lines(self) -> tuple[RiskLine, RiskLine, RiskLine]:
+        """The three lines, in the Working Party's order."""
+        return self.singling_out, self.linkability, self.inference
+
+    @property
+    def highest(self) -> RiskLine | None:
+        """The risk with the largest excess above its reference; None if none is above it."""
+        shown = [line for line in self.lines if line.figures and line.figures[0].is_shown]
+        return max(shown, key=lambda line: line.figures[0].excess, default=None)
+
+
+def risks_of_table(
+    attacks: Sequence[Outcome],
+    graphs: Sequence[GraphAttack],
+    sensitive: Sequence[SensitiveDisclosure],
+    inferred: Sequence[AttributeInference],
+    *,
+    is_unary: bool = False,
+) -> Risks:
+    """Assign the figures of a raw table to the three risks."""
+    attacked = [each for each in attacks if each.attacked]
+    out = [
+        RiskFigure(
+            *("user re-identified", each.reidentified, each.baseline),
+            adversary=each.adversary.name,
+            attacked=each.attacked,
+        )
+        for each in attacked
+    ]
+    out += [
+        RiskFigure("only match", each.unique, each.baseline, None, _name_of_graph(each))
+        for each in graphs
+        if each.attack != "homogeneity"
+    ]
+    linked = [
+        RiskFigure(
+            *("record matched", each.of_attacked(each.success), each.baseline, each.control),
+            adversary=each.adversary.name,
+        )
+        for each in attacked
+    ]
+    learned = [
+        RiskFigure("profile", each.unique, each.baseline, None, _name_of_graph(each))
+        for each in graphs
+        if each.attack == "homogeneity"
+    ]
+    learned += _sensitive_figures(sensitive, is_release=False)
+    learned += [
+        RiskFigure(
+            *("attribute", each.strongest.auc, 0.5, each.strongest.control, each.attribute),
+            is_area=True,
+        )
+        for each in inferred
+        if each.predictions
+    ]
+    return Risks(
+        "table",
+        _line(SINGLING_OUT, out, FEW_RATINGS),
+        _line(LINKABILITY, linked, FEW_RATINGS),
+        _line(INFERENCE, learned, FEW_RATINGS),
+        is_unary,
+    )
+
+
+def risks_of_release(
+    release: AttackedRelease,
+    sensitive: Sequence[SensitiveDisclosure],
+    inferred: Sequence[AttributeInference],
+) -> Risks:
+    """Assign the figures of a release to the three risks."""
+    bounds = bounds_of(release.manifest.claim)
+    is_synthetic = isinstance(release, AttackedSynthetic)
+    out = _line(SINGLING_OUT, list(_singled_out(release)), FEW_RATINGS)
+    if is_synthetic:
+        out = RiskLine(SINGLING_OUT, (), NO_RECORD, bounds.get("most_accuracy_of_two"))
+    why = NOT_REPEATED if release.membership is None else NO_FIGURE
+    content = Content() if release.content is None else release.content
+    learned = [
+        *_learned(release),
+        *_figures_of_content(content),
+        *_sensitive_figures(sensitive, is_release=True),
+        *_attribute_figures(inferred),
+    ]
+    return Risks(
+        release.name,
+        out,
+        _line(LINKABILITY, _linked(release), why),
+        _line(INFERENCE, learned, why),
+        release.manifest.scale.unary,
+    )
+
+
+def _line(risk: str, figures: Sequence[RiskFigure], unmeasured: str) -> RiskLine:
+    """Return a line with its figures, the strongest first."""
+    measured = [
+        each
+        for each in figures
+        if each.rate.trials and each.rate.ranked >= 0 and not math.isnan(each.baseline)
+    ]
+    measured.sort(key=lambda each: (not each.is_shown, -each.excess))
+    return RiskLine(risk, tuple(measured), "" if measured else unmeasured)
+
+
+def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
+    """Yield the shares of re-identified users."""
+    bound = None
+    if release.manifest.claim.about.is_bound and not release.manifest.claim.levels:
+        bound = release.manifest.claim.bound
+    attacks = _attacks_of(release)
+    baseline = attacks[0][1].baseline if attacks else 0.0
+    rates = [
+        ("user re-identified", name, attack.reidentified, attack.requested - attack.skipped)
+        for name, attack in attacks
+    ]
+    if release.clusters is not None:
+        rate = release.clusters.reidentified
+        rates.append(("user re-identified", BY_ALL_AND_ROWS, rate, rate.trials))
+    content = Content() if release.content is None else release.content
+    for fills in content.fills:
+        rate = fills.reidentified
+        rates.append(("user re-identified without fills", _knows(fills), rate, rate.trials))
+    for graph in content.graphs:
+        rate = graph.expected
+        rates.append(("random match", _name_of_graph(graph), rate, rate.trials))
+    if release.hidden_items is not None:
+        for each in release.hidden_items.attacks:
+            rate = each.reidentified
+            rates.append(("user re-identified by matched items", each.adversary, rate, rate.trials))
+    for name, who, rate, attacked in rates:
+        high = rate.high if bound is None else max(rate.rate, min(rate.high, bound))
+        if attacked:
+            yield RiskFigure(
+                *(name, rate._replace(high=high), baseline, None, who),
+                bound=bound,
+                attacked=attacked,
+            )
+
+
+def _attacks_of(release: AttackedRelease) -> list[tuple[str, ReleaseAttack]]:
+    """Return the attacks that reached a target, by adversary."""
+    attacks = [(adversary.name, attack) for adversary, attack in release.attacks]
+    if release.all_known is not None:
+        attacks.append((BY_ALL, release.all_known))
+    return [each for each in attacks if each[1].requested > each[1].skipped]
+
+
+def _linked(release: AttackedRelease) -> list[RiskFigure]:
+    """Return how well what is known of a user is linked with rows, or with the data at all."""
+    figures = [
+        RiskFigure(
+            *("class inferred", attack.class_reidentified, attack.class_baseline, None, name),
+            attacked=attack.requested - attack.skipped,
+        )
+        for name, attack in _attacks_of(release)
+    ]
+    if (fitted := release.clusters) is not None:
+        rates = [("class inferred", fitted.class_inferred, fitted.class_baseline)]
+        if fitted.n_clusters < fitted.n_records:
+            rates.append(("cluster inferred", fitted.cluster_inferred, fitted.cluster_baseline))
+        figures += [RiskFigure(*each, None, BY_ALL_AND_ROWS) for each in rates]
+    if release.content is not None and release.attacks:
+        largest = release.attacks[0][1].class_baseline
+        figures += [
+            RiskFigure("only matching class", each.unique, largest, None, _name_of_graph(each))
+            for each in release.content.graphs
+        ]
+    if release.linkage is not None:
+        figures += _figures_of_linkage(release.linkage)
+    return [*figures, *_members(release)]
+
+
+def _members(release: AttackedRelease) -> Iterator[RiskFigure]:
+    """Yield how well membership is inferred: whether what is known is linked with the data."""
+    bound = bounds_of(release.manifest.claim).get("most_auc")
+    by_known = {f"{known} ratings": each for known, each in release.by_known.items()}
+    if release.membership is not None:
+        by_known["as much as the strongest adversary"] = release.membership
+    for name, each in by_known.items():
+        if each.is_measured:
+            yield RiskFigure("membership", each.auc, 0.5, each.null_auc, name, bound, is_area=True)
+    for known, found in {} if release.shadows is None else release.shadows.by_known.items():
+        yield RiskFigure(
+            *("membership by shadow releases", found.inferred.auc, 0.5, found.null_auc),
+            *(f"{known} ratings", bound),
+            is_area=True,
+        )
+
+
+def _figures_of_linkage(linkage: Linkage) -> Iterator[RiskFigure]:
+    """Yield what two releases reveal about which rows are of the same users."""
+    shared, name = linkage.shared, linkage.name
+    yield RiskFigure("alone in both releases", shared.unique, shared.unique_in_one, None, name)
+    yield RiskFigure("fewer than k in both releases", shared.below_k, 0.0, None, name)
+    for who, both in linkage.attacks:
+        if both.skipped < both.requested:
+            yield RiskFigure(
+                "user re-identified by both releases",
+                both.reidentified_by_both,
+                both.reidentified_by_one.rate,
+                both.control,
+                who,
+            )
+
+
+def _learned(release: AttackedRelease) -> Iterator[RiskFigure]:
+    """Yield what a release reveals about ratings and preferences."""
+    if attacks := _attacks_of(release):
+        name, best = max(attacks, key=lambda each: each[1].reidentified.ranked)
+        rate = _interval(best.link_precision)
+        yield RiskFigure("items in the row", rate, best.link_baseline.mean, None, name)
+    if (cells := release.residual) is not None:
+        yield RiskFigure("rated cells", cells.recall_at_95, cells.popularity_recall_at_95)
+        yield RiskFigure("lone ratings", cells.lone_exact, cells.popularity_lone_exact)
+    found = [("preferences", release.attributes)]
+    if isinstance(release, AttackedSynthetic):
+        found += [("items of the nearest record", release.nearest)]
+        found += [("learned preferences", release.inference)]
+    for name, each in found:
+        if each is not None and each.has_guessed:
+            control = _interval(each.nonmembers)
+            yield RiskFigure(
+                *(name, _interval(each.members), control.rate, control), difference=each.excess
+            )
+    if release.linkage is not None and (links := release.linkage.links) is not None:
+        other = _interval(links.control) if links.control.trials else None
+        rate, popular = _interval(links.both), links.popularity.mean
+        yield RiskFigure("items by both releases", rate, popular, other, release.linkage.name)
+
+
+def _figures_of_content(content: Content) -> Iterator[RiskFigure]:
+    """Yield what the cells of a release reveal about ratings."""
+    if (possible := content.possible) is not None:
+        commonest = max(possible.whole_by_commonest.ranked, 0.0)
+        yield RiskFigure("values that are ratings", possible.whole_exact, commonest)
+    if (companions := content.companions) is not None:
+        yield RiskFigure(
+            *("ratings by companions", companions.inferred, 0.0, companions.control),
+            "an adversary who knows all other users of the class",
+        )
+    for fills in content.fills:
+        if (marked := fills.precision.get(0.5)) is not None:
+            baseline = max(fills.base_rate, fills.by_popularity[0.5].ranked)
+            yield RiskFigure("ratings among fills", marked, baseline, None, _knows(fills))
+
+
+def _sensitive_figures(
+    sensitive: Sequence[SensitiveDisclosure], *, is_release: bool
+) -> Iterator[RiskFigure]:
+    """Yield the users of whom a sensitive item is revealed, of any category."""
+    for each in sensitive:
+        if (each.where != "table") == is_release:
+            of_any = each.categories[0]
+            yield RiskFigure("sensitive item", of_any.revealed, 0.0, of_any.control, each.adversary)
+
+
+def _attribute_figures(inferred: Sequence[AttributeInference]) -> Iterator[RiskFigure]:
+    """Yield what the row of a release adds to known ratings about declared attributes."""
+    for each in inferred:
+        if (found := each.in_release) is not None:
+            known, (mean, low, high, trials) = found.by_known.rate, found.control
+            shifted = Interval(known + mean, known + low, known + high, trials)
+            yield RiskFigure(
+                *("attribute by row", found.by_row, known, shifted, each.attribute), is_area=True
+            )
+
+
+def _name_of_graph(attack: GraphAttack) -> str:
+    return f"{attack.attack}, {attack.known} items"
+
+
+def _knows(fills: InferredFills) -> str:
+    return "some users" if fills.users_known else "no user"
+
+
+def _interval(mean: Mean) -> Interval:
+    return Interval(*mean)

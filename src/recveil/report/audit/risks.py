@@ -1,0 +1,153 @@
+"""The three risks of the Article 29 Working Party as sentences, and their JSON."""
+
+from recveil.auditing import RiskFigure, RiskLine, Risks
+from recveil.auditing.release_attacks import COVERAGE
+from recveil.auditing.three_risks import (
+    BY_ALL,
+    BY_ALL_AND_ROWS,
+    FEW_RATINGS,
+    NO_FIGURE,
+    NO_RECORD,
+    NOT_REPEATED,
+)
+from recveil.ratings.ratings import in_likes
+from recveil.report.audit.disclosure import NO_SAFETY
+from recveil.runtime.number_format import estimate, percent
+
+_GUESS = "a random guess: {}"
+_CONSTANT = "a constant guess: {}"
+_POPULAR = "popularity: {}"
+_NONMEMBERS = "nonmembers: {}"
+# The finding of each figure, and its reference: the baseline or the control, whichever is higher.
+# {by} is the adversary, {what} the same without quotes.
+_PHRASES = {
+    "user re-identified": ("{rate} of the users are re-identified by {by}", _GUESS),
+    "only match": ("{rate} of the users are the only match ({what})", _GUESS),
+    "random match": ("{rate} of the users are a random pick of the matches ({what})", _GUESS),
+    "user re-identified without fills": (
+        "{rate} of the users are re-identified by items, by an adversary who knows {what}",
+        _GUESS,
+    ),
+    "user re-identified by matched items": (
+        "{rate} of the users are re-identified by {by}, who matches the hidden items",
+        _GUESS,
+    ),
+    "record matched": (
+        "{rate} of the users are linked with their record by {by}",
+        "users who are not in the table: {} linked",
+    ),
+    "class inferred": ("the row of {rate} of the users is inferred by {by}", _CONSTANT),
+    "only matching class": ("the row of {rate} of the users is the only match ({what})", _CONSTANT),
+    "cluster inferred": ("the cluster of {rate} of the users is inferred by {by}", _CONSTANT),
+    "membership": (
+        "an adversary who knows {what} infers membership with AUC {rate}",
+        "random members: {}",
+    ),
+    "membership by shadow releases": (
+        "an adversary with shadow releases who knows {what} infers membership with AUC {rate}",
+        "random members: {}",
+    ),
+    "alone in both releases": (
+        "{rate} of the users are alone in the intersection with {what}",
+        "in one release: {}",
+    ),
+    "fewer than k in both releases": (
+        "fewer than k users share the rows of {rate} of the users here and in {what}",
+        "in one release: {}",
+    ),
+    "user re-identified by both releases": (
+        "{rate} of the users are re-identified by {by} with both releases",
+        "with one, or another user’s row: {}",
+    ),
+    "profile": ("all ratings of {rate} of the users follow ({what})", _GUESS),
+    "attribute": ("{what} is inferred with AUC {rate}", "permuted: {}"),
+    "attribute by row": ("{what} is inferred with AUC {rate}", "without the row: {}"),
+    "items by both releases": (
+        "{rate} of the items that are distinctive here and in {what} were rated",
+        "popular items, or another user’s row: {}",
+    ),
+    "items in the row": ("{rate} of the items of the row that {by} infers were rated", _POPULAR),
+    "values that are ratings": (
+        "{rate} of the values on the scale are the exact rating of all raters",
+        "the most frequent rating: {}",
+    ),
+    "ratings by companions": (
+        "{rate} of a user’s ratings follow for {what}",
+        "another user’s: {}",
+    ),
+    "ratings among fills": (
+        "{rate} of the values that an adversary who knows {what} marks as ratings are ratings",
+        _POPULAR,
+    ),
+    "rated cells": ("{rate} of the rated cells are marked, with 95% of the marks right", _POPULAR),
+    "lone ratings": ("{rate} of the ratings of a single rater are recovered exactly", _POPULAR),
+    "preferences": ("{rate} of unknown preferences are inferred", _NONMEMBERS),
+    "items of the nearest record": ("{rate} of the best match’s items were rated", _NONMEMBERS),
+    "learned preferences": ("{rate} of unknown preferences are inferred", _NONMEMBERS),
+    "sensitive item": ("{by} learns a sensitive item of {rate} of the users", "random records: {}"),
+}
+_REASONS = {
+    FEW_RATINGS: "too few ratings of each user are known",
+    NO_RECORD: "no record belongs to a user",
+    NOT_REPEATED: "no such release could be made without some of the users",
+    NO_FIGURE: "too few users remain for the attacks that apply",
+}
+_NAMES = {
+    BY_ALL: "an adversary who knows all ratings",
+    BY_ALL_AND_ROWS: "an adversary who knows all ratings, and the rows of others",
+}
+
+
+def describe_line(line: RiskLine, *, is_unary: bool = False) -> str:
+    """Return the sentence of one risk: what was measured, its reference and its guarantee.
+
+    >>> from recveil.attacks import Interval
+    >>> figure = RiskFigure("class inferred", Interval(0.4, 0.3, 0.5, 90), 0.05, None, "insider")
+    >>> describe_line(RiskLine("linkability", (figure,)))[:77]
+    'Linkability: the row of 40% (30–50) of the users is inferred by “insider”; a '
+    """
+    found = line.strongest
+    sentence = f"{line.risk.capitalize()}: "
+    if found is not None:
+        sentence += _finding(found)
+    else:
+        sentence += f"not measured, as {_REASONS[line.unmeasured]}, {NO_SAFETY}"
+        if line.bound is not None:
+            sentence += (
+                f"; guaranteed: of two users, the one in the data is named with a probability of "
+                f"at most {line.bound:.2f}"
+            )
+    return in_likes(f"{sentence}.", is_unary)
+
+
+def _finding(found: RiskFigure) -> str:
+    """Return the rate, its reference and its bound."""
+    phrase, reference = _PHRASES[found.name]
+    digits = 2 if found.is_area else None
+    by = _NAMES.get(found.adversary, f"“{found.adversary}”")
+    finding = phrase.format(rate=estimate(found.rate, digits), by=by, what=found.adversary)
+    if found.attacked is not None and found.attacked < COVERAGE * found.rate.trials:
+        among = found.rate.rate * found.rate.trials / found.attacked
+        finding += f" ({percent(among)} of those with enough ratings)"
+    control = found.control
+    if control is not None and control.ranked >= found.baseline:
+        compared = estimate(control, digits)
+    else:
+        compared = f"{found.baseline:.2f}" if found.is_area else percent(found.baseline)
+    parts = [finding, reference.format(compared)]
+    if found.bound is not None:
+        most = f"{found.bound:.2f}" if found.is_area else percent(found.bound)
+        parts.append(f"guaranteed: at most {most}")
+    return "; ".join(parts) + ("" if found.is_shown else f", {NO_SAFETY}")
+
+
+def lines_of(risks: Risks) -> list[str]:
+    """Return the sentences of the three risks."""
+    return [describe_line(each, is_unary=risks.is_unary) for each in risks.lines]
+
+
+def describe_highest(risks: Risks) -> str:
+    """Return which risk is the highest, as the title of a page."""
+    if risks.highest is None:
+        return "None of the three risks was measured above its control, which is no evidence"
+    return f"The highest of three risks: {risks.highest.risk}"

@@ -1,0 +1,139 @@
+"""Each figure of an audit is evidence of singling out, linkability or inference."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from recveil.attacks import Interval, Mean, wilson_interval
+from recveil.attacks.linkage import Intersection, JointReidentification
+from recveil.auditing import RiskFigure, RiskLine, audit
+from recveil.auditing.release_attacks import AttackedSynthetic, Linkage
+from recveil.auditing.three_risks import NO_RECORD, NOT_REPEATED, _line, risks_of_release
+from recveil.datasets import make_ratings
+from recveil.ratings import Ratings
+from recveil.report.audit.risks import _PHRASES, describe_line, lines_of
+from recveil.report.audit.terminal import show_audit
+from shared.report_audit_page import audited  # noqa: F401 (a fixture)
+
+RISKS = ("singling_out", "linkability", "inference")
+
+
+def figure(name, rate, baseline, *, low=None, **more):
+    low = rate - 0.05 if low is None else low
+    return RiskFigure(name, Interval(rate, low, rate + 0.05, 100), baseline, **more)
+
+
+class TestRule:
+    @pytest.mark.parametrize(
+        ("rate", "baseline", "control", "excess"),
+        [
+            (0.6, 0.2, None, 0.5),
+            (0.75, 0.5, None, 0.5),  # an area: twice what is above 0.5
+            (0.6, 0.1, 0.2, 0.5),  # the higher of baseline and control counts
+            (0.1, 0.2, None, -0.125),
+        ],
+    )
+    def test_excess_by_hand(self, rate, baseline, control, excess):
+        control = None if control is None else wilson_interval(100 * control, 100)
+        assert figure("x", rate, baseline, control=control).excess == pytest.approx(excess)
+
+    def test_a_figure_above_its_reference_comes_before_a_larger_uncertain_one(self):
+        uncertain = figure("x", 0.6, 0.2, low=0.1)
+        certain = figure("y", 0.3, 0.2, low=0.25)
+        line = _line("inference", [uncertain, certain], "")
+        assert line.strongest == certain
+        assert line.figures == (certain, uncertain)
+
+    def test_of_equal_figures_the_first_counts(self):
+        first, second = figure("x", 0.3, 0.2), figure("y", 0.3, 0.2)
+        assert _line("inference", [first, second], "").strongest == first
+
+    def test_the_interval_of_a_difference_decides(self):
+        none = figure("preferences", 0.6, 0.2, difference=Mean(0.4, -0.1, 0.9, 90))
+        assert none.rate.low > none.reference
+        assert not none.is_shown
+        assert describe_line(RiskLine("inference", (none,))).endswith("no evidence of safety.")
+
+    def test_a_rate_of_no_trials_is_no_figure(self):
+        line = _line("linkability", [RiskFigure("x", wilson_interval(0, 0), 0.1)], NOT_REPEATED)
+        assert line.strongest is None
+        assert line.unmeasured == NOT_REPEATED
+
+
+def printed(result, capsys):
+    show_audit(result)
+    return " ".join(capsys.readouterr().out.split())
+
+
+class TestAudit:
+    def test_the_release_leads_and_all_three_forms_agree(self, audited, capsys, monkeypatch):
+        monkeypatch.setattr(Console, "width", 100_000)
+        document, out = audited.to_dict(), printed(audited, capsys)
+        assert list(document)[:2] == ["risks", "risks_before"]
+        sentences = [document["risks"][risk]["sentence"] for risk in RISKS]
+        assert sentences == lines_of(audited.risks)
+        places = [out.index(sentence) for sentence in sentences]
+        assert places == sorted(places)
+        assert places[0] == 0
+        found = document["risks"]["singling_out"]
+        assert found["rate"]["rate"] == 0.0617
+        assert (found["baseline"], found["bound"]) == (pytest.approx(1 / 300), 0.1)
+        assert document["risks"]["linkability"]["rate"]["rate"] == 0.1234
+        assert document["risks"]["highest"] == "linkability"
+
+    def test_without_a_release_the_table_leads(self, audited, capsys, monkeypatch):
+        monkeypatch.setattr(Console, "width", 100_000)
+        before = replace(audited, published=None)
+        document, out = before.to_dict(), printed(before, capsys)
+        assert document["risks"] == audited.to_dict()["risks_before"]
+        strongest = max(before.attacks, key=lambda each: each.reidentified.ranked)
+        assert document["risks"]["singling_out"]["rate"]["rate"] == strongest.reidentified.rate
+        assert out.startswith(document["risks"]["singling_out"]["sentence"])
+
+    def test_every_figure_has_words(self, audited):
+        for risks in (audited.risks, audited.risks_before):
+            for line in risks.lines:
+                assert {each.name for each in line.figures} <= set(_PHRASES)
+
+
+class TestSecondRelease:
+    def test_linkage_is_linkability(self, audited):
+        both = JointReidentification(
+            *(100, 0, *[wilson_interval(50, 100)] * 3),
+            *(wilson_interval(20, 100), wilson_interval(60, 100), wilson_interval(5, 100)),
+        )
+        shared = Intersection(
+            wilson_interval(70, 100), 0.1, wilson_interval(90, 100), Mean(2.0, 1.0, 3.0, 100), 100
+        )
+        linkage = Linkage("later", 10, shared, [("insider", both)], None)
+        line = risks_of_release(replace(audited.published, linkage=linkage), [], []).linkability
+        assert line.strongest.name == "fewer than k in both releases"
+        excess = {each.name: each.excess for each in line.figures}
+        assert excess["alone in both releases"] == pytest.approx(0.6 / 0.9)
+        # by both, above by one: (0.6 - 0.2) / 0.8
+        assert excess["user re-identified by both releases"] == pytest.approx(0.5)
+        assert "later" in describe_line(line)
+
+
+class TestSyntheticUsers:
+    def test_no_record_is_no_reassuring_line(self, audited):
+        release = audited.published
+        synthetic = AttackedSynthetic("drawn", release.manifest, [], None, None)
+        risks = risks_of_release(synthetic, [], [])
+        assert [line.unmeasured for line in risks.lines] == [NO_RECORD, NOT_REPEATED, NOT_REPEATED]
+        assert risks.highest is None
+        for sentence in lines_of(risks):
+            assert "not measured" in sentence
+            assert "no evidence of safety" in sentence
+
+
+class TestLikes:
+    def test_no_line_speaks_of_ratings(self):
+        made = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+        ones = np.ones_like(made.values)
+        likes = Ratings.from_columns(made.user_positions(), made.indices, ones)
+        found = audit(likes, targets=20, curves=False).to_dict()["risks"]
+        assert found["singling_out"]["rate"]["trials"] == 20
+        assert not any("rating" in found[risk]["sentence"] for risk in RISKS)
