@@ -26,6 +26,7 @@ TWINS = {
     "forget": ("recveil.methods", ["out", "--user", "7"]),
     "generate": ("recveil.datasets", ["r.csv"]),
     "inspect": ("recveil.inspection", ["r.csv"]),
+    "report": ("recveil.report.assessment", ["out", "report.html"]),
     "sample": ("recveil.methods", ["out", "-o", "drawn", "--n-users", "9"]),
     "selftest": ("recveil.auditing", ["r.csv"]),
     "verify": ("recveil.verification", ["r.csv"]),
@@ -80,7 +81,7 @@ OF_THE_COMMAND_ALONE = {
         (verb, "max_memory"): "the library bounds it with memory_limited"
         for verb in (
             *("inspect", "audit", "anonymize", "sample", "verify", "describe", "evaluate"),
-            *("compare", "selftest", "convert", "budget", "forget"),
+            *("compare", "selftest", "convert", "budget", "forget", "report"),
         )
     },
     ("audit", "html"): "writes what the result holds",

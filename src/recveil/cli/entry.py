@@ -41,6 +41,7 @@ from recveil.cli.options import (
     rename_options,
 )
 from recveil.cli.outputs import check_outputs
+from recveil.cli.report import report
 from recveil.cli.sample import sample
 from recveil.cli.selftest import selftest
 from recveil.cli.settings_file import Known, KnownOption, Settings, config_option, options_of
@@ -173,6 +174,7 @@ VERBS = (
     Verb(budget, (READING,)),
     Verb(forget, (READING_TODAY,)),
     Verb(describe),
+    Verb(report, (READING,)),
     Verb(evaluate, (READING,)),
     Verb(compare, (READING,)),
     Verb(selftest, (READING,)),

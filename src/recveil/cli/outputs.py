@@ -29,6 +29,7 @@ FILES = {
     "describe": ("output",),
     "forget": ("output", "log"),
     "generate": ("output",),
+    "report": ("output",),
 }
 FOLDERS = {
     "anonymize": ("output",),
@@ -59,7 +60,7 @@ _RELEASES = ("release", "second_release", "earlier_release", "previous", "agains
 _ARGUMENTS = (
     *(("convert", "target"), ("describe", "output"), ("generate", "output")),
     *(("sample", "release"), ("describe", "release"), ("config", "output")),
-    ("forget", "release"),
+    *(("forget", "release"), ("report", "release"), ("report", "output")),
 )
 # Files of a private folder, which cannot be recreated.
 _PRIVATE_FILES = (

@@ -38,7 +38,7 @@ _SECRETS = {("anonymize", "seed"), ("forget", "user")}
 _NOTATION = {"scale", "time_format", "decimal", "order"}
 _READING = {
     *("inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert", "budget"),
-    "forget",
+    *("forget", "report"),
 }
 _HARMLESS = {
     *(("inspect", "rows"), ("audit", "curves"), ("verify", "links")),

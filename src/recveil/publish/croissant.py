@@ -148,7 +148,7 @@ def croissant(
     Its statements on privacy, including what is not guaranteed, are those of the release's card.
     """
     content_name = manifest.ratings_file or ""
-    sections = _sections(data_card(manifest, content_name))
+    sections = sections_of_card(data_card(manifest, content_name))
     if manifest.number < RENAMED_SINCE:
         promised = " ".join(sections["What is promised"])
         limits = [f"Not promised: {text[:1].lower()}{text[1:]}" for text in sections[_LIMITS_TO_8]]
@@ -331,7 +331,7 @@ def _type_of(kind: pa.DataType) -> str:
     return "sc:Integer" if pa.types.is_integer(kind) else "sc:Text"
 
 
-def _sections(card: str) -> dict[str, list[str]]:
+def sections_of_card(card: str) -> dict[str, list[str]]:
     """Return the paragraphs and list entries below each heading of a card, each in one line."""
     found: dict[str, list[str]] = {}
     for part in card.split("\n## ")[1:]:

@@ -182,21 +182,14 @@ def read_findings(
     unpaid = [_UNPAID] if is_differential else []
     risk, origin, utility = [], [], []
     if audit is not None:
-        content = _read(audit, "an audit", name)
+        content = read_audit(audit, manifest, name)
         with _meaning(audit, "an audit", name):
             release = content["release"]
-            sha256, linkage = release["sha256"], release["linkage"]
+            linkage = release["linkage"]
             risk = [release["headline"], *release["verdict"], *release["warnings"]]
             risk = list(dict.fromkeys(unpaid + risk))  # warnings may be a part of the verdict
             origin = _origin(content["data"], column_names=column_names)
             origin += [] if is_differential else _left_out(content["data"])
-        _reject_another(audit, "audit", sha256, manifest, name)
-        if release.get("same_ratings") is False:
-            raise RecveilError(
-                f"{audit.name}: {name} was not made from the ratings of this audit, whose "
-                f"figures do not describe it; audit the ratings that it was made from",
-                code="release.mismatch",
-            )
         if linkage is not None:
             raise RecveilError(
                 f"{audit.name}: the audit has a second_release (--second-release), and would "
@@ -217,6 +210,21 @@ def read_findings(
                 file.name if file else "", sentence, most=_LONGEST, code="input.not-a-result"
             )
     return Findings(tuple(risk), tuple(utility), tuple(origin))
+
+
+def read_audit(file: Path, manifest: Manifest, name: str) -> Mapping[str, Any]:
+    """Read the JSON of an audit, which must be of this release and of the ratings behind it."""
+    content = _read(file, "an audit", name)
+    with _meaning(file, "an audit", name):
+        sha256, is_same = content["release"]["sha256"], content["release"].get("same_ratings")
+    _reject_another(file, "audit", sha256, manifest, name)
+    if is_same is False:
+        raise RecveilError(
+            f"{file.name}: {name} was not made from the ratings of this audit, whose "
+            f"figures do not describe it; audit the ratings that it was made from",
+            code="release.mismatch",
+        )
+    return content
 
 
 @contextmanager

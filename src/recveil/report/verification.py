@@ -1,6 +1,6 @@
 """Verdicts as documents, sentences and tables."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -379,3 +379,36 @@ def terms_of(result: Verification) -> list[str]:
     if result.diversity is not None and result.diversity.holds:
         terms.append("diversity")
     return terms
+
+
+def describe_verdict(verification: Mapping[str, Any]) -> str:
+    """Return in a sentence whether a release keeps its claim."""
+    about = claim_kind(verification["claim"])
+    if not verification["holds"]:
+        return f"It does not keep its claim: {_describe_violation(verification)}."
+    if about.is_differential:
+        return (
+            f"Epsilon {verification['epsilon']:g} with delta {verification['delta']:g} follows "
+            f"from its ledger ({verification['ledger_epsilon']:.6g}). It states that no row is a "
+            f"user’s."
+        )
+    if not about.contains_users:
+        return "It states that no row is a user’s, and claims nothing about membership."
+    if verification["levels"]:
+        return (
+            f"Each {about.shared} is shared by at least as many users as it states "
+            f"({verification['k_achieved']} or more). "
+            f"{describe_singletons(verification['singletons'])}, with no claim about them."
+        )
+    return (
+        f"Each {about.shared} is shared by at least {verification['k_achieved']} users; "
+        f"{verification['k_required']} are claimed."
+    )
+
+
+def _describe_violation(verification: Mapping[str, Any]) -> str:
+    if not verification["violations"]:
+        achieved, required = verification["k_achieved"], verification["k_required"]
+        return f"{achieved} users share a row, and {required} are claimed"
+    first = verification["violations"][0]
+    return f"{first['where']}: {first['problem']}".rstrip(".")

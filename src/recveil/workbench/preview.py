@@ -2,18 +2,17 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from recveil.release.claim import ClaimKind, claim_kind
+from recveil.release.claim import ClaimKind
 from recveil.release.manifest import CLASSES, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import read_blocks, read_rows
 from recveil.release.records import Records, item_keys
-from recveil.report.verification import describe_singletons
 from recveil.runtime.errors import RecveilError
 
 ROWS = 20
@@ -120,36 +119,3 @@ def _class_sizes(folder: Path, manifest: Manifest) -> dict[str, int]:
         digest, n_users, *_ = line.split(",")
         sizes[digest] += int(n_users)
     return sizes
-
-
-def describe_verdict(verification: Mapping[str, Any]) -> str:
-    """Return in a sentence whether a release keeps its claim."""
-    about = claim_kind(verification["claim"])
-    if not verification["holds"]:
-        return f"It does not keep its claim: {_describe_violation(verification)}."
-    if about.is_differential:
-        return (
-            f"Epsilon {verification['epsilon']:g} with delta {verification['delta']:g} follows "
-            f"from its ledger ({verification['ledger_epsilon']:.6g}). It states that no row is a "
-            f"user’s."
-        )
-    if not about.contains_users:
-        return "It states that no row is a user’s, and claims nothing about membership."
-    if verification["levels"]:
-        return (
-            f"Each {about.shared} is shared by at least as many users as it states "
-            f"({verification['k_achieved']} or more). "
-            f"{describe_singletons(verification['singletons'])}, with no claim about them."
-        )
-    return (
-        f"Each {about.shared} is shared by at least {verification['k_achieved']} users; "
-        f"{verification['k_required']} are claimed."
-    )
-
-
-def _describe_violation(verification: Mapping[str, Any]) -> str:
-    if not verification["violations"]:
-        achieved, required = verification["k_achieved"], verification["k_required"]
-        return f"{achieved} users share a row, and {required} are claimed"
-    first = verification["violations"][0]
-    return f"{first['where']}: {first['problem']}".rstrip(".")

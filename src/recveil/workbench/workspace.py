@@ -186,7 +186,12 @@ def serve_report(request: Request, tasks: tuple[str, ...], name: str, missing: s
     file = project.job_folder(job.id) / name
     if job.task not in tasks or not file.is_file():
         raise RecveilError(f"job {job.id} has no {missing}", code="workbench.not-found")
-    return HTMLResponse(file.read_bytes(), headers={"content-security-policy": _REPORT_POLICY})
+    return send_report(file.read_bytes())
+
+
+def send_report(page: str | bytes) -> Response:
+    """Return a self-contained report; it may load nothing."""
+    return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
 
 
 async def receive_upload(

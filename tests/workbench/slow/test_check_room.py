@@ -60,7 +60,7 @@ class TestANamedRelease:
         assert found["verification"]["holds"]
         assert found["not_attacked"] == ""
         page = browser.get("/check").text
-        assert found["release"]["headline"].split("“")[0] in page
+        assert found["risks"]["headline"] in page
         assert f"--release {release}" in page
         assert browser.get(f"/risk/{job.id}/audit.html").status_code == 200
         assert sorted(each.name for each in release.parent.rglob("*")) == before

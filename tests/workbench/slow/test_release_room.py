@@ -193,3 +193,18 @@ def test_rows_of_synthetic_users_are_shown(dropped):
     (job,) = dropped.wait("release")
     assert (job.state, job.error) == ("done", "")
     assert "what an adversary learns" in dropped.get("/release").text
+
+
+def test_an_attacked_release_has_a_report_for_an_assessment(made):
+    job = release(made)
+    assert made.get(f"/release/{job.id}/assessment.html").status_code == 400
+    made.send(f"/release/{job.id}/attack")
+    (attack,) = made.wait("release attack")
+    assert (attack.state, attack.error) == ("done", "")
+    found = made.bench.project.result(attack)["risks"]
+    page = made.get(f"/release/{job.id}/assessment.html")
+    finding = found["linkability"]["sentence"].split(": ", 1)[1]
+    assert finding[1:] in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for place in ("/release", f"/release/{job.id}/dossier"):
+        assert found["singling_out"]["sentence"] in made.get(place).text

@@ -104,7 +104,17 @@ def _(found: Risks) -> Mapping[str, object]:
 def _line_document(line: RiskLine, sentence: str) -> dict[str, object]:
     """Return the strongest figure of a risk, and all others."""
     found = line.strongest
-    names = ("name", "adversary", "rate", "control", "baseline", "attacked", "bound", "excess")
+    names = (
+        "name",
+        "adversary",
+        "rate",
+        "control",
+        "baseline",
+        "attacked",
+        "bound",
+        "excess",
+        "is_area",
+    )
     values = dict.fromkeys(names) if found is None else {n: getattr(found, n) for n in names}
     return {
         "sentence": sentence,

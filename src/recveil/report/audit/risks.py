@@ -149,5 +149,5 @@ def lines_of(risks: Risks) -> list[str]:
 def describe_highest(risks: Risks) -> str:
     """Return which risk is the highest, as the title of a page."""
     if risks.highest is None:
-        return "None of the three risks was measured above its control, which is no evidence"
+        return "No risk was measured above its control, which is no evidence of safety"
     return f"The highest of three risks: {risks.highest.risk}"

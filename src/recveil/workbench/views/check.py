@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recveil.release.claim import published_claims
+from recveil.report.verification import describe_verdict
 from recveil.runtime.errors import RecveilError, quoted
-from recveil.workbench.preview import describe_verdict
 from recveil.workbench.project import CHECKED, Job, Result, Settings, Uploaded
 from recveil.workbench.table_source import place_of
 from recveil.workbench.tasks import AUDIT_PAGE, UNPACKED

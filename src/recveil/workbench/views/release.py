@@ -20,14 +20,15 @@ from recveil.publish.publisher_card import PublisherCard
 from recveil.release.manifest import FileEntry, private_name
 from recveil.release.method import Method, Variant
 from recveil.release.registry import all_variants, variant_of
+from recveil.report.assessment import Signature, render_assessment
 from recveil.report.release import is_danger
+from recveil.report.verification import describe_verdict
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.devices import reject_devices
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.locks import FOR_OWNER
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.frontier import SettingLine
-from recveil.workbench.preview import describe_verdict
 from recveil.workbench.project import Input, Job, Project, Result, Settings
 from recveil.workbench.table_source import is_current, reject_changed, source_settings
 from recveil.workbench.tasks import (
@@ -51,6 +52,7 @@ from recveil.workbench.workspace import (
     form_of,
     format_command,
     redirect,
+    send_report,
     serve_report,
     workspace_of,
 )
@@ -314,6 +316,27 @@ def _dossier(request: Request) -> Response:
         field_titles=FIELD_TITLES,
         log=project.log_of(job),
     )
+
+
+def _assessment(request: Request) -> Response:
+    """Return the report for an impact assessment, as `recveil report` writes it."""
+    project = workspace_of(request).project
+    job, result = _require_release(request)
+    attack = _find_attack(project, job, result)
+    if attack is None or "risks" not in attack:
+        raise RecveilError(
+            f"{result['name']}: was not attacked, and the report has its three risks; attack it "
+            f"first",
+            code="workbench.not-found",
+        )
+    folder = Path(job.settings["output"])
+    published_files(folder, result["sha256"])  # raises if one has changed
+    signed = _load_decision(project, result)
+    signature = (
+        Signature() if signed is None else Signature(signed["decided_by"], "", signed["date"])
+    )
+    page = render_assessment(folder, result["verification"], attack, signature)
+    return send_report(page)
 
 
 def _problem_of_files(folder: Path, result: Result, is_signed: bool) -> str:
@@ -593,6 +616,7 @@ ROUTES = [
     Route(f"/release/{NUMBER}/describe", _describe, methods=["POST"]),
     Route(f"/release/{NUMBER}/sign", _sign, methods=["POST"]),
     Route(f"/release/{NUMBER}/dossier", _dossier),
+    Route(f"/release/{NUMBER}/assessment.html", _assessment),
     Route(f"/release/{NUMBER}/download", _download),
     Route(f"/release/{NUMBER}/audit.html", _report),
 ]

@@ -1,0 +1,313 @@
+"""The report of a release for a data protection impact assessment, in at most four pages."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+from recveil.auditing import audit as audit_table
+from recveil.io.inputs import file_next_to_table
+from recveil.io.options import ReadingOptions
+from recveil.io.pipes import is_standard, require_path
+from recveil.io.write import reject_replacing
+from recveil.publish.croissant import sections_of_card
+from recveil.publish.publisher_card import read_audit
+from recveil.release.data_card import data_card
+from recveil.release.manifest import MANIFEST, FileEntry, Manifest
+from recveil.release.manifest_reader import known_manifest
+from recveil.report.audit.page import page_environment
+from recveil.report.document import parts_of
+from recveil.report.verification import describe_verdict
+from recveil.runtime.atomic_writes import write_atomically
+from recveil.runtime.errors import RecveilError, describe_count, first_sentence_of, quoted
+from recveil.runtime.number_format import estimate, percent
+from recveil.runtime.safe_repr import brief
+from recveil.verification import verify
+
+RISKS = ("singling_out", "linkability", "inference")
+_WORDS = {
+    "singling_out": (
+        "Singling out",
+        "Can one user's record be isolated in what is published?",
+    ),
+    "linkability": (
+        "Linkability",
+        "Can what is known of a user be linked with their row, or with the data at all?",
+    ),
+    "inference": (
+        "Inference",
+        "Can something unknown about a user be deduced, beyond what holds for a stranger?",
+    ),
+}
+# Other figures of each risk, besides the strongest
+_MOST_FIGURES = 4
+_MOST_REMAINING = 9
+_MOST_LETTERS = 200
+
+
+class Signature(NamedTuple):
+    """Who signs a report; an empty field is a line to be filled in by hand."""
+
+    name: str = ""
+    role: str = ""
+    date: str = ""
+
+
+UNSIGNED = Signature()
+
+
+@brief
+@dataclass(frozen=True)
+class Assessment:
+    """A report for a data protection impact assessment.
+
+    Parameters
+    ----------
+    output : path
+    verification : dict
+        The verdict over the release, as in the JSON of `verify`.
+    audit : dict
+        The attacks on the release, as in the JSON of `audit`.
+    """
+
+    output: str | PathLike[str]
+    verification: Mapping[str, Any] = field(repr=False)
+    audit: Mapping[str, Any] = field(repr=False)
+
+
+@parts_of.register
+def _(found: Assessment) -> Mapping[str, object]:
+    names = ("risks", "risks_before")
+    return {
+        "output": str(found.output),
+        **{name: found.audit[name] for name in names},
+        "verification": found.verification,
+    }
+
+
+def report(
+    release: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    ratings: str | PathLike[str] | Any | None = None,
+    audit: str | PathLike[str] | None = None,
+    name: str = "",
+    role: str = "",
+    date: str = "",
+    force: bool = False,
+    **reading: Unpack[ReadingOptions],
+) -> Assessment:
+    """Write the report of a release for a data protection impact assessment.
+
+    Parameters
+    ----------
+    release : path
+        The published folder; its private folder is the ground truth of the attacks.
+    output : path
+        The HTML file to write, of at most four printed pages. It is private.
+    ratings : path or data frame, optional
+        The table behind the release, which is audited.
+    audit : path, optional
+        In place of `ratings`: the result of ``recveil audit --release --json``.
+    name, role, date : str
+        Who signs; what is left out is a line to fill in by hand.
+    force : bool
+        Replace an existing `output`.
+    **reading
+        Passed to `audit` with `ratings`.
+
+    Raises
+    ------
+    RecveilError
+        If the release does not keep its claim, neither or both of `ratings` and `audit` are given,
+        or the audit is of another release.
+    """
+    require_path("a release folder", release=release)
+    require_path("a file", output=output)
+    if (ratings is None) == (audit is None):
+        raise RecveilError(
+            "ratings (--ratings), audit (--audit): expected one of them, the table behind the "
+            "release or the JSON of its audit",
+            code="option.required",
+        )
+    signature = Signature(name, role, date)
+    for what, text in signature._asdict().items():
+        if len(text) > _MOST_LETTERS:
+            raise RecveilError(
+                f"{what} (--{what}): expected at most {_MOST_LETTERS} characters, got "
+                f"{len(text):,}",
+                code="option.value",
+            )
+    if not is_standard(output):
+        reject_replacing(output, force=force)
+    folder = Path(release).resolve()
+    manifest = known_manifest(folder)
+    verdict = verify(folder)
+    if not verdict.holds:
+        raise RecveilError(
+            f"{folder.name}: does not keep its claim ({verdict.violations[0].problem}), and is not "
+            f"reported; ask recveil verify",
+            code="claim.false",
+        )
+    if audit is not None:
+        with file_next_to_table("audit", audit) as file:
+            found = read_audit(Path(file), manifest, folder.name)
+        _require_risks(found, str(audit))
+    else:
+        found = audit_table(ratings, release=folder, **reading).to_dict()
+    document = verdict.to_dict()
+    page = render_assessment(folder, document, found, signature)
+    write_atomically(output, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
+    return Assessment(output, document, found)
+
+
+def _require_risks(audit: Mapping[str, Any], name: str) -> None:
+    """Raise for the JSON of an audit by an earlier version."""
+    if any(part not in audit for part in ("risks", "risks_before", "data")):
+        raise RecveilError(
+            f"audit (--audit): {quoted(name, 60)} has no risks, as it was written by an earlier "
+            f"version of recveil; audit the release again with --json",
+            code="input.not-a-result",
+        )
+
+
+def render_assessment(
+    folder: Path,
+    verification: Mapping[str, Any],
+    audit: Mapping[str, Any],
+    signature: Signature = UNSIGNED,
+) -> str:
+    """Return the page, from the published folder and the JSON of its verdict and its audit."""
+    manifest = known_manifest(folder)
+    card = sections_of_card(data_card(manifest, manifest.ratings_file or ""))
+    promised, unpromised = (card.get(title, []) for title in _TITLES)
+    kind = "" if manifest.claim.about.contains_users else "synthetic "
+    counts = {
+        ("" if what == "items" else kind) + what: number
+        for what, number in manifest.counts.items()
+        if number and what in ("users", "records", "values", "items", "classes")
+    }
+    settings = {
+        what.replace("_", " "): value
+        for what, value in manifest.settings.items()
+        if isinstance(value, str | int | float)  # not the parts of a model
+    }
+    template = page_environment().get_template("assessment/page.html.jinja")
+    return template.render(
+        name=folder.name,
+        manifest=manifest,
+        files={**manifest.files, MANIFEST: FileEntry.of(folder / MANIFEST)},
+        counts=counts,
+        settings=settings,
+        verdict=describe_verdict(verification),
+        holds=verification["holds"],
+        promised=[
+            each.replace("*", "").replace("This checks", "Verification checks")
+            for each in promised
+            if not each.startswith("To verify")
+        ],
+        lines=[_line(audit, risk) for risk in RISKS],
+        headline=audit["risks"]["headline"],
+        remaining=list(_remaining(audit, unpromised)),
+        affected=list(_affected(manifest, audit)),
+        unchecked=verification["not_covered"],
+        signature=signature._asdict(),
+        version=version("recveil"),
+    )
+
+
+_TITLES = ("What is guaranteed", "What is not guaranteed")
+
+
+def _line(audit: Mapping[str, Any], risk: str) -> dict[str, Any]:
+    """Return what the page shows of one risk."""
+    line, before = audit["risks"][risk], audit.get("risks_before", {}).get(risk)
+    title, question = _WORDS[risk]
+    sentence = line["sentence"].split(": ", 1)[1]
+    figures = [] if line["rate"] is None else line["figures"]
+    names = list(dict.fromkeys(each["name"] for each in figures))
+    first = {n: next(each for each in figures if each["name"] == n) for n in names}
+    return {
+        "title": title,
+        "question": question,
+        "sentence": sentence[:1].upper() + sentence[1:],
+        "is_highest": audit["risks"]["highest"] == title.lower(),
+        "before": _value(before) if before and before["rate"] else "not measured",
+        "now": _value(line) if line["rate"] else "not measured",
+        "reference": _reference(line) if line["rate"] else "–",
+        "bound": _bound(line) if line["rate"] else "–",
+        "evidence": [
+            (name, each["adversary"] or "the release alone", _value(each), _reference(each))
+            for name, each in list(first.items())[:_MOST_FIGURES]
+        ],
+    }
+
+
+def _is_area(figure: Mapping[str, Any]) -> bool:
+    return bool(figure["is_area"])
+
+
+def _value(figure: Mapping[str, Any]) -> str:
+    """Format the rate of a figure with its interval."""
+    rate = figure["rate"]
+    value = (rate["rate"], rate["low"], rate["high"])
+    return f"AUC {estimate(value, 2)}" if _is_area(figure) else estimate(value)
+
+
+def _reference(figure: Mapping[str, Any]) -> str:
+    """Format the control or the baseline of a figure, whichever is higher."""
+    control = (figure["control"] or {}).get("rate")
+    reference = max(each for each in (control, figure["baseline"]) if each is not None)
+    return f"{reference:.2f}" if _is_area(figure) else percent(reference)
+
+
+def _bound(figure: Mapping[str, Any]) -> str:
+    if figure["bound"] is None:
+        return "nothing"
+    return f"AUC {figure['bound']:.2f}" if _is_area(figure) else percent(figure["bound"])
+
+
+def _remaining(audit: Mapping[str, Any], unpromised: list[str]) -> Iterator[str]:
+    """Yield what the guarantee does not cover, and what was not measured or went wrong."""
+    release = audit["release"]
+    found = [*audit.get("dangers", []), *release["warnings"]]
+    found += [first_sentence_of(each) for each in unpromised]
+    yield from list(dict.fromkeys(found))[:_MOST_REMAINING]
+
+
+def _affected(manifest: Manifest, audit: Mapping[str, Any]) -> Iterator[str]:
+    """Yield who may be affected, and how many users."""
+    n_users = audit["data"]["users"]
+    users = describe_count(n_users, "user")
+    is_real = manifest.claim.about.contains_users
+    inside = manifest.counts.get("users", n_users) if is_real else n_users
+    yield f"The table has {users}; all of them are data subjects, whether or not a row is theirs."
+    if is_real and inside < n_users:
+        yield f"The release represents {inside:,} of them; the others were left out."
+    line, before = (audit[part]["singling_out"]["rate"] for part in ("risks", "risks_before"))
+    if line is None:
+        yield "No row belongs to a user; what many users share is revealed about all of them."
+    else:
+        raw = f" ({round(before['rate'] * n_users):,} with names removed alone)" if before else ""
+        yield (
+            f"If the strongest adversary attacked each of {inside:,} users, about "
+            f"{round(line['rate'] * inside):,} would be re-identified{raw}."
+        )
+    if unprotected := audit["release"].get("unprotected"):
+        yield f"{describe_count(unprotected, 'user')} in classes of one: without any guarantee."
+    if short := manifest.counts.get("short_users"):
+        yield f"{describe_count(short, 'user')} with so few values that recommenders ignore them."
+    skipped = max((each["targets_skipped"] for each in audit["release"]["attacks"]), default=0)
+    if skipped:
+        yield (
+            f"{describe_count(skipped, 'target')} had too few ratings for an adversary, and count "
+            f"as not re-identified: their risk is not known to be low."
+        )
+    bins = (audit.get("risk") or {}).get("bins", [])
+    if bins and bins[-1]["users"]:
+        yield (
+            f"With names removed alone, {describe_count(bins[-1]['users'], 'user')} would be "
+            f"re-identified in nine of ten attempts."
+        )

@@ -1,0 +1,114 @@
+"""The report for an impact assessment has the audit's figures, and rejects those of others."""
+
+import html
+import json
+import re
+
+import pytest
+
+from error_assertions import raises
+from recveil.auditing import audit
+from recveil.cli import main
+from recveil.datasets import make_ratings
+from recveil.io.write import write_ratings
+from recveil.methods import anonymize
+from recveil.report.assessment import report
+
+RISKS = ("singling_out", "linkability", "inference")
+SECTIONS = ("risks", "promise", "remains", "affected", "published", "evidence", "reproduce", "sign")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("assessment")
+    ratings = make_ratings(n_users=120, n_items=50, n_ratings=2_400, seed=3)
+    write_ratings(ratings, folder / "ratings.csv")
+    for seed, name in enumerate(("out", "other")):
+        anonymize(folder / "ratings.csv", folder / name, k=4, method="sparse", seed=seed)
+    found = audit(folder / "ratings.csv", release=folder / "out", targets=60, curves=False)
+    (folder / "audit.json").write_text(json.dumps(found.to_dict()))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    signed = {"name": "Ada <b>", "role": "data protection officer", "date": "2026-11-27"}
+    return report(folder / "out", folder / "report.html", audit=folder / "audit.json", **signed)
+
+
+def words_of(page):
+    text = re.sub(r"<[^>]+>", " ", page[page.index("<body>") :])
+    return " ".join(html.unescape(text).split())
+
+
+def test_the_three_sentences_are_those_of_the_audit(folder, made):
+    page = (folder / "report.html").read_text()
+    found = json.loads((folder / "audit.json").read_text())
+    for risk in RISKS:
+        finding = found["risks"][risk]["sentence"].split(": ", 1)[1]
+        assert finding[1:] in words_of(page)
+    assert made.audit["risks"] == found["risks"]
+
+
+def test_all_sections_are_there_and_it_stands_alone(folder, made):
+    page = (folder / "report.html").read_text()
+    places = [page.index(f'<section id="{section}"') for section in SECTIONS]
+    assert places == sorted(places)
+    assert "default-src 'none'" in page
+    assert "<script" not in page
+    assert "Ada &lt;b&gt;" in page
+    assert "data protection officer" in page
+    assert (folder / "report.html").stat().st_mode & 0o077 == 0  # it is private
+
+
+def test_each_published_file_has_its_digest(folder, made):
+    page = (folder / "report.html").read_text()
+    manifest = json.loads((folder / "out" / "release.json").read_text())
+    assert all(each["sha256"] in page for each in manifest["files"].values())
+    found = json.loads((folder / "audit.json").read_text())
+    assert found["release"]["sha256"] in page
+
+
+def test_the_audit_of_another_release_is_rejected(folder, tmp_path):
+    with raises("release.mismatch"):
+        report(folder / "other", tmp_path / "r.html", audit=folder / "audit.json")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_an_audit_by_an_earlier_version_is_rejected(folder, tmp_path):
+    found = json.loads((folder / "audit.json").read_text())
+    del found["risks"]
+    (tmp_path / "old.json").write_text(json.dumps(found))
+    with raises("input.not-a-result"):
+        report(folder / "out", tmp_path / "r.html", audit=tmp_path / "old.json")
+
+
+@pytest.mark.parametrize("given", [{}, {"ratings": "ratings.csv", "audit": "audit.json"}])
+def test_exactly_one_source_of_figures_is_needed(folder, tmp_path, given):
+    given = {name: folder / file for name, file in given.items()}
+    with raises("option.required"):
+        report(folder / "out", tmp_path / "r.html", **given)
+
+
+def test_an_existing_report_is_replaced_only_with_force(folder, made, tmp_path):
+    (tmp_path / "r.html").write_text("old")
+    with raises("output.exists"):
+        report(folder / "out", tmp_path / "r.html", audit=folder / "audit.json")
+    report(folder / "out", tmp_path / "r.html", audit=folder / "audit.json", force=True)
+
+
+def test_a_long_name_is_rejected(folder, tmp_path):
+    with raises("option.value"):
+        report(folder / "out", tmp_path / "r.html", audit=folder / "audit.json", name="x" * 201)
+
+
+def test_the_command_audits_the_table_itself(folder, tmp_path):
+    command = ["report", str(folder / "out"), str(tmp_path / "r.html")]
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "--ratings", str(folder / "ratings.csv"), "--json", str(tmp_path / "j")])
+    assert stop.value.code in (0, None)
+    found = json.loads((tmp_path / "j").read_text())
+    assert found["verification"]["holds"]
+    assert found["risks"]["linkability"]["rate"]["trials"] > 0
+    finding = found["risks"]["singling_out"]["sentence"].split(": ", 1)[1]
+    assert finding[1:] in words_of((tmp_path / "r.html").read_text())
