@@ -36,6 +36,7 @@ TWINS = {
     "forget": "recveil.methods",
     "generate": "recveil.datasets",
     "inspect": "recveil.inspection",
+    "report": "recveil.report.assessment",
     "sample": "recveil.methods",
     "selftest": "recveil.auditing",
     "verify": "recveil.verification",

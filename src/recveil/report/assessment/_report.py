@@ -41,7 +41,7 @@ _WORDS = {
         "Can something unknown about a user be deduced, beyond what holds for a stranger?",
     ),
 }
-# Other figures of each risk, besides the strongest
+# Figures of each risk, the strongest first
 _MOST_FIGURES = 4
 _MOST_REMAINING = 9
 _MOST_LETTERS = 200
@@ -168,7 +168,7 @@ def _require_risks(audit: Mapping[str, Any], name: str) -> None:
     if any(part not in audit for part in ("risks", "risks_before", "data")):
         raise RecveilError(
             f"audit (--audit): {quoted(name, 60)} has no risks, as it was written by an earlier "
-            f"version of recveil; audit the release again with --json",
+            f"version of recveil; audit the release again",
             code="input.not-a-result",
         )
 
@@ -265,7 +265,7 @@ def _reference(figure: Mapping[str, Any]) -> str:
 
 def _bound(figure: Mapping[str, Any]) -> str:
     if figure["bound"] is None:
-        return "nothing"
+        return "no guarantee"
     return f"AUC {figure['bound']:.2f}" if _is_area(figure) else percent(figure["bound"])
 
 
