@@ -106,10 +106,10 @@ def test_the_release_is_stated_before_the_raw_table(run):
     _, out, _ = run("audit", "ratings.csv", "--release", "out", *options)
     _, as_json, _ = run("audit", "ratings.csv", "--release", "out", *options, "--json", "-")
     plain = json.loads(as_json)
-    assert [*plain][:2] == ["schema_version", "release"]
+    assert [*plain][:4] == ["schema_version", "risks", "risks_before", "release"]
     text = " ".join(out.split())
-    # What was read of the file is reported before; of what was found, the release is the first.
-    headline = text.index(plain["release"]["headline"])
+    # What was read of the file is reported before; of what was found, the risks are the first.
+    headline = text.index(plain["risks"]["singling_out"]["sentence"])
     assert headline < text.index("Shares of all targets") < text.index(plain["verdict"][0])
     before = text.index("Before, with names removed:")
     release = plain["release"]
