@@ -108,7 +108,10 @@ class TestSecondRelease:
             wilson_interval(70, 100), 0.1, wilson_interval(90, 100), Mean(2.0, 1.0, 3.0, 100), 100
         )
         linkage = Linkage("later", 10, shared, [("insider", both)], None)
-        line = risks_of_release(replace(audited.published, linkage=linkage), [], []).linkability
+        risks = risks_of_release(replace(audited.published, linkage=linkage), [], [])
+        line = risks.linkability
+        # Two releases share rows with fewer than k: the guarantee of one is not stated.
+        assert risks.singling_out.strongest.bound is None
         assert line.strongest.name == "fewer than k in both releases"
         excess = {each.name: each.excess for each in line.figures}
         assert excess["alone in both releases"] == pytest.approx(0.6 / 0.9)

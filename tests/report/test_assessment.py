@@ -59,6 +59,7 @@ def test_all_sections_are_there_and_it_stands_alone(folder, made):
     assert "Ada &lt;b&gt;" in page
     assert "data protection officer" in page
     assert (folder / "report.html").stat().st_mode & 0o077 == 0  # it is private
+    assert len(words_of(page).split()) < 1_200  # four printed pages
 
 
 def test_each_published_file_has_its_digest(folder, made):

@@ -231,6 +231,8 @@ def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
     bound = None
     if release.manifest.claim.about.is_bound and not release.manifest.claim.levels:
         bound = release.manifest.claim.bound
+    # The guarantee is of one release alone.
+    is_exceeded = release.linkage is not None and release.linkage.shared.below_k.rate > 0
     attacks = _attacks_of(release)
     baseline = attacks[0][1].baseline if attacks else 0.0
     rates = [
@@ -256,7 +258,7 @@ def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
         if attacked:
             yield RiskFigure(
                 *(name, rate._replace(high=high), baseline, None, who),
-                bound=bound,
+                bound=None if is_exceeded else bound,
                 attacked=attacked,
             )
 
@@ -289,9 +291,9 @@ def _linked(release: AttackedRelease) -> list[RiskFigure]:
             RiskFigure("only matching class", each.unique, largest, None, _name_of_graph(each))
             for each in release.content.graphs
         ]
-    if release.linkage is not None:
-        figures += _figures_of_linkage(release.linkage)
-    return [*figures, *_members(release)]
+    # Of equal figures, the first counts: that of two releases breaks a guarantee.
+    linked = () if release.linkage is None else _figures_of_linkage(release.linkage)
+    return [*linked, *figures, *_members(release)]
 
 
 def _members(release: AttackedRelease) -> Iterator[RiskFigure]:

@@ -398,8 +398,8 @@ def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> Non
 
 def _show_release(console: Console, release: AttackedRelease) -> None:
     """Print the results on the release."""
-    if release.linkage is not None:
-        console.print(escape(headline_of_linkage(release.linkage)))
+    if release.linkage is not None and (headline := headline_of_linkage(release.linkage)):
+        console.print(escape(headline))
     show_rates(console, release, PAGE)
     linkage = release.linkage
     if linkage is not None:
