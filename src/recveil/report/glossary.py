@@ -11,7 +11,10 @@ from rich.markup import escape
 from recveil.runtime.errors import RecveilError
 
 MEANINGS = {
-    # Re-identification.
+    # The three risks of the EU's Working Party 29, and re-identification.
+    "singling out": "isolating the record of one user",
+    "linkability": "linking what is known of a user with their row, another release, or the data",
+    "inference": "deducing what is unknown of a user, beyond what holds for others",
     "re-identified": "the share of the targets whose record is the best guess of the strongest "
     "attack; among s equally good guesses, or s users of one record, one is picked at random",
     "eccentricity ≥ 1.5": "the share of the targets that Scoreboard-RH re-identifies with a best "

@@ -328,6 +328,7 @@ def show_statements(release: AttackedRelease) -> None:
 def terms_of(audit: Audit) -> Iterator[str]:
     """Yield the terms of the glossary that `show_audit` prints."""
     release = audit.published
+    yield from (line.risk for line in audit.risks.lines)
     if release is not None:
         yield from terms_of_release(release)
         if release.linkage is not None:
