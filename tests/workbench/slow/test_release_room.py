@@ -208,3 +208,9 @@ def test_an_attacked_release_has_a_report_for_an_assessment(made):
     assert "default-src 'none'" in page.headers["content-security-policy"]
     for place in ("/release", f"/release/{job.id}/dossier"):
         assert found["singling_out"]["sentence"] in made.get(place).text
+    decision = {"decided_by": "Ann Wu", "because": "It is low.", "date": "2026-01-31"}
+    made.send(f"/release/{job.id}/sign", **decision)
+    assert "Ann Wu" in made.get(f"/release/{job.id}/assessment.html").text
+    made.send(f"/release/{job.id}/attack")
+    made.wait("release attack")
+    assert "Ann Wu" not in made.get(f"/release/{job.id}/assessment.html").text  # decided before

@@ -322,8 +322,8 @@ def _assessment(request: Request) -> Response:
     """Return the report for an impact assessment, as `recveil report` writes it."""
     project = workspace_of(request).project
     job, result = _require_release(request)
-    attack = _find_attack(project, job, result)
-    if attack is None or "risks" not in attack:
+    attack_job, attack = next(_attacks_on(project, job, result), (None, None))
+    if attack_job is None or attack is None or "risks" not in attack:
         raise RecveilError(
             f"{result['name']}: was not attacked, and the report has its three risks; attack it "
             f"first",
@@ -331,10 +331,10 @@ def _assessment(request: Request) -> Response:
         )
     folder = Path(job.settings["output"])
     published_files(folder, result["sha256"])  # raises if one has changed
-    signed = _load_decision(project, result)
-    signature = (
-        Signature() if signed is None else Signature(signed["decided_by"], "", signed["date"])
-    )
+    signed, signature = _load_decision(project, result), Signature()
+    # A decision was made on what was measured before it.
+    if signed is not None and attack_job.id <= signed.get("last_job", attack_job.id):
+        signature = Signature(signed["decided_by"], "", signed["date"])
     page = render_assessment(folder, result["verification"], attack, signature)
     return send_report(page)
 
@@ -416,12 +416,8 @@ def _load_evidence(project: Project, release: Job) -> dict[str, Any]:
         return {}
 
 
-def _find_attack(project: Project, release: Job, result: Result) -> Result | None:
-    """Return the newest attack on a release with the ratings that it was made from."""
-    return next((found for _, found in _attacks_on(project, release, result)), None)
-
-
 def _attacks_on(project: Project, release: Job, result: Result) -> Iterator[tuple[Job, Result]]:
+    """Yield the attacks on a release with the ratings that it was made from, the newest first."""
     identity = _identify(release, result).items()
     for job in project.jobs():
         if job.task == "attack" and identity <= job.settings.items():
