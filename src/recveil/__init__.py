@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from recveil.attacks import Adversary
     from recveil.auditing import audit
     from recveil.comparison import compare
-    from recveil.evaluation import Evaluator, evaluate
+    from recveil.evaluation import Evaluator, audit_lists, evaluate
     from recveil.inspection import inspect
     from recveil.io import read
     from recveil.methods import (
@@ -41,6 +41,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "audit",
+    "audit_lists",
     "budget",
     "compare",
     "convert",
@@ -64,6 +65,7 @@ _HOMES = {
     "Synthesizer": "recveil.methods",
     "anonymize": "recveil.methods",
     "audit": "recveil.auditing",
+    "audit_lists": "recveil.evaluation",
     "budget": "recveil.publish",
     "compare": "recveil.comparison",
     "convert": "recveil.publish",

@@ -14,6 +14,7 @@ import typer
 
 from recveil.cli.anonymize import anonymize
 from recveil.cli.audit import audit
+from recveil.cli.audit_lists import audit_lists
 from recveil.cli.budget import budget
 from recveil.cli.compare import compare
 from recveil.cli.config import config
@@ -84,8 +85,8 @@ class Verb:
 
     @property
     def name(self) -> str:
-        """The function's name, which is typed."""
-        return self.function.__name__
+        """The function's name as it is typed."""
+        return self.function.__name__.replace("_", "-")
 
     @property
     def options(self) -> Signature:
@@ -168,6 +169,7 @@ VERBS = (
     Verb(demo, reads_tables=False),
     Verb(inspect, (READING,)),
     Verb(audit, (ADVERSARY, READING)),
+    Verb(audit_lists, (READING,)),
     Verb(anonymize, (METHOD, READING)),
     Verb(sample),
     Verb(verify),

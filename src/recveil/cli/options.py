@@ -78,6 +78,11 @@ def compared_methods() -> Iterable[str]:
     return ["all", "padding", "today", *all_variants()]
 
 
+def recommenders() -> Iterable[str]:
+    """Return the names of recommenders whose lists can be audited."""
+    return "item-knn", "ease", "svd", "popular"
+
+
 def claims() -> Iterable[str]:
     """Return the names of verifiable claims."""
     from recveil.release.claim import published_claims

@@ -52,6 +52,7 @@ _TABLES = (
         "privacy_levels",
         "trust",
     ),
+    *("lists", "nonmembers", "similar_before", "similar_after"),
     *("sensitive", "users", "item_titles", "auxiliary_titles", "item_matches", "ledger"),
     "ratings",
 )

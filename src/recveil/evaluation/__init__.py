@@ -1,6 +1,7 @@
 """Utility that a release retains, and what it discloses, next to the original."""
 
 from recveil.evaluation._evaluate import evaluate
+from recveil.evaluation.audited_lists import AuditedRecommender, audit_lists
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.fidelity_metrics import (
     Deviation,
@@ -97,6 +98,7 @@ from recveil.evaluation.split import (
 
 __all__ = [
     "MIN_USERS",
+    "AuditedRecommender",
     "CarryOver",
     "DatedRows",
     "Deviation",
@@ -145,6 +147,7 @@ __all__ = [
     "TrainingTable",
     "UserRows",
     "Utility",
+    "audit_lists",
     "carry_over",
     "closeness",
     "coverage",

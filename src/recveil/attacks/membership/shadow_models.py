@@ -20,7 +20,13 @@ from recveil.attacks.attack_target import AttackTarget
 from recveil.attacks.knowledge import Knowledge
 from recveil.attacks.membership.scores import OF_DATES, SCORERS
 from recveil.attacks.reidentification.on_release import with_dates
-from recveil.attacks.statistics import Interval, ratio_interval, wide_at_ends, wilson_interval
+from recveil.attacks.statistics import (
+    Interval,
+    area_under_curve,
+    ratio_interval,
+    wide_at_ends,
+    wilson_interval,
+)
 from recveil.ratings import RatingScale
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
@@ -105,21 +111,42 @@ def _of_score(score: Numbers, inside: Flags) -> tuple[Numbers, Numbers]:
     for first in range(0, score.shape[1], 2):
         pair = np.arange(first, first + 2)
         others, is_in = np.delete(score, pair, axis=1), np.delete(inside, pair, axis=1)
-        with_them = (others * is_in).sum(axis=1) / np.maximum(is_in.sum(axis=1), 1)
-        without = (others * ~is_in).sum(axis=1) / np.maximum((~is_in).sum(axis=1), 1)
-        expected = np.where(is_in, with_them[:, None], without[:, None])
-        variance = ((others - expected) ** 2).sum(axis=1) / (others.shape[1] - 2)
-        variance = _PAIR_SPREAD_SHARE * variance + (1 - _PAIR_SPREAD_SHARE) * np.median(variance)
-        spread = np.sqrt(variance + 1e-300)
-        middle = (with_them + without) / 2
-        apart = np.clip((with_them - without) / spread, -_SURE, _SURE)
-        apart = _pulled(apart, 4 / others.shape[1])
-        moved = (score[:, pair] - middle[:, None]) / spread[:, None]
-        moved = np.clip(moved, -_FARTHEST, _FARTHEST)
-        # A shift of all users' scores is no evidence for one of them.
-        off[:, pair] = moved - moved.mean(axis=0)
-        ratio[:, pair] = off[:, pair] * apart[:, None]
+        off[:, pair], ratio[:, pair] = _compare(score[:, pair], others, is_in)
     return off, ratio
+
+
+def _compare(score: Numbers, others: Numbers, is_in: Flags) -> tuple[Numbers, Numbers]:
+    """Compare scores with those of other releases, with and without each user."""
+    with_them = (others * is_in).sum(axis=1) / np.maximum(is_in.sum(axis=1), 1)
+    without = (others * ~is_in).sum(axis=1) / np.maximum((~is_in).sum(axis=1), 1)
+    expected = np.where(is_in, with_them[:, None], without[:, None])
+    variance = ((others - expected) ** 2).sum(axis=1) / (others.shape[1] - 2)
+    variance = _PAIR_SPREAD_SHARE * variance + (1 - _PAIR_SPREAD_SHARE) * np.median(variance)
+    spread = np.sqrt(variance + 1e-300)
+    middle = (with_them + without) / 2
+    apart = np.clip((with_them - without) / spread, -_SURE, _SURE)
+    apart = _pulled(apart, 4 / others.shape[1])
+    moved = (score - middle[:, None]) / spread[:, None]
+    moved = np.clip(moved, -_FARTHEST, _FARTHEST)
+    # A shift of all users' scores is no evidence for one of them.
+    off = moved - moved.mean(axis=0)
+    return off, off * apart[:, None]
+
+
+def observed_ratios(
+    scores: Mapping[str, Numbers], shadows: Mapping[str, Numbers], inside: Flags
+) -> Ratios:
+    """Compare scores of one more release, shape (n_users,), with those of all shadows.
+
+    The names are those of `likelihood_ratios` of the same shadows.
+    """
+    names = likelihood_ratios(shadows, inside).names
+    values = [
+        part
+        for name in names
+        for part in _compare(np.asarray(scores[name])[:, None], shadows[name], inside)
+    ]
+    return Ratios(names, np.stack(values, axis=-1) if values else np.zeros((len(inside), 1, 1)))
 
 
 def _pulled(apart: Numbers, doubt: float) -> Numbers:
@@ -146,6 +173,19 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
         auc=area_over_clusters(combined, inside),
         tpr_at_1=_recognized(combined, inside, 0.01),
         tpr_at_5=_recognized(combined, inside, 0.05),
+    )
+
+
+def infer_observed(
+    ratios: Ratios, inside: Flags, observed: Numbers, members: Flags
+) -> InferredMembers:
+    """Infer the membership of one more release, shape (n_users, n_features), from its shadows."""
+    scores = _decisions(ratios.values, inside, observed[:, None])
+    found = members[:, None]
+    return InferredMembers(
+        auc=area_under_curve(scores[found], scores[~found]),
+        tpr_at_1=_recognized(scores, found, 0.01),
+        tpr_at_5=_recognized(scores, found, 0.05),
     )
 
 

@@ -6,7 +6,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from recveil.attacks.inference.similar_items import InferredItems
 from recveil.attacks.statistics import Mean
+from recveil.evaluation.audited_lists import AuditedRecommender
 from recveil.evaluation.fidelity_metrics import Fidelity
 from recveil.evaluation.next_items import NextItems, ordered_rankers
 from recveil.evaluation.nominal import RowAccuracy
@@ -31,7 +33,7 @@ from recveil.report.evaluation.text import (
     tables,
 )
 from recveil.report.glossary import MEANINGS
-from recveil.report.terminal import first_fitting, table_of
+from recveil.report.terminal import echo, first_fitting, table_of
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, percent
 from recveil.verification.link_posterior import LinkPosterior
@@ -332,3 +334,73 @@ def _show_lists(console: Console, lists: NominalLists) -> None:
 
 def _mean(mean: Mean) -> str:
     return estimate(mean)
+
+
+# What an adversary assumes that users are shown whom the recommender did not learn from.
+_NEWCOMERS = {"popular": "if others get popular items", "history": "if they get own lists"}
+
+
+def show_recommender(audited: AuditedRecommender) -> None:
+    """Print what an adversary infers from what a recommender publishes."""
+    echo(headline_of_recommender(audited))
+    if audited.new_items is not None:
+        _show_new_items(audited.new_items)
+        return
+    by_newcomers = audited.by_newcomers
+    heads = [_NEWCOMERS[each] for each in by_newcomers] if audited.length else ["from the model"]
+    table = table_of("membership inference", *heads)
+    attacks = by_newcomers.values()
+    table.add_row("AUC", *(estimate(one.inferred.auc, 2) for one in attacks))
+    table.add_row("TPR at 1% FPR", *(estimate(one.inferred.tpr_at_1) for one in attacks))
+    table.add_row("control: AUC", *(estimate(one.control.auc, 2) for one in attacks))
+    baselines = {
+        "centroids alone: AUC": [one.centroids for one in attacks],
+        "popular items for all: AUC": [one.popular for one in attacks],
+    }
+    for title, found in baselines.items():
+        cells = [estimate(each.auc, 2) for each in found if each is not None]
+        if cells:
+            table.add_row(title, *cells)
+    Console().print(table)
+    how = (
+        f"{audited.n_members:,} members and {audited.n_targets - audited.n_members:,} others"
+        if audited.is_observed
+        else f"{describe_count(audited.n_targets, 'user')}, each a member of half of the shadows"
+    )
+    echo(
+        f"{how}; {audited.shadows} shadow recommenders ({audited.recommender}), of half of the "
+        f"users each. The control assigns membership at random. More shadows infer more."
+    )
+    if audited.n_unlisted:
+        echo(f"{describe_count(audited.n_unlisted, 'user')} without a list: not scored.")
+
+
+def _show_new_items(found: InferredItems) -> None:
+    """Print how many new items of users were inferred."""
+    table = table_of("of new items", "share", "control", "most frequent items")
+    every = found.precision, found.control, found.baseline
+    table.add_row("right, of all inferred", *map(estimate, every))
+    first = found.first, found.first_control, found.first_baseline
+    table.add_row("right, of each user's strongest", *map(estimate, first))
+    table.add_row("inferred, of all new", estimate(found.recall), "–", "–")
+    Console().print(table)
+
+
+def headline_of_recommender(audited: AuditedRecommender) -> str:
+    """Return the main result in one sentence."""
+    if audited.new_items is not None:
+        found = audited.new_items
+        right = estimate(found.first)
+        return (
+            f"An adversary who knows {found.known} earlier items of a user infers a new one from "
+            f"the similar items of two days: the strongest guess is right for {right} of "
+            f"{describe_count(found.n_targets, 'user')}."
+        )
+    areas = {name: one.inferred.auc for name, one in audited.by_newcomers.items()}
+    name = max(areas, key=lambda each: areas[each].ranked)
+    what = "the list" if audited.length else "the model"
+    where = f" {_NEWCOMERS[name]}" if audited.length else ""
+    return (
+        f"An adversary who knows {what} and a user's ratings infers whether the recommender "
+        f"learned from them with AUC {estimate(areas[name], 2)}{where}; 0.5 is a random guess."
+    )

@@ -1,0 +1,136 @@
+"""recveil audit-lists."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+
+from recveil.cli import options
+from recveil.cli.options import Json
+
+if TYPE_CHECKING:
+    from recveil.io.options import ReadingOptions
+
+_PUBLISHED = "What is published"
+_SIMILAR = "Lists of similar items"
+
+
+def audit_lists(
+    source: Annotated[
+        str,
+        options.table_argument(
+            "The ratings that the recommender learned from, whose users are the members: a file, "
+            "a folder of files, or an address; - reads standard input."
+        ),
+    ],
+    lists: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=_PUBLISHED,
+            help="Published lists of members and of non-members: user, item, and rank (1 is the "
+            "first) or score. Needs --nonmembers.",
+        ),
+    ] = None,
+    nonmembers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=_PUBLISHED,
+            help="With --lists or --model: ratings of users whom the recommender did not learn "
+            "from. Without them, inference cannot be measured.",
+        ),
+    ] = None,
+    recommender: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|MODULE:FUNCTION",
+            autocompletion=options.one_of(options.recommenders),
+            rich_help_panel=_PUBLISHED,
+            help="A recommender to make lists with: item-knn, ease, svd, popular, or a function "
+            "f(ratings to learn from, ratings of users to serve, length) that returns the item "
+            "ids of each list. It is called for random halves of the users, and for a user "
+            "without ratings.",
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=_PUBLISHED,
+            help="A published model, a .npz file: items (ids), and factors (a row per item) or "
+            "similarities (an item-item matrix). Needs --nonmembers.",
+        ),
+    ] = None,
+    similar_before: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=_SIMILAR,
+            help="Published similar items of one day: item, similar item, rank, in this order.",
+        ),
+    ] = None,
+    similar_after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", rich_help_panel=_SIMILAR, help="The similar items of a later day."
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            rich_help_panel=_SIMILAR,
+            help="The first day after --similar-before, such as 1998-03-01: what was rated from "
+            "then on is inferred.",
+        ),
+    ] = None,
+    known: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            rich_help_panel=_SIMILAR,
+            help="Number of a target's earlier items in the auxiliary information.",
+        ),
+    ] = 8,
+    length: Annotated[
+        int, typer.Option(min=1, help="With --recommender: the number of items of a list.")
+    ] = 10,
+    shadows: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Number of shadow recommenders, each made of half of the users; even, at least 8.",
+        ),
+    ] = 16,
+    seed: Annotated[int, options.seed_of("numbers")] = 0,
+    json: Json = None,
+    **reading: "Unpack[ReadingOptions]",
+) -> None:
+    """Audit what a recommender publishes: lists of items, its model, or similar items.
+
+    An adversary who knows a user's ratings infers whether the recommender learned from them.
+
+    Example: `recveil audit-lists ratings.csv --recommender svd`
+    """
+    from recveil.cli.outputs import write_json
+    from recveil.evaluation import audit_lists
+    from recveil.report.evaluation.terminal import show_recommender
+
+    audited = audit_lists(
+        source,
+        lists=lists,
+        nonmembers=nonmembers,
+        recommender=recommender,
+        model=model,
+        similar_before=similar_before,
+        similar_after=similar_after,
+        since=since,
+        known=known,
+        length=length,
+        shadows=shadows,
+        seed=seed,
+        **reading,
+    )
+    if write_json(audited.to_dict(), json):
+        show_recommender(audited)

@@ -1,0 +1,893 @@
+"""Audits of what a recommender publishes: lists of items, its model, or similar items."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recveil.attacks.inference.similar_items import InferredItems, SimilarItems, infer_new_items
+from recveil.attacks.knowledge import choose_targets
+from recveil.attacks.membership.inference import only
+from recveil.attacks.membership.recommenders import (
+    Lists,
+    RecommenderInference,
+    Targets,
+    infer_from_lists,
+    infer_from_model,
+    score_factors,
+    score_similarities,
+)
+from recveil.attacks.membership.shadow_models import (
+    Flags,
+    Numbers,
+    Rows,
+    check_shadows,
+    shuffle_membership,
+)
+from recveil.attacks.statistics import FEWEST, Interval
+from recveil.evaluation.rankers import (
+    ItemCosine,
+    Spectrum,
+    liked,
+    serve_ease,
+    spectrum_of,
+    valued,
+)
+from recveil.evaluation.ranking_metrics import list_items
+from recveil.evaluation.split import TrainingTable, UserRows
+from recveil.io import Reading, understand
+from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
+from recveil.io.options import ReadingOptions
+from recveil.ratings import Ratings
+from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.runtime.progress import track
+from recveil.runtime.reportable import Documented
+from recveil.runtime.safe_repr import brief
+from recveil.runtime.threads import one_thread
+
+# Maximum number of scored members, and of scored non-members.
+MOST_SCORED = 1_000
+# Directions of the items' vectors.
+_DIMENSIONS = 50
+# A model of more items would not fit in memory with its shadows.
+_MOST_MODELLED = 5_000
+
+Predict: TypeAlias = Callable[[TrainingTable, UserRows], Numbers]
+# Learns from the first table, and returns lists of item ids for the users of the second.
+Recommend: TypeAlias = Callable[[Ratings, Ratings, int], Sequence[Sequence[Any]]]
+Newcomers: TypeAlias = Literal["popular", "history"]
+
+
+def _ease(strength: float, form: Any) -> Predict:
+    return lambda table, rows: serve_ease(spectrum_of(table, form), rows, strength)
+
+
+def _factorize(rank: int, form: Any) -> Predict:
+    def predict(table: TrainingTable, rows: UserRows) -> Numbers:
+        spectrum = spectrum_of(table, form)
+        longest = spectrum.vectors[:, :rank]
+        return spectrum.spread(np.asarray(spectrum.of_users(rows) @ longest) @ longest.T)
+
+    return predict
+
+
+def _neighbours(kept: int) -> Predict:
+    return lambda table, rows: ItemCosine(kept).fit(table, ()).predict(rows)
+
+
+def _popularity(table: TrainingTable, rows: UserRows) -> Numbers:
+    return np.tile(table.support, (rows.n_users, 1))
+
+
+# Recommenders with a name; their first variants are those of --recommender.
+RECOMMENDERS: dict[str, dict[str, Predict]] = {
+    "item-knn": {f"item-knn, {kept} neighbours": _neighbours(kept) for kept in (100, 20)},
+    "ease": {
+        f"ease on {form.__name__}, strength {strength:g}": _ease(strength, form)
+        for strength in (200.0, 20.0, 1_000.0)
+        for form in (liked, valued)
+    },
+    "svd": {
+        f"svd on {form.__name__}, {rank} factors": _factorize(rank, form)
+        for rank in (20, 50, 10)
+        for form in (valued, liked)
+    },
+    "popular": {"popular": _popularity},
+}
+_VARIANTS = {name: make for variants in RECOMMENDERS.values() for name, make in variants.items()}
+
+
+@brief
+@dataclass(frozen=True, kw_only=True)
+class ListsRequest:
+    """Options of `audit_lists`, validated; see there.
+
+    >>> ListsRequest(recommender="ease").shadows
+    16
+    """
+
+    lists: Any = None
+    nonmembers: Any = None
+    recommender: str | Recommend | None = None
+    model: str | PathLike[str] | Mapping[str, Any] | None = None
+    similar_before: Any = None
+    similar_after: Any = None
+    since: str | date | None = None
+    known: int = 8
+    length: int = 10
+    shadows: int = 16
+    seed: int = 0
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+
+    def __post_init__(self) -> None:
+        """Reject anything but one publication, with what it needs."""
+        check_shadows(self.shadows)
+        given = {
+            "lists (--lists)": self.lists,
+            "recommender (--recommender)": self.recommender,
+            "model (--model)": self.model,
+            "similar_before (--similar-before)": self.similar_before,
+        }
+        names = [name for name, value in given.items() if value is not None]
+        if len(names) != 1:
+            raise RecveilError(
+                f"expected one of {', '.join(given)}, got {', '.join(names) or 'none'}; name what "
+                f"is published",
+                code="option.conflict" if names else "option.required",
+            )
+        is_file = self.lists is not None or self.model is not None
+        if is_file and self.nonmembers is None:
+            raise RecveilError(
+                f"{names[0]}: without users whose ratings were not learned from, inference cannot "
+                f"be measured; give a table of them as nonmembers (--nonmembers), or the "
+                f"recommender (--recommender)",
+                code="option.required",
+            )
+        if not is_file and self.nonmembers is not None:
+            raise RecveilError(
+                f"nonmembers (--nonmembers): not with {names[0]}; leave it out",
+                code="option.conflict",
+            )
+        is_similar = self.similar_before is not None
+        if {self.similar_after is not None, self.since is not None} != {is_similar}:
+            raise RecveilError(
+                "similar_before, similar_after, since (--similar-before, --similar-after, "
+                "--since): expected all three or none; give the lists of both days, and the first "
+                "day after the earlier ones",
+                code="option.required",
+            )
+        for name, value in {"length": self.length, "known": self.known}.items():
+            if value < 1:
+                raise RecveilError(
+                    f"{name} (--{name}) is {value}; expected at least 1", code="option.value"
+                )
+
+
+@brief
+@dataclass(frozen=True)
+class AuditedRecommender(Documented):
+    """What an adversary infers from what a recommender publishes.
+
+    Attributes
+    ----------
+    published : {"lists", "model", "similar items"}
+    recommender : str
+        The audited recommender, or the shadow recommender that is most like what was published.
+    is_observed : bool
+        Whether what was published was attacked. Otherwise each shadow, made with the named
+        recommender from half of the users, was attacked with the others.
+    n_users, n_items, n_targets, n_members : int
+        Users of all tables, their items, scored users, and scored members; 0 members if each
+        target is a member of half of the shadows.
+    length : int
+        Most items of a list; 0 for a model.
+    shadows : int
+    by_newcomers : dict
+        Membership inference, by what the adversary assumes that users are shown whom the
+        recommender did not learn from: popular items ("popular"), or a list for their history
+        ("history"). Of a model: "history" alone.
+    new_items : InferredItems or None
+        What similar items of two days reveal.
+    n_unlisted : int
+        Users of the tables without a list.
+    seed : int
+    """
+
+    published: Literal["lists", "model", "similar items"]
+    recommender: str
+    is_observed: bool
+    n_users: int
+    n_items: int
+    n_targets: int
+    n_members: int
+    length: int
+    shadows: int
+    by_newcomers: dict[str, RecommenderInference]
+    new_items: InferredItems | None
+    n_unlisted: int
+    seed: int
+
+    @property
+    def strongest(self) -> Interval | None:
+        """The largest AUC; None without membership inference."""
+        areas = [found.inferred.auc for found in self.by_newcomers.values()]
+        return max(areas, key=lambda auc: auc.ranked, default=None)
+
+
+def audit_lists(
+    source: str | PathLike[str] | Ratings | Any,
+    *,
+    lists: str | PathLike[str] | Any | None = None,
+    nonmembers: str | PathLike[str] | Ratings | Any | None = None,
+    recommender: str | Recommend | None = None,
+    model: str | PathLike[str] | Mapping[str, Any] | None = None,
+    similar_before: str | PathLike[str] | Any | None = None,
+    similar_after: str | PathLike[str] | Any | None = None,
+    since: str | date | None = None,
+    known: int = 8,
+    length: int = 10,
+    shadows: int = 16,
+    seed: int = 0,
+    **reading: Unpack[ReadingOptions],
+) -> AuditedRecommender:
+    """Infer from what a recommender publishes whose ratings it learned from.
+
+    Parameters
+    ----------
+    source : path, data frame, matrix or Ratings
+        The table that the recommender learned from: its users are the members.
+    lists : path or data frame, optional
+        Published lists: user, item, and rank (1 is the first) or score, for members and others.
+    nonmembers : path, data frame, matrix or Ratings, optional
+        Ratings of users whom the recommender did not learn from, for `lists` and `model`.
+    recommender : str or callable, optional
+        "item-knn", "ease", "svd" or "popular"; or a function, or its "module:function", of the
+        ratings to learn from, the ratings of the users to serve, and the length of a list. It
+        returns the item ids of each list. A user without ratings is served, too.
+    model : path or mapping, optional
+        A file of `numpy.savez`: `items`, the ids, and `factors`, shape (n_items, rank), or
+        `similarities`, an item-item matrix.
+    similar_before, similar_after : path or data frame, optional
+        Item, similar item and rank, on two days.
+    since : str or date, optional
+        The first day after `similar_before`. The adversary infers items rated since.
+    known : int
+        How many earlier items of a target the adversary knows.
+    length : int
+        Items per list, with `recommender`.
+    shadows : int
+        How many shadow recommenders are made, each from half of the users.
+    seed : int
+        Fixes every random choice.
+    **reading
+        Passed to `understand`, for both tables of ratings.
+
+    Returns
+    -------
+    AuditedRecommender
+
+    Raises
+    ------
+    RecveilError
+        If not one publication is named, or there are too few members or non-members.
+
+    Examples
+    --------
+    >>> from recveil.datasets import make_ratings
+    >>> ratings = make_ratings(60, 40, 900, seed=1)
+    >>> audited = audit_lists(ratings, recommender="popular", shadows=8)
+    >>> audited.by_newcomers["history"].popular.auc.low < 0.5
+    True
+    """
+    reject_unknown_keywords("audit_lists", reading)
+    request = ListsRequest(
+        lists=lists,
+        nonmembers=nonmembers,
+        recommender=recommender,
+        model=model,
+        similar_before=similar_before,
+        similar_after=similar_after,
+        since=since,
+        known=known,
+        length=length,
+        shadows=shadows,
+        seed=seed,
+        reading=reading,
+    )
+    table = _read(source, request.reading, times=since is not None)
+    if request.similar_before is not None:
+        return _audit_similar(request, table)
+    with one_thread():
+        if request.recommender is not None:
+            return _audit_live(request, table.ratings)
+        both, is_member = _together(table, _read(nonmembers, _like(table, reading), times=False))
+        if request.model is not None:
+            return _audit_model(request, both, is_member)
+        return _audit_published(request, both, is_member)
+
+
+def _read(source: Any, reading: ReadingOptions, *, times: bool) -> Reading:
+    result = understand(source, times=times, **reading).settled()
+    warn_of_reading(result)
+    if not result.ratings.scale.ordered:
+        raise RecveilError(
+            f"{result.name}: nominal labels have no recommender here; give ratings or likes",
+            code="option.unsupported",
+        )
+    return result
+
+
+def _like(table: Reading, reading: ReadingOptions) -> ReadingOptions:
+    """Return reading options for a second table on the scale of the first."""
+    if reading.get("scale") is not None or table.ratings.is_unary:
+        return reading
+    return {**reading, "scale": table.ratings.scale}
+
+
+def _together(table: Reading, others: Reading) -> tuple[Ratings, Flags]:
+    """Return the ratings of both tables, and whether each user is of the first."""
+    first, second = table.ratings, others.ratings
+    if first.scale != second.scale:
+        raise RecveilError(
+            f"{others.name} is on the scale {second.scale}, {table.name} on {first.scale}; name "
+            f"one scale for both with scale (--scale)",
+            code="scale.invalid",
+        )
+    users = [_texts(each.users) for each in (first, second)]
+    if both := set(users[0]) & set(users[1]):
+        raise RecveilError(
+            f"{others.name}: {describe_count(len(both), 'user')} of {table.name}, too; give users "
+            f"whose ratings the recommender did not learn from",
+            code="id.duplicate",
+        )
+    items = np.unique(np.concatenate([_texts(first.items), _texts(second.items)]))
+    positions = [np.searchsorted(items, _texts(each.items)) for each in (first, second)]
+    cells = [
+        (place[each.indices], each.values)
+        for place, each in zip(positions, (first, second), strict=True)
+    ]
+    lengths = np.concatenate([first.activity, second.activity])
+    rows = np.repeat(np.arange(lengths.size), lengths)
+    columns = np.concatenate([cell[0] for cell in cells])
+    order = np.lexsort((columns, rows))
+    ratings = Ratings(
+        users=np.concatenate(users),
+        items=items,
+        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        indices=columns[order],
+        values=np.concatenate([cell[1] for cell in cells])[order],
+        scale=first.scale,
+    )
+    return ratings, np.arange(lengths.size) < first.n_users
+
+
+def _texts(ids: NDArray[Any]) -> NDArray[Any]:
+    return np.array([str(each) for each in ids.tolist()], dtype=object)
+
+
+def _places(ids: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the positions of ids among the known ones; -1 for others."""
+    places = {str(each): place for place, each in enumerate(known.tolist())}
+    return np.array([places.get(str(each), -1) for each in ids.tolist()], np.int64)
+
+
+class _Shadows(NamedTuple):
+    """Halves of the users: complementary ones are next to each other."""
+
+    inside: Flags
+
+    @classmethod
+    def draw(cls, n_users: int, n: int, seed: int) -> "_Shadows":
+        rng, inside = np.random.default_rng([seed, 5]), np.zeros((n_users, n), np.bool_)
+        for first in range(0, n, 2):
+            inside[rng.permutation(n_users)[: n_users // 2], first] = True
+            inside[:, first + 1] = ~inside[:, first]
+        return cls(inside)
+
+    def tables(self, ratings: Ratings) -> Iterator[Ratings]:
+        places = range(self.inside.shape[1])
+        for place in track(places, "Making shadow recommenders", share=1):
+            yield only(ratings, np.flatnonzero(self.inside[:, place]))
+
+
+def _rows_of(ratings: Ratings, users: NDArray[np.int64]) -> UserRows:
+    return UserRows.from_ratings(ratings).take(users)
+
+
+def _targets(ratings: Ratings, rows: UserRows) -> Targets:
+    spectrum = Spectrum.of(TrainingTable.from_ratings(ratings), valued)
+    chosen = spectrum.vectors[:, :_DIMENSIONS] * np.sqrt(spectrum.squares[:_DIMENSIONS])
+    embedding = np.zeros((ratings.n_items, chosen.shape[1]))
+    embedding[spectrum.modelled] = chosen
+    return Targets(_ones(rows, ratings.n_items), embedding, ratings.support.astype(np.float64))
+
+
+def _ones(rows: UserRows, n_items: int) -> Rows:
+    return Rows(rows.matrix(n_items, np.ones(rows.indices.size)))
+
+
+_NOBODY = UserRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
+
+
+def _most_popular(support: NDArray[Any], n: int) -> Lists:
+    return list_items(support[None, :].astype(np.float64), _NOBODY, n)[0]
+
+
+class _ShadowLists(NamedTuple):
+    """Lists of shadow recommenders for all targets, for newcomers, and the popular items."""
+
+    personal: Lists
+    newcomers: Lists
+    popular: Lists
+
+    def game(self, newcomers: str, inside: Flags) -> Lists:
+        """Return the lists that targets are shown, shape (n_shadows, n_targets, n)."""
+        if newcomers == "history":
+            return self.personal
+        return np.where(inside.T[:, :, None], self.personal, self.newcomers[:, None, :])
+
+
+def _shadow_lists(
+    ratings: Ratings,
+    shadows: _Shadows,
+    recommend: Callable[[Ratings], tuple[Lists, Lists]],
+    length: int,
+) -> _ShadowLists:
+    made = [
+        (*recommend(half), _most_popular(half.support, length)) for half in shadows.tables(ratings)
+    ]
+    personal, newcomers, popular = (np.stack([each[part] for each in made]) for part in range(3))
+    return _ShadowLists(personal, newcomers, popular)
+
+
+def _served(
+    predict: Predict, rows: UserRows, length: int
+) -> Callable[[Ratings], tuple[Lists, Lists]]:
+    """Return a function that serves targets, and newcomers with popular items."""
+
+    def recommend(half: Ratings) -> tuple[Lists, Lists]:
+        table = TrainingTable.from_ratings(half)
+        scores = predict(table, rows)
+        return list_items(scores, rows, length), _most_popular(table.support, length)
+
+    return recommend
+
+
+def _called(
+    function: Recommend, histories: Ratings, length: int
+) -> Callable[[Ratings], tuple[Lists, Lists]]:
+    """Return a function that serves targets and a newcomer by a recommender that was given."""
+    newcomer = Ratings(
+        users=histories.users[:1],
+        items=histories.items,
+        indptr=[0, 0],
+        indices=[],
+        values=[],
+        scale=histories.scale,
+    )
+
+    def recommend(half: Ratings) -> tuple[Lists, Lists]:
+        known = _positions(function(half, histories, length), histories, length)
+        return known, _positions(function(half, newcomer, length), newcomer, length)[0]
+
+    return recommend
+
+
+def _positions(returned: Any, served: Ratings, length: int) -> Lists:
+    """Convert the lists of a function from ids to positions."""
+    try:
+        ids = [np.asarray([*each], dtype=object) for each in returned]
+    except TypeError:
+        ids = []
+    if len(ids) != served.n_users:
+        raise RecveilError(
+            f"recommender (--recommender): returned {describe_count(len(ids), 'list')} for "
+            f"{describe_count(served.n_users, 'user')}; return one list of item ids per user",
+            code="argument.result",
+        )
+    result = np.full((len(ids), length), -1, np.int64)
+    for row, each in enumerate(ids):
+        found = _places(each[:length], served.items)
+        if (found < 0).any():
+            raise RecveilError(
+                f"recommender (--recommender): returned {quoted(str(each[found < 0][0]))}, which "
+                f"is no item of the table; return item ids, as in ratings.items",
+                code="argument.result",
+            )
+        result[row, : found.size] = found
+    return result
+
+
+@contextmanager
+def _here() -> Iterator[None]:
+    """Let modules of the current folder be imported, as `python -m` does."""
+    before = [*sys.path]
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _find(name: str) -> Recommend:
+    """Import a function by "module:function"."""
+    module, _, function = name.partition(":")
+    try:
+        with _here():
+            found = getattr(import_module(module), function) if function else None
+    except (ImportError, AttributeError, ValueError):
+        found = None
+    if not callable(found):
+        raise RecveilError(
+            f"recommender (--recommender) {quoted(name)}: no such function; expected "
+            f"{', '.join(RECOMMENDERS)}, or module:function of a module that can be imported",
+            code="option.value",
+        )
+    result: Recommend = found
+    return result
+
+
+def _audit_live(request: ListsRequest, ratings: Ratings) -> AuditedRecommender:
+    """Attack each shadow of the recommender with the others."""
+    targets = choose_targets(ratings.n_users, MOST_SCORED, request.seed)
+    _check_numbers(targets.size, targets.size)
+    shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
+    rows, length = _rows_of(ratings, targets), min(request.length, ratings.n_items)
+    named = RECOMMENDERS.get(request.recommender) if isinstance(request.recommender, str) else None
+    if named is not None:
+        name, predict = next(iter(named.items()))
+        recommend = _served(predict, rows, length)
+    else:
+        given = request.recommender
+        function = _find(given) if isinstance(given, str) else given
+        if not callable(function):
+            raise RecveilError(
+                "recommender: expected a name or a function; see audit_lists", code="argument.type"
+            )
+        name = given if isinstance(given, str) else getattr(given, "__name__", "the function")
+        recommend = _called(function, only(ratings, targets), length)
+    lists = _shadow_lists(ratings, shadows, recommend, length)
+    inside, about = shadows.inside[targets], _targets(ratings, rows)
+    control = shuffle_membership(inside, request.seed), None
+    found = {
+        newcomers: infer_from_lists(
+            lists.game(newcomers, inside), inside, about, lists.popular, control
+        )
+        for newcomers in ("popular", "history")
+    }
+    return _result(request, "lists", name, ratings, targets.size, found, length=length)
+
+
+def _audit_published(
+    request: ListsRequest, ratings: Ratings, is_member: Flags
+) -> AuditedRecommender:
+    """Attack published lists with shadows of the recommender whose lists are most like them."""
+    published, n_unlisted = _read_lists(request.lists, ratings)
+    targets, members = _choose(published[:, 0] >= 0, is_member, request.seed)
+    rows, observed = _rows_of(ratings, targets), published[targets]
+    length = observed.shape[1]
+    whole = TrainingTable.from_ratings(ratings)
+    nearness = {
+        name: _overlap(list_items(predict(whole, rows), rows, length), observed)
+        for name, predict in _VARIANTS.items()
+    }
+    name = max(nearness, key=lambda each: nearness[each])
+    shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
+    lists = _shadow_lists(ratings, shadows, _served(_VARIANTS[name], rows, length), length)
+    inside, about = shadows.inside[targets], _targets(ratings, rows)
+    control = _control(inside, members, request.seed)
+    found = {
+        newcomers: infer_from_lists(
+            *(lists.game(newcomers, inside), inside, about, lists.popular, control),
+            (observed, members),
+        )
+        for newcomers in ("popular", "history")
+    }
+    return _result(
+        *(request, "lists", name, ratings, targets.size, found),
+        members=members,
+        length=length,
+        n_unlisted=n_unlisted,
+    )
+
+
+def _overlap(lists: Lists, others: Lists) -> float:
+    """Return the mean number of items that two lists of each user share."""
+    shared = (lists[:, :, None] == others[:, None, :]) & (others[:, None, :] >= 0)
+    return float(shared.any(axis=1).sum(axis=1).mean())
+
+
+def _control(inside: Flags, members: Flags, seed: int) -> tuple[Flags, Flags]:
+    """Assign membership at random, with as many members."""
+    shuffled = np.random.default_rng([seed, 6]).permutation(members)
+    return shuffle_membership(inside, seed), shuffled
+
+
+def _choose(able: Flags, is_member: Flags, seed: int) -> tuple[NDArray[np.int64], Flags]:
+    """Draw targets among the members and the others, and return who is a member."""
+    chosen = []
+    for group in (is_member, ~is_member):
+        users = np.flatnonzero(able & group)
+        chosen.append(users[choose_targets(users.size, MOST_SCORED, seed)])
+    _check_numbers(*(users.size for users in chosen))
+    targets = np.sort(np.concatenate(chosen))
+    return targets, is_member[targets]
+
+
+def _check_numbers(members: int, others: int) -> None:
+    if min(members, others) < FEWEST:
+        raise RecveilError(
+            f"got {describe_count(members, 'member')} and {describe_count(others, 'non-member')} "
+            f"to score; expected at least {FEWEST} of both, with published lists if lists are "
+            f"audited",
+            code="table.too-few-users",
+        )
+
+
+def _read_lists(source: Any, ratings: Ratings) -> tuple[Lists, int]:
+    """Return the list of each user, empty without one, and how many users have none."""
+    try:
+        read = understand(source, times=False, rating="rank")
+    except RecveilError as error:
+        if error.code != "column.missing":
+            raise
+        read = understand(source, times=False)
+    found = read.ratings
+    users, items = _places(found.users, ratings.users), _places(found.items, ratings.items)
+    if not (users >= 0).any() or (items >= 0).mean() < 0.5:
+        raise RecveilError(
+            f"{read.name}: {describe_count(int((users >= 0).sum()), 'user')} and "
+            f"{describe_count(int((items >= 0).sum()), 'item')} of the tables; expected their ids "
+            f"in lists (--lists), in columns user, item and rank",
+            code="release.mismatch",
+        )
+    order = _ranked(found)
+    length = int(found.activity.max())
+    lists = np.full((ratings.n_users, length), -1, np.int64)
+    for row, user in enumerate(users):
+        if user >= 0:
+            listed = items[found.indices[order[found.indptr[row] : found.indptr[row + 1]]]]
+            listed = listed[listed >= 0]
+            lists[user, : listed.size] = listed
+    return lists, int((lists[:, 0] < 0).sum())
+
+
+def _ranked(found: Ratings) -> NDArray[np.int64]:
+    """Return the order of cells, by user and rank; numbers other than 1, 2, ... are scores."""
+    rows, values = found.user_positions(), found.values.astype(np.float64)
+    order = np.lexsort((values, rows))
+    ranks = np.arange(values.size) - np.repeat(found.indptr[:-1], found.activity) + 1
+    is_ranked = found.is_unary or bool((values[order] == ranks).all())
+    return order if is_ranked else np.lexsort((-values, rows))
+
+
+def _read_model(given: Any, items: NDArray[Any]) -> tuple[str, Numbers, NDArray[np.int64]]:
+    """Return the kind of a model, its numbers, and the positions of its items in the table."""
+    try:
+        if isinstance(given, Mapping):
+            arrays = dict(given)
+        else:
+            with np.load(given, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+    except (ValueError, OSError, EOFError) as error:
+        is_missing = isinstance(error, FileNotFoundError)
+        raise RecveilError(
+            f"model (--model) {Path(given).name}: no file of numpy.savez with plain arrays; save "
+            f"items, as numbers or text, and factors or similarities",
+            code="input.not-found" if is_missing else "input.unknown-format",
+        ) from error
+    kinds = [name for name in ("factors", "similarities") if name in arrays]
+    if "items" not in arrays or len(kinds) != 1:
+        raise RecveilError(
+            f"model (--model): got {', '.join(sorted(arrays)) or 'no arrays'}; expected items and "
+            f"either factors or similarities",
+            code="argument.value",
+        )
+    numbers, ids = np.asarray(arrays[kinds[0]], np.float64), np.asarray(arrays["items"])
+    is_square = kinds[0] == "factors" or numbers.shape == (ids.size, ids.size)
+    if numbers.ndim != 2 or len(numbers) != ids.size or not is_square:
+        raise RecveilError(
+            f"model (--model): {kinds[0]} of shape {numbers.shape} for "
+            f"{describe_count(ids.size, 'item')}; expected a row per item",
+            code="argument.shape",
+        )
+    places = _places(ids, items)
+    if (places >= 0).sum() < 2 or not np.isfinite(numbers).all():
+        raise RecveilError(
+            f"model (--model): {int((places >= 0).sum())} of its {ids.size} items are in the "
+            f"tables; expected their ids, and finite numbers",
+            code="release.mismatch",
+        )
+    if ids.size > _MOST_MODELLED:
+        raise RecveilError(
+            f"model (--model) has {ids.size:,} items; expected at most {_MOST_MODELLED:,}; give "
+            f"the most popular ones",
+            code="input.too-large",
+        )
+    return kinds[0], numbers, places
+
+
+def _audit_model(request: ListsRequest, ratings: Ratings, is_member: Flags) -> AuditedRecommender:
+    """Attack a model with shadows of the model that is most like it."""
+    kind, numbers, places = _read_model(request.model, ratings.items)
+    kept = np.flatnonzero(places >= 0)
+    numbers, places = numbers[kept], places[kept]
+    numbers = numbers[:, kept] if kind == "similarities" else numbers
+    targets, members = _choose(ratings.activity > 0, is_member, request.seed)
+    rows = _rows_of(ratings, targets)
+    histories = {
+        name: Rows(rows.matrix(ratings.n_items, values)[:, places])
+        for name, values in {
+            "rated": np.ones(rows.indices.size),
+            "liked": liked(rows, ratings.scale),
+            "valued": valued(rows, ratings.scale),
+        }.items()
+    }
+    makers = _model_makers(kind, numbers.shape[1])
+    whole = TrainingTable.from_ratings(ratings)
+    nearness = {
+        name: _likeness(kind, make(whole, places), numbers) for name, make in makers.items()
+    }
+    name = max(nearness, key=lambda each: nearness[each])
+    score = score_similarities if kind == "similarities" else score_factors
+    shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
+    by_shadow = [
+        score(makers[name](TrainingTable.from_ratings(half), places), histories)
+        for half in shadows.tables(ratings)
+    ]
+    scores = {each: np.stack([one[each] for one in by_shadow], axis=1) for each in by_shadow[0]}
+    inside = shadows.inside[targets]
+    found = infer_from_model(
+        *(scores, inside, _control(inside, members, request.seed)),
+        (score(numbers, histories), members),
+    )
+    return _result(
+        *(request, "model", name, ratings, targets.size, {"history": found}), members=members
+    )
+
+
+ModelMaker: TypeAlias = Callable[[TrainingTable, NDArray[np.int64]], Numbers]
+
+
+def _model_makers(kind: str, rank: int) -> dict[str, ModelMaker]:
+    """Return makers of models of one kind, restricted to some items."""
+    if kind == "factors":
+        return {
+            f"svd on {form.__name__}, {rank} factors": _factors_maker(rank, form)
+            for form in (valued, liked)
+        }
+    linear = RECOMMENDERS["item-knn"] | RECOMMENDERS["ease"]
+    return {name: _similarities_maker(predict) for name, predict in linear.items()}
+
+
+def _factors_maker(rank: int, form: Any) -> ModelMaker:
+    def make(table: TrainingTable, places: NDArray[np.int64]) -> Numbers:
+        spectrum = spectrum_of(table, form)
+        vectors = np.zeros((table.n_items, min(rank, spectrum.squares.size)))
+        vectors[spectrum.modelled] = spectrum.vectors[:, : vectors.shape[1]]
+        return vectors[places]
+
+    return make
+
+
+def _similarities_maker(predict: Predict) -> ModelMaker:
+    """Return the maker of a linear recommender's matrix: its scores for users of one item each."""
+
+    def make(table: TrainingTable, places: NDArray[np.int64]) -> Numbers:
+        n = places.size
+        highest = np.full(n, table.scale.high)
+        order = np.argsort(places)
+        alone = UserRows(np.arange(n + 1), places.astype(np.int32), highest)
+        result = predict(table, alone)[:, places]
+        result[order, order] = 0.0
+        return result
+
+    return make
+
+
+def _likeness(kind: str, model: Numbers, other: Numbers) -> float:
+    """Return how alike two models are: the correlation of weights, or the overlap of spaces."""
+    if kind == "factors":
+        bases = [np.linalg.qr(each)[0] for each in (model, other)]
+        return float(((bases[0].T @ bases[1]) ** 2).sum())
+    spread = model.std() * other.std()
+    covariance = ((model - model.mean()) * (other - other.mean())).mean()
+    return float(covariance / spread) if spread > 0 else 0.0
+
+
+def _result(
+    request: ListsRequest,
+    published: Literal["lists", "model"],
+    name: str,
+    ratings: Ratings,
+    n_targets: int,
+    found: dict[str, RecommenderInference],
+    *,
+    members: Flags | None = None,
+    length: int = 0,
+    n_unlisted: int = 0,
+) -> AuditedRecommender:
+    return AuditedRecommender(
+        published=published,
+        recommender=name,
+        is_observed=members is not None,
+        n_users=ratings.n_users,
+        n_items=ratings.n_items,
+        n_targets=n_targets,
+        n_members=0 if members is None else int(members.sum()),
+        length=length,
+        shadows=request.shadows,
+        by_newcomers=found,
+        new_items=None,
+        n_unlisted=n_unlisted,
+        seed=request.seed,
+    )
+
+
+def _audit_similar(request: ListsRequest, table: Reading) -> AuditedRecommender:
+    """Infer what users rated between two days from the similar items of both."""
+    table.require_times()
+    ratings = table.ratings
+    similar = [
+        _read_similar(source, ratings.items)
+        for source in (request.similar_before, request.similar_after)
+    ]
+    found = infer_new_items(
+        ratings, similar[0], similar[1], _day(request.since), request.known, request.seed
+    )
+    return AuditedRecommender(
+        published="similar items",
+        recommender="",
+        is_observed=True,
+        n_users=ratings.n_users,
+        n_items=ratings.n_items,
+        n_targets=found.n_targets,
+        n_members=0,
+        length=max(each.length for each in similar),
+        shadows=0,
+        by_newcomers={},
+        new_items=found,
+        n_unlisted=0,
+        seed=request.seed,
+    )
+
+
+def _day(since: str | date | None) -> int:
+    try:
+        day = since if isinstance(since, date) else date.fromisoformat(str(since))
+    except ValueError as error:
+        raise RecveilError(
+            f"since (--since) {quoted(str(since))}: expected a date such as 1998-03-01",
+            code="option.value",
+        ) from error
+    return (day - date(1970, 1, 1)).days
+
+
+def _read_similar(source: Any, items: NDArray[Any]) -> SimilarItems:
+    """Read lists of similar items: item, similar item and rank, in this order."""
+    read = understand(source, times=False, user="1", item="2", rating="3")
+    found = read.ratings
+    rows, columns = _places(found.users, items), _places(found.items, items)
+    order = _ranked(found)
+    ranks = np.empty(order.size, np.int64)
+    ranks[order] = np.arange(order.size) - np.repeat(found.indptr[:-1], found.activity) + 1
+    of_rows, of_columns = rows[found.user_positions()], columns[found.indices]
+    kept = (of_rows >= 0) & (of_columns >= 0)
+    if not kept.any():
+        raise RecveilError(
+            f"{read.name}: none of its items is in the table; expected item, similar item and "
+            f"rank, in this order",
+            code="release.mismatch",
+        )
+    return SimilarItems.of(of_rows[kept], of_columns[kept], ranks[kept], items.size)
+
+
+__all__ = ["RECOMMENDERS", "AuditedRecommender", "ListsRequest", "audit_lists"]
