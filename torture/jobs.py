@@ -177,6 +177,12 @@ JOBS = (
     _job("config", "config at/recveil.toml", Target("recveil.toml"), weight=0.3),
     _job("selftest", "selftest in/ratings.csv --seed 1 --json at/found.json", _FOUND, force=False),
     _job(
+        "audit-lists",
+        "audit-lists in/ratings.csv --recommender popular --shadows 8 --json at/found.json",
+        _FOUND,
+        force=False,
+    ),
+    _job(
         "demo",
         "demo -o at/out --seed 1",
         _OUT,

@@ -44,6 +44,7 @@ CHAPTERS = {
             "how-to/dates",
             "how-to/forget",
             "how-to/check",
+            "how-to/recommender",
             "how-to/questions",
             "how-to/workbench",
             "spark",

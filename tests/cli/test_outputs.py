@@ -203,6 +203,7 @@ def test_every_path_of_every_verb_is_an_input_or_an_output_that_is_known():
             "against",
             "auxiliary",
             "item_catalog",
+            "model",
         ),
         *("item_catalog", "train", "test", "private"),
         *("trust", "config", "card", "audit", "evaluation", "croissant", "ledger"),

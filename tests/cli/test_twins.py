@@ -16,6 +16,7 @@ COMMANDS = {each.callback.__name__: each.callback for each in make_app().registe
 TWINS = {
     "anonymize": ("recveil.methods", ["r.csv", "-o", "out", "--k", "5"]),
     "audit": ("recveil.auditing", ["r.csv"]),
+    "audit-lists": ("recveil.evaluation", ["r.csv"]),
     "budget": ("recveil.publish", ["r.csv"]),
     "compare": ("recveil.comparison", ["r.csv", "-o", "out"]),
     "config": ("recveil.cli.settings_file", []),
@@ -99,7 +100,7 @@ OF_THE_COMMAND_ALONE = {
 
 
 def function_of(verb):
-    return getattr(importlib.import_module(TWINS[verb][0]), verb)
+    return getattr(importlib.import_module(TWINS[verb][0]), verb.replace("-", "_"))
 
 
 def keywords_of_reading(verb):
@@ -154,7 +155,11 @@ def test_what_is_not_typed_is_what_the_library_takes_by_itself(verb, monkeypatch
     """The command hands everything on, and its defaults mean the library's."""
     monkeypatch.chdir(tmp_path)
     package, arguments = TWINS[verb]
-    place, function, expected = f"{package}.{verb}", function_of(verb), parameters_of(verb)
+    place, function, expected = (
+        f"{package}.{verb.replace('-', '_')}",
+        function_of(verb),
+        parameters_of(verb),
+    )
     if verb == "selftest":
         # It reads by itself, to say what was read; the checks get the finished ratings.
         place, function = "recveil.io.understand", importlib.import_module("recveil.io").understand

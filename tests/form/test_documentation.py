@@ -26,6 +26,7 @@ COMMANDS = typer.main.get_command(app).commands
 TWINS = {
     "anonymize": "recveil.methods",
     "audit": "recveil.auditing",
+    "audit-lists": "recveil.evaluation",
     "budget": "recveil.publish",
     "compare": "recveil.comparison",
     "config": "recveil.cli.settings_file",
@@ -64,14 +65,15 @@ def missing_of(verb: str) -> list[str]:
     """Name what a verb lacks: help, an example, a section, a library twin."""
     function, section = VERBS[verb], section_of(verb)
     text = inspect.getdoc(function)
-    twin = getattr(importlib.import_module(TWINS[verb]), verb)
+    name = verb.replace("-", "_")
+    twin = getattr(importlib.import_module(TWINS[verb]), name)
     is_there = {
         "a sentence of help": len(text.splitlines()[0]) > 20,
         "an example in its help": f"Example: `recveil {verb}" in text,
         "an example in its section": f"$ recveil {verb}" in section,
         "its library twin in its section": TWINS[verb] in section,
         "a call of its library twin": f"from {TWINS[verb]} import"
-        in text_of(SOURCE / "cli" / f"{verb}.py"),
+        in text_of(SOURCE / "cli" / f"{name}.py"),
         "a docstring of its library twin": callable(twin) and bool(twin.__doc__),
     }
     for name, parameter in inspect.signature(function).parameters.items():
@@ -95,7 +97,7 @@ def test_every_verb_is_documented():
 
 
 # A command, to the end of its code span, line or shell command; a backslash continues a line.
-COMMAND = re.compile(r"recveil (\w+)((?:\\\n|(?!recveil )[^`\n;|&])*)")
+COMMAND = re.compile(r"recveil ([\w-]+)((?:\\\n|(?!recveil )[^`\n;|&])*)")
 # The changelog and the list of wrong answers name options as they were.
 HISTORY = {"CHANGELOG.md", "docs/appendix/reliability.md"}
 

@@ -23,6 +23,7 @@ LINES = {
     "demo": "demo --json -",
     "inspect": "inspect ratings.csv --json -",
     "audit": "audit ratings.csv --release out --targets 10 --no-curves --json -",
+    "audit-lists": "audit-lists ratings.csv --recommender popular --shadows 8 --json -",
     "anonymize": "anonymize ratings.csv -o again --k 4 --method predictive --json -",
     "sample": "sample model -o drawn --n-users 9 --json -",
     "verify": "verify out --json -",

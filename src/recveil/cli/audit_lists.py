@@ -48,9 +48,9 @@ def audit_lists(
             autocompletion=options.one_of(options.recommenders),
             rich_help_panel=_PUBLISHED,
             help="A recommender to make lists with: item-knn, ease, svd, popular, or a function "
-            "f(ratings to learn from, ratings of users to serve, length) that returns the item "
-            "ids of each list. It is called for random halves of the users, and for a user "
-            "without ratings.",
+            "of the ratings to learn from, the ratings of users to serve, and the length of a "
+            "list, that returns the item ids of each list. It is called for random halves of the "
+            "users, and for a user without ratings.",
         ),
     ] = None,
     model: Annotated[

@@ -37,8 +37,8 @@ _SECRETS = {("anonymize", "seed"), ("forget", "user")}
 # exchanged columns, for example, would publish user ids as items.
 _NOTATION = {"scale", "time_format", "decimal", "order"}
 _READING = {
-    *("inspect", "audit", "anonymize", "evaluate", "compare", "selftest", "convert", "budget"),
-    *("forget", "report"),
+    *("inspect", "audit", "audit-lists", "anonymize", "evaluate", "compare", "selftest"),
+    *("convert", "budget", "forget", "report"),
 }
 _HARMLESS = {
     *(("inspect", "rows"), ("audit", "curves"), ("verify", "links")),

@@ -44,6 +44,7 @@ from recveil.evaluation.rankers import (
 from recveil.evaluation.ranking_metrics import list_items
 from recveil.evaluation.split import TrainingTable, UserRows
 from recveil.io import Reading, understand
+from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.ratings import Ratings
@@ -92,7 +93,7 @@ RECOMMENDERS: dict[str, dict[str, Predict]] = {
     "item-knn": {f"item-knn, {kept} neighbours": _neighbours(kept) for kept in (100, 20)},
     "ease": {
         f"ease on {form.__name__}, strength {strength:g}": _ease(strength, form)
-        for strength in (200.0, 20.0, 1_000.0)
+        for strength in (200.0, 5.0, 20.0, 80.0, 500.0, 2_000.0)
         for form in (liked, valued)
     },
     "svd": {
@@ -130,17 +131,17 @@ class ListsRequest:
     def __post_init__(self) -> None:
         """Reject anything but one publication, with what it needs."""
         check_shadows(self.shadows)
-        given = {
+        publications = {
             "lists (--lists)": self.lists,
             "recommender (--recommender)": self.recommender,
             "model (--model)": self.model,
             "similar_before (--similar-before)": self.similar_before,
         }
-        names = [name for name, value in given.items() if value is not None]
+        names = [name for name, value in publications.items() if value is not None]
         if len(names) != 1:
             raise RecveilError(
-                f"expected one of {', '.join(given)}, got {', '.join(names) or 'none'}; name what "
-                f"is published",
+                f"expected one of {', '.join(publications)}, got "
+                f"{', '.join(names) or 'none'}; name what is published",
                 code="option.conflict" if names else "option.required",
             )
         is_file = self.lists is not None or self.model is not None
@@ -379,6 +380,7 @@ def _places(ids: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
     return np.array([places.get(str(each), -1) for each in ids.tolist()], np.int64)
 
 
+@brief
 class _Shadows(NamedTuple):
     """Halves of the users: complementary ones are next to each other."""
 
@@ -391,6 +393,9 @@ class _Shadows(NamedTuple):
             inside[rng.permutation(n_users)[: n_users // 2], first] = True
             inside[:, first + 1] = ~inside[:, first]
         return cls(inside)
+
+    def first(self, ratings: Ratings) -> TrainingTable:
+        return TrainingTable.from_ratings(only(ratings, np.flatnonzero(self.inside[:, 0])))
 
     def tables(self, ratings: Ratings) -> Iterator[Ratings]:
         places = range(self.inside.shape[1])
@@ -414,13 +419,14 @@ def _ones(rows: UserRows, n_items: int) -> Rows:
     return Rows(rows.matrix(n_items, np.ones(rows.indices.size)))
 
 
-_NOBODY = UserRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
+_NEWCOMER = UserRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
 
 def _most_popular(support: NDArray[Any], n: int) -> Lists:
-    return list_items(support[None, :].astype(np.float64), _NOBODY, n)[0]
+    return list_items(support[None, :].astype(np.float64), _NEWCOMER, n)[0]
 
 
+@brief
 class _ShadowLists(NamedTuple):
     """Lists of shadow recommenders for all targets, for newcomers, and the popular items."""
 
@@ -546,13 +552,13 @@ def _audit_live(request: ListsRequest, ratings: Ratings) -> AuditedRecommender:
         name, predict = next(iter(named.items()))
         recommend = _served(predict, rows, length)
     else:
-        given = request.recommender
-        function = _find(given) if isinstance(given, str) else given
+        called = request.recommender
+        function = _find(called) if isinstance(called, str) else called
         if not callable(function):
             raise RecveilError(
                 "recommender: expected a name or a function; see audit_lists", code="argument.type"
             )
-        name = given if isinstance(given, str) else getattr(given, "__name__", "the function")
+        name = called if isinstance(called, str) else getattr(called, "__name__", "the function")
         recommend = _called(function, only(ratings, targets), length)
     lists = _shadow_lists(ratings, shadows, recommend, length)
     inside, about = shadows.inside[targets], _targets(ratings, rows)
@@ -574,13 +580,13 @@ def _audit_published(
     targets, members = _choose(published[:, 0] >= 0, is_member, request.seed)
     rows, observed = _rows_of(ratings, targets), published[targets]
     length = observed.shape[1]
-    whole = TrainingTable.from_ratings(ratings)
+    shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
+    half = shadows.first(ratings)
     nearness = {
-        name: _overlap(list_items(predict(whole, rows), rows, length), observed)
+        name: _overlap(list_items(predict(half, rows), rows, length), observed)
         for name, predict in _VARIANTS.items()
     }
     name = max(nearness, key=lambda each: nearness[each])
-    shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
     lists = _shadow_lists(ratings, shadows, _served(_VARIANTS[name], rows, length), length)
     inside, about = shadows.inside[targets], _targets(ratings, rows)
     control = _control(inside, members, request.seed)
@@ -669,18 +675,18 @@ def _ranked(found: Ratings) -> NDArray[np.int64]:
     return order if is_ranked else np.lexsort((-values, rows))
 
 
-def _read_model(given: Any, items: NDArray[Any]) -> tuple[str, Numbers, NDArray[np.int64]]:
+def _read_model(model: Any, items: NDArray[Any]) -> tuple[str, Numbers, NDArray[np.int64]]:
     """Return the kind of a model, its numbers, and the positions of its items in the table."""
     try:
-        if isinstance(given, Mapping):
-            arrays = dict(given)
+        if isinstance(model, Mapping):
+            arrays = dict(model)
         else:
-            with np.load(given, allow_pickle=False) as file:
+            with np.load(model, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
     except (ValueError, OSError, EOFError) as error:
         is_missing = isinstance(error, FileNotFoundError)
         raise RecveilError(
-            f"model (--model) {Path(given).name}: no file of numpy.savez with plain arrays; save "
+            f"model (--model) {Path(model).name}: no file of numpy.savez with plain arrays; save "
             f"items, as numbers or text, and factors or similarities",
             code="input.not-found" if is_missing else "input.unknown-format",
         ) from error
@@ -732,16 +738,14 @@ def _audit_model(request: ListsRequest, ratings: Ratings, is_member: Flags) -> A
         }.items()
     }
     makers = _model_makers(kind, numbers.shape[1])
-    whole = TrainingTable.from_ratings(ratings)
-    nearness = {
-        name: _likeness(kind, make(whole, places), numbers) for name, make in makers.items()
-    }
+    shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
+    half = shadows.first(ratings)
+    nearness = {name: _likeness(kind, make(half, places), numbers) for name, make in makers.items()}
     name = max(nearness, key=lambda each: nearness[each])
     score = score_similarities if kind == "similarities" else score_factors
-    shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
     by_shadow = [
-        score(makers[name](TrainingTable.from_ratings(half), places), histories)
-        for half in shadows.tables(ratings)
+        score(makers[name](TrainingTable.from_ratings(table), places), histories)
+        for table in shadows.tables(ratings)
     ]
     scores = {each: np.stack([one[each] for one in by_shadow], axis=1) for each in by_shadow[0]}
     inside = shadows.inside[targets]
@@ -794,13 +798,14 @@ def _similarities_maker(predict: Predict) -> ModelMaker:
 
 
 def _likeness(kind: str, model: Numbers, other: Numbers) -> float:
-    """Return how alike two models are: the correlation of weights, or the overlap of spaces."""
+    """Return how alike two models are: the overlap of spaces, or the nearness of sorted weights.
+
+    Weights of other users differ, but those of the same settings have the same distribution.
+    """
     if kind == "factors":
         bases = [np.linalg.qr(each)[0] for each in (model, other)]
         return float(((bases[0].T @ bases[1]) ** 2).sum())
-    spread = model.std() * other.std()
-    covariance = ((model - model.mean()) * (other - other.mean())).mean()
-    return float(covariance / spread) if spread > 0 else 0.0
+    return -float(np.abs(np.sort(model, axis=None) - np.sort(other, axis=None)).mean())
 
 
 def _result(
@@ -873,7 +878,11 @@ def _day(since: str | date | None) -> int:
 
 def _read_similar(source: Any, items: NDArray[Any]) -> SimilarItems:
     """Read lists of similar items: item, similar item and rank, in this order."""
-    read = understand(source, times=False, user="1", item="2", rating="3")
+    names: Sequence[str] = ("1", "2", "3")
+    if not isinstance(source, str | PathLike):
+        source = frame_of(source).table
+        names = [*source.column_names, *names][:3]
+    read = understand(source, times=False, user=names[0], item=names[1], rating=names[2])
     found = read.ratings
     rows, columns = _places(found.users, items), _places(found.items, items)
     order = _ranked(found)

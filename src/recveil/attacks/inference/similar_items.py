@@ -21,11 +21,13 @@ Numbers = NDArray[np.float64]
 _MOST_TARGETS = 1_000
 # An item is inferred if it rises in the lists of this share of the known items, and of two.
 _SHARE, _LEAST = 0.5, 2
+# An item rises in a list if it overtakes so many others.
+_OVERTAKEN = 2
 
 
 @brief
 class SimilarItems(NamedTuple):
-    """Lists of similar items: the strength of each, highest at rank 1, shape (n_items, n_items)."""
+    """Lists of similar items: 1 divided by the rank of each, shape (n_items, n_items)."""
 
     strengths: sparse.csr_array
     length: int
@@ -38,6 +40,12 @@ class SimilarItems(NamedTuple):
         shape = (n, n)
         strengths = sparse.csr_array(sparse.coo_array((1.0 / ranks, (items, similar)), shape=shape))
         return cls(strengths, int(ranks.max(initial=0)))
+
+    def ranks_of(self, item: int) -> dict[int, int]:
+        """Return the similar items of an item, with their ranks."""
+        cells = slice(self.strengths.indptr[item], self.strengths.indptr[item + 1])
+        ranks = np.rint(1 / self.strengths.data[cells]).astype(np.int64)
+        return dict(zip(self.strengths.indices[cells].tolist(), ranks.tolist(), strict=True))
 
 
 class InferredItems(NamedTuple):
@@ -62,11 +70,24 @@ class InferredItems(NamedTuple):
 
 
 def rises(before: SimilarItems, after: SimilarItems) -> sparse.csr_array:
-    """Mark the similar items that are new in a list or rank higher than before."""
-    difference = sparse.csr_array(after.strengths - before.strengths)
-    difference.data = (difference.data > 1e-12).astype(np.float64)
-    difference.eliminate_zeros()
-    return difference
+    """Mark the similar items that overtake at least two others, as rank 1 to n, absent n + 1.
+
+    An item that falls lets each lower one overtake one item.
+    """
+    rows, columns = [], []
+    for item in range(after.strengths.shape[0]):
+        old, new = before.ranks_of(item), after.ranks_of(item)
+        if not new:
+            continue
+        listed = [*new]
+        at, was = np.array([*new.values()]), np.array([old.get(each, np.inf) for each in listed])
+        is_at = np.array([new.get(each, np.inf) for each in old])
+        overtaken = (np.array([*old.values()]) < was[:, None]) & (is_at > at[:, None])
+        risen = np.flatnonzero(overtaken.sum(axis=1) >= _OVERTAKEN)
+        rows += [item] * risen.size
+        columns += [listed[each] for each in risen]
+    ones, shape = np.ones(len(rows)), after.strengths.shape
+    return sparse.csr_array(sparse.coo_array((ones, (rows, columns)), shape=shape))
 
 
 def infer_new_items(
@@ -144,6 +165,7 @@ def _items(ratings: Ratings, user: int, wanted: NDArray[np.bool_]) -> NDArray[np
     return ratings.indices[cells][wanted[cells]]
 
 
+@brief
 class _Guess(NamedTuple):
     inferred: NDArray[np.int64]
     # The strongest candidates, all equally strong
@@ -174,7 +196,7 @@ def _share(
 ) -> Interval:
     """Return the share of guesses that are right; of each target's one guess with `each_counts`."""
     right = np.array(
-        [float(np.isin(guess, own).sum()) for guess, own in zip(guesses, gained, strict=True)]
+        [float(np.isin(guess, new).sum()) for guess, new in zip(guesses, gained, strict=True)]
     )
     sizes = np.array([float(guess.size) for guess in guesses])
     if each_counts:
@@ -183,5 +205,5 @@ def _share(
 
 
 def _recall(guesses: list[NDArray[np.int64]], gained: list[NDArray[np.int32]]) -> Interval:
-    right = [np.isin(own, guess).sum() for guess, own in zip(guesses, gained, strict=True)]
-    return ratio_interval(right, [own.size for own in gained])
+    right = [np.isin(new, guess).sum() for guess, new in zip(guesses, gained, strict=True)]
+    return ratio_interval(right, [new.size for new in gained])

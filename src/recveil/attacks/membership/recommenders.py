@@ -228,16 +228,16 @@ def score_similarities(weights: Numbers, histories: Mapping[str, Rows]) -> dict[
     """
     scores = {}
     for name, rows in histories.items():
-        rebuilt, own = np.asarray(rows @ weights), rows.toarray()
-        squares = np.maximum((own**2).sum(axis=1), 1e-12)
-        scores[f"{name}, fit"] = (own * rebuilt).sum(axis=1) / squares
-        scores[f"{name}, error"] = -((own - rebuilt) ** 2).sum(axis=1) / squares
+        rebuilt, history = np.asarray(rows @ weights), rows.toarray()
+        squares = np.maximum((history**2).sum(axis=1), 1e-12)
+        scores[f"{name}, fit"] = (history * rebuilt).sum(axis=1) / squares
+        scores[f"{name}, error"] = -((history - rebuilt) ** 2).sum(axis=1) / squares
         scores[f"{name}, energy"] = -(rebuilt**2).sum(axis=1) / squares
     return scores
 
 
 def score_factors(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, Numbers]:
-    """Score the share of each history that lies in the space of the item factors.
+    """Score the share of each history within the space of the item factors.
 
     >>> rows = Rows(np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
     >>> score_factors(np.array([[1.0], [1.0], [0.0]]), {"rated": rows})["rated, projection"]

@@ -1,0 +1,297 @@
+"""Each attack succeeds on planted data, and finds nothing where there is nothing to find."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neural_network import MLPClassifier
+
+import recveil as rv
+from error_assertions import raises
+from recveil.attacks.inference.similar_items import SimilarItems, infer_new_items, rises
+from recveil.attacks.membership.inference import only
+from recveil.attacks.membership.recommenders import (
+    Rows,
+    Targets,
+    centroid_differences,
+    compare_lists,
+)
+from recveil.attacks.statistics import area_under_curve
+from recveil.datasets import make_ratings
+from recveil.evaluation import TrainingTable, UserRows, audit_lists, list_items
+from recveil.evaluation.audited_lists import RECOMMENDERS
+
+USERS, ITEMS = 160, 80
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings(USERS, ITEMS, 3_200, seed=3)
+
+
+@pytest.fixture(scope="module")
+def halves(ratings):
+    order = np.random.default_rng(0).permutation(ratings.n_users)
+    return tuple(only(ratings, np.sort(part)) for part in np.array_split(order, 2))
+
+
+def remember(train, histories, n):
+    """Return what a user rated, if the user is known, else the first items."""
+    known = {user: row for row, user in enumerate(train.users.tolist())}
+    return [
+        train.items[train.row(known[user])[0]][:n] if user in known else train.items[:n]
+        for user in histories.users.tolist()
+    ]
+
+
+def same_for_all(train, histories, n):
+    return [train.items[:n]] * histories.n_users
+
+
+def lists_of(users, items, lists):
+    rows, ranks = np.nonzero(lists >= 0)
+    listed = items[lists[rows, ranks]]
+    return pd.DataFrame({"user": users[rows], "item": listed, "rank": ranks + 1})
+
+
+class TestLists:
+    def test_a_recommender_that_remembers_is_recognized(self, ratings):
+        found = audit_lists(ratings, recommender=remember, shadows=8)
+        for one in found.by_newcomers.values():
+            assert one.inferred.auc.rate > 0.97
+            assert one.inferred.tpr_at_1.rate > 0.8
+            assert one.control.auc.low < 0.5 < one.control.auc.high
+
+    @pytest.mark.parametrize("recommender", ["item-knn", "svd"])
+    def test_personal_lists_are_recognized(self, ratings, recommender):
+        found = audit_lists(ratings, recommender=recommender)
+        assert found.by_newcomers["popular"].inferred.auc.rate > 0.99
+        history = found.by_newcomers["history"]
+        if recommender == "svd":  # its factors fit the few users whom it learned from
+            assert history.inferred.auc.low > 0.6
+            assert history.inferred.auc.rate > history.centroids.auc.rate
+        assert found.strongest == found.by_newcomers["popular"].inferred.auc
+
+    def test_the_same_list_for_all_reveals_nothing(self, ratings):
+        found = audit_lists(ratings, recommender=same_for_all, shadows=8)
+        for one in found.by_newcomers.values():
+            assert one.inferred.auc.low <= 0.5 <= one.inferred.auc.high
+
+    @pytest.mark.parametrize("ranked", ["rank", "score"])
+    def test_lists_of_a_file(self, ratings, halves, tmp_path, ranked):
+        """Members have lists of item-knn, the others popular items."""
+        members, others = halves
+        table = TrainingTable.from_ratings(members)
+        predict = RECOMMENDERS["item-knn"]["item-knn, 20 neighbours"]
+        rows = UserRows.from_ratings(members)
+        own = lists_of(members.users, ratings.items, list_items(predict(table, rows), rows, 8))
+        popular = np.tile(np.argsort(-table.support)[:8], (others.n_users, 1))
+        lists = pd.concat([own, lists_of(others.users, ratings.items, popular)])
+        if ranked == "score":
+            lists = lists.assign(score=1 / lists["rank"]).drop(columns="rank")
+        lists.sample(frac=1, random_state=1).to_csv(tmp_path / "lists.csv", index=False)
+        found = audit_lists(members, lists=tmp_path / "lists.csv", nonmembers=others, shadows=8)
+        assert found.by_newcomers["popular"].inferred.auc.rate > 0.99
+        assert found.n_members == members.n_users
+        assert found.length == 8
+
+    def test_same_seed_same_figures_and_json(self, ratings):
+        twice = [audit_lists(ratings, recommender="ease", shadows=8).to_dict() for _ in range(2)]
+        assert json.dumps(twice[0], allow_nan=False) == json.dumps(twice[1])
+
+    def test_it_is_at_least_as_strong_as_the_published_attack(self, ratings):
+        """Zhang et al. 2021: a perceptron on differences of centroids, from one shadow."""
+        rng = np.random.default_rng(1)
+        users, rows = ratings.n_users, UserRows.from_ratings(ratings)
+        predict = RECOMMENDERS["svd"]["svd on valued, 20 factors"]
+        about = Targets(
+            Rows(rows.matrix(ratings.n_items, np.ones(rows.indices.size))),
+            np.linalg.svd(ratings.to_csr().toarray(), full_matrices=False)[2][:30].T,
+            ratings.support.astype(float),
+        )
+        worlds = []
+        for _ in range(2):
+            inside = rng.permutation(users) < users // 2
+            table = TrainingTable.from_ratings(only(ratings, np.flatnonzero(inside)))
+            lists = list_items(predict(table, rows), rows, 10)
+            worlds.append((centroid_differences(lists, about), inside))
+        (known, answers), (queries, members) = worlds
+        learner = MLPClassifier((32, 8), max_iter=100, early_stopping=True, random_state=0).fit(
+            known, answers
+        )
+        scores = learner.predict_proba(queries)[:, 1]
+        published = area_under_curve(scores[members], scores[~members])
+        own = audit_lists(ratings, recommender="svd").by_newcomers["history"].inferred.auc
+        assert own.rate >= published.rate
+
+    @pytest.mark.parametrize(
+        ("options", "code"),
+        [
+            ({}, "option.required"),
+            ({"recommender": "ease", "lists": "x.csv"}, "option.conflict"),
+            ({"lists": "x.csv"}, "option.required"),
+            ({"model": {}}, "option.required"),
+            ({"recommender": "ease", "nonmembers": "x.csv"}, "option.conflict"),
+            ({"recommender": "no.such:function"}, "option.value"),
+            ({"recommender": "eas"}, "option.value"),
+            ({"recommender": 7}, "argument.type"),
+            ({"recommender": "ease", "shadows": 7}, "option.value"),
+            ({"recommender": "ease", "length": 0}, "option.value"),
+            ({"recommender": "ease", "since": "2020-01-01"}, "option.required"),
+            ({"similar_before": "x.csv"}, "option.required"),
+            ({"recommender": lambda train, histories, n: [[1]]}, "argument.result"),
+            ({"recommender": lambda train, histories, n: 7}, "argument.result"),
+            (
+                {"recommender": lambda train, histories, n: [["?"]] * histories.n_users},
+                "argument.result",
+            ),
+        ],
+    )
+    def test_what_cannot_be_measured_is_rejected(self, ratings, options, code):
+        with raises(code):
+            audit_lists(ratings, **options)
+
+    def test_too_few_users_and_common_users_are_rejected(self, ratings, halves):
+        with raises("table.too-few-users"):
+            audit_lists(only(ratings, np.arange(15)), recommender="ease")
+        lists = pd.DataFrame({"user": ratings.users[:1], "item": ratings.items[:1], "rank": [1]})
+        with raises("id.duplicate"):
+            audit_lists(ratings, lists=lists, nonmembers=halves[0])
+        with raises("table.too-few-users"):
+            audit_lists(
+                halves[0],
+                lists=lists.assign(user=halves[0].users[0]),
+                nonmembers=halves[1],
+            )
+
+    def test_a_list_of_shadows_with_the_target_is_likelier(self):
+        shadows = np.array([[[0, 1]], [[2, 3]]])
+        inside = np.array([[True, False]])
+        ratio = [
+            compare_lists(np.array([each]), shadows, inside, 4)[0] for each in ([0, 1], [2, 3])
+        ]
+        assert (ratio[0] > 0).all()
+        assert (ratio[1] < 0).all()
+
+
+@pytest.fixture(scope="module")
+def models(ratings, halves):
+    values = np.zeros(ratings.shape)
+    values[ratings.user_positions(), ratings.indices] = ratings.values
+    matrix = values[np.isin(ratings.users, halves[0].users)] / 5
+    inverse = np.linalg.inv(matrix.T @ matrix + 200 * np.eye(ratings.n_items))
+    weights = -inverse / np.diag(inverse)
+    np.fill_diagonal(weights, 0)
+    factors = np.linalg.svd(matrix, full_matrices=False)[2][:20].T
+    return {"similarities": weights, "factors": factors}
+
+
+class TestModel:
+    @pytest.mark.parametrize("kind", ["similarities", "factors"])
+    def test_members_are_recognized(self, ratings, halves, models, kind, tmp_path):
+        file = tmp_path / "model.npz"
+        np.savez(file, items=ratings.items, **{kind: models[kind]})
+        found = audit_lists(halves[0], model=file, nonmembers=halves[1])
+        one = found.by_newcomers["history"]
+        assert one.inferred.auc.low > 0.85
+        assert 0.35 < one.control.auc.rate < 0.65
+        assert (found.published, found.n_targets) == ("model", USERS)
+
+    def test_a_model_of_no_user_reveals_nothing(self, ratings, halves):
+        noise = np.random.default_rng(0).normal(size=(ITEMS, 20))
+        model = {"items": ratings.items, "factors": noise}
+        found = audit_lists(halves[0], model=model, nonmembers=halves[1], shadows=8)
+        auc = found.by_newcomers["history"].inferred.auc
+        assert auc.low < 0.5 < auc.high
+
+    @pytest.mark.parametrize(
+        ("model", "code"),
+        [
+            ({"factors": np.ones((3, 2))}, "argument.value"),
+            ({"items": np.arange(3), "factors": np.ones((2, 2))}, "argument.shape"),
+            ({"items": np.arange(3), "similarities": np.ones((3, 2))}, "argument.shape"),
+            ({"items": np.array(["?", "!"]), "factors": np.ones((2, 2))}, "release.mismatch"),
+            ("missing.npz", "input.not-found"),
+        ],
+    )
+    def test_no_such_model(self, halves, model, code):
+        with raises(code):
+            audit_lists(halves[0], model=model, nonmembers=halves[1])
+
+    def test_a_file_of_objects_is_not_loaded(self, halves, tmp_path):
+        np.savez(tmp_path / "model.npz", items=np.array([{}], object), factors=np.ones((1, 1)))
+        with raises("input.unknown-format"):
+            audit_lists(halves[0], model=tmp_path / "model.npz", nonmembers=halves[1])
+
+
+def similar(values, n=20):
+    """Return the most similar items of each item by cosine."""
+    lengths = np.maximum(np.linalg.norm(values, axis=0), 1e-9)
+    cosines = (values.T @ values) / lengths / lengths[:, None]
+    np.fill_diagonal(cosines, 0)
+    top = np.argsort(-cosines, axis=1, kind="stable")[:, :n]
+    rows = np.repeat(np.arange(len(cosines)), n)
+    listed = pd.DataFrame({"item": rows, "similar": top.ravel()})
+    return listed.assign(rank=np.tile(np.arange(1, n + 1), len(cosines)))
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Sixty users rated 20 of 400 items; twenty of them rate a rare item on the last day."""
+    rng = np.random.default_rng(4)
+    rated = [(user, item, 0) for user in range(60) for item in rng.permutation(380)[:20]]
+    rated += [(user, 380 + user, 0) for user in range(20)]
+    new = [((user + 1) % 20, 380 + user, 10) for user in range(20)]
+    users, items, days = np.array(rated + new).T
+    table = rv.Ratings.from_columns(users, items, days=days)
+    before = np.zeros((60, 400))
+    for user, item, _ in rated:
+        before[user, item] = 1
+    after = before.copy()
+    for user, item, _ in new:
+        after[user, item] = 1
+    return table, before, after
+
+
+class TestSimilarItems:
+    def test_new_items_are_inferred(self, planted):
+        table, before, after = planted
+        found = audit_lists(
+            table,
+            similar_before=similar(before),
+            similar_after=similar(after),
+            since="1970-01-05",
+        ).new_items
+        assert found.n_targets == 20
+        assert found.first.rate > 0.8
+        assert found.precision.rate > 0.5
+        assert found.recall.rate > 0.5
+        assert found.first_control.rate < 0.2
+        assert found.first_baseline.rate < 0.2
+
+    def test_unchanged_lists_reveal_nothing(self, planted):
+        table, before, _ = planted
+        lists = similar(before)
+        found = audit_lists(
+            table, similar_before=lists, similar_after=lists, since="1970-01-05"
+        ).new_items
+        assert found.recall.rate == found.first.rate == 0
+        assert np.isnan(found.precision.rate)
+
+    def test_an_item_rises_that_overtakes_two(self):
+        """Item 5 overtakes 2, 3 and 4; 2 and 3 overtake 1, which falls to the end."""
+        before = SimilarItems.of(np.zeros(5, int), np.arange(1, 6), np.arange(1, 6), 6)
+        after = SimilarItems.of(np.zeros(5, int), np.array([5, 2, 3, 4, 1]), np.arange(1, 6), 6)
+        assert rises(before, after).toarray()[0].tolist() == [0, 0, 0, 0, 0, 1]
+        assert not rises(before, before).nnz
+
+    def test_days_are_needed_and_a_date(self, planted, ratings):
+        lists = similar(planted[1])
+        with raises("option.value"):
+            audit_lists(planted[0], similar_before=lists, similar_after=lists, since="soon")
+        with raises("table.too-few-users"):
+            infer_new_items(planted[0], *[SimilarItems.of(*np.ones((3, 1), int), 400)] * 2, 99)
+        without = rv.Ratings.from_columns([1, 2], [3, 4])
+        with raises("option.unsupported"):
+            infer_new_items(without, *[SimilarItems.of(*np.ones((3, 1), int), 2)] * 2, 3)
