@@ -82,7 +82,7 @@ OF_THE_COMMAND_ALONE = {
         (verb, "max_memory"): "the library bounds it with memory_limited"
         for verb in (
             *("inspect", "audit", "anonymize", "sample", "verify", "describe", "evaluate"),
-            *("compare", "selftest", "convert", "budget", "forget", "report"),
+            *("compare", "selftest", "convert", "budget", "forget", "report", "audit-lists"),
         )
     },
     ("audit", "html"): "writes what the result holds",

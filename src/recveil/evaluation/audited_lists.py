@@ -61,6 +61,9 @@ _DIMENSIONS = 50
 # A model of more items would not fit in memory with its shadows.
 _MOST_MODELLED = 5_000
 
+# Scores computed at a time: 256 MiB.
+_BLOCK_CELLS = 1 << 25
+
 Predict: TypeAlias = Callable[[TrainingTable, UserRows], Numbers]
 # Learns from the first table, and returns lists of item ids for the users of the second.
 Recommend: TypeAlias = Callable[[Ratings, Ratings, int], Sequence[Sequence[Any]]]
@@ -426,6 +429,16 @@ def _most_popular(support: NDArray[Any], n: int) -> Lists:
     return list_items(support[None, :].astype(np.float64), _NEWCOMER, n)[0]
 
 
+def _lists(predict: Predict, table: TrainingTable, rows: UserRows, length: int) -> Lists:
+    """Return the lists of users, a block at a time."""
+    step = max(1, _BLOCK_CELLS // table.n_items)
+    blocks = [
+        rows.take(np.arange(first, min(first + step, rows.n_users)))
+        for first in range(0, rows.n_users, step)
+    ]
+    return np.concatenate([list_items(predict(table, each), each, length) for each in blocks])
+
+
 @brief
 class _ShadowLists(NamedTuple):
     """Lists of shadow recommenders for all targets, for newcomers, and the popular items."""
@@ -461,8 +474,8 @@ def _served(
 
     def recommend(half: Ratings) -> tuple[Lists, Lists]:
         table = TrainingTable.from_ratings(half)
-        scores = predict(table, rows)
-        return list_items(scores, rows, length), _most_popular(table.support, length)
+        lists = _lists(predict, table, rows, length)
+        return lists, _most_popular(table.support, length)
 
     return recommend
 
@@ -583,7 +596,7 @@ def _audit_published(
     shadows = _Shadows.draw(ratings.n_users, request.shadows, request.seed)
     half = shadows.first(ratings)
     nearness = {
-        name: _overlap(list_items(predict(half, rows), rows, length), observed)
+        name: _overlap(_lists(predict, half, rows, length), observed)
         for name, predict in _VARIANTS.items()
     }
     name = max(nearness, key=lambda each: nearness[each])
