@@ -38,7 +38,7 @@ def audit_lists(
             metavar="FILE",
             rich_help_panel=_PUBLISHED,
             help="With --lists or --model: ratings of users whom the recommender did not learn "
-            "from. Without them, inference cannot be measured.",
+            "from, left out at random before it did. Without them, inference cannot be measured.",
         ),
     ] = None,
     recommender: Annotated[
