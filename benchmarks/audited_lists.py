@@ -49,12 +49,41 @@ def published_attack(ratings: rv.Ratings, name: str, newcomers: str) -> Interval
     return area_under_curve(np.concatenate(members), np.concatenate(others))
 
 
+def models(values: np.ndarray) -> dict[str, dict[str, np.ndarray]]:
+    """Return EASE, item cosines and item factors of a matrix of ratings."""
+    inverse = np.linalg.inv(values.T @ values + 200 * np.eye(values.shape[1]))
+    lengths = np.maximum(np.linalg.norm(values, axis=0), 1e-9)
+    ease, cosines = -inverse / np.diag(inverse), values.T @ values / lengths / lengths[:, None]
+    for each in (ease, cosines):
+        np.fill_diagonal(each, 0)
+    factors = np.linalg.svd(values, full_matrices=False)[2][:30].T
+    found = {"ease": {"similarities": ease}, "item cosines": {"similarities": cosines}}
+    return found | {"svd": {"factors": factors}}
+
+
+def audit_models(ratings: rv.Ratings) -> None:
+    """Print the AUC of models of a random half of the users."""
+    half = np.random.default_rng(5).permutation(ratings.n_users) < ratings.n_users // 2
+    members, others = (only(ratings, np.flatnonzero(part)) for part in (half, ~half))
+    for name, model in models(members.to_csr().toarray() / ratings.scale.high).items():
+        start = time.process_time()
+        found = audit_lists(members, model={"items": ratings.items, **model}, nonmembers=others)
+        one, spent = found.by_newcomers["history"], time.process_time() - start
+        auc, control = one.inferred.auc, one.control.auc
+        print(
+            f"model {name}: AUC {auc.rate:.3f} ({auc.low:.3f}-{auc.high:.3f}), TPR at 1% FPR "
+            f"{one.inferred.tpr_at_1.rate:.3f}, control {control.rate:.3f} "
+            f"({control.low:.3f}-{control.high:.3f}), {spent:.1f} s; shadows: {found.recommender}"
+        )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("ratings")
     parser.add_argument("--shadows", type=int, default=16)
     options = parser.parse_args()
     ratings = rv.read(options.ratings)
+    audit_models(ratings)
     for name in RECOMMENDERS:
         start = time.process_time()
         audited = audit_lists(ratings, recommender=name, shadows=options.shadows)

@@ -47,7 +47,7 @@ from recveil.io import Reading, understand
 from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.progress import track
 from recveil.runtime.reportable import Documented
@@ -782,7 +782,27 @@ def _model_makers(kind: str, rank: int) -> dict[str, ModelMaker]:
             for form in (valued, liked)
         }
     linear = RECOMMENDERS["item-knn"] | RECOMMENDERS["ease"]
-    return {name: _similarities_maker(predict) for name, predict in linear.items()}
+    makers = {name: _similarities_maker(predict) for name, predict in linear.items()}
+    for form in (_rated, liked, valued):
+        makers[f"cosines of {form.__name__.strip('_')}"] = _cosines_maker(form)
+    return makers
+
+
+def _rated(rows: UserRows, _scale: RatingScale) -> Numbers:
+    return np.ones(rows.indices.size)
+
+
+def _cosines_maker(form: Any) -> ModelMaker:
+    def make(table: TrainingTable, places: NDArray[np.int64]) -> Numbers:
+        weighted = form(table.rows, table.scale) * np.sqrt(table.weights)
+        matrix = table.rows.matrix(table.n_items, weighted)[:, places]
+        products = np.asarray((matrix.T @ matrix).toarray(), np.float64)
+        lengths = np.maximum(np.sqrt(np.diag(products)), 1e-9)
+        products /= lengths * lengths[:, None]
+        np.fill_diagonal(products, 0.0)
+        return products
+
+    return make
 
 
 def _factors_maker(rank: int, form: Any) -> ModelMaker:

@@ -371,6 +371,8 @@ def show_recommender(audited: AuditedRecommender) -> None:
         f"{how}; {audited.shadows} shadow recommenders ({audited.recommender}), of half of the "
         f"users each. The control assigns membership at random. More shadows infer more."
     )
+    if audited.is_observed:
+        echo("If no shadow is like what was published, a low AUC is no evidence of safety.")
     if audited.n_unlisted:
         echo(f"{describe_count(audited.n_unlisted, 'user')} without a list: not scored.")
 
