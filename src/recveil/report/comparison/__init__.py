@@ -3,7 +3,7 @@
 from typing import Any
 
 from recveil.comparison.results import Comparison
-from recveil.report.comparison.text import facts, tables
+from recveil.report.comparison.document import facts, tables
 
 __all__ = ["chart", "facts", "tables", "to_html"]
 

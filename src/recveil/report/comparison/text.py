@@ -1,7 +1,7 @@
-"""JSON documents and sentences of comparisons."""
+"""Sentences of comparisons."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from shlex import split
 
 import numpy as np
@@ -32,17 +32,14 @@ from recveil.io.options import format_command
 from recveil.release.coverage import FEWEST_RATINGS, LOW
 from recveil.release.exact_ratings import HIGH
 from recveil.release.registry import command_options, undone_of, variant_of
-from recveil.report import data_to_dict
 from recveil.report.audit.disclosure import (
     MEMBERSHIP_OF_ALL,
     SHADOWS_OF_ALL,
     describe_membership,
 )
-from recveil.report.document import parts_of
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import WARNING, describe_count
-from recveil.runtime.number_format import estimate, format_bounds, percent
-from recveil.runtime.safe_repr import Grid
+from recveil.runtime.number_format import format_bounds, percent
 
 # Attacks that re-identify less than this share in the raw data show little.
 _WORKS = 0.5
@@ -120,64 +117,6 @@ _WEAK = {
     "membership": f"these scores use one release only, and {SHADOWS_OF_ALL} usually recognizes "
     f"more",
 }
-
-
-@parts_of.register
-def _(comparison: Comparison) -> Mapping[str, object]:
-    ratings, reading = comparison.ratings, comparison.reading
-    variants = {row.method: variant_of(row.method) for row in comparison.rows}
-    return {
-        "data": {
-            "source": reading.name,
-            **data_to_dict(ratings, reading),
-        },
-        "settings": {
-            "split": comparison.split,
-            "seed": comparison.seed,
-            "targets": comparison.targets,
-            "utility": comparison.utility,
-            "risk": comparison.risk,
-        },
-        "methods": {
-            name: {
-                "description": variant.description,
-                "promise": variant.about_claim.promise,
-                "meaning": variant.about_claim.meaning,
-            }
-            for name, variant in variants.items()
-        },
-        "reference": comparison.reference,
-        "unfinished": comparison.unfinished,
-        "warnings": warnings_of(comparison),
-        "answer": comparison.choice() if comparison.has_question else None,
-        "ladder": comparison.ladder(),
-        "frontier": [row.title for row in comparison.frontier()],
-        "rows": [
-            {**row._asdict(), "title": row.title, "utility_retained": shares_of(row)}
-            for row in comparison.rows
-        ],
-    }
-
-
-@parts_of.register
-def _(choice: Choice) -> Mapping[str, object]:
-    return {
-        "max_risk": choice.max_risk,
-        "min_k": choice.min_k,
-        "utility": choice.utility,
-        "risk": choice.risk,
-        "row": choice.row and choice.row.title,
-        "reason": choice.reason,
-        "headline": headline_of(choice),
-        "rest": describe_rest(choice),
-        "sentence": describe_answer(choice),
-        "advice": describe_advice(choice),
-        "caveats": caveats_of(choice),
-        "indistinguishable": [row.title for row in choice.tied],
-        "less_disclosing": [row.title for row in choice.less_disclosing],
-        "more_disclosing": [row.title for row in choice.more_disclosing],
-        "unclear": [row.title for row in choice.unclear],
-    }
 
 
 def warnings_of(comparison: Comparison) -> list[str]:
@@ -1026,29 +965,3 @@ def _interval_of(share: Share) -> str:
 
 def _only(share: Share) -> str:
     return "only " if share.value < _LITTLE else ""
-
-
-def facts(comparison: Comparison) -> dict[str, object]:
-    """Return the facts that represent a comparison in a line."""
-    return {
-        "users": comparison.ratings.n_users,
-        "ratings": comparison.ratings.n_ratings,
-        "settings": len(comparison.rows),
-        "without result": sum(row.problem is not None for row in comparison.rows) or None,
-    }
-
-
-def tables(comparison: Comparison) -> list[Grid]:
-    """Return a notebook's table of risk and utility, with the frontier first."""
-    axis, best = comparison.axis, {row.title for row in comparison.frontier()}
-    rows: list[tuple[str, ...]] = []
-    for row in sorted(comparison.rows, key=lambda row: row.title not in best):
-        retained, rate = shares_of(row), axis.of(row)
-        risk = estimate((rate, getattr(row, axis.low), getattr(row, axis.high)))
-        rows.append((row.title, risk, _cell(retained.lists), _cell(retained.ratings)))
-    title = f"risk: share of {axis.label}; retained: share of the raw data's utility"
-    return [Grid(title, ("setting", "risk", "lists retained", "ratings retained"), rows)]
-
-
-def _cell(share: Share | None) -> str:
-    return estimate(share) if share is not None and share.is_reliable else "–"
