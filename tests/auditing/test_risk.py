@@ -3,6 +3,7 @@
 import csv
 import math
 import stat
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,6 +44,23 @@ def test_numbers_stay_numbers(tmp_path):
     assert (tmp_path / "risk.csv").read_text().splitlines()[1] == "-5,0.5,likes"
 
 
+def test_membership_is_added_where_it_was_measured(tmp_path):
+    risk = Risk(np.array([0.5, 1.0]), np.array(["likes"] * 2, dtype=object), 2)
+    auc, control = np.array([0.875, math.nan]), np.array([0.5, math.nan])
+    users = np.array(["ann", "ben"], dtype=object)
+    write_risk(users, replace(risk, membership=auc, control=control), tmp_path / "risk.csv")
+    lines = (tmp_path / "risk.csv").read_text().splitlines()
+    assert lines == [
+        "user_id,found,adversary,membership,control",
+        "ann,0.5,likes,0.875,0.5",
+        "ben,1.0,likes,,",
+    ]
+    assert read_risk(tmp_path / "risk.csv") == {"ann": 0.5, "ben": 1.0}
+    found = read_risk(tmp_path / "risk.csv", "membership")
+    assert found["ann"] == 0.875
+    assert math.isnan(found["ben"])  # who was not scored is not safe
+
+
 def test_its_owner_alone_reads_it_whatever_stood_there(written):
     written.chmod(0o644)
     risk = Risk(np.array([0.5]), np.array(["likes"], dtype=object), 2)
@@ -53,7 +71,13 @@ def test_its_owner_alone_reads_it_whatever_stood_there(written):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"user,k\n1,2\n", b"user_id,found,adversary\n1,high,likes\n", b"\xff\xfe"],
+    [
+        b"",
+        b"user,k\n1,2\n",
+        b"user_id,found,adversary\n1,high,likes\n",
+        b"user_id,found,adversary,membership,control\n1,1,likes\n",
+        b"\xff\xfe",
+    ],
 )
 def test_what_is_no_such_file_is_refused(tmp_path, content):
     (tmp_path / "risk.csv").write_bytes(content)

@@ -5,7 +5,11 @@ import pytest
 
 from error_assertions import raises
 from recveil.auditing import audit
-from recveil.auditing.shadow_releases import attack_by_shadows, shadow_maker
+from recveil.auditing.shadow_releases import (
+    _by_user_count,
+    attack_by_shadows,
+    shadow_maker,
+)
 from recveil.datasets import make_ratings
 from recveil.methods import PredictiveAnonymizer, Pseudonymizer, anonymize
 from recveil.methods.synthetic.synthesizer import Synthesizer
@@ -30,6 +34,32 @@ class TestAttack:
         # Item counts reveal some of it, and random labels nothing.
         assert 0.55 < found.by_known["all"].counts_auc.rate < 0.99
         assert abs(found.by_known["all"].null_auc.rate - 0.5) < 0.1
+
+    def test_each_user_and_group_has_a_figure(self, ratings):
+        found = attack_by_shadows(ratings, lambda seed: Pseudonymizer(), 8).by_known["all"]
+        assert found.of_users.users == tuple(range(120))
+        assert np.mean(found.of_users.auc) > 0.98
+        assert abs(np.mean(found.of_users.control) - 0.5) < 0.1
+        names = [group.name for group in found.by_user_count]
+        assert names == ["newcomers", "second quarter", "third quarter", "heavy users"]
+        assert sum(group.figure.trials for group in found.by_user_count) == 120
+        assert all(group.figure.rate > 0.95 for group in found.by_user_count)
+
+    def test_exposed_newcomers_are_found(self):
+        rng = np.random.default_rng(1)
+        first = rng.random((200, 8)) < 0.5
+        inside = np.stack([first, ~first], axis=2).reshape(200, 16)
+        drawn = rng.random((200, 8)) < 0.5
+        control = np.stack([drawn, ~drawn], axis=2).reshape(200, 16)
+        activity, targets = np.arange(200), np.arange(200)
+        noise = rng.normal(size=(200, 16))
+        scores = noise + 2 * inside * (activity < 50)[:, None]
+        groups = _by_user_count(scores, noise, inside, control, activity, targets)
+        assert [group.figure.trials for group in groups] == [50] * 4  # 5% are too few
+        assert groups[0].figure.low > 0.8
+        for group in groups[1:]:
+            assert group.figure.low < 0.5 < group.figure.high
+        assert all(group.control.low < 0.5 < group.control.high for group in groups)
 
     def test_who_has_fewer_ratings_is_skipped(self):
         all_users = np.repeat(np.arange(30), 9)[:-8]  # the last one has a single rating

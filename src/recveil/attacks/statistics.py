@@ -108,6 +108,59 @@ def wide_at_ends(rate: float, half: float, trials: int, n_clusters: int) -> Inte
     return Interval(rate, max(0.0, rate - half), min(1.0, rate + half), trials)
 
 
+class Quarters(NamedTuple):
+    """Users (or items) divided at quartiles; equal values are in the same quarter.
+
+    Attributes
+    ----------
+    names : tuple of str
+    highest : tuple of float or None
+        The highest value of each quarter; None for the last one.
+    codes : ndarray of int64
+    """
+
+    names: tuple[str, ...]
+    highest: tuple[float | None, ...]
+    codes: NDArray[np.int64]
+
+
+def quarters(
+    values: NDArray[np.float64], first: str = "newcomers", last: str = "heavy users"
+) -> Quarters:
+    """Divide at the quartiles, by default users by their number of ratings.
+
+    >>> found = quarters(np.array([1.0, 2.0, 2.0, 9.0, 5.0]))
+    >>> found.names, found.highest, found.codes
+    (('newcomers', 'middle', 'heavy users'), (2.0, 5.0, None), array([0, 0, 0, 2, 1]))
+    """
+    cuts = np.unique(np.quantile(values, (0.25, 0.5, 0.75), method="lower"))
+    cuts = cuts[cuts < values.max()]
+    middle = (
+        ("second quarter", "third quarter") if cuts.size == 3 else ("middle",) * (cuts.size - 1)
+    )
+    names = (first, *middle, last) if cuts.size else ("all users",)
+    codes = np.searchsorted(cuts, values).astype(np.int64)
+    return Quarters(names, (*cuts.tolist(), None), codes)
+
+
+class GroupRate(NamedTuple):
+    """A figure of one group of users.
+
+    Attributes
+    ----------
+    name : str
+    highest : float or None
+        The highest number of ratings of a user in the group; None for the last one.
+    figure : Interval
+    control : Interval or None
+    """
+
+    name: str
+    highest: float | None
+    figure: Interval
+    control: Interval | None = None
+
+
 class Mean(NamedTuple):
     """A mean with its confidence interval.
 

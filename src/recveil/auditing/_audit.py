@@ -325,6 +325,9 @@ def _perform(request: AuditRequest) -> Audit:
                 published = attack_opened(ratings, opened, chosen, users, seed, catalogue=public)
                 published = replace(published, shadows=shadowed)
             attacked = attack_table(request, ratings, candidates, chosen, users, begin)
+            if attacked.risk is not None and published is not None and published.shadows:
+                risk = attacked.risk.with_membership(published.shadows)
+                attacked = attacked._replace(risk=risk)
             disclosed = measure_sensitive(
                 ratings, candidates, items, attacked.attacks, opened, published, users, seed
             )

@@ -70,6 +70,7 @@ from recveil.attacks.reidentification.hidden_items import (
 )
 from recveil.attacks.reidentification.on_release import find_co_rated_strikes, without_unpublished
 from recveil.attacks.reidentification.residuals import Unfitted, find_residuals, why_unfitted
+from recveil.attacks.statistics import GroupRate
 from recveil.auditing import work_estimates
 from recveil.auditing.opened_release import OpenedRelease, open_release, select_released
 from recveil.auditing.shadow_releases import ShadowMembership, of_model
@@ -224,6 +225,21 @@ class AttackedRelease(Reportable):
     clusters: ClusterAttack | None = None
     # Whether the release has too many distinct rows to infer clusters
     uncompared: bool = False
+
+    @property
+    def by_user_count(self) -> dict[str, tuple[GroupRate, ...]]:
+        """The risks of the strongest adversaries by users' number of ratings, where measured."""
+        members = [self.membership, *self.by_known.values()]
+        measured = [each for each in members if each is not None and each.is_measured]
+        best = max(measured, key=lambda each: each.auc.rate, default=None)
+        shadowed = None if self.shadows is None else self.shadows.by_known.values()
+        most = max(shadowed or (), key=lambda each: each.inferred.auc.rate, default=None)
+        found = {
+            "reidentification": self.strongest[1].by_user_count if self.attacks else (),
+            "membership": () if best is None else best.by_user_count,
+            "shadows": () if most is None else most.by_user_count,
+        }
+        return {risk: groups for risk, groups in found.items() if groups}
 
     @property
     def strongest(self) -> tuple[Adversary, ReleaseAttack]:

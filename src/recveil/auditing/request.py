@@ -12,6 +12,7 @@ from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.io.columns.frames import is_frame
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
+from recveil.io.side_tables import check_attributes
 from recveil.runtime.errors import RecveilError, option_named, quoted
 from recveil.runtime.safe_repr import brief
 
@@ -77,15 +78,7 @@ class AuditRequest:
             require_path("a file of auxiliary information", auxiliary=self.auxiliary)
         if self.sensitive is not None:
             require_path("a file of sensitive items", sensitive=self.sensitive)
-        if self.users is not None:
-            require_path("a file of users and their attributes", users=self.users)
-        for name, other in (("users", "attribute"), ("attribute", "users")):
-            if getattr(self, name) and not getattr(self, other):
-                raise RecveilError(
-                    f"{option_named(name)}: also needs {option_named(other)}; name both, or "
-                    f"neither",
-                    code="option.required",
-                )
+        check_attributes(self.users, self.attribute)
         if self.item_catalog is not None and not is_frame(self.item_catalog):
             require_path("a public table of ratings", item_catalog=self.item_catalog)
         reject_two_standard_inputs(

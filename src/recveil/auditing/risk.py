@@ -3,16 +3,17 @@
 import csv
 import io
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recveil.attacks import Candidates, draw_knowledge
 from recveil.attacks.registry import attacks_on_table
+from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.auditing.table_attacks import Outcome
 from recveil.io.write import as_cell, from_cell
 from recveil.ratings import Ratings
@@ -39,11 +40,28 @@ class Risk(Reportable):
         The name of the adversary used; None if no adversary applied.
     draws : int
         Number of draws of knowledge per user.
+    membership, control : ndarray of float64, shape (n_users,), or None
+        AUC of the strongest adversary's membership inference by shadow releases, for each user:
+        releases with the user against those without; and the same with membership drawn at random.
+        nan for users who were not scored; None without shadow releases.
     """
 
     rates: NDArray[np.float64]
     adversary: NDArray[Any]
     draws: int
+    membership: NDArray[np.float64] | None = None
+    control: NDArray[np.float64] | None = None
+
+    def with_membership(self, shadows: ShadowMembership) -> "Risk":
+        """Add each user's risk by the strongest adversary with shadow releases."""
+        measured = shadows.by_known.values()
+        best = max(measured, key=lambda each: each.inferred.auc.rate, default=None)
+        if best is None or best.of_users is None:
+            return self
+        of_users = best.of_users
+        columns = np.full((2, self.rates.size), np.nan)
+        columns[:, list(of_users.users)] = of_users.auc, of_users.control
+        return replace(self, membership=columns[0], control=columns[1])
 
 
 def measure_risk(
@@ -104,6 +122,7 @@ def _attack(
 
 
 _COLUMNS = ["user_id", "found", "adversary"]
+_OF_MEMBERSHIP = ["membership", "control"]
 
 
 def risk_table(users: NDArray[Any], risk: Risk) -> str:
@@ -113,10 +132,14 @@ def risk_table(users: NDArray[Any], risk: Risk) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    for user, rate, adversary in zip(users, risk.rates.tolist(), risk.adversary, strict=True):
-        shown = "" if math.isnan(rate) else rate
-        writer.writerow([as_cell(user), shown, "" if adversary is None else as_cell(adversary)])
+    figures = [part for part in (risk.membership, risk.control) if part is not None]
+    writer.writerow([*_COLUMNS, *_OF_MEMBERSHIP[: len(figures)]])
+    for place, (user, adversary) in enumerate(zip(users, risk.adversary, strict=True)):
+        shown = [
+            "" if math.isnan(part[place]) else float(part[place]) for part in (risk.rates, *figures)
+        ]
+        name = "" if adversary is None else as_cell(adversary)
+        writer.writerow([as_cell(user), shown[0], name, *shown[1:]])
     return text.getvalue()
 
 
@@ -140,12 +163,16 @@ def write_risk(users: NDArray[Any], risk: Risk, path: str | PathLike[str]) -> No
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
-def read_risk(path: str | PathLike[str]) -> dict[str, float]:
+def read_risk(
+    path: str | PathLike[str], column: Literal["found", "membership", "control"] = "found"
+) -> dict[str, float]:
     """Read each user's risk, as `write_risk` wrote it.
 
     Parameters
     ----------
     path : str or path
+    column : {"found", "membership", "control"}
+        The last two are in a file of an audit with shadow releases.
 
     Returns
     -------
@@ -171,9 +198,12 @@ def read_risk(path: str | PathLike[str]) -> dict[str, float]:
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *rows = csv.reader(file)
-        if header != _COLUMNS:
+        if header not in (_COLUMNS, _COLUMNS + _OF_MEMBERSHIP):
             raise ValueError("other columns")
-        return {from_cell(user): float(rate or "nan") for user, rate, _ in rows}
+        place = header.index(column)
+        if any(len(row) != len(header) for row in rows):
+            raise ValueError("rows of other lengths")
+        return {from_cell(row[0]): float(row[place] or "nan") for row in rows}
     except (OSError, ValueError, csv.Error) as error:
         raise RecveilError(
             f"{name}: expected the risk of each user, with the columns {', '.join(_COLUMNS)}, as "

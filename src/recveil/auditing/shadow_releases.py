@@ -18,14 +18,18 @@ from recveil.attacks.membership.shadow_models import (
     InferredMembers,
     Numbers,
     ShadowScorer,
+    area_of_each_user,
+    area_over_clusters,
     check_shadows,
+    decide_members,
     infer_members,
+    judge_members,
     learn_population,
     likelihood_ratios,
     shuffle_membership,
 )
 from recveil.attacks.reidentification.on_release import without_unpublished
-from recveil.attacks.statistics import Interval
+from recveil.attacks.statistics import FEWEST, GroupRate, Interval, quarters
 from recveil.methods.registry import same_again
 from recveil.ratings import Ratings
 from recveil.release.manifest import Manifest
@@ -35,8 +39,10 @@ from recveil.runtime.progress import track
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 
-# Maximum number of scored users; each needs all shadow releases.
-MAX_SCORED = 400
+# Maximum number of scored users, in a comparison and in an audit.
+MAX_SCORED, MAX_SCORED_IN_AUDIT = 400, 2_000
+# The least active users, an own group of those who stand out most from synthetic users.
+_LEAST_ACTIVE = 0.05
 # Adversaries: number of exact ratings known of each user; None for all.
 KNOWN_RATINGS: dict[str, int | None] = {"8": 8, "all": None}
 # A model can be sampled without limit; sample this many synthetic users per user.
@@ -59,6 +65,23 @@ class ByShadows(NamedTuple):
     null_auc: Interval
     # The baseline: the AUC if only the exact item counts were published instead
     counts_auc: Interval
+    # AUC and control by the number of ratings of a user
+    by_user_count: tuple[GroupRate, ...] = ()
+    of_users: "OfUsers | None" = None
+
+    @property
+    def most_exposed(self) -> GroupRate | None:
+        """The group whose members are recognized best; None if no group was measured."""
+        return max(self.by_user_count, key=lambda group: group.figure.rate, default=None)
+
+
+@brief
+class OfUsers(NamedTuple):
+    """AUC of the releases with each scored user against those without, and its control."""
+
+    users: tuple[int, ...]
+    auc: tuple[float, ...]
+    control: tuple[float, ...]
 
 
 @brief
@@ -85,7 +108,8 @@ def shadow_published(
 ) -> ShadowMembership:
     """Attack a published release with shadow releases; see `attack_by_shadows`."""
     manifest = known_manifest(Path(folder).resolve())  # its name is needed, and . has none
-    return attack_by_shadows(ratings, shadow_maker(manifest, ratings.n_users), n, seed)
+    make = shadow_maker(manifest, ratings.n_users)
+    return attack_by_shadows(ratings, make, n, seed, n_scored=MAX_SCORED_IN_AUDIT)
 
 
 def shadow_maker(manifest: Manifest, n_users: int) -> Callable[[int], Anonymizer]:
@@ -131,12 +155,17 @@ def _asking_for(manifest: Manifest, drawn: int) -> Manifest:
 
 
 def attack_by_shadows(
-    ratings: Ratings, make: Callable[[int], Anonymizer], n: int = 32, seed: int = 0
+    ratings: Ratings,
+    make: Callable[[int], Anonymizer],
+    n: int = 32,
+    seed: int = 0,
+    *,
+    n_scored: int = MAX_SCORED,
 ) -> ShadowMembership:
     """Infer membership in releases of halves of the users from other such releases.
 
-    Source: Carlini et al. 2022. At most 400 users are scored. The population's model is learned
-    from the first two releases, which together hold all users.
+    Source: Carlini et al. 2022. At most `n_scored` users are scored. The population's model is
+    learned from the first two releases, which together hold all users.
     """
     check_shadows(n)
     if not ratings.scale.ordered:  # nominal labels are attacked as pairs
@@ -153,7 +182,7 @@ def attack_by_shadows(
             code="table.too-few-users",
         )
     has_dates = ratings.days is not None and getattr(make(0), "dates", None) is not None
-    known = _all_known(ratings, seed, has_dates=has_dates)
+    known = _all_known(ratings, seed, n_scored, has_dates=has_dates)
     rng = np.random.default_rng([seed, 4])
     scorers: dict[str, ShadowScorer] = {}
     collected = _Scores()
@@ -173,15 +202,18 @@ def attack_by_shadows(
             }
         for half, table in zip(halves, tables, strict=True):
             collected.add(ratings, half, table, scorers)
-    by_known = {name: collected.judge(name, about, seed) for name, (about, _) in known.items()}
+    activity = ratings.activity
+    by_known = {
+        name: collected.judge(name, about, activity, seed) for name, (about, _) in known.items()
+    }
     return ShadowMembership(n, ratings.n_users, by_known)
 
 
 def _all_known(
-    ratings: Ratings, seed: int, *, has_dates: bool
+    ratings: Ratings, seed: int, n_scored: int, *, has_dates: bool
 ) -> dict[str, tuple[Knowledge, Adversary]]:
     """Return the knowledge of each adversary, with exact days if the releases have dates."""
-    targets = choose_targets(ratings.n_users, MAX_SCORED, seed)
+    targets = choose_targets(ratings.n_users, n_scored, seed)
     known = {}
     for name, number in KNOWN_RATINGS.items():
         adversary = without_unpublished(ratings, Adversary(known=number or 8))
@@ -240,22 +272,59 @@ class _Scores:
             self._by_release[name].append(scorer.score(table))
             self._by_counts[name].append(scorer.by_counts(counts, shares, half.size))
 
-    def judge(self, name: str, about: Knowledge, seed: int) -> ByShadows:
+    def judge(
+        self, name: str, about: Knowledge, activity: NDArray[np.int64], seed: int
+    ) -> ByShadows:
         """Attack each release with all others as shadow releases."""
         inside = np.stack([np.isin(about.targets, half) for half in self._halves], axis=1)
         scores = _stack(self._by_release[name])
         control = shuffle_membership(inside, seed)
+        found, null = (
+            decide_members(likelihood_ratios(scores, each), each) for each in (inside, control)
+        )
+        counts = likelihood_ratios(_stack(self._by_counts[name]), inside)
         return ByShadows(
             n_users=about.targets.size,
             skipped=about.skipped,
-            inferred=_infer(scores, inside),
-            null_auc=_infer(scores, control).auc,
-            counts_auc=_infer(_stack(self._by_counts[name]), inside).auc,
+            inferred=judge_members(found, inside),
+            null_auc=judge_members(null, control).auc,
+            counts_auc=infer_members(counts, inside).auc,
+            by_user_count=_by_user_count(found, null, inside, control, activity, about.targets),
+            of_users=OfUsers(
+                tuple(about.targets.tolist()),
+                tuple(area_of_each_user(found, inside).tolist()),
+                tuple(area_of_each_user(null, control).tolist()),
+            ),
         )
 
 
-def _infer(scores: dict[str, Numbers], inside: Flags) -> InferredMembers:
-    return infer_members(likelihood_ratios(scores, inside), inside)
+def _by_user_count(
+    found: Numbers,
+    null: Numbers,
+    inside: Flags,
+    control: Flags,
+    activity: NDArray[np.int64],
+    targets: NDArray[np.int64],
+) -> tuple[GroupRate, ...]:
+    """Return the AUC of the least active users, and of each quarter with at least 20 users."""
+    found_quarters = quarters(activity.astype(np.float64))
+    fewest = float(np.quantile(activity, _LEAST_ACTIVE, method="lower"))
+    groups: list[tuple[str, float | None, Flags]]
+    groups = [(f"least active {_LEAST_ACTIVE:.0%}", fewest, activity[targets] <= fewest)]
+    groups += [
+        (name, highest, found_quarters.codes[targets] == group)
+        for group, (name, highest) in enumerate(
+            zip(found_quarters.names, found_quarters.highest, strict=True)
+        )
+    ]
+    return tuple(
+        GroupRate(
+            *(name, highest, area_over_clusters(found[chosen], inside[chosen])),
+            area_over_clusters(null[chosen], control[chosen]),
+        )
+        for name, highest, chosen in groups
+        if chosen.sum() >= FEWEST
+    )
 
 
 def _stack(scores: list[dict[str, Numbers]]) -> dict[str, Numbers]:

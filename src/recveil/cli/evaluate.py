@@ -82,14 +82,16 @@ def evaluate(
             help="Measure membership inference.",
         ),
     ] = True,
+    users: options.Users = None,
+    attribute: options.Attribute = None,
     liked: options.Liked = None,
     seed: Annotated[int, options.seed_of("numbers")] = 0,
     whole: Annotated[
         bool,
         typer.Option(
             "--all",
-            help="Show every recommender, the distance of rows from the ratings, and the "
-            "fidelity of the whole table.",
+            help="Show every recommender, every group, the distance of rows from the ratings, and "
+            "the fidelity of the whole table.",
         ),
     ] = False,
     explain: options.Explain = False,
@@ -127,6 +129,8 @@ def evaluate(
         targets=targets,
         seed=seed,
         with_membership=with_membership,
+        users=users,
+        attribute=attribute or None,
         liked=liked,
         split_by=split_by,
         **reading,

@@ -361,6 +361,22 @@ Words = Annotated[
         "in the table.",
     ),
 ]
+Users = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="A file of users and their attributes (user_id,gender,age, say), which must not be "
+        "published.",
+    ),
+]
+Attribute = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="With --users: an attribute by which utility is also divided; repeat it for others. "
+        "Numbers are cut at their quartiles, values of fewer than 5 users are put together.",
+    ),
+]
 Liked = Annotated[
     str | None,
     typer.Option(

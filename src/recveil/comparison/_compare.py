@@ -45,6 +45,7 @@ from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading, without_dates
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import require_path, temporary_folder
+from recveil.io.side_tables import UserAttributes, check_attributes, read_users
 from recveil.ratings import Ratings
 from recveil.ratings.ratings import PREDICTED, reject_likes
 from recveil.runtime.errors import RecveilError, describe_count
@@ -77,10 +78,13 @@ class CompareRequest:
     shadows: int | None = None
     allow_large: bool = False
     liked: str | Sequence[str] | None = None
+    users: str | PathLike[str] | None = None
+    attribute: Sequence[str] | None = None
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def __post_init__(self) -> None:
         """Validate the options before any work."""
+        check_attributes(self.users, self.attribute)
         if self.methods is not None:
             reject_unknown(self.methods)
         check_ks(self.ks)
@@ -121,6 +125,8 @@ def compare(
     shadows: int | None = None,
     allow_large: bool = False,
     liked: str | Sequence[str] | None = None,
+    users: str | PathLike[str] | None = None,
+    attribute: str | Sequence[str] | None = None,
     on_estimate: Callable[[Estimate], object] | None = None,
     on_interrupt: Callable[[Comparison], object] | None = None,
     on_progress: Callable[[Comparison], object] | None = None,
@@ -171,6 +177,8 @@ def compare(
     liked : str or sequence of str, optional
         Nominal labels that mean that a user liked the item, such as "up,love". Without them lists
         are not evaluated, and predicted labels alone decide.
+    users, attribute : optional
+        A file of users, and its columns by which utility is divided as well; see `audit`.
     on_estimate : callable, optional
         Called with the `Estimate` of the work, before it begins.
     on_interrupt : callable, optional
@@ -218,6 +226,8 @@ def compare(
         shadows=shadows,
         allow_large=allow_large,
         liked=liked,
+        users=users,
+        attribute=(attribute,) if isinstance(attribute, str) else attribute,
         reading=reading,
     )
     if output is not None:
@@ -242,6 +252,7 @@ def _perform(
         warn_of_reading(read)
         ratings = read.ratings
         liked = liked_values(request.liked, ratings.scale)
+        declared = _read_attributes(request, ratings)
         request = replace(request, utility=_utility_of_table(ratings, request.utility, liked))
         settings = list_settings(request.methods, request.ks, of=kind_of(ratings))
         divided = split_ratings(ratings, request.split, request.seed)
@@ -253,8 +264,9 @@ def _perform(
             request.targets,
             request.allow_large,
             liked,
+            declared.digest() if declared.columns else "",
         )
-        evaluator = _evaluator(divided, request.targets, request.seed, liked)
+        evaluator = _evaluator(divided, request.targets, request.seed, liked, declared)
 
         def write(cells: list[Cell], computed: int) -> Comparison:
             comparison = _result(request, read, cells, computed, len(settings))
@@ -270,6 +282,18 @@ def _perform(
         return write(*_fill(folder, settings, ground, evaluator, request.shadows, *callbacks))
 
 
+def _read_attributes(request: CompareRequest, ratings: Ratings) -> UserAttributes:
+    """Read declared attributes, of which there may be none."""
+    if request.users is None or not request.attribute:
+        return UserAttributes({})
+    if not ratings.scale.ordered:
+        raise RecveilError(
+            "users (--users): nominal labels are not evaluated by group; leave it out",
+            code="option.unsupported",
+        )
+    return read_users(request.users, ratings.users, request.attribute)
+
+
 def _result(
     request: CompareRequest, read: Reading, cells: list[Cell], computed: int, n_settings: int
 ) -> Comparison:
@@ -283,6 +307,11 @@ def _result(
         rows=rows,
         computed=computed,
         reference=_reference(cells),
+        divisions={
+            cell.setting.title: cell.evaluation["divisions"]
+            for cell in cells
+            if cell.evaluation is not None and "divisions" in cell.evaluation
+        },
         max_risk=request.max_risk,
         min_k=request.min_k,
         utility=request.utility,
@@ -291,10 +320,13 @@ def _result(
     )
 
 
-def _evaluator(parts: Split, targets: int, seed: int, liked: tuple[str, ...]) -> AnyEvaluator:
+def _evaluator(
+    parts: Split, targets: int, seed: int, liked: tuple[str, ...], declared: UserAttributes
+) -> AnyEvaluator:
     """Return the evaluator for such a table."""
     if parts.train.scale.ordered:
-        return Evaluator(parts, n_targets=targets, seed=seed)
+        attributes = declared.columns
+        return Evaluator(parts, n_targets=targets, seed=seed, attributes=attributes)
     return NominalEvaluator(parts, targets, seed, liked=liked)
 
 

@@ -288,7 +288,7 @@ def dig(plain: Any, *path: str) -> Any:
 
 AnyEvaluator: TypeAlias = Evaluator | NominalEvaluator
 
-_FORMAT = "recveil-cell-14"
+_FORMAT = "recveil-cell-15"
 CELLS, WORK = "cells", ".work-"
 _WORKS = rf"{re.escape(WORK)}[0-9a-f]{{8}}"
 # Files of a comparison's folder.
@@ -313,6 +313,8 @@ class Ground(NamedTuple):
     allow_large: bool = False
     # Nominal labels that count as liked
     liked: tuple[str, ...] = ()
+    # The digest of declared attributes
+    attributes: str = ""
 
     def key(self, setting: Setting) -> str:
         """Return what identifies the result of a setting: 64 hexadecimal digits."""

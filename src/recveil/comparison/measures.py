@@ -343,6 +343,51 @@ def _retained(choice: str, name: str) -> Callable[[Cell], Figure]:
     return _path("recipient", "utility_retained", choice, name)
 
 
+def _gap(kind: str) -> Callable[[Cell], Any]:
+    """Return a getter for the gap between groups that a release widens most."""
+
+    def take(cell: Cell) -> Any:
+        divisions = (cell.evaluation or {}).get("divisions") or []
+        gaps = [each[kind] for each in divisions if each[kind] is not None]
+        return max(gaps, key=lambda gap: gap["adds"]["value"], default=None)
+
+    return take
+
+
+def _gap_measures(kind: str, metric: str, how: str) -> tuple[Measure, ...]:
+    take = _gap(kind)
+    return (
+        *_figure(
+            f"{kind}_gap",
+            f"By which share the {metric} of the group served worst is {how} that of the group "
+            f"served best, in the division whose gap the release widens most",
+            lambda cell: dig(take(cell), "release"),
+            "%",
+            "down",
+        ),
+        Measure(
+            f"raw_{kind}_gap",
+            "The largest gap of the same division from the raw data",
+            float,
+            lambda cell: dig(take(cell), "raw", "value"),
+            "%",
+        ),
+        *_figure(
+            f"{kind}_gap_added",
+            "Their difference",
+            lambda cell: dig(take(cell), "adds"),
+            "%",
+            "down",
+        ),
+        Measure(
+            f"{kind}_gap_groups",
+            "The groups served worst and best",
+            str,
+            lambda cell: None if (gap := take(cell)) is None else f"{gap['worst']}, {gap['best']}",
+        ),
+    )
+
+
 _PRIVACY = (
     Measure(
         "verified_k",
@@ -807,6 +852,8 @@ _UTILITY = (
         "%",
         "up",
     ),
+    *_gap_measures("lists", "nDCG@10", "below"),
+    *_gap_measures("ratings", "RMSE", "above"),
     Measure(
         "order_tau",
         "Kendall's tau of the order of recommenders by RMSE on the release and on the raw data",

@@ -1,7 +1,7 @@
 """Results of a comparison, with their Parquet table; `recveil.report.comparison` describes them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -73,6 +73,8 @@ class Comparison(Reportable):
         The question.
     unfinished : int
         Number of settings missing because the run was stopped.
+    divisions : dict of str to list
+        By the title of a setting, utility by group, as in an evaluation's JSON.
     """
 
     reading: Reading
@@ -87,6 +89,7 @@ class Comparison(Reportable):
     utility: Purpose = "both"
     risk: str = REIDENTIFICATION.name
     unfinished: int = 0
+    divisions: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property
     def ratings(self) -> Ratings:

@@ -24,6 +24,7 @@ from recveil.io.columns.feedback import option_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
+from recveil.io.side_tables import check_attributes, read_users
 from recveil.methods.registry import same_again
 from recveil.methods.synthetic.options import of_cohort
 from recveil.publish.release import PublishedRows
@@ -64,6 +65,8 @@ class EvaluateRequest:
     liked: str | Sequence[str] | None = None
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     split_by: SplitBy = "user"
+    users: str | PathLike[str] | None = None
+    attribute: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         """Reject anything but two tables, or one with the share to hold out."""
@@ -86,17 +89,28 @@ class EvaluateRequest:
                 code="option.conflict",
             )
         reject_two_standard_inputs(source=self.source, train=self.train, test=self.test)
+        check_attributes(self.users, self.attribute)
 
     def evaluator(
         self, divided: "_Divided", scale: RatingScale, liked: tuple[str, ...]
     ) -> Evaluator | NominalEvaluator:
         """Return the evaluator of a release on this scale."""
         with_membership = self.with_membership
+        attributes = None
+        if self.users is not None and self.attribute:
+            if not scale.ordered:
+                raise RecveilError(
+                    "users (--users): nominal labels are not evaluated by group; leave it out",
+                    code="option.unsupported",
+                )
+            users = divided.split.train.users
+            attributes = read_users(self.users, users, self.attribute).columns
         if scale.ordered:
             return Evaluator(
                 *(divided.split, self.null_rule, self.targets, self.seed),
                 with_membership=with_membership,
                 next_cells=divided.next_cells,
+                attributes=attributes,
             )
         return NominalEvaluator(
             divided.split, self.targets, self.seed, with_membership=with_membership, liked=liked
@@ -116,6 +130,8 @@ def evaluate(
     with_membership: bool = True,
     liked: str | Sequence[str] | None = None,
     split_by: SplitBy = "user",
+    users: str | PathLike[str] | None = None,
+    attribute: str | Sequence[str] | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Evaluated:
     r"""Evaluate a release on held-out ratings.
@@ -149,6 +165,8 @@ def evaluate(
     split_by : {"user", "time"}
         Hold out a random share of each user's ratings, or the last ratings of the whole table (see
         `split_by_time`). The latter also evaluates lists of each user's next items.
+    users, attribute : optional
+        A file of users, and its columns by which utility is divided as well; see `audit`.
     **reading
         Passed to `understand`, for all tables. The scale defaults to the release's own.
 
@@ -191,6 +209,8 @@ def evaluate(
         liked=liked,
         reading=reading,
         split_by=split_by,
+        users=users,
+        attribute=(attribute,) if isinstance(attribute, str) else attribute,
     )
     with _opened(request.release) as folder:
         return _perform(request, folder)
@@ -229,9 +249,9 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         if not train.is_unary:
             reject_likes(train, PREDICTED)
         begin(_MAKING)
+        evaluator = request.evaluator(divided, manifest.scale, liked)
         evaluated = folder if anonymizer is None else anonymizer.anonymize(train)
         begin(THE_REST)
-        evaluator = request.evaluator(divided, manifest.scale, liked)
         evaluation = evaluator.evaluate(evaluated, anonymizer=anonymizer)
     return Evaluated(
         *(evaluation, train, readings, folder.name, split, divided.matched, seed),

@@ -3,7 +3,7 @@
 Split, targets, knowledge and seeds are fixed once: two figures differ by the releases alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypedDict
 
@@ -28,6 +28,7 @@ from recveil.evaluation.fidelity_metrics import (
     similar_user_deviation,
     target_deviation,
 )
+from recveil.evaluation.groups import Division, divide
 from recveil.evaluation.next_items import NextItems, judge_next_items
 from recveil.evaluation.nominal import (
     NominalServed,
@@ -137,6 +138,8 @@ class Evaluator(_SplitEvaluator):
         long as making one.
     next_cells : HeldOut, optional
         Of a split by time, to evaluate lists of next items; see `TimeSplit`.
+    attributes : dict of str to sequence of str or None, optional
+        Declared attributes, a value per user of ``split.train``, for utility by group.
 
     Examples
     --------
@@ -159,10 +162,12 @@ class Evaluator(_SplitEvaluator):
         *,
         with_membership: bool = True,
         next_cells: HeldOut | None = None,
+        attributes: Mapping[str, Sequence[str | None]] | None = None,
     ) -> None:
         check_null_rule(null_rule)
         super().__init__(split, n_targets, seed, with_membership=with_membership)
         self.next_cells = next_cells
+        self.attributes = attributes
         self.null_rule: NullRule = null_rule
 
     @cached_property
@@ -237,7 +242,12 @@ class Evaluator(_SplitEvaluator):
                 n_cells=test.users.size,
                 notes=self._notes(opened, chosen, has_links=links is not None),
                 next_items=next_items,
+                divisions=self._divide(served),
             )
+
+    def _divide(self, served: Served) -> tuple[Division, ...]:
+        users = sorted_unique(self.split.test.users)
+        return divide(self.split.train, users, self.raw, served, self.attributes, self.seed)
 
     def _costs(self, opened: Opened) -> dict[str, float]:
         """Return the approximate cost of each step, in microseconds on one core."""

@@ -130,6 +130,20 @@ def ndcg(top: NDArray[np.int64], relevant: UserRows) -> NDArray[np.float64]:
     return _measure(top, relevant.indptr, relevant.indices, relevant.values)[0]
 
 
+def gains_of_cells(
+    top: NDArray[np.int64], rows: NDArray[np.int64], items: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the discount of each cell's place in its user's list, 0 if it is not listed.
+
+    >>> gains_of_cells(np.array([[4, 5, 6]]), np.array([0, 0]), np.array([4, 8]))
+    array([1., 0.])
+    """
+    gains = np.zeros(items.size)
+    for place, listed in enumerate(top.T):
+        gains[listed[rows] == items] = 1 / np.log2(place + 2)
+    return gains
+
+
 def recall(top: NDArray[np.int64], relevant: UserRows) -> NDArray[np.float64]:
     """Return the share of each user's relevant items that are in their list, shape (n_users,).
 

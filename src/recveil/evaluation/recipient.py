@@ -19,6 +19,7 @@ from recveil.evaluation.rankers import (
 )
 from recveil.evaluation.ranking_metrics import (
     Ranking,
+    gains_of_cells,
     list_items,
     ndcg,
     ranking,
@@ -105,6 +106,21 @@ class Utility(NamedTuple):
 
 
 @brief
+class ByPopularity(NamedTuple):
+    """Quality for each user and third of the held-out ratings, by the item's number of raters.
+
+    All arrays have shape (n_served, 3): rare, middle and popular items, cut so that each third has
+    about as many held-out ratings.
+    """
+
+    cuts: tuple[float, float]  # highest number of raters of the first two thirds
+    cells: NDArray[np.int64]
+    relevant: NDArray[np.int64]  # relevant held-out ratings
+    squares: Mapping[str, NDArray[np.float64]]
+    gains: Mapping[str, NDArray[np.float64]]  # sum over relevant ratings of 1 / log2(place + 1)
+
+
+@brief
 @dataclass(frozen=True, eq=False)
 class PerUserUtility:
     """Quality for each user; all arrays have shape (n_served,)."""
@@ -113,6 +129,7 @@ class PerUserUtility:
     squares: Mapping[str, NDArray[np.float64]]  # sum of the squared errors, by rating predictor
     # nDCG of the lists, by ranker; nan without relevant held-out items
     ndcg: Mapping[str, NDArray[np.float64]]
+    by_popularity: ByPopularity | None = None
 
     def __eq__(self, other: object) -> bool:
         """Return whether all numbers are equal."""
@@ -310,6 +327,7 @@ def serve(
     own = user_rows.take(users)
     utilities: dict[str, Utility] = {}
     squares, gains = dict[str, NDArray[np.float64]](), dict[str, NDArray[np.float64]]()
+    thirds = _Thirds(user_rows, test, row_of, users.size)
     for recommender in track(fitted, "Serving", share=_SERVING):
         scale = recommender.scale_
         threshold = relevance_threshold(scale) if relevant_from is None else relevant_from
@@ -320,12 +338,51 @@ def serve(
         if recommender.rates:
             errors = np.clip(scores, scale.low, scale.high) - test.values
             squares[recommender.name] = np.bincount(row_of, weights=errors**2).astype(np.float64)
+            thirds.squares[recommender.name] = thirds.sum(errors**2)
         if recommender.ranks:
             gains[recommender.name] = ndcg(top, relevant)
+            is_relevant = test.values >= threshold
+            thirds.add_gains(recommender.name, gains_of_cells(top, row_of, test.items), is_relevant)
     inner = {r.name: round(r.inner_rmse_, 9) for r in fitted if not np.isnan(r.inner_rmse_)}
     chosen = min(inner, key=inner.__getitem__) if inner else fitted[0].name
     ranker = _choose_ranker(fitted, inner) or chosen
-    return Served(utilities, chosen, ranker, PerUserUtility(np.bincount(row_of), squares, gains))
+    per_user = PerUserUtility(np.bincount(row_of), squares, gains, thirds.collected())
+    return Served(utilities, chosen, ranker, per_user)
+
+
+class _Thirds:
+    """Collects `ByPopularity`, recommender by recommender."""
+
+    def __init__(
+        self, user_rows: UserRows, test: HeldOut, row_of: NDArray[np.int64], n_users: int
+    ) -> None:
+        n_items = int(max(user_rows.indices.max(initial=0), test.items.max(initial=0))) + 1
+        counts = np.bincount(user_rows.indices, minlength=n_items)[test.items]
+        cuts = np.quantile(counts, (1 / 3, 2 / 3))
+        self.cuts = float(cuts[0]), float(cuts[1])
+        self._cell = 3 * row_of + np.searchsorted(cuts, counts)
+        self._shape = n_users, 3
+        self.squares: dict[str, NDArray[np.float64]] = {}
+        self.gains: dict[str, NDArray[np.float64]] = {}
+        self._relevant = self._count(np.zeros(row_of.size, np.bool_))
+
+    def sum(self, of_cells: NDArray[np.float64]) -> NDArray[np.float64]:
+        n_users, n_thirds = self._shape
+        sums = np.bincount(self._cell, of_cells, minlength=n_users * n_thirds)
+        return np.asarray(sums, np.float64).reshape(self._shape)
+
+    def add_gains(
+        self, name: str, of_cells: NDArray[np.float64], relevant: NDArray[np.bool_]
+    ) -> None:
+        self.gains[name] = self.sum(of_cells * relevant)
+        self._relevant = self._count(relevant)
+
+    def collected(self) -> ByPopularity:
+        cells = self._count(np.ones(self._cell.size, np.bool_))
+        return ByPopularity(self.cuts, cells, self._relevant, self.squares, self.gains)
+
+    def _count(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return self.sum(chosen.astype(np.float64)).astype(np.int64)
 
 
 def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) -> str:

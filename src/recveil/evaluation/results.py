@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.evaluation.fidelity_metrics import Deviation, Fidelity, SelfRank
+from recveil.evaluation.groups import Division
 from recveil.evaluation.next_items import NextItems
 from recveil.evaluation.nominal import NominalServed, RowAccuracy
 from recveil.evaluation.recipient import AVERAGES, CarryOver, Served
@@ -95,6 +96,8 @@ class Evaluation(Reportable):
     notes : tuple of Note
     next_items : NextItems or None
         Lists of each user's first ratings after the cut; None unless the split is by time.
+    divisions : tuple of Division
+        Utility by group of users and of items.
     """
 
     target_deviation: Deviation | None
@@ -121,6 +124,7 @@ class Evaluation(Reportable):
     n_cells: int
     notes: tuple[Note, ...] = ()
     next_items: NextItems | None = None
+    divisions: tuple[Division, ...] = ()
 
     @property
     def has_ratings(self) -> bool:

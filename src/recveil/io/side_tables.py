@@ -1,7 +1,9 @@
 """Files of privacy levels, attributes of users, trust, sensitive items and titles."""
 
 import codecs
+import hashlib
 import io
+import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,10 +34,11 @@ from recveil.io.files import Place, naming, opened_text, watched_text
 from recveil.io.formats.delimited import Dialect, check_one_line, check_utf8, read_records
 from recveil.io.formats.json_objects import first_objects, read_objects, text_of
 from recveil.io.inputs import file_next_to_table
+from recveil.io.pipes import require_path
 from recveil.io.worker import PACKINGS, decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_table, python_values
 from recveil.ratings.rating_scale import Locate
-from recveil.runtime.errors import RecveilError, describe_count, listed, quoted
+from recveil.runtime.errors import RecveilError, describe_count, listed, option_named, quoted
 from recveil.runtime.safe_repr import brief
 
 if TYPE_CHECKING:
@@ -401,6 +404,23 @@ class UserAttributes(NamedTuple):
     """Declared attributes of the users of a table, as text; None where one is missing."""
 
     columns: dict[str, list[str | None]]  # by name: one text per user of the table
+
+    def digest(self) -> str:
+        """Return a digest of all values."""
+        return hashlib.sha256(json.dumps(self.columns).encode()).hexdigest()
+
+
+def check_attributes(users: object, attribute: Sequence[str] | None) -> None:
+    """Require both a file of users and attributes, or neither."""
+    if users is not None:
+        require_path("a file of users and their attributes", users=users)
+    given = {"users": users is not None, "attribute": bool(attribute)}
+    for name, other in (("users", "attribute"), ("attribute", "users")):
+        if given[name] and not given[other]:
+            raise RecveilError(
+                f"{option_named(name)}: also needs {option_named(other)}; name both, or neither",
+                code="option.required",
+            )
 
 
 def read_users(

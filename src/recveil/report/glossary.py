@@ -109,6 +109,10 @@ MEANINGS = {
     "in held-out ratings; higher is better",
     "recall": "the share of the items that a user rated well in held-out ratings that are in a "
     "list of ten",
+    "gap": "by which share the nDCG of the group that is served worst is below that of the group "
+    "served best (or its RMSE above); groups are of users by number of ratings, by how popular the "
+    "items are that they rated, or by an attribute, or of items by number of raters; the largest "
+    "gap from the raw ratings is the control",
     "hit rate": "the share of users with at least one of their next items in a list of ten",
     "Kendall's tau": "how alike two orders are: 1 for the same one, 0 for unrelated ones, -1 for "
     "the opposite",

@@ -1,7 +1,7 @@
 """Membership inference from one release, made without some of the users."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,7 +16,14 @@ from recveil.attacks.candidates import Candidates
 from recveil.attacks.knowledge import Knowledge, draw_knowledge, know_everything, target_rows
 from recveil.attacks.membership.scores import OF_DATES, SCORERS
 from recveil.attacks.reidentification.on_release import with_dates, without_unpublished
-from recveil.attacks.statistics import FEWEST, Interval, area_under_curve, wilson_interval
+from recveil.attacks.statistics import (
+    FEWEST,
+    GroupRate,
+    Interval,
+    area_under_curve,
+    quarters,
+    wilson_interval,
+)
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError, describe_count
@@ -154,6 +161,9 @@ class Membership(NamedTuple):
     null_auc : Interval
         The control: AUC of the same attack where membership is assigned at random, among the same
         users with the same scores.
+    by_user_count : tuple of GroupRate
+        `auc` by quarter of the table's users, by their number of ratings, of those with at least 20
+        members and nonmembers.
     """
 
     auc: Interval
@@ -163,6 +173,7 @@ class Membership(NamedTuple):
     scorer: str = ""
     tpr_at_5: Interval = wilson_interval(0, 0)
     null_auc: Interval = area_under_curve([], [])
+    by_user_count: tuple[GroupRate, ...] = ()
 
     @property
     def is_measured(self) -> bool:
@@ -290,7 +301,24 @@ def _infer_membership(
         scorer=scores[_most_informative(scores)].scorer,
         tpr_at_5=_count_members(of_members, of_nonmembers),
         null_auc=area_under_curve(*_choose(shuffled)),
+        by_user_count=_by_user_count(ratings, [about.targets[1::2] for about in known], scores),
     )
+
+
+def _by_user_count(
+    ratings: Ratings, users: Sequence[NDArray[np.int64]], scores: list[_Scores]
+) -> tuple[GroupRate, ...]:
+    """Return the AUC of the measured users of each quarter."""
+    found = quarters(ratings.activity.astype(np.float64))
+    rates = []
+    for group, (name, highest) in enumerate(zip(found.names, found.highest, strict=True)):
+        sides = [
+            side[found.codes[of_side] == group]
+            for side, of_side in zip(_choose(scores), users, strict=True)
+        ]
+        if min(side.size for side in sides) >= FEWEST:
+            rates.append(GroupRate(name, highest, area_under_curve(*sides)))
+    return tuple(rates)
 
 
 def _count_members(members: NDArray[np.float64], nonmembers: NDArray[np.float64]) -> Interval:

@@ -157,7 +157,12 @@ def _pulled(apart: Numbers, doubt: float) -> Numbers:
 
 
 def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
-    """Infer the membership of every user in each release from all scores together.
+    """Infer the membership of every user in each release from all scores together."""
+    return judge_members(decide_members(ratios, inside), inside)
+
+
+def decide_members(ratios: Ratios, inside: Flags) -> Numbers:
+    """Return the log-odds of every user's membership of each release, shape as `inside`.
 
     A logistic regression learns the weight of each score on one half of the users; it is measured
     on the other half, in other releases, and then the other way round.
@@ -169,6 +174,11 @@ def infer_members(ratios: Ratios, inside: Flags) -> InferredMembers:
         taught = np.ix_(half != users, part != releases)
         judged = np.ix_(half == users, part == releases)
         combined[judged] = _decisions(ratios.values[taught], inside[taught], ratios.values[judged])
+    return combined
+
+
+def judge_members(combined: Numbers, inside: Flags) -> InferredMembers:
+    """Measure how well log-odds distinguish members from non-members."""
     return InferredMembers(
         auc=area_over_clusters(combined, inside),
         tpr_at_1=_recognized(combined, inside, 0.01),
@@ -187,6 +197,22 @@ def infer_observed(
         tpr_at_1=_recognized(scores, found, 0.01),
         tpr_at_5=_recognized(scores, found, 0.05),
     )
+
+
+def area_of_each_user(combined: Numbers, inside: Flags) -> Numbers:
+    """Return how often a user's log-odds are higher in a release with them than in one without.
+
+    Every user is in half of the releases.
+
+    >>> inside = np.array([[True, False, True, False]])
+    >>> area_of_each_user(np.array([[3.0, 1.0, 1.0, 0.0]]), inside)
+    array([0.875])
+    """
+    n_users = len(combined)
+    with_them = combined[inside].reshape(n_users, -1, 1)
+    without = combined[~inside].reshape(n_users, 1, -1)
+    wins = (with_them > without) + (with_them == without) / 2
+    return np.asarray(wins.mean(axis=(1, 2)), np.float64)
 
 
 def _decisions(known: Numbers, answers: Flags, queries: Numbers) -> Numbers:

@@ -19,9 +19,11 @@ from recveil.attacks.reidentification.clusters import ClusterLikelihood
 from recveil.attacks.reidentification.likelihood import LikelyRated, Nearest
 from recveil.attacks.reidentification.residuals import ResidualAttack
 from recveil.attacks.statistics import (
+    GroupRate,
     Interval,
     Mean,
     mean_interval,
+    quarters,
     share_interval,
     wilson_interval,
 )
@@ -186,6 +188,8 @@ class ReleaseAttack(NamedTuple):
         `reidentified` of each registered attack, by name, in its best variant.
     not_run : tuple of str
         Attacks that do not apply to the release, and so guess at random.
+    by_user_count : tuple of GroupRate
+        `reidentified` by quarter of the table's users, by their number of ratings.
     """
 
     attack: str
@@ -202,6 +206,7 @@ class ReleaseAttack(NamedTuple):
     exact: Interval
     by_attack: dict[str, Interval]
     not_run: tuple[str, ...] = ()
+    by_user_count: tuple[GroupRate, ...] = ()
 
     @property
     def attacked(self) -> int:
@@ -319,6 +324,20 @@ def attack_release(
         exact=wilson_interval(math.fsum(exact), len(exact)),
         by_attack=_by_attack(ways, known),
         not_run=_not_run(ways, table.candidates.n_users),
+        by_user_count=_by_user_count(ratings, targets, known, guesses),
+    )
+
+
+def _by_user_count(
+    ratings: Ratings, targets: NDArray[np.int64], known: Knowledge, guesses: Guesses
+) -> tuple[GroupRate, ...]:
+    """Return the re-identification rate of each quarter; skipped targets count as not found."""
+    found = quarters(ratings.activity.astype(np.float64))
+    n_targets = np.bincount(found.codes[targets], minlength=len(found.names))
+    hits = np.bincount(found.codes[known.targets], guesses.chance, len(found.names))
+    return tuple(
+        GroupRate(name, highest, wilson_interval(float(hits[group]), int(n_targets[group])))
+        for group, (name, highest) in enumerate(zip(found.names, found.highest, strict=True))
     )
 
 

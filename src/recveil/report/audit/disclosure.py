@@ -17,6 +17,7 @@ from recveil.auditing.release_attacks import AttackedRelease, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.ratings.ratings import in_likes
 from recveil.release.exact_ratings import ExactRatings
+from recveil.report.audit.groups import describe_exposed
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import estimate, format_bounds, percent
 
@@ -661,6 +662,9 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
             f"{measured.counts_auc.rate:.2f}; the control, with members drawn at random, reaches "
             f"{measured.null_auc.rate:.2f}."
         )
+    best = max(shadows.by_known.values(), key=lambda each: each.inferred.auc.rate, default=None)
+    if best is not None and (exposed := describe_exposed(best)):
+        sentences.append(in_likes(exposed, is_unary))
     return sentences
 
 

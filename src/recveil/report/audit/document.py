@@ -434,6 +434,7 @@ def _(release: AttackedRelease) -> Mapping[str, object]:
         "linkage": release.linkage,
         "hidden_items": release.hidden_items,
         "shadows": release.shadows,
+        "by_user_count": release.by_user_count,
         "headline": text.headline_of(release),
         "verdict": [each.sentence for each in statements],
         "rows": [row for each in statements for row in each.rows],

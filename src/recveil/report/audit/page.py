@@ -14,6 +14,7 @@ from recveil.ratings.ratings import in_likes
 from recveil.report.audit.attributes import attribute_table, describe_attributes
 from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of
+from recveil.report.audit.groups import group_table
 from recveil.report.audit.text import (
     capped,
     describe_alteration,
@@ -146,6 +147,7 @@ def to_html(audit: Audit) -> str:
         "revealed": describe_sensitive(audit),
         "declared": attribute_table(audit),
         "inferred": describe_attributes(audit),
+        "grouped": group_table(audit.published),
         "matched": describe_matches(audit),
         "found": [
             *((each, "in the table", _explanations(each)) for each in audit.suspects),

@@ -46,6 +46,7 @@ def _(comparison: Comparison) -> Mapping[str, object]:
         },
         "reference": comparison.reference,
         "unfinished": comparison.unfinished,
+        "divisions": comparison.divisions,
         "warnings": warnings_of(comparison),
         "answer": comparison.choice() if comparison.has_question else None,
         "ladder": comparison.ladder(),

@@ -8,6 +8,7 @@ from recveil.comparison.choice import REIDENTIFICATION
 from recveil.comparison.measures import MEASURES, Line, Measure, measure_named
 from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import Row, shares_of
+from recveil.evaluation.groups import read_divisions
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.audit.disclosure import MEMBERSHIP_OF_ALL
@@ -39,6 +40,7 @@ from recveil.report.comparison.text import (
     publishes_most,
     warnings_of,
 )
+from recveil.report.evaluation.groups import gaps_by_setting, group_grids
 from recveil.runtime.number_format import percent
 
 
@@ -58,6 +60,8 @@ def to_html(comparison: Comparison) -> str:
     utilities = utilities_of(rows)
     drawn = [(utility, draw_frontier(rows, utility, chosen, axis)) for utility in utilities]
     kinds = {kind.promise: kind for kind in all_claims()}
+    divisions = {title: read_divisions(each) for title, each in comparison.divisions.items()}
+    detailed = chosen if chosen in divisions else next(iter(divisions), None)
     return environment.get_template("comparison/page.html.jinja").render(
         comparison=comparison,
         data=comparison.ratings,
@@ -86,6 +90,9 @@ def to_html(comparison: Comparison) -> str:
         knowledge=KNOWLEDGE,
         few_ratings=FEW_RATINGS,
         is_reidentification=axis is REIDENTIFICATION,
+        gaps=gaps_by_setting(divisions),
+        detailed=detailed,
+        groups=group_grids(divisions[detailed])[1:] if detailed else [],
         rows=rows,
         by_title={row.title: row for row in rows},
         best=[row.title for row in comparison.frontier()],

@@ -9,6 +9,8 @@ from rich.table import Table
 from recveil.comparison.choice import REIDENTIFICATION, Axis, Choice
 from recveil.comparison.results import Comparison
 from recveil.comparison.rows import Row, Share, shares_of
+from recveil.evaluation.groups import read_divisions
+from recveil.ratings.ratings import in_likes
 from recveil.release.registry import undone_of, variant_of
 from recveil.report.comparison.text import (
     AXIS_NOTES,
@@ -29,6 +31,7 @@ from recveil.report.comparison.text import (
     publishes_most,
     warnings_of,
 )
+from recveil.report.evaluation.groups import describe_widest
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import WARNING, first_sentence_of, printable
@@ -56,6 +59,7 @@ def show_comparison(comparison: Comparison) -> None:
             _show(console, f"{WARNING}{warning}")
     if choice is not None:
         _show_reasons(console, choice)
+        _show_gap(console, comparison, choice)
         _show_commands(console, commands_of(comparison, choice))
 
 
@@ -75,6 +79,13 @@ def _show_reasons(console: Console, choice: Choice) -> None:
     known = () if choice.row is None else undone_of(choice.row.method)
     for sentence in (*sentences, *caveats_of(choice)):
         _show(console, first_sentence_of(sentence) if sentence in known else sentence)
+
+
+def _show_gap(console: Console, comparison: Comparison, choice: Choice) -> None:
+    """Print the gap between groups that the chosen setting widens most."""
+    if choice.row is not None and choice.row.title in comparison.divisions:
+        divisions = read_divisions(comparison.divisions[choice.row.title])
+        _show(console, in_likes(describe_widest(divisions), comparison.ratings.is_unary))
 
 
 def _show(console: Console, sentence: str) -> None:

@@ -10,6 +10,7 @@ from recveil.attacks.inference.similar_items import InferredItems
 from recveil.attacks.statistics import Mean
 from recveil.evaluation.audited_lists import AuditedRecommender
 from recveil.evaluation.fidelity_metrics import Fidelity
+from recveil.evaluation.groups import widest
 from recveil.evaluation.next_items import NextItems, ordered_rankers
 from recveil.evaluation.nominal import RowAccuracy
 from recveil.evaluation.recipient import AVERAGES, POPULARITY, Served, Utility
@@ -21,6 +22,7 @@ from recveil.evaluation.results import (
 )
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.text import statements_of
+from recveil.report.evaluation.groups import describe_too_few, describe_widest, group_grids
 from recveil.report.evaluation.text import (
     cut_of,
     describe_best,
@@ -69,6 +71,7 @@ def show_utility(console: Console, evaluated: Evaluated, *, is_whole: bool = Fal
             _show_lists(console, result.lists)
         return
     _show_recommenders(console, result, is_whole=is_whole)
+    _show_groups(console, result, is_whole=is_whole)
     if result.next_items is not None:
         _show_next_items(console, result.next_items, feedback_of(result), is_whole=is_whole)
     if is_whole:
@@ -89,8 +92,8 @@ def show_remarks(console: Console, evaluated: Evaluated, *, is_whole: bool = Fal
             console.print(f"[yellow]note:[/] {escape(note)}")
     if not is_whole and isinstance(result, Evaluation):
         console.print(
-            "--all shows every recommender, the distance of rows from the ratings, and the "
-            "fidelity of the whole table."
+            "--all shows every recommender, every group, the distance of rows from the ratings, "
+            "and the fidelity of the whole table."
         )
 
 
@@ -104,6 +107,7 @@ def words_of(evaluated: Evaluated, *, is_whole: bool = False) -> Iterator[str]:
         return
     yield from ("RMSE",) if result.has_ratings else ()
     yield from ("nDCG", "recall")
+    yield from ("gap",) if widest(result.divisions) else ()
     yield from () if result.next_items is None else ("hit rate",)
     if is_whole:
         yield "Kendall's tau"
@@ -207,11 +211,23 @@ def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) 
         )
 
 
+def _show_groups(console: Console, result: Evaluation, *, is_whole: bool) -> None:
+    """Print the largest gap between groups; with `is_whole`, the figures of all groups."""
+    few = describe_too_few(result.divisions)
+    for sentence in filter(None, (describe_widest(result.divisions), few)):
+        console.print(escape(in_likes(sentence, feedback_of(result) == "likes")))
+    for grid in group_grids(result.divisions) if is_whole else ():
+        table = table_of(*grid.header)
+        for row in grid.rows:
+            table.add_row(*(escape(cell.replace(" (", "\n(")) for cell in row))
+        console.print(table)
+
+
 def _show_next_items(console: Console, result: NextItems, feedback: str, *, is_whole: bool) -> None:
     """Print the quality of lists of next items: all, or those of the baselines and the order."""
     ordered = {each.name for each in ordered_rankers()}
     deciding = {POPULARITY, result.best_raw, result.chosen, *ordered}
-    (grid,) = tables(result)
+    grid = tables(result)[0]
     places = {"hit rate": slice(1, 3), "nDCG": slice(3, 5)}
 
     def make(*titles: str) -> Table:

@@ -22,6 +22,7 @@ from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
 from recveil.ratings.ratings import in_likes
 from recveil.report.audit.text import warnings_of_release
 from recveil.report.document import parts_of
+from recveil.report.evaluation.groups import group_grids
 from recveil.report.release import describe_coverage
 from recveil.runtime.number_format import estimate, format_bounds, percent
 from recveil.runtime.safe_repr import Grid
@@ -128,6 +129,7 @@ def _(result: Evaluation) -> Mapping[str, object]:
         "test_cells": result.n_cells,
         "filled_share": result.filled_share,
         "next_items": result.next_items,
+        "divisions": result.divisions,
         "notes": notes_of(result),
     }
 
@@ -726,7 +728,8 @@ def _(result: Evaluation) -> list[Grid]:
     ]
     header = ("recommender", "RMSE raw", "release", "nDCG raw", "release")
     grids = [Grid("trained on the raw ratings, and on the release", header, rows)]
-    return grids if result.next_items is None else [*grids, *tables(result.next_items)]
+    grids += [] if result.next_items is None else tables(result.next_items)
+    return [*grids, *group_grids(result.divisions)[:1]]
 
 
 @tables.register
