@@ -363,7 +363,8 @@ NAMED_ALONE = {
     "drop-off-scale drop-missing-ids query max-memory engine master",
     "audit-lists": "lists nonmembers recommender model similar-before similar-after since known "
     "length shadows seed json duplicates drop-off-scale drop-missing-ids query max-memory",
-    "anonymize": "output previous k method homogenize grouping distance centers assignment "
+    "anonymize": "output previous protect-riskiest risk "
+    "k method homogenize grouping distance centers assignment "
     "predictor dates "
     "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "
     "delta n-users item-catalog item-features ratings cohort releases workloads direct-weights "
@@ -383,9 +384,10 @@ NAMED_ALONE = {
     "report": "ratings audit name role date force json duplicates drop-off-scale "
     "drop-missing-ids query max-memory",
     "evaluate": "release train test split split-by null-rule targets membership liked seed all "
-    "explain json duplicates drop-off-scale drop-missing-ids query max-memory",
+    "users attribute explain json duplicates drop-off-scale drop-missing-ids query max-memory",
     "compare": "output methods k split targets seed max-risk min-k utility risk shadows "
-    "allow-large liked explain json duplicates drop-off-scale drop-missing-ids query max-memory",
+    "allow-large liked users attribute explain "
+    "json duplicates drop-off-scale drop-missing-ids query max-memory",
     "selftest": "seed json duplicates drop-off-scale drop-missing-ids query max-memory",
     "convert": "item-table force json duplicates drop-off-scale drop-missing-ids query max-memory",
     "generate": "users items ratings seed scale format force json",

@@ -5,7 +5,6 @@ import io
 import math
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +14,10 @@ from recveil.attacks import Candidates, draw_knowledge
 from recveil.attacks.registry import attacks_on_table
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.auditing.table_attacks import Outcome
-from recveil.io.write import as_cell, from_cell
+from recveil.io.write import as_cell
+from recveil.methods.riskiest_users import RISK_COLUMNS, read_user_risks
 from recveil.ratings import Ratings
 from recveil.runtime.atomic_writes import write_atomically
-from recveil.runtime.errors import RecveilError
 from recveil.runtime.reportable import Reportable
 from recveil.runtime.safe_repr import brief
 
@@ -121,10 +120,6 @@ def _attack(
     return knowledge.targets, hits
 
 
-_COLUMNS = ["user_id", "found", "adversary"]
-_OF_MEMBERSHIP = ["membership", "control"]
-
-
 def risk_table(users: NDArray[Any], risk: Risk) -> str:
     """Return each user's risk, as CSV.
 
@@ -133,7 +128,7 @@ def risk_table(users: NDArray[Any], risk: Risk) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     figures = [part for part in (risk.membership, risk.control) if part is not None]
-    writer.writerow([*_COLUMNS, *_OF_MEMBERSHIP[: len(figures)]])
+    writer.writerow(RISK_COLUMNS[: 3 + len(figures)])
     for place, (user, adversary) in enumerate(zip(users, risk.adversary, strict=True)):
         shown = [
             "" if math.isnan(part[place]) else float(part[place]) for part in (risk.rates, *figures)
@@ -194,19 +189,4 @@ def read_risk(
     ...     read_risk(Path(folder, "risk.csv"))
     {'=1+1': 0.5}
     """
-    name = Path(path).name
-    try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file)
-        if header not in (_COLUMNS, _COLUMNS + _OF_MEMBERSHIP):
-            raise ValueError("other columns")
-        place = header.index(column)
-        if any(len(row) != len(header) for row in rows):
-            raise ValueError("rows of other lengths")
-        return {from_cell(row[0]): float(row[place] or "nan") for row in rows}
-    except (OSError, ValueError, csv.Error) as error:
-        raise RecveilError(
-            f"{name}: expected the risk of each user, with the columns {', '.join(_COLUMNS)}, as "
-            f"recveil audit --risk writes it; write it again",
-            code="input.unreadable" if isinstance(error, OSError) else "input.damaged",
-        ) from None
+    return read_user_risks(path, column)

@@ -98,6 +98,21 @@ def anonymize(
             "users share all rows in any releases of the series. For --method sparse.",
         ),
     ] = None,
+    protect_riskiest: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Leave out this share of the users, those with the highest membership risk in "
+            "--risk. Not with --epsilon, which does not cover such a choice.",
+        ),
+    ] = None,
+    risk: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --protect-riskiest: each user's risk, from audit --release --shadows.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -136,6 +151,8 @@ def anonymize(
         "allow_sparse_coverage": allow_sparse_coverage,
         "earlier_release": earlier_release,
         "previous": previous,
+        "protect_riskiest": protect_riskiest,
+        "risk": risk,
         **more,  # type: ignore[typeddict-item]
     }
     if engine == "spark":

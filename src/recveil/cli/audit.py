@@ -83,23 +83,8 @@ def audit(
             "Shmatikov, section 5).",
         ),
     ] = None,
-    users: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A file of users and their attributes (user_id,gender,age, say), which must not "
-            "be published: measures how well --attribute is inferred.",
-        ),
-    ] = None,
-    attribute: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="With --users: an attribute to infer from a user's ratings, and from what "
-            "--release adds to eight of them; repeat it for others. Numbers are cut at their "
-            "quartiles, values of fewer than 5 users are put together.",
-        ),
-    ] = None,
+    users: options.Users = None,
+    attribute: options.Attribute = None,
     item_titles: Annotated[
         str | None,
         typer.Option(

@@ -373,8 +373,10 @@ Attribute = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="With --users: an attribute by which utility is also divided; repeat it for others. "
-        "Numbers are cut at their quartiles, values of fewer than 5 users are put together.",
+        help="With --users: an attribute to infer from ratings and from what a release adds to "
+        "eight of them (audit, compare), or by which to divide utility (evaluate, compare); repeat "
+        "it for others. Numbers are cut at their quartiles, values of fewer than 5 users are put "
+        "together.",
     ),
 ]
 Liked = Annotated[

@@ -25,6 +25,7 @@ from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, 
 from recveil.methods.previous_release import PreviousRelease, read_previous
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
+from recveil.methods.riskiest_users import check_protection, without_riskiest
 from recveil.methods.size_estimates import Foreseen
 from recveil.methods.synthetic.options import check_n_users, of_cohort
 from recveil.methods.synthetic.synthesizer import Synthesizer
@@ -104,6 +105,8 @@ class AnonymizeOptions(ReleaseOptions, total=False):
     allow_sparse_coverage: bool
     earlier_release: str | PathLike[str] | None
     previous: str | PathLike[str] | None
+    protect_riskiest: float | None
+    risk: str | PathLike[str] | None
 
 
 @brief
@@ -125,6 +128,8 @@ class AnonymizeRequest:
     allow_sparse_coverage: bool = False
     earlier_release: str | PathLike[str] | None = None
     previous: str | PathLike[str] | None = None
+    protect_riskiest: float | None = None
+    risk: str | PathLike[str] | None = None
     # Options of the method that were given, by name
     options: Mapping[str, Any] = field(default_factory=dict)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -397,6 +402,8 @@ def anonymize(
     allow_sparse_coverage: bool = False,
     earlier_release: str | PathLike[str] | None = None,
     previous: str | PathLike[str] | None = None,
+    protect_riskiest: float | None = None,
+    risk: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     on_total: Callable[[PrivacyTotal], object] | None = None,
     **options: Unpack[ReleaseOptions],
@@ -428,6 +435,9 @@ def anonymize(
         ratings of all users until today. Users keep their classes, and newcomers form others, so
         that at least k users share all their rows in any releases of the series; see
         `recveil.methods.previous_release`.
+    protect_riskiest, risk : optional
+        Remove this share of the users, those with the highest membership risk in a file that an
+        audit with shadow releases wrote; not with epsilon, which does not cover such a choice.
     seed : int, optional
         Fixes every random choice; drawn from the system by default.
     allow_sparse_coverage : bool
@@ -498,6 +508,8 @@ def anonymize(
         allow_sparse_coverage=allow_sparse_coverage,
         earlier_release=earlier_release,
         previous=previous,
+        protect_riskiest=protect_riskiest,
+        risk=risk,
         **options,
     )
     with (
@@ -622,6 +634,11 @@ def prepare(
     if request.previous is not None:
         options["previous"] = _read_previous(maker, request.previous)
     files = _files(maker, options)
+    check_protection(
+        *(request.protect_riskiest, request.risk),
+        has_budget=maker.is_secret(options),
+        conflicts={"previous": request.previous, **files},
+    )
     output = _checked_output(request, is_dry=is_dry)  # before the work
     reject_two_standard_inputs(source=source, **files)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
@@ -630,6 +647,8 @@ def prepare(
     every_user = reading.ratings.users
     if options.get("cohort") is not None:
         reading = _of_cohort(reading, request)
+    if request.protect_riskiest is not None and request.risk is not None:
+        reading = without_riskiest(reading, request.protect_riskiest, request.risk)
     warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)

@@ -101,6 +101,8 @@ def anonymize(
     unsupported = {
         "hide_items (--hide-items)": request.hide_items,
         "previous (--previous)": request.previous is not None,
+        "protect_riskiest (--protect-riskiest)": request.protect_riskiest is not None,
+        "risk (--risk)": request.risk is not None,
         "dates (--dates)": request.options.get("dates") is not None,
         "cohort (--cohort)": request.options.get("cohort") is not None,
         f"file format {request.file_format!r}": request.file_format != "parquet",
