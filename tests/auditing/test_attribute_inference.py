@@ -12,12 +12,16 @@ from error_assertions import raises
 from recveil.attacks import AttackTarget, area_under_curve
 from recveil.auditing import attribute_inference as inference
 from recveil.auditing import audit
-from recveil.auditing.attribute_inference import classify, infer_user_attributes
+from recveil.auditing.attribute_inference import (
+    classify,
+    infer_added,
+    infer_user_attributes,
+)
 from recveil.auditing.opened_release import OpenedRelease
 from recveil.cli import main
 from recveil.datasets import generate, make_ratings
 from recveil.io.side_tables import read_users
-from recveil.methods import PredictiveAnonymizer
+from recveil.methods import PredictiveAnonymizer, Pseudonymizer
 from recveil.ratings import Ratings
 from recveil.report.audit.attributes import attribute_table
 from shared.auditing_attribute_inference import audit_folder
@@ -287,3 +291,31 @@ def test_releases_in_folders(tmp_path, options, unmeasured):
     assert {"attribute_inference"} == {
         key for key in document if "'attribute': 'g'" in str(document[key])
     }
+
+
+def plans_and_ratings(n_users=400, n_items=120, seed=1):
+    """Users of plan a rate the first half of the items more often, too little for eight ratings."""
+    rng = np.random.default_rng(seed)
+    plans = rng.random(n_users) < 0.5
+    users, items = [], []
+    for user in range(n_users):
+        chances = np.where((np.arange(n_items) < n_items // 2) == plans[user], 1.3, 1.0)
+        chosen = rng.choice(n_items, 60, replace=False, p=chances / chances.sum())
+        users += [user] * 60
+        items += chosen.tolist()
+    values = rng.integers(1, 6, len(users))
+    ratings = Ratings.from_columns(users, items, values, scale="1:5:1")
+    coins = rng.permutation(plans)
+    return ratings, {
+        name: np.where(each, "a", "b").tolist() for name, each in (("plan", plans), ("coin", coins))
+    }
+
+
+def test_raw_rows_add_to_a_planted_attribute_alone():
+    ratings, attributes = plans_and_ratings()
+    table = AttackTarget.from_release(Pseudonymizer(seed=1).anonymize(ratings), ratings)
+    found = infer_added(ratings, attributes, table, "raw")
+    assert found["plan"].adds.low > 0.05
+    assert found["plan"].control.high < found["plan"].adds.low
+    assert found["coin"].adds.low < 0.0 < found["coin"].adds.high
+    assert infer_added(ratings, attributes, table, "raw") == found

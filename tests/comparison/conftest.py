@@ -124,6 +124,7 @@ class Counting:
 
     judged = ()
     failing = ()
+    attributes = None
 
     def __init__(self, split, **_):
         self.split = split

@@ -16,6 +16,7 @@ from recveil.comparison import (
 )
 from recveil.comparison.cells import Setting
 from recveil.comparison.rows import Row, to_row
+from recveil.datasets import make_ratings
 from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
@@ -228,3 +229,48 @@ class TestShadows:
         with raises("option.value") as caught:
             compare(invented, tmp_path / "out", shadows=7)
         assert "is 7" in str(caught.value)
+
+
+class TestAttributes:
+    def test_the_attribute_that_gains_most_counts(self):
+        def adds(mean, control):
+            return {
+                "adds": {"mean": mean, "low": mean - 0.01, "high": mean + 0.02, "targets": 90},
+                "control": {"mean": control, "low": -0.1, "high": 0.1, "targets": 90},
+            }
+
+        found = {"age": adds(0.02, 0.01), "gender": adds(0.06, -0.01)}
+        cell = Cell("key", Setting("sparse", 5), evaluation=None, attributes=found)
+        row = to_row(cell)
+        axis = axis_named("attribute")
+        assert axis.of(row) == 0.06
+        assert (axis.highest(row), row.attribute_added_by) == (pytest.approx(0.08), "gender")
+        assert row.attribute_added_baseline == -0.01
+
+    def test_without_declared_attributes_it_is_refused(self, tmp_path):
+        with raises("option.required"):
+            compare("ratings.csv", tmp_path / "out", risk="attribute")
+        with raises("option.required"):
+            compare("ratings.csv", tmp_path / "out", users="users.csv")
+
+    def test_other_attributes_are_measured_anew(self, tmp_path):
+        ratings = make_ratings(n_users=120, n_items=40, n_ratings=2_400, seed=1)
+        users = tmp_path / "users.csv"
+        shared = {"methods": ["raw"], "targets": 20, "users": users, "attribute": "plan"}
+
+        def write(letters):
+            lines = [f"{user},{letters[place % 2]}" for place, user in enumerate(ratings.users)]
+            users.write_text("\n".join(["user_id,plan", *lines]) + "\n")
+
+        write("ab")
+        first = compare(ratings, tmp_path / "out", **shared)
+        again = compare(ratings, tmp_path / "out", **shared, risk="attribute", max_risk=0.5)
+        assert (first.computed, again.computed) == (1, 0)
+        row = again.rows[0]
+        assert row.attribute_added_low <= row.attribute_added <= row.attribute_added_high
+        assert row.lists_gap_added is not None
+        names = [each["name"] for each in again.divisions["raw"]]
+        assert names == ["user count", "taste", "item count", "plan"]
+        assert "Who loses utility" in again.to_html()
+        write("ba")
+        assert compare(ratings, tmp_path / "out", **shared).computed == 1

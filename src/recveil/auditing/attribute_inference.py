@@ -1,7 +1,7 @@
 """Declared attributes of users, inferred from ratings and from what a release adds to some."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -256,6 +256,25 @@ def infer_user_attributes(
         _infer(ratings, name, classes, opened, smaller, [seed, 23, number])
         for number, (name, classes) in enumerate(track(classified.items(), "Attributes", share=1))
     ]
+
+
+def infer_added(
+    ratings: Ratings,
+    attributes: Mapping[str, Sequence[str | None]],
+    table: AttackTarget,
+    name: str,
+    seed: int = 0,
+) -> dict[str, AttributeInRelease]:
+    """Measure what a release adds to the inference of each attribute; none of too few users."""
+    space, found = _Space.of(ratings), {}
+    with one_thread():
+        for number, (attribute, texts) in enumerate(attributes.items()):
+            rng = np.random.default_rng([seed, 24, number])
+            codes = classify(attribute, texts).codes
+            measured = _attack_table(ratings, name, table, None, space, codes, rng)
+            if measured is not None:
+                found[attribute] = measured
+    return found
 
 
 def _make_smaller(ratings: Ratings, opened: OpenedRelease, seed: int) -> MembershipTargets | None:
@@ -523,17 +542,33 @@ def _attack_release(
         return None, "a model has no rows"
     if hides_items(opened.manifest.settings):
         return None, "its items are hidden"
+    found = _attack_table(ratings, opened.name, table, smaller, space, codes, rng)
+    if found is None:
+        return None, f"too few users have {_KNOWS.known} ratings and a value"
+    return found, ""
+
+
+def _attack_table(
+    ratings: Ratings,
+    name: str,
+    table: AttackTarget,
+    smaller: MembershipTargets | None,
+    space: _Space,
+    codes: _Codes,
+    rng: np.random.Generator,
+) -> AttributeInRelease | None:
+    """Attack the rows of a release; None if too few users remain."""
     is_inside = codes >= 0
     if table.contains_users:
         is_inside &= table.record_of >= 0
     targets, others = _halves(rng, np.flatnonzero(is_inside))
     targets = targets[:_MOST_TARGETS]
     if (found := _measure(ratings, table, space, codes, others, [targets], rng)) is None:
-        return None, f"too few users have {_KNOWS.known} ratings and a value"
+        return None
     by_known, by_row, by_random = found[0]
     n_targets = by_known.influence.size
     in_release = AttributeInRelease(
-        name=opened.name,
+        name=name,
         known=_KNOWS.known,
         n_targets=n_targets,
         n_skipped=targets.size - n_targets,
@@ -543,15 +578,15 @@ def _attack_release(
         control=by_random.beyond(by_known),
     )
     if smaller is None:
-        return in_release, ""
+        return in_release
     inside, nonmembers = (each[codes[each] >= 0] for each in (smaller.members, smaller.nonmembers))
     members, others = _halves(rng, inside)
     both = _measure(ratings, smaller.table, space, codes, others, [members, nonmembers], rng)
     if both is None:
-        return in_release, ""
+        return in_release
     inner, outer = (with_row.beyond(alone) for alone, with_row, _ in both)
     excess = difference_of_means(inner, outer)
-    return replace(in_release, members=inner, nonmembers=outer, excess=excess), ""
+    return replace(in_release, members=inner, nonmembers=outer, excess=excess)
 
 
 def _halves(

@@ -93,15 +93,19 @@ def compare(
     risk: Annotated[
         str | None,
         typer.Option(
-            metavar="reidentification|class|membership|links|shadows",
+            metavar="reidentification|class|membership|links|shadows|attribute",
             autocompletion=one_of(
-                lambda: ("reidentification", "class", "membership", "links", "shadows")
+                lambda: (
+                    *("reidentification", "class", "membership"),
+                    *("links", "shadows", "attribute"),
+                )
             ),
             rich_help_panel=_LIMITS,
             help="The risk. reidentification (default): the share of users re-identified; class: of"
             " users whose equivalence class is re-identified; membership: of members recognized "
             "by membership inference; links: of user-item links inferred; shadows (default with "
-            "--shadows): of members recognized with shadow releases.",
+            "--shadows): of members recognized with shadow releases; attribute: the AUC that rows "
+            "add to the inference of --attribute.",
         ),
     ] = None,
     shadows: Annotated[

@@ -23,6 +23,7 @@ from recveil.comparison.cells import (
     with_shadows,
 )
 from recveil.comparison.choice import (
+    ATTRIBUTE,
     REIDENTIFICATION,
     SHADOWS,
     choose_setting,
@@ -99,6 +100,12 @@ class CompareRequest:
                 f"(--shadows 32), their number per setting: finished ones are kept",
                 code="option.required",
             )
+        if self.risk == ATTRIBUTE.name and self.users is None:
+            raise RecveilError(
+                f"risk (--risk) is {self.risk}, which needs declared attributes; name their file "
+                f"(--users) and columns (--attribute)",
+                code="option.required",
+            )
         if self.targets < 1:
             raise RecveilError(
                 f"targets is {self.targets}; expected at least 1", code="option.value"
@@ -163,11 +170,12 @@ def compare(
     utility : {"both", "ratings", "lists"}
         Utility to choose a setting by: the retained share of the gain in predicted ratings, of the
         lists, or the smaller of the two. It changes no measurement, so nothing is recomputed.
-    risk : {"reidentification", "class", "membership", "links", "shadows"}, optional
+    risk : {"reidentification", "class", "membership", "links", "shadows", "attribute"}, optional
         Risk to choose a setting by: the share of users re-identified, of users whose equivalence
         class is re-identified, of members recognized, of user-item links inferred, each by the
-        strongest adversary; or of members recognized with shadow releases; see `AXES`. It changes
-        no measurement. By default the last, if shadow releases were made, and otherwise the first.
+        strongest adversary; of members recognized with shadow releases; or the AUC that rows add to
+        attribute inference; see `AXES`. It changes no measurement. By default members recognized
+        with shadow releases, if any were made, and otherwise the first.
     shadows : int, optional
         Number of shadow releases per setting, even and at least 8, such as 32, for the strongest
         membership inference, comparable across methods. Takes as long as that many releases; the
@@ -178,7 +186,8 @@ def compare(
         Nominal labels that mean that a user liked the item, such as "up,love". Without them lists
         are not evaluated, and predicted labels alone decide.
     users, attribute : optional
-        A file of users, and its columns by which utility is divided as well; see `audit`.
+        A file of users, and its columns by which utility is divided as well, and which are
+        inferred from each release; see `audit`.
     on_estimate : callable, optional
         Called with the `Estimate` of the work, before it begins.
     on_interrupt : callable, optional

@@ -10,15 +10,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias, TypedDict
 
+from recveil.attacks import AttackTarget
 from recveil.attacks.membership.inference import KNOWN
 from recveil.attacks.membership.scores import SCORERS
 from recveil.attacks.registry import ATTACKS
+from recveil.auditing.attribute_inference import infer_added
 from recveil.auditing.shadow_releases import attack_by_shadows
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.methods.registry import make_variant
 from recveil.publish import write_release
 from recveil.release.claim import claim_kind
 from recveil.release.registry import variant_of
+from recveil.release.sides import Sides
 from recveil.runtime.atomic_writes import (
     make_folder,
     reject_in_release,
@@ -158,6 +161,8 @@ class Cell:
     lone_share: float | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     shadows: Mapping[str, Any] | None = None
+    # What the release adds to the inference of each declared attribute
+    attributes: Mapping[str, Any] | None = None
 
     @property
     def counted_k(self) -> int | None:
@@ -251,6 +256,7 @@ class Cell:
             lone_share=plain["lone_share"],
             seconds=plain["seconds"],
             shadows=plain.get("shadows"),
+            attributes=plain.get("attributes"),
         )
 
     def to_json(self) -> Mapping[str, object]:
@@ -265,6 +271,7 @@ class Cell:
             "verified": None if self.verified is None else self.verified._asdict(),
             "evaluation": self.evaluation,
             "shadows": self.shadows,
+            "attributes": self.attributes,
             "lone_share": self.lone_share,
         }
 
@@ -500,6 +507,7 @@ def _run_steps(
         watch.stop("verify")
     begin(THE_REST)
     evaluation = evaluator.evaluate(release, anonymizer=anonymizer).to_dict()
+    attributes = _infer_attributes(setting, release, evaluator, ground.seed)
     watch.stop("evaluate")
     lone = release.private.lone_ratings
     return Cell(
@@ -507,9 +515,24 @@ def _run_steps(
         setting=setting,
         verified=verified,
         evaluation=evaluation,
+        attributes=attributes,
         lone_share=None if lone is None else float(lone.rating_share),
         seconds=watch.seconds,
     )
+
+
+def _infer_attributes(
+    setting: Setting, release: Sides, evaluator: AnyEvaluator, seed: int
+) -> Mapping[str, Any] | None:
+    """Return what a release adds to the inference of attributes; None if none are declared."""
+    if isinstance(evaluator, NominalEvaluator) or not evaluator.attributes:
+        return None
+    if not variant_of(setting.method).is_attacked:
+        return None
+    train = evaluator.split.train
+    table = AttackTarget.from_release(release, train)
+    found = infer_added(train, evaluator.attributes, table, setting.title, seed)
+    return {name: each.to_dict() for name, each in found.items()}
 
 
 def lacks_shadows(cell: Cell, n: int | None) -> bool:

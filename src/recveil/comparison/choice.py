@@ -49,6 +49,8 @@ class Axis(NamedTuple):
         Risks for which the page always gives an answer.
     usual : float
         The default one of them, for the headline.
+    least_in_raw : float
+        If the raw data have a lower risk, low risks are little evidence for the methods.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Axis(NamedTuple):
     is_search: bool = True
     ladder: tuple[float, ...] = (0.9, 0.5, 0.3, 0.2, 0.1)
     usual: float = 0.2
+    least_in_raw: float = 0.5
 
     @property
     def low(self) -> str:
@@ -128,6 +131,17 @@ SHADOWS = Axis(
     "a random guess",
     is_search=False,
 )
+ATTRIBUTE = Axis(
+    "attribute",
+    "attribute_added",
+    "AUC added to attribute inference",
+    "added to attributes",
+    "a random row",
+    is_search=False,
+    ladder=(0.2, 0.1, 0.05, 0.02, 0.01),
+    usual=0.05,
+    least_in_raw=0.01,
+)
 AXES: dict[str, Axis] = {
     axis.name: axis
     for axis in (
@@ -162,6 +176,7 @@ AXES: dict[str, Axis] = {
             second_label="AUC of a fit of all rows",
             usual=0.5,
         ),
+        ATTRIBUTE,
     )
 }
 

@@ -388,6 +388,19 @@ def _gap_measures(kind: str, metric: str, how: str) -> tuple[Measure, ...]:
     )
 
 
+def _attribute_added(cell: Cell) -> Figure:
+    """Return the largest AUC that a release adds, and what a random row adds."""
+    return _highest(
+        {
+            "by": name,
+            **each["adds"],
+            "rate": each["adds"]["mean"],
+            "baseline": each["control"]["mean"],
+        }
+        for name, each in (cell.attributes or {}).items()
+    )
+
+
 _PRIVACY = (
     Measure(
         "verified_k",
@@ -411,6 +424,13 @@ _PRIVACY = (
         _reidentified,
         "The same by a random guess",
         Panel("Users re-identified", ".0%"),
+    ),
+    *_risk(
+        "attribute_added",
+        "The AUC that the best row adds to what eight ratings of a user reveal about a declared "
+        "attribute, of the attribute to which it adds most",
+        _attribute_added,
+        "The same with a random row of nearly as many items",
     ),
     Measure("attack", "The attack of that adversary", str, _key(_reidentified, "attack")),
     Measure("risk_targets", "The targets of that adversary", int, _key(_reidentified, _REQUESTED)),

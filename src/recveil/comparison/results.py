@@ -69,7 +69,7 @@ class Comparison(Reportable):
     max_risk : float or None
     min_k : int or None
     utility : {"both", "ratings", "lists"}
-    risk : {"reidentification", "class", "membership", "links", "shadows"}
+    risk : {"reidentification", "class", "membership", "links", "shadows", "attribute"}
         The question.
     unfinished : int
         Number of settings missing because the run was stopped.

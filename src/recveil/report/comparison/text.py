@@ -41,8 +41,6 @@ from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import WARNING, describe_count
 from recveil.runtime.number_format import format_bounds, percent
 
-# Attacks that re-identify less than this share in the raw data show little.
-_WORKS = 0.5
 # Below this share, a sentence says "only".
 _LITTLE = 0.5
 # Maximum number of settings named in a sentence.
@@ -95,6 +93,10 @@ AXIS_NOTES = {
     "of the adversaries counts who know 8, 16 or all ratings of a user. They use one release only; "
     "an adversary who makes other releases for comparison usually recognizes more, which "
     f"{SHADOWS_OF_ALL} measures.",
+    "attribute": "How much the row that best fits eight known ratings of a user adds to the AUC of "
+    "an adversary who infers a declared attribute from these, knowing the attribute of half of the "
+    "users; of the attribute to which it adds most. A random row of nearly as many items is the "
+    "control.",
     "shadows": "The share of the members of a release of one half of the users who are recognized "
     "(TPR) when 5% of the other half are mistaken for members (FPR), by an adversary who learns "
     "from many such releases of other halves how one user changes a release. A random guess "
@@ -106,6 +108,8 @@ AXIS_NOTES = {
 }
 # Why a risk was not measured in any setting.
 _UNMEASURED = {
+    "attribute": "No setting has a measured AUC of attribute inference: it takes --users and "
+    "--attribute, and users with eight known ratings in each class. That is no evidence of safety.",
     "membership": f"No setting has a measured rate of recognized members: it takes {FEWEST} "
     f"members and {FEWEST} nonmembers of whom enough ratings are known. That is no evidence of "
     f"safety.",
@@ -172,7 +176,7 @@ def risk_warnings(rows: Iterable[Row], axis: Axis = REIDENTIFICATION) -> list[st
             "The raw data were not attacked: add raw to the methods, to show that the attacks work "
             "on this table."
         )
-    elif (axis.of(raw) or 0.0) < _WORKS:
+    elif (axis.of(raw) or 0.0) < axis.least_in_raw:
         warnings.append(
             f"Even in the raw data, the strongest adversary has a risk of only "
             f"{describe_rate(raw, axis)}, so low risks are little evidence for the methods."
