@@ -96,6 +96,6 @@ class TestRefused:
         users = ratings.users
         plain = Risk(np.ones(60), np.array(["likes"] * 60, dtype=object), 1)
         write_risk(users, plain, tmp_path / "risk.csv")
-        with raises("input.columns") as caught:
+        with raises("column.missing") as caught:
             anonymize(ratings, k=5, protect_riskiest=0.1, risk=tmp_path / "risk.csv")
         assert "--shadows" in str(caught.value)

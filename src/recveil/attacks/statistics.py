@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from recveil.runtime.errors import RecveilError
+from recveil.runtime.safe_repr import brief
 
 # Fewest members and non-members for membership inference: of fewer, 5% is not one user.
 FEWEST = 20
@@ -108,6 +109,7 @@ def wide_at_ends(rate: float, half: float, trials: int, n_clusters: int) -> Inte
     return Interval(rate, max(0.0, rate - half), min(1.0, rate + half), trials)
 
 
+@brief
 class Quarters(NamedTuple):
     """Users (or items) divided at quartiles; equal values are in the same quarter.
 

@@ -103,7 +103,7 @@ class CompareRequest:
         if self.risk == ATTRIBUTE.name and self.users is None:
             raise RecveilError(
                 f"risk (--risk) is {self.risk}, which needs declared attributes; name their file "
-                f"(--users) and columns (--attribute)",
+                f"users (--users) and columns attribute (--attribute)",
                 code="option.required",
             )
         if self.targets < 1:

@@ -96,7 +96,7 @@ def without_riskiest(reading: Reading, share: float, risk: str | PathLike[str]) 
         raise RecveilError(
             f"{option_named('risk')}: no user of the table has a membership risk there; measure it "
             f"on a release of this table (recveil audit FILE --release DIR --shadows 32)",
-            code="input.columns",
+            code="column.missing",
         )
     n_removed = max(1, round(share * risks.size))
     order = np.argsort(np.where(np.isnan(risks), np.inf, -risks), kind="stable")

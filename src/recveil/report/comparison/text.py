@@ -94,9 +94,7 @@ AXIS_NOTES = {
     "an adversary who makes other releases for comparison usually recognizes more, which "
     f"{SHADOWS_OF_ALL} measures.",
     "attribute": "How much the row that best fits eight known ratings of a user adds to the AUC of "
-    "an adversary who infers a declared attribute from these, knowing the attribute of half of the "
-    "users; of the attribute to which it adds most. A random row of nearly as many items is the "
-    "control.",
+    "inferring a declared attribute from these, of the attribute to which it adds most.",
     "shadows": "The share of the members of a release of one half of the users who are recognized "
     "(TPR) when 5% of the other half are mistaken for members (FPR), by an adversary who learns "
     "from many such releases of other halves how one user changes a release. A random guess "
@@ -108,8 +106,7 @@ AXIS_NOTES = {
 }
 # Why a risk was not measured in any setting.
 _UNMEASURED = {
-    "attribute": "No setting has a measured AUC of attribute inference: it takes --users and "
-    "--attribute, and users with eight known ratings in each class. That is no evidence of safety.",
+    "attribute": "No attribute inference was measured. That is no evidence of safety.",
     "membership": f"No setting has a measured rate of recognized members: it takes {FEWEST} "
     f"members and {FEWEST} nonmembers of whom enough ratings are known. That is no evidence of "
     f"safety.",
