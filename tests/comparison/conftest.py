@@ -124,10 +124,9 @@ class Counting:
 
     judged = ()
     failing = ()
-    attributes = None
 
-    def __init__(self, split, **_):
-        self.split = split
+    def __init__(self, split, attributes=None, **_):
+        self.split, self.attributes = split, attributes
 
     def evaluate(self, release, **_):
         claim = release.published.claim

@@ -19,6 +19,10 @@ pytestmark = pytest.mark.usefixtures("rough_fit", "few_recommenders")
 def test_every_risk_is_answered_and_drawn(name, evaluator, tmp_path, invented):
     shadows = 8 if name == "shadows" else None
     asked = {"methods": ["simple", "raw"], "k": [5]}
+    if name == "attribute":
+        asked |= {"users": tmp_path / "users.csv", "attribute": "plan"}
+        lines = [f"{user},{'ab'[place % 2]}\n" for place, user in enumerate(invented.users)]
+        asked["users"].write_text("user_id,plan\n" + "".join(lines))
     found = compare(invented, tmp_path / "out", **asked, risk=name, shadows=shadows)
     again = compare(invented, tmp_path / "out", **asked, risk="reidentification")
     assert (found.computed, again.computed) == (2, 0)

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from recveil.comparison.choice import AXES, SHADOWS, usual_axis
+from recveil.comparison.choice import ATTRIBUTE, AXES, SHADOWS, usual_axis
 from recveil.comparison.rows import Purpose
 from recveil.comparison.settings import KS, Feedback, default_ks, default_methods
 from recveil.release.claim import all_claims
@@ -112,7 +112,8 @@ def _answer_values(
         "drawings": [drawing for drawing in drawings if drawing.dots],
         "lines": tabulate(rows, question),
         "warnings": warnings_for(comparison, answered) if comparison else [],
-        "risks": AXES,
+        # Declared attributes are of the command line alone.
+        "risks": {name: axis for name, axis in AXES.items() if name != ATTRIBUTE.name},
         "utilities": _UTILITIES,
         "shadows": SHADOWS.name,
         "has_rows": bool(rows),
