@@ -53,14 +53,17 @@ class TestRemoved:
         left = made.reading.ratings.users.tolist()
         assert left == [*ratings.users.tolist()[:53], ratings.users.tolist()[59]]
 
-    def test_the_release_is_attacked_on_the_whole_table(self, ratings, risk, tmp_path):
+    def test_the_rest_of_the_table_audits_the_release(self, ratings, risk, tmp_path):
         with pytest.warns(ReadingWarning):
-            anonymize(
+            made = anonymize(
                 *(ratings, tmp_path / "out"),
                 **{"k": 5, "seed": 1, "protect_riskiest": 0.1, "risk": risk},
             )
-        found = audit(ratings, release=tmp_path / "out", targets=20, curves=False).published
+        out = tmp_path / "out"
+        found = audit(made.ratings, release=out, targets=20, curves=False).published
+        assert found.same_ratings is True
         assert found.strongest[1].reidentified.rate <= 0.2
+        assert audit(ratings, release=out, targets=20, curves=False).published.same_ratings is False
 
 
 class TestRefused:

@@ -108,7 +108,8 @@ def without_riskiest(reading: Reading, share: float, risk: str | PathLike[str]) 
         f"Removed the {describe_count(n_users, 'user')} with the highest membership risk "
         f"({percent(n_users / ratings.n_users)} of {ratings.n_users:,}), with {n_ratings:,} of "
         f"{ratings.n_ratings:,} ratings; {describe_count(ratings.n_items - left.n_items, 'item')} "
-        f"had no other. Others may now be the most exposed: audit the release again."
+        f"had no other. Others may now be the most exposed: audit the release with a table without "
+        f"these users."
     )
     if n_unmeasured:
         note += f" {describe_count(n_unmeasured, 'user')} without a measured risk stayed."
