@@ -1,5 +1,7 @@
 """Utility by group: values by hand, a null and a planted gap."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from recveil.datasets import make_ratings
 from recveil.evaluation import Evaluator, evaluate, split_ratings
 from recveil.evaluation.groups import MIN_JUDGED, divide, read_divisions, widest
 from recveil.evaluation.recipient import ByPopularity, PerUserUtility, Served, Utility
+from recveil.evaluation.retained import Measured
 from recveil.methods import PredictiveAnonymizer
 from recveil.ratings import Ratings
 from recveil.report.document import plain
@@ -67,6 +70,14 @@ def test_figures_and_gaps_by_hand():
     assert [group.name for group in found["taste"].groups] == ["niche tastes", "mainstream tastes"]
     assert "item count" not in found
     assert widest(found.values())[1].adds.value == pytest.approx(0.4)
+    # What is added by chance alone, however much, does not hide what is added.
+    division = found["user count"]
+    gap = division.lists
+    by_chance = gap._replace(adds=Measured(0.9, -0.1, 1.9), release=Measured(0.95, 0.9, 1.0))
+    other = replace(division, name="coin", lists=by_chance)
+    assert widest([other, division])[0] is division
+    unclear = replace(division, lists=gap._replace(adds=Measured(0.01, -0.1, 0.1)))
+    assert widest([unclear, other])[0] is other
 
 
 def test_items_by_hand():

@@ -95,6 +95,11 @@ class TestRefused:
                 **{"protect_riskiest": 0.1, "risk": risk},
             )
 
+    def test_a_file_of_other_users(self, ratings, tmp_path):
+        risk = write(tmp_path / "risk.csv", ["stranger", *ratings.users.tolist()], [0.5] * 61)
+        with raises("release.mismatch"):
+            anonymize(ratings, tmp_path / "out", k=5, protect_riskiest=0.1, risk=risk)
+
     def test_a_file_without_membership(self, ratings, tmp_path):
         users = ratings.users
         plain = Risk(np.ones(60), np.array(["likes"] * 60, dtype=object), 1)

@@ -130,9 +130,18 @@ Kind = Literal["lists", "ratings"]
 
 
 def widest(divisions: Sequence[Division], kind: Kind = "lists") -> tuple[Division, Gap] | None:
-    """Return the gap to which the release adds most; None without any."""
+    """Return the gap to which the release adds most; None without any.
+
+    Where it adds to none by more than the interval, return the gap with the highest lower end.
+    """
     gaps = [(one, gap) for one in divisions if (gap := getattr(one, kind)) is not None]
-    return max(gaps, key=lambda pair: pair[1].adds.value, default=None)
+
+    def order(pair: tuple[Division, Gap]) -> tuple[bool, float]:
+        gap = pair[1]
+        is_wider = gap.adds.low > 0
+        return is_wider, float(np.nan_to_num(gap.adds.low if is_wider else gap.release.low))
+
+    return max(gaps, key=order, default=None)
 
 
 @brief

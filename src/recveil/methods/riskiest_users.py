@@ -37,11 +37,17 @@ def read_user_risks(path: str | PathLike[str], column: str = "found") -> dict[st
             return dict.fromkeys((from_cell(row[0]) for row in rows), math.nan)
         place = header.index(column)
         return {from_cell(row[0]): float(row[place] or "nan") for row in rows}
-    except (OSError, ValueError, csv.Error) as error:
+    except OSError as error:
+        raise RecveilError(
+            f"{name}: cannot be read ({error.strerror}); name the file that recveil audit --risk "
+            f"wrote",
+            code="input.unreadable",
+        ) from None
+    except (ValueError, csv.Error):
         raise RecveilError(
             f"{name}: expected the risk of each user, with the columns "
             f"{', '.join(RISK_COLUMNS[:3])}, as recveil audit --risk writes it; write it again",
-            code="input.unreadable" if isinstance(error, OSError) else "input.damaged",
+            code="input.damaged",
         ) from None
 
 
@@ -90,6 +96,13 @@ def without_riskiest(reading: Reading, share: float, risk: str | PathLike[str]) 
     """
     ratings = reading.ratings
     risk_of = read_user_risks(risk, "membership")
+    if risk_of.keys() != {str(user) for user in ratings.users.tolist()}:
+        raise RecveilError(
+            f"{option_named('risk')}: {Path(risk).name} has other users than the table, so it was "
+            f"measured on another one; measure it on this table (recveil audit FILE --release DIR "
+            f"--shadows 32)",
+            code="release.mismatch",
+        )
     risks = np.array([risk_of.get(str(user), np.nan) for user in ratings.users.tolist()])
     n_unmeasured = int(np.isnan(risks).sum())
     if n_unmeasured == risks.size:
@@ -104,12 +117,15 @@ def without_riskiest(reading: Reading, share: float, risk: str | PathLike[str]) 
     kept = np.setdiff1d(np.arange(risks.size), removed)
     left = _only(ratings, kept)
     n_users, n_ratings = removed.size, ratings.n_ratings - left.n_ratings
+    controls = np.array([*read_user_risks(risk, "control").values()])
+    n_chance = int(np.count_nonzero(controls >= risks[removed].min()))
     note = (
         f"Removed the {describe_count(n_users, 'user')} with the highest membership risk "
         f"({percent(n_users / ratings.n_users)} of {ratings.n_users:,}), with {n_ratings:,} of "
         f"{ratings.n_ratings:,} ratings; {describe_count(ratings.n_items - left.n_items, 'item')} "
-        f"had no other. Others may now be the most exposed: audit the release with a table without "
-        f"these users."
+        f"had no other. By chance alone, {describe_count(n_chance, 'user')} would have risks as "
+        f"high: the fewer shadow releases, the less certain the order. Others may now be the most "
+        f"exposed: audit the release with a table without these users."
     )
     if n_unmeasured:
         note += f" {describe_count(n_unmeasured, 'user')} without a measured risk stayed."

@@ -48,12 +48,15 @@ def describe_widest(divisions: Sequence[Division]) -> str:
     worst, best = (
         f"{division.name} {name}" * is_attribute or name for name in (gap.worst, gap.best)
     )
-    what = "nDCG of lists is {} lower" if kind == "lists" else "RMSE is {} higher"
+    of_lists = "lists' gain per relevant rating" if division.name == POPULARITY else "nDCG of lists"
+    what = f"{of_lists} is {{}} lower" if kind == "lists" else "RMSE is {} higher"
+    is_wider = gap.adds.low > 0
+    what_is_it = "The gap that the release widens most" if is_wider else "The largest gap"
     return (
-        f"Largest gap between groups: for {worst}, the {what.format(estimate(gap.release))} than "
+        f"{what_is_it} between groups: for {worst}, the {what.format(estimate(gap.release))} than "
         f"for {best}; from the raw ratings, the largest gap by {division.name} is "
         f"{estimate(gap.raw)}, so the release adds {points(gap.adds)}"
-        f"{'' if gap.adds.low > 0 else ', not clearly above 0'}."
+        f"{'' if is_wider else ', not clearly above 0'}."
     )
 
 
