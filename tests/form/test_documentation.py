@@ -408,7 +408,7 @@ def test_the_page_on_reproduction_counts_the_claims_of_papers_apart_from_others(
     holds, fails = counts[False, "yes"], counts[False, "no"]
     page = " ".join(text_of(DOCS / "appendix" / "reproduction.md").split())
     assert f"Of {holds + fails} judged rows, {holds} hold and {fails} fail." in page
-    assert f"Further {counts[True, 'yes']} rows" in page
+    assert f"Another {counts[True, 'yes']} rows" in page
     assert not counts[True, "no"]
     assert f"All {len(rows):,} measured rows" in page
 
