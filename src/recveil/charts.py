@@ -135,10 +135,7 @@ class Curves(TypedDict):
 
 
 def draw_looks(series: Iterable[str]) -> list[Style]:
-    """Choose a distinct style for each series, even in black and white.
-
-    Two measures of one adversary share colour and shape, and differ in their dashes.
-    """
+    """Choose a distinct style for each series, even in black and white."""
     names = list(dict.fromkeys(series))
     parts = [_split(name) for name in names]
     owners = list(dict.fromkeys(owner for owner, _ in parts))

@@ -403,10 +403,7 @@ def _know_first_days(
 
 @brief
 class Query(NamedTuple):
-    """Inputs of one search for targets; it can be split by target.
-
-    The result for a target does not depend on the other targets.
-    """
+    """Inputs of one search, which can be split by target without changing results."""
 
     knowledge: Knowledge
     # The record of each target, to evaluate guesses; -1 if they have none

@@ -10,7 +10,7 @@ from scipy import stats
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.safe_repr import brief
 
-# Fewest members and non-members for membership inference: of fewer, 5% is not one user.
+# Fewest members and nonmembers for membership inference: of fewer, 5% is not one user.
 FEWEST = 20
 
 
@@ -215,7 +215,7 @@ def difference_of_means(first: Mean, second: Mean) -> Mean:
 
 
 def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Return how often a member's score beats a non-member's (AUC), with DeLong's interval.
+    """Return how often a member's score beats a nonmember's (AUC), with DeLong's interval.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def area_under_curve(members: ArrayLike, others: ArrayLike, confidence: float = 
     Returns
     -------
     Interval
-        0.5 means that the score reveals nothing; `trials` counts members and non-members.
+        0.5 means that the score reveals nothing; `trials` counts members and nonmembers.
 
     Notes
     -----

@@ -606,10 +606,7 @@ def _measure(
     groups: list[NDArray[np.int64]],
     rng: np.random.Generator,
 ) -> "list[tuple[_Area, _Area, _Area]] | None":
-    """Measure groups of targets by known ratings, with their rows, and with random rows.
-
-    The attributes of the others are known. None if too few users remain.
-    """
+    """Measure groups of targets by known ratings, with their rows, and with random rows."""
     others = others[:_MOST_USERS]
     users = np.sort(np.concatenate([others[:_MOST_TRAINING], *groups]))
     known, guesses = best_guesses(ratings, table, _KNOWS, users, int(rng.integers(2**31)))

@@ -281,10 +281,7 @@ def _compare(
     is_match: bool,
     has_ratings: bool,
 ) -> Alteration:
-    """Compare a record with the entries about a target whose items are in the table.
-
-    The most altered items are named by their positions.
-    """
+    """Compare a record with the entries about a target whose items are in the table."""
     places = np.flatnonzero(candidates.records == record)
     place_of = dict(zip(candidates.items[places].tolist(), places.tolist(), strict=True))
     slack = rating_slack(candidates.levels)

@@ -253,7 +253,7 @@ class AttackedSynthetic(AttackedRelease):
     """Results of attacks on a release of synthetic users.
 
     No record belongs to a user, so `attacks` is empty. Measured instead are membership inference,
-    and attribute inference about members beyond that about non-members.
+    and attribute inference about members beyond that about nonmembers.
     """
 
     nearest: Attributes | None = None

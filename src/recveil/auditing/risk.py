@@ -121,10 +121,7 @@ def _attack(
 
 
 def risk_table(users: NDArray[Any], risk: Risk) -> str:
-    """Return each user's risk, as CSV.
-
-    Text of an id that a spreadsheet would read as a formula gets a leading apostrophe.
-    """
+    """Return each user's risk, as CSV."""
     text = io.StringIO()
     writer = csv.writer(text)
     figures = [part for part in (risk.membership, risk.control) if part is not None]

@@ -28,7 +28,7 @@ def audit_lists(
         typer.Option(
             metavar="FILE",
             rich_help_panel=_PUBLISHED,
-            help="Published lists of members and of non-members: user, item, and rank (1 is the "
+            help="Published lists of members and of nonmembers: user, item, and rank (1 is the "
             "first) or score. Needs --nonmembers.",
         ),
     ] = None,
@@ -38,7 +38,7 @@ def audit_lists(
             metavar="FILE",
             rich_help_panel=_PUBLISHED,
             help="With --lists or --model: ratings of users whom the recommender did not learn "
-            "from, left out at random before it did. Without them, inference cannot be measured.",
+            "from, left out at random before training. Without them, inference cannot be measured.",
         ),
     ] = None,
     recommender: Annotated[
@@ -100,7 +100,8 @@ def audit_lists(
         int,
         typer.Option(
             metavar="N",
-            help="Number of shadow recommenders, each made of half of the users; even, at least 8.",
+            help="Number of shadow recommenders, each trained on half of the users; an even number "
+            "from 8.",
         ),
     ] = 16,
     seed: Annotated[int, options.seed_of("numbers")] = 0,

@@ -100,10 +100,7 @@ class Verb:
         return signature.replace(parameters=own)
 
     def command(self, known: Callable[[], Known] | None) -> Callable[..., None]:
-        """Return the function that typer calls.
-
-        `known` returns the options of all verbs, for settings files; None for a verb without them.
-        """
+        """Return the function that typer calls."""
         options = self.options
 
         def run(config: Settings | None = None, **values: Any) -> None:

@@ -77,10 +77,7 @@ def _terminate(number: int, _: object) -> None:
 
 @contextmanager
 def _resend_ignored() -> Iterator[None]:
-    """Send a signal again that was raised where Python ignores exceptions, as in `__del__`.
-
-    Otherwise the run would print a traceback and continue.
-    """
+    """Send a signal again that was raised where Python ignores exceptions, as in `__del__`."""
     default_hook, again = sys.unraisablehook, list[threading.Timer]()
 
     def hook(ignored: "sys.UnraisableHookArgs") -> None:

@@ -286,10 +286,7 @@ def reject_two_standard_outputs(outputs: list[NamedPath]) -> None:
 
 
 def place_of_risk(risk: Path | None, release: Path | None) -> Path | None:
-    """Return the named file for the risk of each user, or one in the private folder of a release.
-
-    None if no file is named and there is no private folder, as for synthetic users from a model.
-    """
+    """Return the file for each user's risk, by default in the private folder, if there is one."""
     if risk is not None or release is None:
         return risk
     from recveil.release.manifest import RISK, private_folder
@@ -319,10 +316,7 @@ SCHEMA_VERSION = 2
 
 
 def write_json(result: Mapping[str, object], target: Path | None) -> bool:
-    """Write JSON to a file, or to standard output for "-"; return whether text may follow.
-
-    The file is readable for its creator alone, since some results contain user ids.
-    """
+    """Write JSON, readable for its creator alone, or to "-"; return whether text may follow."""
     if target is None:
         return True
     from recveil.runtime.atomic_writes import write_atomically

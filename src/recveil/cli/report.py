@@ -20,7 +20,7 @@ def report(
     output: Annotated[Path, typer.Argument(help="The HTML page to write, outside the folder.")],
     ratings: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The table behind the release, which is audited."),
+        typer.Option(metavar="FILE", help="The table behind the release, to audit it with."),
     ] = None,
     audit: Annotated[
         Path | None,
@@ -30,9 +30,9 @@ def report(
         ),
     ] = None,
     name: Annotated[
-        str, typer.Option(metavar="TEXT", help="Who signs. Default: a line to fill in.")
+        str, typer.Option(metavar="TEXT", help="The signer. Default: a line to fill in.")
     ] = "",
-    role: Annotated[str, typer.Option(metavar="TEXT", help="The role of who signs.")] = "",
+    role: Annotated[str, typer.Option(metavar="TEXT", help="The role of the signer.")] = "",
     date: Annotated[str, typer.Option(metavar="TEXT", help="The date of the signature.")] = "",
     force: Force = False,
     json: Json = None,
@@ -40,8 +40,8 @@ def report(
 ) -> None:
     """Report on a release for a data protection impact assessment, on at most four printed pages.
 
-    The page has the promise, singling out, linkability and inference with their evidence, what
-    remains, who may be affected, digests, and lines to sign. It is private. Print it to PDF.
+    It has the promise, singling out, linkability and inference with their evidence, what remains,
+    who may be affected, digests, and lines to sign. It is private. Print it to PDF.
 
     Example: `recveil report out report.html --ratings ratings.csv --name "A. Lovelace"`
     """

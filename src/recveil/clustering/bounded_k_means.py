@@ -31,10 +31,7 @@ Nearest: TypeAlias = Callable[
 def nearest_centre(
     X: NDArray[np.float32], centres: NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the nearest centre of each row, the first of equal ones, and the squared distance.
-
-    Rows are processed in slices, so n × t numbers are never in memory at once.
-    """
+    """Return each row's nearest centre, the first of equal ones, and the squared distance."""
     nearest = np.empty(len(X), dtype=np.int64)
     distance = np.einsum("ij,ij->i", X, X)
     half_square = np.einsum("ij,ij->i", centres, centres) / 2
@@ -267,10 +264,7 @@ def bounded_t_means(
     rng: np.random.Generator,
     steps: Steps | None = None,
 ) -> Clusters:
-    """Cluster rows into t clusters of at least `min_size`; see `BoundedTMeans`.
-
-    Precondition: 1 <= t * min_size <= n. `steps` are distances, centres and assignment, if unusual.
-    """
+    """Cluster rows into t clusters (1 <= t * min_size <= n); see `BoundedTMeans`."""
     nearest, has_users, is_pairwise = steps or Steps()
     centres = X[rng.choice(len(X), t, replace=False)]
     labels = np.full(len(X), -1)

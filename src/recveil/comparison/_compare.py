@@ -340,11 +340,7 @@ def _evaluator(
 
 
 def _utility_of_table(ratings: Ratings, utility: Purpose, liked: tuple[str, ...]) -> Purpose:
-    """Return the utility that settings are chosen by, given what the table has.
-
-    Implicit feedback is evaluated by lists alone; nominal labels by predictions alone, unless liked
-    labels are given.
-    """
+    """Return the utility that settings are chosen by, given what the table has."""
     if not ratings.scale.ordered and not liked:
         if utility == "lists":
             raise RecveilError(
@@ -377,11 +373,7 @@ def _fill(
     stop_with: Callable[[list[Cell]], None],
     go_on_with: Callable[[list[Cell]], None],
 ) -> tuple[list[Cell], int]:
-    """Return the cells of all settings, computing those that are not finished.
-
-    `announce` gets the estimate, `stop_with` the finished cells on an interrupt, `go_on_with` after
-    each cell.
-    """
+    """Return the cells of all settings, computing those that are not finished."""
     cells = {setting: load_cell(out, setting, ground.key(setting)) for setting in settings}
     open_settings = [
         setting for setting, cell in cells.items() if cell is None or lacks_shadows(cell, shadows)

@@ -437,10 +437,7 @@ def save_cell(out: Path, cell: Cell) -> None:
 
 
 def run_cell(out: Path, setting: Setting, ground: Ground, evaluator: AnyEvaluator) -> Cell:
-    """Make the release of a setting, verify it, attack it and evaluate it.
-
-    A failure caused by the data is recorded in the cell and does not stop other cells.
-    """
+    """Make, verify, attack and evaluate a setting's release; record failures caused by the data."""
     key, watch = ground.key(setting), _Watch()
     try:
         with parts(setting.title, _COSTS) as begin:

@@ -266,10 +266,7 @@ def is_candidate(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
 
 
 def has_coverage(row: Row, axis: Axis = REIDENTIFICATION) -> bool:
-    """Return whether some adversary could attack nearly all of the targets.
-
-    A risk without targets was measured on the users that its interval counts.
-    """
+    """Return whether some adversary could attack nearly all of the targets."""
     if not axis.is_search:
         return axis.of(row) is not None
     return bool((row.most_targets_attacked or 0) >= COVERAGE * (row.targets or 1))

@@ -255,10 +255,7 @@ def _class_reidentified(cell: Cell) -> Figure:
 
 
 def _membership(cell: Cell) -> Figure:
-    """Return the best TPR at 5% FPR, which need not be that of the best AUC.
-
-    Omitted with too few users: 5% of fewer than 20 nonmembers is less than one.
-    """
+    """Return the best TPR at 5% FPR, if there are enough users; the best AUC may be another's."""
     by_known = _disclosure(cell, "membership") or {}
     return _highest(
         {"by": _knowing(known), **by_known[known]["tpr_at_5"], "baseline": _RANDOM_TPR}
@@ -359,8 +356,8 @@ def _gap_measures(kind: str, metric: str, how: str) -> tuple[Measure, ...]:
     return (
         *_figure(
             f"{kind}_gap",
-            f"By which share the {metric} of the group served worst is {how} that of the group "
-            f"served best, in the division whose gap the release widens most",
+            f"The share by which the {metric} of the worst-served group is {how} that of the "
+            f"best-served group, in the division whose gap the release widens most",
             lambda cell: dig(take(cell), "release"),
             "%",
             "down",
@@ -381,7 +378,7 @@ def _gap_measures(kind: str, metric: str, how: str) -> tuple[Measure, ...]:
         ),
         Measure(
             f"{kind}_gap_groups",
-            "The groups served worst and best",
+            "The worst-served and the best-served group",
             str,
             lambda cell: None if (gap := take(cell)) is None else f"{gap['worst']}, {gap['best']}",
         ),

@@ -54,7 +54,7 @@ from recveil.runtime.reportable import Documented
 from recveil.runtime.safe_repr import brief
 from recveil.runtime.threads import one_thread
 
-# Maximum number of scored members, and of scored non-members.
+# Maximum number of scored members, and of scored nonmembers.
 MOST_SCORED = 1_000
 # Directions of the items' vectors.
 _DIMENSIONS = 50
@@ -150,8 +150,8 @@ class ListsRequest:
         is_file = self.lists is not None or self.model is not None
         if is_file and self.nonmembers is None:
             raise RecveilError(
-                f"{names[0]}: without users whose ratings were not learned from, inference cannot "
-                f"be measured; give a table of them as nonmembers (--nonmembers), or the "
+                f"{names[0]}: without users whom the recommender did not learn from, inference "
+                f"cannot be measured; give their ratings as nonmembers (--nonmembers), or the "
                 f"recommender (--recommender)",
                 code="option.required",
             )
@@ -195,9 +195,9 @@ class AuditedRecommender(Documented):
         Most items of a list; 0 for a model.
     shadows : int
     by_newcomers : dict
-        Membership inference, by what the adversary assumes that users are shown whom the
-        recommender did not learn from: popular items ("popular"), or a list for their history
-        ("history"). Of a model: "history" alone.
+        Membership inference, by what the adversary assumes about users whom the recommender did
+        not learn from: that they get popular items ("popular"), or a list for their history
+        ("history"). For a model: "history" alone.
     new_items : InferredItems or None
         What similar items of two days reveal.
     n_unlisted : int
@@ -281,7 +281,7 @@ def audit_lists(
     Raises
     ------
     RecveilError
-        If not one publication is named, or there are too few members or non-members.
+        Unless exactly one publication is named, or if there are too few members or nonmembers.
 
     Examples
     --------
@@ -337,7 +337,7 @@ def _like(table: Reading, reading: ReadingOptions) -> ReadingOptions:
 
 
 def _together(table: Reading, others: Reading) -> tuple[Ratings, Flags]:
-    """Return the ratings of both tables, and whether each user is of the first."""
+    """Return the ratings of both tables, and whether each user is in the first."""
     first, second = table.ratings, others.ratings
     if first.scale != second.scale:
         raise RecveilError(
@@ -644,7 +644,7 @@ def _choose(able: Flags, is_member: Flags, seed: int) -> tuple[NDArray[np.int64]
 def _check_numbers(members: int, others: int) -> None:
     if min(members, others) < FEWEST:
         raise RecveilError(
-            f"got {describe_count(members, 'member')} and {describe_count(others, 'non-member')} "
+            f"got {describe_count(members, 'member')} and {describe_count(others, 'nonmember')} "
             f"to score; expected at least {FEWEST} of both, with published lists if lists are "
             f"audited",
             code="table.too-few-users",
@@ -663,7 +663,7 @@ def _read_lists(source: Any, ratings: Ratings) -> tuple[Lists, int]:
     users, items = _places(found.users, ratings.users), _places(found.items, ratings.items)
     if not (users >= 0).any() or (items >= 0).mean() < 0.5:
         raise RecveilError(
-            f"{read.name}: {describe_count(int((users >= 0).sum()), 'user')} and "
+            f"{read.name}: has {describe_count(int((users >= 0).sum()), 'user')} and "
             f"{describe_count(int((items >= 0).sum()), 'item')} of the tables; expected their ids "
             f"in lists (--lists), in columns user, item and rank",
             code="release.mismatch",
@@ -699,8 +699,8 @@ def _read_model(model: Any, items: NDArray[Any]) -> tuple[str, Numbers, NDArray[
     except (ValueError, OSError, EOFError) as error:
         is_missing = isinstance(error, FileNotFoundError)
         raise RecveilError(
-            f"model (--model) {Path(model).name}: no file of numpy.savez with plain arrays; save "
-            f"items, as numbers or text, and factors or similarities",
+            f"model (--model) {Path(model).name}: not a file of numpy.savez with plain arrays; "
+            f"save items, as numbers or text, and factors or similarities",
             code="input.not-found" if is_missing else "input.unknown-format",
         ) from error
     kinds = [name for name in ("factors", "similarities") if name in arrays]

@@ -64,9 +64,9 @@ class Gap(NamedTuple):
     Attributes
     ----------
     worst, best : str
-        The groups that are served worst and best from the release.
+        The worst-served and the best-served group of the release.
     release : Measured
-        By which share the nDCG of the worst group is below that of the best one, or its RMSE above.
+        The share by which the worst group's nDCG is below that of the best, or its RMSE above.
     raw : Measured
         The control: the largest gap from the raw ratings.
     adds : Measured

@@ -315,10 +315,7 @@ def judge_next_items(
     n: int = 10,
     seed: int = 0,
 ) -> NextItems:
-    """Evaluate lists of next items by fitted recommenders, and by those that use the order.
-
-    `table` is the release; without days, a recipient would choose `chosen` to make lists.
-    """
+    """Evaluate lists of next items by fitted recommenders, and by those that use the order."""
     users = sorted_unique(cells.users)
     user_rows = DatedRows.from_ratings(train).take(users)
     relevant = relevant_items(cells, users, -np.inf)

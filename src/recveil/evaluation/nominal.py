@@ -327,10 +327,7 @@ def liked_values(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple
 def serve_liked(
     table: TrainingTable, user_rows: UserRows, test: HeldOut, liked: Sequence[str], seed: int = 0
 ) -> Served:
-    """Evaluate lists from a table of nominal labels on held-out liked items.
-
-    Rating predictors are left out: the step from rated to liked is no distance.
-    """
+    """Evaluate lists from a table of nominal labels on held-out liked items."""
     levels = np.ones(len(table.scale.labels))
     levels[[table.scale.labels.index(word) for word in liked]] = 2
 

@@ -80,10 +80,7 @@ class Spectrum(NamedTuple):
 
     @classmethod
     def of_matrix(cls, matrix: sparse.csr_array, scale: RatingScale, form: Form) -> "Spectrum":
-        """Decompose a matrix derived from a table, shape (n_rows, n_items).
-
-        Users are served by `form`, whatever the numbers of the rows are.
-        """
+        """Decompose a matrix derived from a table, shape (n_rows, n_items)."""
         n_items = matrix.shape[1]
         modelled = np.arange(n_items)
         if min(matrix.shape) > MOST_MODELLED:

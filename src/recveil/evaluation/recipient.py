@@ -408,10 +408,7 @@ def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) ->
 
 
 def _is_worse(lists: NDArray[np.float64], best: NDArray[np.float64]) -> bool:
-    """Return whether lists are significantly worse than others of the same rows.
-
-    If only the first rows have lists, those are compared.
-    """
+    """Return whether lists are significantly worse than others of the same first rows."""
     n = min(best.size, lists.size)
     apart = best[:n] - lists[:n]
     apart = apart[~np.isnan(apart)]

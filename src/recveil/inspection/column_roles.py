@@ -160,10 +160,7 @@ class Identifier(NamedTuple):
 
 
 def find_identifiers(ratings: Ratings, rows: FirstRows) -> list[Identifier]:
-    """Find probable identifiers in the ids, and in the first rows of all other columns.
-
-    It matches values and column names. Other columns may identify users as well.
-    """
+    """Find probable identifiers in the ids, and in the first rows of all other columns."""
     names = dict(zip(rows.roles, rows.names, strict=True))
     found = [_of_users(names.get("user", "user"), ratings)]
     found += _of_items(names.get("item", "item"), ratings)

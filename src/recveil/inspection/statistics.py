@@ -102,10 +102,7 @@ class Dates(NamedTuple):
 def dates_of(
     column: pa.ChunkedArray, days: NDArray[np.int32], time_format: str | None = None
 ) -> Dates:
-    """Summarize the dates of the ratings.
-
-    `days` are those of the ratings that were kept.
-    """
+    """Summarize the dates of the ratings that were kept."""
     times, a_second = _numbers_of(column, time_format)
     seconds = times // a_second
     granularity = _grain_within_day(times, seconds, a_second)

@@ -597,10 +597,7 @@ class _Options(NamedTuple):
 def _require_no_repeated_header(
     columns: Mapping[str, pa.ChunkedArray], names: Mapping[str, str | int], locate: Locate
 ) -> None:
-    """Raise a RecveilError for a repeated header, as in concatenated files.
-
-    An invalid rating also reveals it, but likes and labels would have another user.
-    """
+    """Raise a RecveilError for a repeated header, as in concatenated files."""
     is_header: Any = True
     for role in ("user", "item"):
         column, name = columns[role], names[role]

@@ -237,11 +237,7 @@ def other_problems(source: str, reading: Mapping[str, Any], code: str) -> tuple[
 
 
 def find_problems(rows: RawRows, reading: Mapping[str, Any], error: str | None) -> list[Problem]:
-    """Return all problems that the first rows show.
-
-    `reading` is how the table is read, `error` the code of its error; without one, only values
-    count.
-    """
+    """Return all problems that the first rows show."""
     found = list(_rating_problems(rows, reading))
     if error is None:
         return found

@@ -426,10 +426,7 @@ def check_attributes(users: object, attribute: Sequence[str] | None) -> None:
 def read_users(
     source: str | PathLike[str], users: NDArray[Any], names: Sequence[str], user: str | None = None
 ) -> UserAttributes:
-    """Read attributes of users from a file, as for `read_levels`, with an id and their columns.
-
-    `user` is the name of the ids in the table of ratings, which the file may have, too.
-    """
+    """Read attributes of users from a file, as for `read_levels`, with an id and their columns."""
     ids_named = (*USUAL_NAMES["user"], *([plain_name(user)] if user else []))
     usual = {"user": ids_named} | {name: (plain_name(name),) for name in names}
     if len(usual) != len(names) + 1:

@@ -260,11 +260,7 @@ def _compare(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
 
 @compiled()
 def _trust(weighing: Weighing, user: int, sums: NDArray[Any]) -> None:
-    """Compute the sums of eq. 3 for all users: shared items, and the error of eq. 4.
-
-    Eq. 4 predicts the user's mean plus the other's deviation, so its error is the difference of the
-    two deviations.
-    """
+    """Compute the sums of eq. 3 for all users: shared items, and the error of eq. 4."""
     one = np.float32(1)
     for at in range(weighing.indptr[user], weighing.indptr[user + 1]):
         deviation = weighing.deviations[at]

@@ -224,10 +224,7 @@ def problems_of_croissant(
 
 
 def texts_of_publisher(content: Any, manifest: Manifest, files: dict[str, FileEntry]) -> list[str]:
-    """Return the texts of a description that no file can confirm.
-
-    Without a publisher's card, recveil writes its own text; any other text is unverified.
-    """
+    """Return the texts of a description that no file can confirm."""
     if not isinstance(content, dict):
         return []
     usual = _without_card(manifest, files)

@@ -128,10 +128,7 @@ def _coded(places: NDArray[Any], values: pa.Array) -> pa.DictionaryArray:
 
 
 def evenly(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Cut the rows anew into pieces of one length.
-
-    Blocks are cut by the size of the private data, and a Parquet file keeps its pieces apart.
-    """
+    """Cut the rows anew into pieces of one length, which reveal nothing of the private blocks."""
     rest = None
     for piece in pieces:
         table = piece if rest is None else pa.concat_tables([rest, piece])

@@ -508,18 +508,15 @@ def most_exposed(runs: Sequence[tuple[Loss, Cohort]]) -> tuple[float, float]:
 
 
 def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTotal:
-    """Return what releases spent on the most exposed user, as their release.json files state.
-
-    Releases of disjoint cohorts share no user, so their losses do not add up; all others do.
-    """
+    """Return what releases spent on the most exposed user; disjoint cohorts do not add up."""
     runs: dict[str, tuple[Run, Cohort]] = {}
     for folder in folders:
         manifest = known_manifest(folder)
         claim, cohort = manifest.claim, cohort_of(manifest.settings)
         if claim.ledger is None or claim.delta is None:
             raise RecveilError(
-                f"{quoted(folder.name)} has no epsilon, so that it spends no budget that adds up; "
-                f"name releases with an epsilon alone",
+                f"{quoted(folder.name)} has no epsilon, so it spends no privacy budget; name only "
+                f"releases with an epsilon",
                 code="release.mismatch",
             )
         loss = Loss.of(claim.ledger, claim.delta)
@@ -579,7 +576,7 @@ def budget(
     if folders := _release_folders(source):
         if ledger is not None:
             raise RecveilError(
-                "ledger (--ledger): of releases, the total follows from release.json; drop it",
+                "ledger (--ledger): the total of releases follows from release.json; drop it",
                 code="option.conflict",
             )
         return _published_total(folders, delta)

@@ -102,10 +102,7 @@ def expect_sparse(
     *,
     has_dates: bool = False,
 ) -> Expected:
-    """Estimate the size of sparse rows before grouping, from items with at least k raters.
-
-    The parameters are those of `expect_padded`.
-    """
+    """Estimate the size of sparse rows before grouping; the parameters are `expect_padded`'s."""
     n_classes = max(1, ratings.n_users // k)
     kept = ratings.support[ratings.support >= k].sum()
     widths = np.full(n_classes, kept / ratings.n_users)
@@ -198,10 +195,7 @@ def expect_synthetic(
 
 
 def reject_too_large(expected: Expected, parent: Path, layout: str, *, allow_large: bool) -> None:
-    """Raise a RecveilError if a release will not fit the disk, or is far larger than its input.
-
-    The number of synthetic users is the publisher's choice, limited before any query.
-    """
+    """Raise a RecveilError if a release will not fit the disk, or is far larger than its input."""
     remedy = _remedy(expected.kind, layout)
     is_large = (
         expected.kind != "synthetic" and expected.n_values > _MOST_FOR_A_RATING * expected.ratings

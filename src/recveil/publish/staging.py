@@ -334,10 +334,7 @@ def _can_come_back(old: Path, target: Path) -> bool:
 
 
 def _is_copy(folder: Path, of: Path) -> bool:
-    """Return whether two folders of files have the same names and bytes.
-
-    A release is put back from a backup file by file, and its release.json may be the first one.
-    """
+    """Return whether two folders of files have the same names and bytes."""
     with suppress(OSError):
         names = _names_in(of)
         return _names_in(folder) == names and all(
@@ -461,10 +458,7 @@ def _staged(folder: Path, undo: Settle) -> Iterator[tuple[Path, Callable[[], Non
 
 @contextmanager
 def _unless_it_goes(folder: Path) -> Iterator[Parent]:
-    """Yield the parent of a target; if it is moved meanwhile, report what may be left there.
-
-    Nothing is undone there: the next run to that place inspects all leftovers.
-    """
+    """Yield the parent of a target; if it is moved meanwhile, report what may be left there."""
     with Parent(folder.parent) as parent:
         try:
             yield parent

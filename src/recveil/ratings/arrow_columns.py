@@ -36,10 +36,7 @@ def _each_once(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def cast_each(column: pa.ChunkedArray, kind: pa.DataType, *, safe: bool = True) -> pa.ChunkedArray:
-    """Cast a column; a dictionary is cast once per distinct value.
-
-    Blanks around text are ignored, as in Python's ``float()``.
-    """
+    """Cast a column without blanks around text; a dictionary once per distinct value."""
     if not pa.types.is_dictionary(column.type):
         return cast_stripped(column, kind, safe=safe)
     try:

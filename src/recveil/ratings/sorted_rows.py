@@ -40,19 +40,12 @@ class Rows(NamedTuple):
 
 
 def sorted_unique(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct values, ascending, by sorting.
-
-    `np.unique` hashes unless it counts, which takes up to ninety times as long.
-    """
+    """Return the distinct values, ascending, by sorting, much faster than `np.unique`."""
     return np.unique(values, return_counts=True)[0]
 
 
 def find_order(users: NDArray[np.int32], items: NDArray[np.int32], n_users: int) -> Order:
-    """Order ratings by user, then item; equal pairs keep the order of the file.
-
-    Only the order is computed, so that columns can be sorted one at a time, each freed before the
-    next.
-    """
+    """Order ratings by user, then item; equal pairs keep the order of the file."""
     indptr, in_order = _count(users, items, n_users)
     if in_order:
         return Order(indptr, None)

@@ -43,10 +43,7 @@ class ExactRatings(NamedTuple):
 
     @property
     def is_rounded_off(self) -> bool:
-        """Whether rounding moves values off the ratings, so that few or none are equal.
-
-        If the scale's levels are steps of the rounding, near ratings are equal.
-        """
+        """Whether rounding moves values off the ratings, so that few or none are equal."""
         return self.near_share > self.exact_share
 
 

@@ -87,11 +87,7 @@ def read_manifest(file: Path) -> tuple[Manifest, list[str]]:
 
 
 def known_manifest(folder: Path) -> Manifest:
-    """Read the release.json of a release for an attack or an evaluation.
-
-    Its form is not checked, only its content: unknown or contradictory claims, methods and
-    settings raise an error.
-    """
+    """Read release.json for an attack or an evaluation; its content is checked, not its form."""
     if not folder.is_dir():
         what = "is a file, and no folder" if folder.exists() else "there is no such folder"
         raise RecveilError(

@@ -19,10 +19,7 @@ DEFAULT = SPARSE
 
 
 def register_method(method: Method) -> Method:
-    """Register the public description of a method, and return it.
-
-    To make releases, use `recveil.methods.registry.register`, which adds the implementation.
-    """
+    """Register a method's public description alone (see `recveil.methods.registry.register`)."""
     names = {method.name, method.title, *(variant.name for variant in method.variants)}
     for other in _METHODS.values():
         taken = {other.name, other.title, *(variant.name for variant in other.variants)} & names

@@ -126,7 +126,7 @@ DIGITS = 6
 # A larger delta offers no meaningful guarantee: no release is made.
 MOST_DELTA = 1e-2
 # Minimum number of users behind sums without noise: no user is more than a twentieth of them, and
-# the fifth that an audit holds out as non-members is large enough.
+# the fifth that an audit holds out as nonmembers is large enough.
 FEWEST_SUMMED = 20
 # Maximum number of factors of a user, in addition to the user count.
 MOST_DIRECTIONS = 64

@@ -133,10 +133,7 @@ _ORDER = {
 
 
 def show_inspection(result: Inspection, n_rows: int | None) -> None:
-    """Print an inspection with its first rows, which are private.
-
-    By default, rows are printed on a terminal only.
-    """
+    """Print an inspection with its first rows, which are private."""
     console = Console(highlight=False, soft_wrap=False)
     if n_rows is None:
         n_rows = _ROWS if sys.stdout.isatty() else 0

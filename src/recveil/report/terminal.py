@@ -80,10 +80,7 @@ def first_fitting(console: Console, tables: Iterable[Table], *, wraps: bool = Fa
 
 
 def show_left_out(console: Console, table: Table, whole: Table, page: str = "") -> list[str]:
-    """Print which columns a narrow terminal leaves out, and return the heads of the others.
-
-    `page` names the page that has them, if one does.
-    """
+    """Print which columns a narrow terminal leaves out (see `page`); return the other heads."""
     shown, heads = (
         [" ".join(str(column.header).split()).replace("- ", "-") for column in each.columns]
         for each in (table, whole)

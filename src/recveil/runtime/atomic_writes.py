@@ -35,10 +35,7 @@ def make_folder(path: Path, mode: int = 0o700, *, exist_ok: bool = False) -> Non
 
 
 class Parent:
-    """A folder kept open while files are written in it.
-
-    Where the system cannot keep folders open, the folder is identified by its path alone.
-    """
+    """A folder kept open while files are written in it, where the system allows that."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -9,10 +9,7 @@ HAS_LIFELINES = sys.platform == "linux"
 
 
 def lifeline_pipe() -> tuple[int, int]:
-    """Return both ends of a pipe, with descriptors above those of the standard streams.
-
-    The streams of a child process would otherwise replace the lifeline, if a stream is closed.
-    """
+    """Return both ends of a pipe, with descriptors that no standard stream of a child replaces."""
     import fcntl
 
     low = os.pipe()

@@ -67,10 +67,7 @@ def without_secrets(text: str) -> str:
 
 
 class MachineError(RecveilError):
-    """A fault of the machine, not of the data: a full disk, too little memory.
-
-    Do not cache it as a result: after the remedy, the same call may succeed.
-    """
+    """A fault of the machine, not of the data, such as a full disk: never cached as a result."""
 
 
 def chain_of(error: BaseException) -> Iterator[BaseException]:

@@ -203,10 +203,7 @@ def gather_corated(
     k: int,
     secret: tuple[int, ...],
 ) -> CoRatedGroups:
-    """Cluster users by GeCom as `recveil.methods.k_corating.gecom` does, in another order.
-
-    Very many users with the same items are split into pieces, each of which is a group.
-    """
+    """Cluster users by GeCom as `recveil.methods.k_corating.gecom` does, in another order."""
     frame = users.keep(_sort(numbered, n_ratings))
     begins = _begins(frame, k)
     cells = partial(_cells, k=k, begins=begins, n_items=users.n_items)
@@ -224,10 +221,7 @@ def gather_corated(
 
 
 def _sort(numbered: NumberedUsers, n_ratings: int) -> "DataFrame":
-    """Sort users by the number of their items, then by these; equal ones share a partition.
-
-    The last key, their number, makes the order deterministic.
-    """
+    """Sort users by the number of their items, then by these; equal ones share a partition."""
     from pyspark.sql import functions as sql
 
     n_partitions = 1 + n_ratings // _RATINGS_OF_A_PARTITION

@@ -127,11 +127,7 @@ class SharedRows(NamedTuple):
         return True
 
     def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
-        """Make the rows of a part, which contains whole groups.
-
-        Values of simple rows that equal a rating are counted, as the mean of a single rater's
-        ratings does.
-        """
+        """Make the rows of a part, which contains whole groups."""
         ratings, groups, _ = _users_of(table, part, secret, self.published, self.k)
         if self.item_factors is None:
             blocks = list(self._rounded(homogenize_simple(ratings, groups)))
@@ -172,10 +168,7 @@ class FilledRows(NamedTuple):
         return False
 
     def of(self, table: pa.Table, part: int, secret: tuple[int, ...]) -> PartRows:
-        """Make the rows of a part, which contains whole groups.
-
-        Exact ratings are not counted, as the claim states that they all are.
-        """
+        """Make the rows of a part, which contains whole groups."""
         ratings, groups, numbers = _users_of(table, part, secret, self.published, self.k)
         rng = np.random.default_rng([*self.secret, _DEALT, part])
         fill = self.fill

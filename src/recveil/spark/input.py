@@ -209,10 +209,7 @@ def _reject_other_spellings(frame: "DataFrame", names: tuple[str, ...]) -> None:
 
 
 def _rename_columns(frame: "DataFrame") -> "DataFrame":
-    """Rename columns to names without special meaning in Spark.
-
-    Spark reads a dot as a part of a column, and may ignore case.
-    """
+    """Rename columns to names without special meaning in Spark."""
     return frame.toDF(*map(_encode_name, frame.columns))
 
 

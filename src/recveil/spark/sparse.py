@@ -107,10 +107,7 @@ class PreferenceEmbeddings(NamedTuple):
 def learn_preferences(
     users: DistributedUsers, support: NDArray[np.int64], rng: np.random.Generator
 ) -> PreferenceEmbeddings:
-    """Find the directions in which users' choices differ most, from sums of integers.
-
-    Source: Halko, Martinsson and Tropp 2011, subspace iteration.
-    """
+    """Find the main directions of choices by subspace iteration (Halko et al. 2011)."""
     rank = min(RANK, users.n_users, users.n_items)
     basis = _orthonormalize(rng.standard_normal((users.n_items, min(rank + _MORE, users.n_items))))
     for _ in range(_ROUNDS):

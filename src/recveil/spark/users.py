@@ -315,10 +315,7 @@ class NumberedUsers(NamedTuple):
     mean_length: float
 
     def secret(self, seed: int) -> tuple[int, int]:
-        """Return the root of all random streams: the seed, and a digest of the table.
-
-        The seed alone does not reproduce the order.
-        """
+        """Return the root of all random streams: the seed, and a digest of the table."""
         return seed, int.from_bytes(self.digest, "big")
 
     def _facts(self) -> dict[str, object]:

@@ -531,11 +531,7 @@ def check_by_executors(
 
 
 def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verification:
-    """Check a release whose rows are shared by users.
-
-    The checks are those of `recveil.verification`, by its own functions; executors read rows and
-    classes.
-    """
+    """Check a release of shared rows by the functions of `recveil.verification`, on executors."""
     manifest, problems = read_manifest(folder / MANIFEST)
     claim, ratings_name = manifest.claim, str(manifest.ratings_file)
     required = claim.k if k is None else k

@@ -78,10 +78,7 @@ class Classes:
     def below(
         self, k: int, locate: Callable[[int], str], what: str = "values"
     ) -> Iterator[Violation]:
-        """Yield every record whose class has fewer than `k` users, or fewer than it promises.
-
-        `what` describes what the records of a class share.
-        """
+        """Yield every record whose class has fewer than `k` users, or fewer than it promises."""
         for digest, user_id, row in self.records:
             required = max(k, self.promised.get(digest, k))
             if (n_users := self.user_counts[digest]) < required:

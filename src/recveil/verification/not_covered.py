@@ -41,10 +41,7 @@ _QUOTED_NEEDLESSLY, _UNQUOTED = range(2)
 
 
 def find_irregularities(path: Path, dialect: Dialect) -> list[str]:
-    r"""Find inconsistencies in how a delimited file is written that its values do not show.
-
-    Of "mixed-cr-lf", "mixed-cr", "empty-lines", "needless-quotes" and "stray-quotes".
-    """
+    """Find inconsistencies in how a delimited file is written that its values do not show."""
     state = np.array([_START, 0, 0, 1, 0, int(dialect.header)])
     counts, columns = np.zeros(5, np.int64), np.zeros((_MOST_COLUMNS, 2), np.int64)
     rules = ord(dialect.character), dialect.quotes

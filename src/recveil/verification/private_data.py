@@ -90,10 +90,7 @@ def find_private_order(values: NDArray[np.float64]) -> str:
 
 
 def order_within(unit_of: NDArray[np.int64], values: NDArray[np.float64]) -> str:
-    """Describe whether the values rise or fall within units, such as the members of each group.
-
-    `unit_of` is in published order; the places of a unit are contiguous.
-    """
+    """Describe whether values rise or fall within units, whose places are contiguous."""
     if unit_of.size < FEWEST:
         return ""
     _, unit_of, sizes = np.unique(unit_of, return_inverse=True, return_counts=True)

@@ -99,10 +99,7 @@ def search_ratings(
 
 
 def describe_handles(users: Sequence[Any], items: Sequence[Any], *, can_hide: bool = True) -> str:
-    """Describe items whose ids differ only in a user id with letters; "" if there are few.
-
-    Their users may not have rated them, so that they may be called so by chance.
-    """
+    """Describe items whose ids differ only in a user id with letters; "" if there are few."""
     matches = _Matches.of(users, items)
     found: set[int] = set()
     for (length, *_), occurrences in matches.by_context.items():

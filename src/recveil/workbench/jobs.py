@@ -165,11 +165,7 @@ class Jobs:
             raise RecveilError(f"{job.task}: {reason}", code="workbench.process") from None
 
     def _note(self, number: int, state: str, error: str) -> bool:
-        """Record how a job ended; keep it in memory where it cannot be written.
-
-        Pages show it in any case, and it is written once there is room. Return whether it was
-        written.
-        """
+        """Record how a job ended, at least in memory; return whether it was written."""
         try:
             self._project.end_job(number, state, error)
         except RecveilError:

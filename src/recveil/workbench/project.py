@@ -306,10 +306,7 @@ class Store:
 
     @contextmanager
     def changing(self) -> Iterator[Run]:
-        """Run statements in one transaction, of which all take effect or none.
-
-        A nested call joins the outer transaction.
-        """
+        """Run statements in one transaction; a nested call joins the outer one."""
         with self._guard:
             try:
                 if not self._depth:
@@ -602,10 +599,7 @@ class Project:
         doing: str = "",
         release: int | None = None,
     ) -> Job:
-        """Record the start of a job; with `doing`, the log states its start and its end.
-
-        `release` is the job that made the release which this one is about.
-        """
+        """Record the start of a job, about the release that the job `release` made, if any."""
         with self._store.changing() as run:
             number = run(
                 "INSERT INTO jobs (room, task, settings, command, input, state, error, began, "
@@ -655,10 +649,7 @@ class Project:
         return self.folder_for("jobs", str(number))
 
     def result(self, job: Job | None) -> Result | None:
-        """Return the result of a finished job; None if there is none.
-
-        If it cannot be read, `lost` gets the reason, and the page offers to run the job again.
-        """
+        """Return a finished job's result, or None; `lost` gets the reason if it cannot be read."""
         if job is None or job.state != "done":
             return None
         file = self.folder / "jobs" / str(job.id) / RESULT
@@ -703,10 +694,7 @@ class Project:
         return self._log_lines(f"{LOG} ORDER BY rowid DESC")
 
     def log_of(self, release: Job) -> list[dict[str, str]]:
-        """Return the lines about a release and its table, and no other release, oldest first.
-
-        Lines of an earlier version, which may be about any release, are marked.
-        """
+        """Return the lines about a release and its table, and no other release, oldest first."""
         query = (
             "SELECT at, who, CASE job WHEN ?1 THEN '(unassigned) ' ELSE '' END || what, command "
             "FROM log WHERE job = ?1 OR input = ?2 AND (release IS NULL OR release = ?3) "

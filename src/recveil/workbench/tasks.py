@@ -104,11 +104,7 @@ _ROWS, _CHARACTERS = 10, 80
 
 
 def inspect_input(job: Assignment) -> Mapping[str, object]:
-    """Inspect a table, and return its first rows for the publisher.
-
-    The first rows are written before the table is read, and all problems that they show when it
-    cannot be read.
-    """
+    """Inspect a table, after writing its first rows and the problems that they show."""
     from recveil.inspection import inspect
 
     source, reading = job.settings["source"], job.settings["reading"]

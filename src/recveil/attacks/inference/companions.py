@@ -97,10 +97,7 @@ def count_possible(
     scale: RatingScale,
     grid: float | None,
 ) -> NDArray[np.int64]:
-    """Count the scale values that can be among the ratings of each mean.
-
-    Of `sizes` users in a group, at least one rated the item. `grid` is the step of rounded means.
-    """
+    """Count the scale values that can be among the ratings of each mean."""
     pairs, place = np.unique(np.column_stack([values, sizes]), axis=0, return_inverse=True)
     slack = (grid or 0.0) / 2 + _TOLERANCE
     step, low, levels = scale.step or 1.0, scale.low, scale.levels

@@ -296,10 +296,7 @@ def _learn(
 def judge(
     training: NDArray[np.float32], is_real: NDArray[np.bool_], queries: NDArray[np.float32]
 ) -> Numbers:
-    """Train a classifier on labelled values and return the probability that others are real.
-
-    If all labels are equal, so are all answers.
-    """
+    """Train a classifier on labelled values and return the probability that others are real."""
     if is_real.all() or not is_real.any() or not len(queries):
         return np.full(len(queries), float(is_real.any()))
     trees = HistGradientBoostingClassifier(

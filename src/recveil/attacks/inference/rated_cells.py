@@ -131,10 +131,9 @@ def _choose(
     rated: NDArray[np.bool_],
     wanted: list[NDArray[np.bool_]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score each half of the rows with the variant that marks most of `wanted` in the other half.
+    """Score each half of the rows with the first variant that marks most in the other half.
 
-    The first of tied variants is used. If the halves use different variants, scores are ranks
-    within the half, since variants have no common unit.
+    If the variants differ, scores are ranks within the half.
     """
     half = np.zeros(len(rated), bool)
     half[np.random.default_rng(0).permutation(half.size)[: half.size // 2]] = True

@@ -33,7 +33,7 @@ from recveil.runtime.threads import one_thread
 
 # Default share of the users who are left out.
 HOLDOUT = 0.2
-# Most members, and most non-members, to score.
+# Most members, and most nonmembers, to score.
 MOST_SCORED = 1000
 
 
@@ -112,7 +112,7 @@ def only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
     )
 
 
-# Share of non-members taken for members, where members are counted.
+# Share of nonmembers taken for members, where members are counted.
 _FALSE_POSITIVES = 0.05
 
 # Adversaries by number of exact ratings known; None knows all.
@@ -148,10 +148,10 @@ class Membership(NamedTuple):
     Attributes
     ----------
     auc : Interval
-        How often a member scores above a non-member. At 0.5 this score reveals nothing, which is no
+        How often a member scores above a nonmember. At 0.5 this score reveals nothing, which is no
         evidence that no other does.
     members, nonmembers : int
-        Number of members and non-members on whom the AUC was measured.
+        Number of members and nonmembers on whom the AUC was measured.
     skipped : int
         Requested users of whom the adversary cannot know enough.
     scorer : str
@@ -322,7 +322,7 @@ def _by_user_count(
 
 
 def _count_members(members: NDArray[np.float64], nonmembers: NDArray[np.float64]) -> Interval:
-    """Return the share of the members above all but 5% of the non-members.
+    """Return the share of the members above all but 5% of the nonmembers.
 
     >>> _count_members(np.array([1.0, 30.0]), np.arange(20.0)).rate  # one of 20 is above 18
     0.5
@@ -352,11 +352,7 @@ def _shuffle_membership(scores: list[_Scores], seed: int) -> list[_Scores]:
 
 
 def _join_scores(scores: list[_Scores]) -> list[_Scores]:
-    """Combine scores by logistic fits on every other user, who also select the best score.
-
-    A selecting user is scored by a fit without them, a measured user by a fit on all selecting
-    ones.
-    """
+    """Combine scores by logistic fits on other selecting users, who also select the best score."""
     n_inside, n_outside = scores[0].inside.size, scores[0].outside.size
     joint = []
     for name, scorers in JOINT.items():
@@ -382,10 +378,7 @@ def _join_scores(scores: list[_Scores]) -> list[_Scores]:
 
 
 def _choose(scores: list[_Scores]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the best score, selected on every other user, for the remaining users.
-
-    Selecting and measuring on the same users would be biased upwards.
-    """
+    """Return the best score, selected without bias on every other user, for the remaining users."""
     inside, outside, *_ = scores[_most_informative(scores)]
     return inside[1::2], outside[1::2]
 
@@ -399,7 +392,7 @@ def _most_informative(scores: list[_Scores]) -> int:
 def _all_scores(
     candidates: Candidates, adversary: Adversary, known: list[Knowledge], scale: RatingScale
 ) -> list[_Scores]:
-    """Score members and non-members in all ways, without dates and with them."""
+    """Score members and nonmembers in all ways, without dates and with them."""
     found = []
     for ways in zip(*(with_dates(candidates, adversary, about) for about in known), strict=True):
         compared = ways[0][0]

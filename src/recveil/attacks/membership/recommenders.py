@@ -51,7 +51,7 @@ class Targets(NamedTuple):
 
 
 class RecommenderInference(NamedTuple):
-    """How well members of a recommender's training table are distinguished from non-members."""
+    """How well members of a recommender's training table are distinguished from nonmembers."""
 
     inferred: InferredMembers
     # The same attack when membership is assigned at random
@@ -70,10 +70,9 @@ def _membership(lists: Lists, n_items: int) -> Rows:
 
 
 def centroid_differences(lists: Lists, targets: Targets) -> Numbers:
-    """Return the mean vector of each target's items minus that of the listed items.
+    """Return the mean vector of each target's items minus that of the listed ones.
 
-    Source: Zhang, Ren, Wang, Ren, Chen, Hu, Zhang, "Membership inference attacks against
-    recommender systems", CCS 2021, section 3.
+    Source: Zhang et al., "Membership inference attacks against recommender systems", CCS 2021.
     """
     listed = _membership(lists, targets.embedding.shape[0])
     lengths = np.maximum(np.diff(listed.indptr), 1)[:, None]

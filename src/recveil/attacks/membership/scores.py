@@ -187,7 +187,7 @@ def score_by_narrowest(
     """Return how narrow the narrowest row with the known items is, for implicit feedback.
 
     In padded releases a member's items are all in the row of their group, which is little wider; a
-    non-member's are only in wide rows, or in none. A missing item makes a row wider by the number
+    nonmember's are only in wide rows, or in none. A missing item makes a row wider by the number
     of items. The scores are the negative width per known item, and as it is.
     """
     if not scale.unary:

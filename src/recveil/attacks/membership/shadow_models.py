@@ -53,9 +53,9 @@ _ROUNDING = 1e-9
 
 
 class InferredMembers(NamedTuple):
-    """How well members of a release are distinguished from non-members."""
+    """How well members of a release are distinguished from nonmembers."""
 
-    # How often a member scores above a non-member; 0.5 is chance. Clustered by user and by release.
+    # How often a member scores above a nonmember; 0.5 is chance. Clustered by user and by release.
     auc: Interval
     # True positive rate at 1% and 5% false positives
     tpr_at_1: Interval
@@ -136,10 +136,7 @@ def _compare(score: Numbers, others: Numbers, is_in: Flags) -> tuple[Numbers, Nu
 def observed_ratios(
     scores: Mapping[str, Numbers], shadows: Mapping[str, Numbers], inside: Flags
 ) -> Ratios:
-    """Compare scores of one more release, shape (n_users,), with those of all shadows.
-
-    The names are those of `likelihood_ratios` of the same shadows.
-    """
+    """Compare scores of one more release, shape (n_users,), with those of all shadows."""
     names = likelihood_ratios(shadows, inside).names
     values = [
         part
@@ -178,7 +175,7 @@ def decide_members(ratios: Ratios, inside: Flags) -> Numbers:
 
 
 def judge_members(combined: Numbers, inside: Flags) -> InferredMembers:
-    """Measure how well log-odds distinguish members from non-members."""
+    """Measure how well log-odds distinguish members from nonmembers."""
     return InferredMembers(
         auc=area_over_clusters(combined, inside),
         tpr_at_1=_recognized(combined, inside, 0.01),
@@ -378,10 +375,7 @@ def _without_target(covariance: Numbers, off: Numbers, rows: Numbers, known: Num
 
 
 class ShadowScorer:
-    """Scores how well targets fit releases.
-
-    `rows` are the ratings of all users, from which the adversary makes shadow releases.
-    """
+    """Scores how well targets fit releases, given `rows`, the ratings of all users."""
 
     def __init__(
         self,

@@ -399,10 +399,7 @@ def _of_items(
 def _by_embeddings(
     targets: Any, records: Any, users: Any, sizes: Scores, cluster: Positions
 ) -> tuple[list[Any], list[Any]]:
-    """Return how targets agree with clusters, and with records, on the directions of either.
-
-    With clusters, by the cosine and by the distance to known members (`_of_members`).
-    """
+    """Return how targets agree with clusters, and with records, on the directions of either."""
     weights = 1 / np.sqrt(np.diff(records.tocsc().indptr) + _DAMPING)
     of_targets, of_records = _liked_rows(targets, weights), _liked_rows(records, weights)
     of_clusters = sparse.diags_array(1 / users.sum(axis=1)) @ users @ of_records

@@ -959,7 +959,7 @@ def score_by_residuals(
     """Return log-likelihood ratios of membership from residuals; none if there is no fit.
 
     The ratios compare the rows with the target as a member with the rows' fits alone, which also
-    fit non-members. The scores are the total, the mean per known item, the mean with the evidence
+    fit nonmembers. The scores are the total, the mean per known item, the mean with the evidence
     of each item bounded, and the maximum over single rows of the evidence of the values alone.
     """
     residuals = find_residuals(candidates, scale)

@@ -422,10 +422,7 @@ def search_without(
     points: Points,
     threads: int,
 ) -> NDArray[np.float64]:
-    """Return each target's eccentricity in a table without their own record.
-
-    The weights of `points` must be those of that table.
-    """
+    """Return each target's eccentricity in a table without their own record."""
     query = Query(knowledge, records_of_target(candidates, knowledge, record_of), points.weights)
     work = partial(_find_leads, points=points._replace(weights=_EMPTY))
     (leads,) = candidates.search(work, query, threads)

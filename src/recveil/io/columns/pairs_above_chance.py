@@ -126,10 +126,7 @@ def find_pairs_above_chance(
 
 
 def _find_names(candidates: list[_Candidate], pairs: "_Pairs") -> set[int]:
-    """Return the ids with users that are words: of ids that are no rows, more than by chance.
-
-    A user is no word of titles if all ids that contain the user consist of such columns.
-    """
+    """Return the ids with users that are words: of ids that are no rows, more than by chance."""
     known = [each for each in candidates if each.user >= 0]
     rows = {(each.user, each.at) for each in known if each.is_row}
     of_titles = {each.user for each in known if (each.user, each.at) not in rows}
@@ -168,10 +165,7 @@ def _find_numbers(candidates: list[_Candidate], pairs: "_Pairs") -> set[int]:
 
 
 def _find_known_numbers(texts: list[tuple[int, Text]], users: list[Any], items: "_Ids") -> set[int]:
-    """Return the ids with users that are numbers next to items, whether they rated these or not.
-
-    Numbers of honest ids are in the gaps between the numbers of users, too.
-    """
+    """Return the ids with users that are numbers next to items, whether they rated these or not."""
     known = {int(user) for user in map(str, users) if user.isdecimal()}
     if not known:
         return set()

@@ -90,10 +90,7 @@ class NumberSearch(NamedTuple):
         return any(ratings - {user, item} for user in users for item in items - {user})
 
     def _has_columns(self, text: str) -> bool:
-        """Return whether numbers are an item and rows, whose columns look like ids and ratings.
-
-        The item's own rating may be between.
-        """
+        """Return whether numbers are an item and rows, whose columns look like ids and ratings."""
         words = WORD.findall(text)
         n_rows, n_others = divmod(len(words), _COLUMNS)
         if n_rows < _FEWEST_ROWS or n_others == 0 or not all(map(_is_whole, words)):

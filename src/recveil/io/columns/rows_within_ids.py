@@ -756,10 +756,7 @@ def _has_pair(users: list[range], items: list[range], numbers: set[int] | None =
 
 
 def _fewest_inside(places: list[list[tuple[range, int]]]) -> float:
-    """Return the fewest numbers inside places that follow each other, one of each list.
-
-    It is infinite if no places follow each other. The number inside each place is given.
-    """
+    """Return the fewest numbers inside places that follow each other, one of each list."""
     states: list[tuple[int, float]] = [(0, 0)]  # where the last place ends, and the numbers so far
     for each in places:
         reached: dict[int, float] = {}

@@ -889,10 +889,7 @@ def _describe_odd(days: NDArray[np.integer]) -> str:
 
 
 def seconds_of_digits(numbers: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Read numbers such as 20051231 or 20051231235958 as Unix seconds, if every one is a date.
-
-    Hours, minutes, seconds and a fraction of a second may follow the day.
-    """
+    """Read numbers such as 20051231 or 20051231235958 as Unix seconds, if every one is a date."""
     seconds = _read_digits(numbers)
     return None if np.isnan(seconds).any() else seconds
 

@@ -101,10 +101,7 @@ def _blocks(files: list[Path]) -> Iterator[bytearray]:
 
 
 def _read_block(block: bytearray, movies: _Movies) -> tuple[pa.Table, NDArray[np.int32]]:
-    """Return the columns user, rating and time of a block, and each row's movie code.
-
-    The lines that start a section are blanked, so that one fast pass parses the others.
-    """
+    """Return a block's users, ratings and times, and movie codes; lines of sections are blanked."""
     characters = np.frombuffer(block, np.uint8)
     if b"\r" in block:
         characters[characters == ord("\r")] = _NEWLINE

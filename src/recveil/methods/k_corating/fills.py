@@ -22,10 +22,7 @@ _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 class Learned(Protocol):
-    """Predicts values for the added cells.
-
-    `predict` is called by several threads at once, with the cells of some groups at a time.
-    """
+    """Predicts values for the added cells of some groups, for several threads at once."""
 
     def predict(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float32]:
         """Return labels for pairs of user and item positions, shape (n,)."""

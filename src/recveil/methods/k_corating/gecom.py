@@ -75,10 +75,7 @@ def form_groups(sizes: NDArray[Any], k: int, waiting: int) -> tuple[NDArray[Any]
 def filling_costs(
     members: NDArray[Any], starts: NDArray[Any], items: NDArray[Any], sizes: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Count the cells to fill if a user with the items `members` joins each of some classes.
-
-    `starts` and `items` are the classes' items in compressed rows.
-    """
+    """Count the cells to fill if a user with the items `members` joins each of some classes."""
     widths = np.diff(starts)
     class_of = np.repeat(np.arange(sizes.size), widths)
     common = np.bincount(class_of[np.isin(items, members)], minlength=sizes.size)

@@ -97,10 +97,7 @@ class CoRatedRows(NamedTuple):
         return count_levels(places, ratings.values[is_kept], ratings.scale, cells.size)
 
     def blocks(self) -> list[tuple[int, int]]:
-        """Divide the groups into blocks, as half-open ranges.
-
-        They depend on the ratings and groups alone, since each block has its own random numbers.
-        """
+        """Divide the groups into half-open ranges, which depend on ratings and groups alone."""
         cells = self.cells
         size = min(_BLOCK_CELLS, int(cells.sum()) // _BLOCKS + 1)
         ends = np.searchsorted(np.cumsum(cells), np.arange(size, cells.sum(), size))

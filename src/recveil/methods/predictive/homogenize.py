@@ -158,10 +158,7 @@ def _average_members(
     first: int,
     last: int,
 ) -> NDArray[np.float64]:
-    """Average the members' padded rows of some groups over some items, a row a group.
-
-    Each user's ratings before `row_ends` replace predictions.
-    """
+    """Average the members' padded rows; ratings before `row_ends` replace predictions."""
     labels = np.empty((last - first, items.size))
     starts = groups.starts[first : last + 1]
     members = groups.members[starts[0] : starts[-1]]

@@ -47,10 +47,7 @@ def sum_grid(sigma: float) -> float:
 
 
 def users_by_activity(ratings: Ratings, edges: Whole) -> Whole:
-    """Count users by number of ratings, shape (n_bins,).
-
-    A user is in one bin: a vector with a single 1, of length 1.
-    """
+    """Count users by number of ratings, shape (n_bins,): a single 1 per user, of length 1."""
     return np.histogram(ratings.activity, edges)[0].astype(np.int64)
 
 
@@ -125,10 +122,7 @@ def level_sums(ratings: Ratings, levels: NDArray[np.float64], grid: float = FINE
 def kind_sums(
     ratings: Ratings, kinds: NDArray[np.int64], n_kinds: int, grid: float = FINE
 ) -> Whole:
-    """Sum users' shares of ratings on each kind of items, in steps of a grid, shape (n_kinds,).
-
-    As with levels, a user's shares are at least 0 and sum to 1.
-    """
+    """Sum users' shares of ratings on each kind of items, as `level_sums`, shape (n_kinds,)."""
     return _sum_of_shares(ratings, kinds[ratings.indices], n_kinds, grid)
 
 
@@ -338,10 +332,7 @@ def _by_place(indptr, places, n_places):  # type: ignore[no-untyped-def]
 
 @compiled(parallel=True)
 def _add_products(indptr, places, steps, sums, parts):  # type: ignore[no-untyped-def]
-    """Add all users' products, row after row of the sums, so that one row stays in the cache.
-
-    Rows are dealt to parts in turn, since the first ones, of popular items, take longest.
-    """
+    """Add all users' products, row after row of the sums, so that one row stays in the cache."""
     starts, found, users = _by_place(indptr, places, len(sums))
     for part in prange(parts):
         for row in range(part, len(sums), parts):

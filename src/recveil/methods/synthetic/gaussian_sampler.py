@@ -87,10 +87,7 @@ class NoiseStream:
         self._start = key + number.to_bytes(8, "little")
 
     def rounded_normals(self, tile: int, size: int, steps: float) -> NDArray[np.int64]:
-        """Return normal numbers of deviation `steps`, above 0 and at most 2**30, each rounded.
-
-        The same tile gives the same noise.
-        """
+        """Return rounded normal numbers of deviation `steps` (0 to 2**30), the same for a tile."""
         words = np.frombuffer(self._bytes(tile, 0, 8 * size), "<u8")
         return round_normals(words, steps, partial(self._finer, tile))
 

@@ -38,8 +38,8 @@ def of_cohort(ratings: Ratings, cohort: Cohort, *, keeps_items: bool = False) ->
     """
     if ratings.days is None:
         raise RecveilError(
-            "cohort (--cohort): the table has no dates, from which follows when users joined; name "
-            "their column with time (--time)",
+            "cohort (--cohort): the table has no dates, which show when users joined; name their "
+            "column with time (--time)",
             code="time.missing",
         )
     first = np.full(ratings.n_users, np.iinfo(np.int32).max, np.int32)
@@ -113,10 +113,7 @@ def places_in_public_order(items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[n
 
 
 def published_order(released: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the ids of released items as published, and their order.
-
-    The type of the ids depends on the released ids alone.
-    """
+    """Return the ids of released items as published, of a type that depends on them alone."""
     names = released.astype(str).tolist()
     ids = as_ids(names)
     place = {name: at for at, name in enumerate(ids.astype(str).tolist())}

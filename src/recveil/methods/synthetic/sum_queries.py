@@ -231,10 +231,7 @@ def pick_released(
     *,
     is_catalogue: bool,
 ) -> Picked:
-    """Select items by noisy popularity; all items of a public catalogue are released.
-
-    `noise` is the standard deviation of the popularity's noise.
-    """
+    """Select items by popularity with noise of deviation `noise`; all of a public catalogue."""
     if is_catalogue:
         released = np.arange(popularity.size)
     else:

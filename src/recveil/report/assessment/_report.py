@@ -34,7 +34,7 @@ _WORDS = {
     ),
     "linkability": (
         "Linkability",
-        "Can what is known of a user be linked with their row, or with the data at all?",
+        "Can what is known about a user be linked with their row, or with the data at all?",
     ),
     "inference": (
         "Inference",
@@ -167,8 +167,8 @@ def _require_risks(audit: Mapping[str, Any], name: str) -> None:
     """Raise for the JSON of an audit by an earlier version."""
     if any(part not in audit for part in ("risks", "risks_before", "data")):
         raise RecveilError(
-            f"audit (--audit): {quoted(name, 60)} has no risks, as it was written by an earlier "
-            f"version of recveil; audit the release again",
+            f"audit (--audit): {quoted(name, 60)} has no risks, since it was written by an "
+            f"earlier version of recveil; audit the release again",
             code="input.not-a-result",
         )
 
@@ -283,7 +283,7 @@ def _affected(manifest: Manifest, audit: Mapping[str, Any]) -> Iterator[str]:
     users = describe_count(n_users, "user")
     is_real = manifest.claim.about.contains_users
     inside = manifest.counts.get("users", n_users) if is_real else n_users
-    yield f"The table has {users}; all of them are data subjects, whether or not a row is theirs."
+    yield f"The table has {users}; all of them are data subjects, even without a row of their own."
     if is_real and inside < n_users:
         yield f"The release represents {inside:,} of them; the others were left out."
     line, before = (audit[part]["singling_out"]["rate"] for part in ("risks", "risks_before"))

@@ -50,8 +50,8 @@ def describe_exposed(found: ByShadows) -> str:
     return (
         f"Most exposed by number of ratings: {_title(group)}, with AUC {estimate(group.figure, 2)} "
         f"against {estimate(everyone, 2)} for all ({more}; control {estimate(group.control, 2)}). "
-        f"Of the single users, {percent(exposed)} have an AUC of at least {_HIGH}; in the control "
-        f"{percent(by_chance)}."
+        f"Of the individual users, {percent(exposed)} have an AUC of at least {_HIGH}; in the "
+        f"control {percent(by_chance)}."
     )
 
 

@@ -114,8 +114,8 @@ def describe_line(line: RiskLine, *, is_unary: bool = False) -> str:
         sentence += f"not measured, as {_REASONS[line.unmeasured]}, {NO_SAFETY}"
         if line.bound is not None:
             sentence += (
-                f"; guaranteed: of two users, the one in the data is named with a probability of "
-                f"at most {line.bound:.2f}"
+                f"; guaranteed: of two users, the one in the data is identified with a "
+                f"probability of at most {line.bound:.2f}"
             )
     return in_likes(f"{sentence}.", is_unary)
 

@@ -134,10 +134,7 @@ def _dimmed(estimate: str, between: str) -> str:
 
 
 def show_rates(console: Console, release: AttackedRelease, page: str = "") -> None:
-    """Print the rates of each adversary on a release; nothing for synthetic users.
-
-    `page` names the page that has the columns which do not fit, if one does.
-    """
+    """Print the rates of each adversary on a release; nothing for synthetic users."""
     if not release.attacks:
         return
     rates, names = rates_of(release), columns_of(release)
@@ -197,10 +194,7 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
 
 
 def show_audit(audit: Audit) -> None:
-    """Print the verdicts, the tables and the warnings of an audit.
-
-    For an audit of a release, the page and the JSON object have the figures of the raw table.
-    """
+    """Print the verdicts, the tables and the warnings of an audit."""
     console, release = Console(highlight=False), audit.published
     for line in lines_of(audit.risks):
         risk, finding = line.split(": ", 1)

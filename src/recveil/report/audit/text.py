@@ -337,10 +337,7 @@ def _headline_of_table(worst: Outcome, *, may_reassure: bool) -> str:
 
 
 def warnings_of(audit: Audit, *, has_table: bool = False) -> list[str]:
-    """Return what limits the figures of an audit, except those of its release.
-
-    A table of the attacks already shows how many targets have too few ratings.
-    """
+    """Return what limits the figures of an audit, except those of its release."""
     scale, knowledge = audit.ratings.scale, audit.knowledge
     warnings = [*audit.reading.notes, *meaning_of_labels(scale)]
     if knowledge is not None:
@@ -551,10 +548,7 @@ def statements_of(release: AttackedRelease) -> list[Statement]:
 
 
 def remarks_in_short(release: AttackedRelease, statements: Sequence[Statement]) -> list[str]:
-    """Return the text next to tables; of known attacks, README.md has the measurements.
-
-    Warnings come last.
-    """
+    """Return the text next to tables; of known attacks, README.md has the measurements."""
     method, settings = release.manifest.known_method, release.manifest.settings
     known = () if method is None else tuple(method.undone_by(settings))
     remarks, warnings = remarks_of(statements), warnings_of_release(release)

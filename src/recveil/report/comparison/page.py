@@ -123,10 +123,7 @@ def _format_figure(row: Row, name: str) -> str:
 
 
 def _panels(rows: list[Row], reference: Reference | None) -> list[tuple[Measure, Chart]]:
-    """Return the charts of the measures that have a panel and values.
-
-    Reference lines without a value are left out.
-    """
+    """Return the charts of the measures that have a panel and values."""
     drawn = []
     for measure in MEASURES.values():
         if measure.panel is not None:

@@ -43,10 +43,7 @@ _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Print the answer, the table of settings, the warnings, the reasons and the command.
-
-    Without a limit, the answer is that of the page; the page has those for other limits, too.
-    """
+    """Print the answer, the table of settings, the warnings, the reasons and the command."""
     console = Console(highlight=False)
     choice = headline_choice(comparison)
     if choice is not None:

@@ -29,10 +29,7 @@ _HEAD = ("users", "nDCG raw", "release", "retained", "RMSE raw", "release")
 
 
 def describe_widest(divisions: Sequence[Division]) -> str:
-    """Describe the gap between groups that a release widens most; empty without any.
-
-    It is that of lists, or of predicted ratings where lists have none.
-    """
+    """Describe the gap between groups that a release widens most; empty without any."""
     found = widest(divisions, "lists")
     kind: Kind = "ratings" if found is None else "lists"
     found = found or widest(divisions, "ratings")

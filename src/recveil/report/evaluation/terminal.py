@@ -352,8 +352,8 @@ def _mean(mean: Mean) -> str:
     return estimate(mean)
 
 
-# What an adversary assumes that users are shown whom the recommender did not learn from.
-_NEWCOMERS = {"popular": "if others get popular items", "history": "if they get own lists"}
+# What an adversary assumes about lists of users whom the recommender did not learn from.
+_NEWCOMERS = {"popular": "if others get popular items", "history": "if they get their own lists"}
 
 
 def show_recommender(audited: AuditedRecommender) -> None:

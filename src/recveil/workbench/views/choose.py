@@ -226,10 +226,7 @@ def _report(request: Request) -> Response:
 
 
 def _comparison_state(workspace: Workspace, table: Input | None) -> Result | None:
-    """Return the finished part of a table's comparison, running, ended or stopped.
-
-    A new run reads the results of earlier runs within a moment.
-    """
+    """Return the finished part of a table's comparison, running, ended or stopped."""
     if table is None:
         return None
     project = workspace.project

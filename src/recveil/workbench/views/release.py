@@ -325,7 +325,7 @@ def _assessment(request: Request) -> Response:
     attack_job, attack = next(_attacks_on(project, job, result), (None, None))
     if attack_job is None or attack is None or "risks" not in attack:
         raise RecveilError(
-            f"{result['name']}: was not attacked, and the report has its three risks; attack it "
+            f"{result['name']}: was not attacked, but the report needs its three risks; attack it "
             f"first",
             code="workbench.not-found",
         )
@@ -553,10 +553,7 @@ class Publishable(NamedTuple):
 
 
 def _list_publishable(workspace: Workspace, table: Input) -> list[Publishable]:
-    """Return the methods whose releases can be published, the default and small epsilons first.
-
-    Main are those that are compared by default, and one of each other kind with a guarantee.
-    """
+    """Return the methods whose releases can be published, the default and small epsilons first."""
     inspected = workspace.project.result(workspace.project.last_job("data", table.id))
     usual = list_methods(of=feedback_of(inspected))
     variants = [variant_of(name) for name in usual if variant_of(name).about_claim.is_published]
