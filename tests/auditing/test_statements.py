@@ -24,7 +24,7 @@ def stated_of(auc):
 def test_a_low_area_is_said_with_what_measured_it_and_with_what_measures_more(auc):
     result = stated_of(auc)
     assert not REASSURES.search(result)
-    assert "usually infers more" in result
+    assert "usually infer more" in result
     assert "“recveil audit FILE --release OUT --shadows 32”" in result
     assert "by scores of one release, too" in result
 

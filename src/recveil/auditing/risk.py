@@ -179,6 +179,7 @@ def read_risk(
     Examples
     --------
     >>> import numpy as np
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> risk = Risk(np.array([0.5]), np.array(["likes"], dtype=object), draws=2)
     >>> with TemporaryDirectory() as folder:

@@ -209,8 +209,10 @@ def _described(option: KnownOption) -> str:
         line = f"# {option.name} = {option.default}"
         line += f"  # {option.expected}" if option.choices else ""
     else:
-        about = f": {option.metavar}" if option.metavar else ""
-        line = f"# {option.name} = ...  # {option.expected}{about}"
+        about = f"{option.expected}: {option.metavar}" if option.metavar else option.expected
+        # Words to choose from need no more.
+        about = option.metavar if "|" in (option.metavar or "") else about
+        line = f"# {option.name} = ...  # {about}"
     return f"{_commented(option.help + alone)}\n{line}"
 
 

@@ -119,9 +119,9 @@ def without_riskiest(reading: Reading, share: float, risk: str | PathLike[str]) 
         f"Removed the {describe_count(n_users, 'user')} with the highest membership risk "
         f"({percent(n_users / ratings.n_users)} of {ratings.n_users:,}), with {n_ratings:,} of "
         f"{ratings.n_ratings:,} ratings; {describe_count(ratings.n_items - left.n_items, 'item')} "
-        f"had no other ratings. By chance alone, {describe_count(n_chance, 'user')} would have risks "
-        f"as high: the fewer shadow releases, the less certain the order. Other users may now be "
-        f"the most exposed: audit the release with a table without the removed users."
+        f"had no other ratings. By chance alone, {describe_count(n_chance, 'user')} would have "
+        f"risks as high: the fewer shadow releases, the less certain the order. Other users may "
+        f"now be the most exposed: audit the release with a table without the removed users."
     )
     if n_unmeasured:
         note += f" {describe_count(n_unmeasured, 'user')} without a measured risk stayed."
