@@ -18,8 +18,6 @@ from recveil.datasets import make_ratings
 from recveil.methods import anonymize, forget
 from recveil.methods.earlier_releases import find_earlier
 from recveil.ratings import Ratings
-from recveil.release.claim import bounds_of
-from recveil.release.manifest_reader import known_manifest
 from recveil.verification import verify
 from shared.methods_next_release import RATINGS, publish, rows_of
 
@@ -209,25 +207,6 @@ def test_methods_that_publish_ratings_have_to_be_replaced(tmp_path, options, is_
     )
 
 
-def test_synthetic_users_have_nothing_to_withdraw(tmp_path):
-    table = make_ratings(200, 30, 3_000, seed=3)
-    options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": "none"}
-    anonymize(table, tmp_path / "proven", epsilon=5, **options)
-    found = forget(tmp_path / "proven", user=table.users[0])
-    bounds = bounds_of(known_manifest(tmp_path / "proven").claim)
-    assert (found.decision, found.bounds, found.n_candidates) == (
-        *("nothing-to-withdraw", bounds, None),
-    )
-    assert found.newest.record_ids == ()
-    assert entries_of(found.log)[0]["releases"][0]["auc_bound"] == bounds["most_auc"] < 1
-    with raises("id.unknown"):
-        forget(tmp_path / "proven", user="nobody")
-    anonymize(table, tmp_path / "unproven", epsilon="none", item_catalog="as-rated")
-    unproven = forget(tmp_path / "unproven", user=table.users[0])
-    assert (unproven.decision, unproven.bounds) == ("replace", {})
-    assert [each.name for each in unproven.others] == ["proven"]
-
-
 def test_a_damaged_or_foreign_private_folder_is_rejected(series, tmp_path):
     newest = series[-1]
     file = Path(f"{newest}.private", "assignment.parquet")
@@ -356,15 +335,6 @@ def test_exit_codes_and_json(series, tmp_path, monkeypatch, capsys):
     anonymize(RATINGS, tmp_path / "alone", k=K, method="predictive", seed=1)
     code, shown = run(str(tmp_path / "alone"), "--user", str(STAYS))
     assert (code, "recveil anonymize" in shown.out) == (1, True)
-
-
-def test_a_weak_epsilon_is_replaced(tmp_path):
-    ratings = make_ratings(300, 60, 6_000, seed=1)
-    options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": "none"}
-    for epsilon, decision in (20.0, "replace"), (3.0, "nothing-to-withdraw"):
-        folder = tmp_path / f"epsilon-{epsilon:g}"
-        anonymize(ratings, folder, epsilon=epsilon, **options)
-        assert forget(folder, user=ratings.users[0]).decision == decision
 
 
 def test_the_table_of_today_is_read_as_its_options_say(tmp_path, capsys):

@@ -5,10 +5,9 @@ import pytest
 from error_assertions import raises
 from recveil.attacks import Adversary, hold_out, infer_membership
 from recveil.auditing.shadow_releases import attack_by_shadows
-from recveil.comparison import compare
 from recveil.datasets import make_ratings
 from recveil.methods import KCore, NetflixPerturbation, UserSample
-from recveil.ratings import Ratings, RatingScale
+from recveil.ratings import Ratings
 
 
 def published(release):
@@ -131,20 +130,3 @@ def test_bad_shares(ratings, method, share):
 def test_bad_min_ratings(ratings, least):
     with raises("argument.value", "min_ratings"):
         KCore(least).anonymize(ratings)
-
-
-@pytest.mark.parametrize("of", ["ratings", "likes", "nominal"])
-def test_all_are_compared(of):
-    table = make_ratings(800, 60, 18_000, seed=4, scale=RatingScale(1, 3, 1))
-    if of == "likes":
-        table = table.as_likes()
-    if of == "nominal":
-        scale = RatingScale.of_labels("down,neutral,up", ordered=False)
-        table = table.with_scale(scale)
-    methods = ["raw", "user-sample", "netflix-perturbation", "k-core"]
-    rows = compare(table, methods=methods, targets=50).rows
-    assert [row.method for row in rows] == methods
-    for row in rows:
-        assert row.problem is None
-        assert row.risk > 0.5
-        assert row.membership_auc > 0.8

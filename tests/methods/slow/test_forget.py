@@ -1,5 +1,6 @@
 """The release after any erasure holds against the one before it."""
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -7,8 +8,12 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from error_assertions import raises
 from recveil.attacks.membership.inference import only
+from recveil.datasets import make_ratings
 from recveil.methods import anonymize, forget
+from recveil.release.claim import bounds_of
+from recveil.release.manifest_reader import known_manifest
 from recveil.verification import verify
 from shared.methods_next_release import RATINGS, fewest_candidates, publish, rows_of, tables
 
@@ -42,3 +47,35 @@ def test_the_release_without_a_user_holds_against_the_one_before(history, data, 
             before, after = rows_of(releases[-1]), rows_of(output)
             same = [each for each, row in before.items() if row == before[user]]
             assert len({after[each] for each in same}) == 1
+
+
+def test_synthetic_users_have_nothing_to_withdraw(tmp_path):
+    table = make_ratings(200, 30, 3_000, seed=3)
+    options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": "none"}
+    anonymize(table, tmp_path / "proven", epsilon=5, **options)
+    found = forget(tmp_path / "proven", user=table.users[0])
+    bounds = bounds_of(known_manifest(tmp_path / "proven").claim)
+    assert (found.decision, found.bounds, found.n_candidates) == (
+        *("nothing-to-withdraw", bounds, None),
+    )
+    assert found.newest.record_ids == ()
+    assert (
+        json.loads(found.log.read_text().splitlines()[0])["releases"][0]["auc_bound"]
+        == bounds["most_auc"]
+        < 1
+    )
+    with raises("id.unknown"):
+        forget(tmp_path / "proven", user="nobody")
+    anonymize(table, tmp_path / "unproven", epsilon="none", item_catalog="as-rated")
+    unproven = forget(tmp_path / "unproven", user=table.users[0])
+    assert (unproven.decision, unproven.bounds) == ("replace", {})
+    assert [each.name for each in unproven.others] == ["proven"]
+
+
+def test_a_weak_epsilon_is_replaced(tmp_path):
+    ratings = make_ratings(300, 60, 6_000, seed=1)
+    options = {"scale": "1:5:1", "item_catalog": "as-rated", "ledger": "none"}
+    for epsilon, decision in (20.0, "replace"), (3.0, "nothing-to-withdraw"):
+        folder = tmp_path / f"epsilon-{epsilon:g}"
+        anonymize(ratings, folder, epsilon=epsilon, **options)
+        assert forget(folder, user=ratings.users[0]).decision == decision
