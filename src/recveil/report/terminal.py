@@ -71,7 +71,8 @@ def first_fitting(console: Console, tables: Iterable[Table], *, wraps: bool = Fa
     for table in tables:
         for column in table.columns:
             if column.no_wrap:  # else Rich counts the longest word alone
-                widths = (Measurement.get(console, anywhere, cell).maximum for cell in column.cells)
+                cells = (column.header, *column.cells)
+                widths = (Measurement.get(console, anywhere, cell).maximum for cell in cells)
                 column.min_width = max(column.min_width or 0, *widths, 0)
         width = Measurement.get(console, anywhere, table)
         if (width.minimum if wraps else width.maximum) <= console.width:

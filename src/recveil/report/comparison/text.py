@@ -340,7 +340,7 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
         kept = "" if least is None else format_kept(least)
         if least is None or not kept or kept.startswith("all"):
             return ""
-        return f"{WARNING if keeps_little(least) else ''}“{least.title}” is shortest: {kept}."
+        return f"{WARNING if keeps_little(least) else ''}“{least.title}” keeps fewest: {kept}."
     amounts = _describe_amounts(row)
     if amounts and amounts not in headline_of(choice):
         sentences.append(f"It has {amounts}.")

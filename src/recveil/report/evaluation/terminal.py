@@ -35,9 +35,10 @@ from recveil.report.evaluation.text import (
     tables,
 )
 from recveil.report.glossary import MEANINGS
-from recveil.report.terminal import echo, first_fitting, table_of
+from recveil.report.terminal import echo, first_fitting, show_left_out, table_of
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, percent
+from recveil.runtime.safe_repr import Grid
 from recveil.verification.link_posterior import LinkPosterior
 
 # Each figure of `Fidelity` that is printed, and whether implicit feedback has it.
@@ -217,10 +218,24 @@ def _show_groups(console: Console, result: Evaluation, *, is_whole: bool) -> Non
     for sentence in filter(None, (describe_widest(result.divisions), few)):
         console.print(escape(in_likes(sentence, feedback_of(result) == "likes")))
     for grid in group_grids(result.divisions) if is_whole else ():
-        table = table_of(*grid.header)
-        for row in grid.rows:
-            table.add_row(*(escape(cell.replace(" (", "\n(")) for cell in row))
+        made = [_first_columns(grid, number) for number in range(len(grid.header), 1, -1)]
+        table = first_fitting(console, made, wraps=True)
         console.print(table)
+        show_left_out(console, table, made[0], "--json")
+
+
+def _first_columns(grid: Grid, number: int) -> Table:
+    """Return a table of the first columns, in which no figure is cut."""
+    table = table_of(*grid.header[:number])
+    for row in grid.rows:
+        table.add_row(*(escape(cell.replace(" (", "\n(")) for cell in row[:number]))
+    # Rich narrows all columns that may wrap, so that words of several would be cut.
+    longest = max(table.columns, key=lambda column: max(map(len, map(str, column.cells))))
+    for column in table.columns:
+        column.no_wrap = column is not longest
+    words = " ".join(map(str, longest.cells)).split()
+    longest.min_width = max(longest.min_width or 0, *map(len, words))
+    return table
 
 
 def _show_next_items(console: Console, result: NextItems, feedback: str, *, is_whole: bool) -> None:
