@@ -185,13 +185,15 @@ class Reading:
         scale = replace(self.ratings.scale, inferred=False)
         return replace(self, ratings=self.ratings.with_scale(scale))
 
-    def require_times(self) -> "Reading":
+    def require_times(
+        self, remedy: str = "fix or drop them (recveil convert --no-times)"
+    ) -> "Reading":
         """Return self, or raise a RecveilError if a column that may hold times was dropped."""
         if self.lost_times:
             why = self.lost_times.replace("was not used as times: ", "holds no times: ")
             why = why.replace(f": not every row holds a date: {self.name} ", ": ")
             raise RecveilError(
-                f"{shortened(self.name, 24)}: {why}; fix or drop them (recveil convert --no-times)",
+                f"{shortened(self.name, 24)}: {why}; {remedy}",
                 code="time.unreadable",
             )
         return self

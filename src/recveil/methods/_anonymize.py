@@ -27,7 +27,7 @@ from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.riskiest_users import check_protection, without_riskiest
 from recveil.methods.size_estimates import Foreseen
-from recveil.methods.synthetic.options import check_n_users, of_cohort
+from recveil.methods.synthetic.options import check_n_users, of_cohort, reject_dropped_rows
 from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.folder import check_form, naming_cost, naming_spending
 from recveil.publish.privacy_ledger import PrivacyTotal, ledger_path, reject_ledger_in
@@ -679,11 +679,19 @@ def prepare(
 def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times: bool) -> Reading:
     """Read the ratings, with times for a release with dates."""
     # Other releases have no dates, so that invalid times are no error.
-    reading = understand(
-        request.source, times=times, k=request.k or 1, user_files=user_files, **request.reading
-    )
+    has_cohort = request.options.get("cohort") is not None
+    try:
+        reading = understand(
+            request.source, times=times, k=request.k or 1, user_files=user_files, **request.reading
+        )
+    except RecveilError as error:
+        if error.code == "rating.duplicate" and has_cohort:
+            found = str(error).partition(" one rating each: duplicates ")[0]
+            raise RecveilError(f"{found} the first one", code=error.code) from error
+        raise
     if times:
-        return reading.require_times()
+        name = "cohort (--cohort)" if has_cohort else "dates (--dates)"
+        return reading.require_times(f"fix them, or leave out {name}")
     return without_dates(reading, request.reading.get("time"))
 
 
@@ -704,6 +712,7 @@ def _of_cohort(reading: Reading, request: AnonymizeRequest) -> Reading:
             "would change when its user joined; give one row per pair, with its first date",
             code="option.conflict",
         )
+    reject_dropped_rows(reading)
     cohort = Cohort.of(request.options["cohort"])
     ratings = of_cohort(reading.ratings, cohort)
     n_users = f"{ratings.n_users:,} of {describe_count(reading.ratings.n_users, 'user')}"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from recveil.io import read, understand
+from recveil.io import Reading, read, understand
 from recveil.io.ingestion import warn_of_reading, without_dates
 from recveil.publish import Release
 from recveil.publish.size_estimate import Expected
@@ -90,7 +90,11 @@ class BaseAnonymizer(BriefParameters, BaseEstimator):
         times = any(getattr(self, name, None) is not None for name in ("dates", "cohort"))
         reading = understand(source, times=times, k=k, scale=scale)
         warn_of_reading(reading if times else without_dates(reading, None))
+        self._check_reading(reading)
         return reading.ratings
+
+    def _check_reading(self, reading: Reading) -> None:
+        """Raise a RecveilError for a table that was read, but cannot be used."""
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         private = "seed" if self._seed_is_private else ""

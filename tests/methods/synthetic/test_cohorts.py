@@ -7,6 +7,7 @@ from functools import partial
 
 import independent_form
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,6 +168,57 @@ class TestUsersOfACohort:
         )
         with raises("option.conflict", "duplicates"):
             anonymize(file, scale="1:5:1", duplicates="last", cohort="2026-01", **OPTIONS)
+        with raises("rating.duplicate", "the first one") as error:
+            anonymize(file, scale="1:5:1", cohort="2026-01", **OPTIONS)
+        assert "--duplicates" not in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("rows", "options"),
+        [
+            # The first like of a pair is merged with its last.
+            ("1,7,1,2026-01-05\n1,7,1,2026-02-05\n2,7,1,2026-02-09\n", {"likes": True}),
+            # The first row of user 1 has no rating on the scale, or no item.
+            (
+                "1,7,9,2026-01-05\n1,8,4,2026-02-05\n2,7,5,2026-02-09\n",
+                {"scale": "1:5:1", "drop_off_scale": True},
+            ),
+            (
+                "1,7,,2026-01-05\n1,8,4,2026-02-05\n2,7,5,2026-02-09\n",
+                {"scale": "1:5:1", "drop_off_scale": True},
+            ),
+            (
+                "1,7,0,2026-01-05\n1,8,1,2026-02-05\n2,7,1,2026-02-09\n",
+                {"likes": True, "drop_off_scale": True},
+            ),
+            (
+                "1,7,0,2026-01-05\n1,8,4,2026-02-05\n2,7,5,2026-02-09\n",
+                {"counts": "log", "rating": "rating", "drop_off_scale": True},
+            ),
+            (
+                "1,,4,2026-01-05\n1,8,4,2026-02-05\n2,7,5,2026-02-09\n",
+                {"scale": "1:5:1", "drop_missing_ids": True},
+            ),
+        ],
+    )
+    def test_no_row_that_may_have_the_first_date_is_left_out(self, tmp_path, rows, options):
+        file = tmp_path / "ratings.csv"
+        file.write_text("user_id,item_id,rating,timestamp\n" + rows)
+        assert dry_run(file, tmp_path / "out", **OPTIONS, **options).reading.dropped
+        with raises("time.incomplete", "cohort"):
+            anonymize(file, **OPTIONS, **options, cohort="2026-02")
+
+    def test_a_data_frame_with_repeated_likes_is_rejected_by_the_class_too(self):
+        days = pd.to_datetime(["2026-01-05", "2026-02-05", "2026-02-09"])
+        frame = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [7, 7, 7], "timestamp": days})
+        with raises("time.incomplete", "cohort"):
+            Synthesizer(**OPTIONS, cohort="2026-02").anonymize(frame)
+
+    def test_a_missing_time_has_a_remedy_that_keeps_the_cohort(self, tmp_path):
+        file = tmp_path / "ratings.csv"
+        file.write_text("user_id,item_id,rating,timestamp\n1,7,4,2026-01-05\n2,7,5,\n")
+        with raises("time.unreadable", "cohort") as error:
+            anonymize(file, scale="1:5:1", cohort="2026-01", **OPTIONS)
+        assert "convert" not in str(error.value)
 
 
 def bytes_of(release):

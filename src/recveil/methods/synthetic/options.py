@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recveil.io import spooled
+from recveil.io import Reading, spooled
 from recveil.io.files import watched_text
+from recveil.io.ingestion import REASONS
 from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import require_path
 from recveil.ratings import Ratings
@@ -28,6 +29,18 @@ def as_ids(names: list[str]) -> NDArray[Any]:
     if all(map(_WHOLE.fullmatch, names)):
         return np.array(sorted(map(int, names)), dtype=np.int64)
     return np.array(sorted(names), dtype=object)
+
+
+def reject_dropped_rows(reading: Reading) -> None:
+    """Raise if rows were left out or merged, since any of them may have a user's first date."""
+    if reading.dropped:
+        counts = ", ".join(f"{n:,}: {REASONS[why]}" for why, n in reading.dropped.items())
+        raise RecveilError(
+            f"cohort (--cohort): rows were left out ({counts}), which may be the first ones of "
+            f"their users, and decide when they joined; correct them in the table, and give one "
+            f"row per pair, with its first date",
+            code="time.incomplete",
+        )
 
 
 def of_cohort(ratings: Ratings, cohort: Cohort, *, keeps_items: bool = False) -> Ratings:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from recveil.io import Reading
 from recveil.io.columns.ids import reject_personal_ids
 from recveil.io.item_features import ItemFeatures
 from recveil.methods.base import (
@@ -36,6 +37,7 @@ from recveil.methods.synthetic.options import (
     places_in_public_order,
     places_on_catalog,
     published_order,
+    reject_dropped_rows,
 )
 from recveil.methods.synthetic.sum_queries import (
     SHARES,
@@ -275,6 +277,10 @@ class Synthesizer(BaseAnonymizer):
         self.ledger = ledger
         self.seed = seed
         self.check_options()
+
+    def _check_reading(self, reading: Reading) -> None:
+        if self.cohort is not None:
+            reject_dropped_rows(reading)
 
     def anonymize(self, ratings: Ratings | Any) -> Release:
         """Query noisy sums, fit a model to them and sample synthetic users.
