@@ -110,9 +110,9 @@ class Plan(NamedTuple):
         spent = total.epsilon if total.epsilon_with_run is None else total.epsilon_with_run
         if spent > self.epsilon or total.delta > self.delta:
             raise RecveilError(
-                f"releases (--releases): {self.releases} have epsilon {self.epsilon:g} with delta "
-                f"{self.delta:g} in all, but with this run the most exposed user would have spent "
-                f"{spent:.4g} with delta {total.delta:g}; no query was answered; publish no more "
+                f"releases (--releases) is {self.releases}: the total is epsilon {self.epsilon:g} "
+                f"with delta {self.delta:g}, but with this run the most exposed user would have "
+                f"spent {spent:.4g} with delta {total.delta:g}; no query was answered; publish no more "
                 f"of these users, or plan a larger total",
                 code="budget.exceeded",
             )
@@ -430,24 +430,25 @@ class Recording:
         self._cohort, self._plan = cohort, plan
         self._token = b""
 
-    def total(self, planned: Loss, history: Iterable[Promised] = ()) -> PrivacyTotal:
-        """Return the total with this run, before it begins."""
+    def total(self, planned: Loss | None, history: Iterable[Promised] = ()) -> PrivacyTotal:
+        """Return the total with a planned run, or raise if the plan or cohorts do not allow it."""
         delta = None if self._plan is None else self._plan.delta
-        return self._ledger.total(
+        total = self._ledger.total(
             self._users, self._ratings_sha256, planned=planned, history=history, delta=delta
         )
+        if self._cohort:
+            _require_one_cohort(total, Cohort.of(self._cohort))
+        if self._plan is not None:
+            self._plan.require(total)
+        return total
 
     def _begin(self, loss: Loss) -> bytes:
         return self._ledger.begin(self._users, self._ratings_sha256, loss, self._cohort)
 
-    def _require_plan(self) -> None:
-        """Undo the entry of this run, and raise, if the plan does not allow it."""
-        if self._plan is None:
-            return
-        # Of two runs at once, each counts the other.
-        total = self._ledger.total(self._users, self._ratings_sha256, delta=self._plan.delta)
+    def _require_allowed(self) -> None:
+        """Undo the entry of this run, and raise, if the plan or cohorts do not allow it."""
         try:
-            self._plan.require(total)
+            self.total(None)  # of two runs at once, each counts the other
         except RecveilError:
             self._ledger.settle(self._token, "aborted", None)
             raise
@@ -460,7 +461,7 @@ class Recording:
         planned, which is never less.
         """
         self._token = self._begin(planned)
-        self._require_plan()
+        self._require_allowed()
         state: State = "aborted"
         try:
             yield
@@ -481,6 +482,19 @@ class Recording:
         """Record where the release was written; a failure changes no total."""
         with suppress(RecveilError, OSError):
             self._ledger.place(self._token, folder)
+
+
+def _require_one_cohort(total: PrivacyTotal, cohort: Cohort) -> None:
+    """Raise if a run on any of the users was of a disjoint cohort: their first dates differ."""
+    for run in total.runs:
+        if run.cohort and Cohort.of(run.cohort).is_disjoint(cohort):
+            raise RecveilError(
+                f"cohort (--cohort) is {cohort}, but users of it were in cohort {run.cohort} of "
+                f"run {run.number} in the ledger, though each has one first date; no query was "
+                f"answered; give a table with all their ratings, or name another ledger "
+                f"(--ledger) if equal ids are other users",
+                code="budget.cohorts",
+            )
 
 
 def warn_of_total(total: PrivacyTotal) -> None:

@@ -97,6 +97,15 @@ class Cohort(NamedTuple):
         days = ["" if day is None else str(np.datetime64(day, "D")) for day in self]
         return ":".join(days)
 
+    def is_disjoint(self, other: "Cohort") -> bool:
+        """Return whether no day is in both.
+
+        >>> Cohort.of(":2025").is_disjoint(Cohort.of("2026"))
+        True
+        """
+        starts_after = other.first is not None and self.last < other.first
+        return starts_after or (self.first is not None and other.last < self.first)
+
     def contains(self, days: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which days are in the range."""
         found = np.asarray(days <= self.last)

@@ -23,6 +23,7 @@ from recveil.publish.privacy_ledger import (
     Loss,
     Plan,
     PrivacyLedger,
+    Recording,
     ledger_path,
     most_exposed,
 )
@@ -357,6 +358,64 @@ class TestTotals:
         assert [run.cohort for run in ledger.total().runs] == ["2026-01-01:2026-01-31", ""]
 
 
+class TestContradictions:
+    """The ledger has users of a cohort in a disjoint one: their first date changed."""
+
+    def moved(self):
+        """Return the table without the first ratings of a user who joined in January."""
+        keep = np.ones(RATINGS.n_ratings, bool)
+        of_user = slice(*RATINGS.indptr[:2])
+        keep[of_user] = RATINGS.days[of_user] > JANUARY.last
+        columns = RATINGS.to_arrow().to_pandas()[keep]
+        return Ratings.from_columns(
+            *(columns.user_id, columns.item_id, columns.rating),
+            days=RATINGS.days[keep],
+            scale=SCALE,
+        )
+
+    def test_a_user_in_two_disjoint_cohorts_is_refused_before_any_query(self, tmp_path):
+        moved = self.moved()
+        assert RATINGS.users[0] in of_cohort(moved, FEBRUARY).users
+        anonymize(RATINGS, tmp_path / "one", **OPTIONS, cohort="2026-01")
+        before = budget()
+        for run in (
+            lambda: anonymize(moved, tmp_path / "two", **OPTIONS, cohort="2026-02"),
+            lambda: dry_run(moved, tmp_path / "two", **OPTIONS, cohort="2026-02"),
+            lambda: Synthesizer(**OPTIONS, cohort="2026-02").anonymize(moved),
+        ):
+            with raises("budget.cohorts", "cohort"):
+                run()
+        assert budget() == before
+        # Other users may have the same ids; cohorts that overlap add up.
+        other = tmp_path / "ledger"
+        anonymize(moved, tmp_path / "two", **OPTIONS, cohort="2026-02", ledger=other)
+        anonymize(moved, tmp_path / "three", **OPTIONS, cohort="2026-01:2026-02")
+        assert budget(RATINGS).epsilon > 400
+
+    def test_of_two_runs_at_once_each_sees_the_other(self):
+        ledger = PrivacyLedger(ledger_path())
+        recording = Recording(ledger, np.arange(3), cohort=str(FEBRUARY))
+        assert recording.total(Loss(1.0, 1e-6)).runs == ()
+        ledger.begin(np.arange(2, 9), "", Loss(1.0, 1e-6), str(JANUARY))
+        with raises("budget.cohorts", "cohort"), recording.run(Loss(1.0, 1e-6), lambda: None):
+            raise AssertionError("no query may be answered")
+        assert [run.cohort for run in ledger.total().runs] == [str(JANUARY)]
+
+    @pytest.mark.parametrize(
+        ("one", "other", "is_disjoint"),
+        [
+            ("2026-01", "2026-02", True),
+            (":2025", "2026", True),
+            (":2026-01-01", "2026", False),
+            ("2026-01:2026-03", "2026-02", False),
+            (":2025", ":2024", False),
+        ],
+    )
+    def test_periods_are_disjoint_if_no_day_is_in_both(self, one, other, is_disjoint):
+        first, second = Cohort.of(one), Cohort.of(other)
+        assert first.is_disjoint(second) == second.is_disjoint(first) == is_disjoint
+
+
 class TestPlans:
     @given(
         st.floats(0.05, 20),
@@ -376,8 +435,13 @@ class TestPlans:
         again, _ = compose_losses([*mus, each.mu], [*thresholds, each.threshold_delta], delta)
         assert again > epsilon
 
-    def test_one_release_is_the_usual_one(self):
-        assert Budget.of_plan(Plan(3.0, 1e-6, 1), 0.1) == Budget.of(3.0, 1e-6, threshold_delta=1e-7)
+    def test_one_release_is_nearly_the_usual_one_and_is_allowed_once(self, tmp_path):
+        one, usual = Budget.of_plan(Plan(3.0, 1e-6, 1), 0.1), Budget.of(3.0, 1e-6)
+        assert usual.mu * 0.99 < one.mu < usual.mu
+        options = {**OPTIONS, "releases": 1}
+        assert anonymize(RATINGS, tmp_path / "one", **options).verification.holds
+        with raises("budget.exceeded", "releases"):
+            anonymize(RATINGS, tmp_path / "two", **options)
 
     @pytest.mark.parametrize("catalog", ["as-rated", None])
     def test_a_run_beyond_the_total_is_refused_before_any_query(self, tmp_path, catalog):

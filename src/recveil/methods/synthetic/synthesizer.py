@@ -120,8 +120,6 @@ class Budget:
         """
         part = threshold_share * plan.delta
         whole = cls.of(plan.epsilon, plan.delta, threshold_delta=part)
-        if plan.releases == 1:
-            return whole
         delta = _round_down(plan.delta / plan.releases)
         part = threshold_share * delta
         mu = whole.mu * (1 - _KEPT_OF_PLAN) / math.sqrt(plan.releases)
@@ -495,7 +493,10 @@ class Synthesizer(BaseAnonymizer):
 
     def _budget(self) -> Budget:
         share = THRESHOLD_SHARE if self.item_catalog is None else 0.0
-        return Budget.of_plan(self._plan(), share)
+        plan = self._plan()
+        if self.releases is None:
+            return Budget.of(plan.epsilon, plan.delta, threshold_delta=share * plan.delta)
+        return Budget.of_plan(plan, share)
 
     def _plan(self) -> Plan:
         return Plan(float(self.epsilon or 0.0), self.delta, self.releases or 1)
@@ -530,10 +531,7 @@ class Synthesizer(BaseAnonymizer):
         recording = self.recording(users, ratings_sha256)
         if recording is None:
             return total_without(users, self.planned(), history)
-        total = recording.total(self.planned(), history)
-        if self.releases is not None:
-            self._plan().require(total)
-        return total
+        return recording.total(self.planned(), history)
 
     def learn(
         self,
