@@ -267,6 +267,19 @@ def test_on_the_command_line(tmp_path, capsys):
     assert [each["attribute"] for each in found] == ["g", "h"]
 
 
+def test_the_place_of_the_users_is_no_name_of_their_column(tmp_path):
+    table = tmp_path / "ratings.csv"
+    table.write_text("member,item,rating\n1,7,4\n1,8,2\n2,7,5\n")
+    users = written(tmp_path, "id,group\n1,x\n")
+    files = {"users": users, "attribute": ["group"], "targets": 1, "curves": False}
+    for options, name in (({"user": "1"}, "member,group"), ({"user": "member"}, "member,group")):
+        with raises("column.missing", name):
+            audit(table, **files, **options)
+    table.write_text("1,7,4\n1,8,2\n2,7,5\n")
+    with raises("column.missing", "user_id,group"):
+        audit(table, **files, user="1", item="2", rating="3")
+
+
 def test_options_that_need_each_other(tmp_path):
     ratings, _ = tastes(30)
     path = written(tmp_path, "user,group\n1,x\n")

@@ -178,6 +178,12 @@ def test_what_is_nearly_empty(coverage, is_empty):
     assert coverage.is_nearly_empty is is_empty
 
 
+def test_a_model_publishes_no_users_who_are_short():
+    coverage = Coverage(30, 20, 0.9, 50, 25, 5)
+    assert "25" in describe_coverage(coverage)
+    assert "users" not in describe_coverage(coverage.of_model())
+
+
 def test_every_row_is_counted_by_its_users():
     assert np.isclose(summarize(MAKERS["sparse"].anonymize(RATINGS), RATINGS).coverage.n_users, 80)
 

@@ -294,7 +294,7 @@ def _perform(request: AuditRequest) -> Audit:
             chosen = adversaries_of_labels(chosen, PRESETS.values())
         candidates = Candidates.from_ratings(ratings)
         # Read the other files first, so that a read error comes before the attacks run.
-        known, public, items, declared = _read_files(request, original)
+        known, public, items, declared = _read_files(request, read)
         matches = _match_items(original, known, request.match_by)
         chosen = [fit_adversary(ratings, adversary) for adversary in chosen]
         suspects = attack_auxiliary(original, ratings, candidates, known, chosen[0], matches)
@@ -468,8 +468,11 @@ class _OtherFiles(NamedTuple):
     users: UserAttributes | None
 
 
-def _read_files(request: AuditRequest, ratings: Ratings) -> _OtherFiles:
+def _read_files(request: AuditRequest, table: Reading) -> _OtherFiles:
     """Read the other files with those reading options of the table that fit."""
+    ratings, given = table.ratings, request.reading.get("user") is not None
+    columns = [column.name for column in table.columns if given and column.role == "user"]
+    user = next((name for name in columns if isinstance(name, str)), None)
     if request.sensitive is not None and not ratings.scale.ordered:
         raise RecveilError(
             "sensitive (--sensitive): not with nominal labels; leave it out",
@@ -484,9 +487,7 @@ def _read_files(request: AuditRequest, ratings: Ratings) -> _OtherFiles:
         None if request.sensitive is None else read_sensitive(request.sensitive, ratings.items),
         None
         if request.users is None
-        else read_users(
-            *(request.users, ratings.users, [*(request.attribute or ())], reading.get("user"))
-        ),
+        else read_users(*(request.users, ratings.users, [*(request.attribute or ())], user)),
     )
 
 

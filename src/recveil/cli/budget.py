@@ -30,7 +30,10 @@ def budget(
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(help="The delta of the total. Default: the smallest one of the runs."),
+        typer.Option(
+            help="The delta of the total. Default: the smallest one of the runs; of releases, "
+            "their sum."
+        ),
     ] = None,
     json: Json = None,
     **reading: "Unpack[ReadingOptions]",

@@ -523,9 +523,12 @@ def anonymize(
         begin(_MAKING)
         release = _make(ready, hide_items=hide_items)
         summary = summarize(release, ready.ratings)
+        coverage = summary.coverage
+        if layout == "model" and coverage is not None:
+            summary = summary._replace(coverage=coverage.of_model())
         release = with_private(
             release,
-            coverage=summary.coverage,
+            coverage=coverage,
             dropped=ready.reading.dropped,
             summary=_summary_sentences(summary, ready.reading),
         )

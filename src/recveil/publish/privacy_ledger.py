@@ -48,6 +48,7 @@ from recveil.runtime.errors import RecveilError, quoted, reason_of
 from recveil.runtime.locks import FOR_OWNER, NOT_FOLLOWED, is_ours
 from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
+from recveil.verification import verify
 
 # Names the file where no option does; `NO_LEDGER` in place of a path records nothing.
 LEDGER_VARIABLE, NO_LEDGER = "RECVEIL_LEDGER", "none"
@@ -112,8 +113,8 @@ class Plan(NamedTuple):
             raise RecveilError(
                 f"releases (--releases) is {self.releases}: the total is epsilon {self.epsilon:g} "
                 f"with delta {self.delta:g}, but with this run the most exposed user would have "
-                f"spent {spent:.4g} with delta {total.delta:g}; no query was answered; publish no more "
-                f"of these users, or plan a larger total",
+                f"spent {spent:.4g} with delta {total.delta:g}; no query was answered; publish no "
+                f"more of these users, or plan a larger total",
                 code="budget.exceeded",
             )
 
@@ -505,24 +506,28 @@ def warn_of_total(total: PrivacyTotal) -> None:
         )
 
 
-def most_exposed(runs: Sequence[tuple[Loss, Cohort]]) -> tuple[float, float]:
-    """Return the largest sums of mu squared, and of parts of delta, of the users of any day.
+def most_exposed(runs: Sequence[tuple[Loss, Cohort]]) -> tuple[float, float, float]:
+    """Return the largest sums of mu squared, parts of delta and deltas, of the users of any day.
 
     >>> january, february = Cohort.of("2026-01"), Cohort.of("2026-02")
     >>> most_exposed([(Loss(3.0, 1e-6), january), (Loss(2.0, 1e-6), february)])
-    (9.0, 0.0)
+    (9.0, 0.0, 1e-06)
     """
-    square = threshold = 0.0
+    square = threshold = delta = 0.0
     for _, cohort in runs:  # of any day, no more runs than of the first of some cohort
         day = np.array([_BEFORE if cohort.first is None else cohort.first])
         of_user = [loss for loss, other in runs if other.contains(day)[0]]
         square = max(square, math.fsum(loss.mu**2 for loss in of_user))
         threshold = max(threshold, math.fsum(loss.threshold_delta for loss in of_user))
-    return square, threshold
+        delta = max(delta, math.fsum(loss.delta for loss in of_user))
+    return square, threshold, delta
 
 
 def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTotal:
-    """Return what releases spent on the most exposed user; disjoint cohorts do not add up."""
+    """Return what releases spent on the most exposed user; disjoint cohorts do not add up.
+
+    Their deltas add up alike, unless one is given.
+    """
     runs: dict[str, tuple[Run, Cohort]] = {}
     for folder in folders:
         manifest = known_manifest(folder)
@@ -533,14 +538,20 @@ def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTot
                 f"releases with an epsilon",
                 code="release.mismatch",
             )
+        if wrong := verify(folder).violations:
+            raise RecveilError(
+                f"{quoted(folder.name)} does not hold, so that its release.json states no budget: "
+                f"{wrong[0].where}: {wrong[0].problem}; name the folder as it was "
+                f"written (recveil verify)",
+                code="release.damaged",
+            )
         loss = Loss.of(claim.ledger, claim.delta)
         run = Run(len(runs) + 1, "", "spent", loss, 0, "", (str(folder),), str(cohort or ""))
         days = cohort or Cohort(None, _AFTER)
         runs.setdefault(FileEntry.of(folder / MANIFEST).sha256, (run, days))
-    square, threshold = most_exposed([(run.loss, cohort) for run, cohort in runs.values()])
-    every = tuple(run for run, _ in runs.values())
-    total = _composed(square, threshold, [run.loss.delta for run in every], None, (), delta)
-    return replace(total, runs=every)
+    square, threshold, added = most_exposed([(run.loss, days) for run, days in runs.values()])
+    total = _composed(square, threshold, [added], None, (), delta)
+    return replace(total, runs=tuple(run for run, _ in runs.values()))
 
 
 def budget(
@@ -562,7 +573,8 @@ def budget(
         The ledger; not for releases. By default the file that the environment variable
         RECVEIL_LEDGER names, or ``recveil/ledger.sqlite3`` in the folder for the user's state.
     delta : float, optional
-        The delta of the total; by default the smallest one of the runs.
+        The delta of the total; by default the smallest one of the runs, and of releases the sum
+        of the most exposed user.
     **reading
         Options of reading, passed to `understand`.
 

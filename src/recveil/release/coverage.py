@@ -95,6 +95,10 @@ class Coverage(NamedTuple):
         lowest = Coverage.at_most(counts, 2, n_users, self.n_short_raw_users)
         return self._replace(can_lower_k=not lowest.may_be_nearly_empty)
 
+    def of_model(self) -> "Coverage":
+        """Return it without short users, since a model publishes no users."""
+        return self._replace(n_short_users=0, n_short_raw_users=0)
+
     def figures(self) -> dict[str, float]:
         """Return its numbers, without what is for the refusal alone."""
         return {name: n for name, n in self._asdict().items() if name != "can_lower_k"}

@@ -475,9 +475,8 @@ def describe_total(total: PrivacyTotal) -> str:
     if total.ledger is None and total.runs:
         return (
             f"{describe_count(len(total.runs), 'release')} spent {_epsilon(total.epsilon)} on the "
-            f"most exposed user (delta {total.delta:g}), as computed from release.json; recveil "
-            f"verify checks each folder, and only the publisher states the cohorts, and that there "
-            f"are no other releases."
+            f"most exposed user (delta {total.delta:g}), as computed from release.json; only the "
+            f"publisher states the cohorts, and that there are no other releases."
         )
     n_runs, parts = len(total.runs) + total.n_unrecorded, []
     if n_runs:

@@ -187,7 +187,8 @@ SYNTHETIC = Method(
             kind=int,
             metavar="N",
             help="Plan N releases of these users: --epsilon and --delta are the total of all, each "
-            "spends an equal part, and a run beyond the total is refused (see recveil budget).",
+            "spends an equal part, and a run with --releases beyond it is refused. Others are "
+            "only recorded (see recveil budget).",
             panel="Synthetic users",
         ),
         Option(
