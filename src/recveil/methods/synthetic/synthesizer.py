@@ -224,7 +224,7 @@ class Synthesizer(BaseAnonymizer):
         their epsilons do not add up.
     releases : int, optional
         Plan so many releases of these users: `epsilon` and `delta` are the total of all, of which
-        each spends an equal part. A run beyond the total is refused.
+        each spends an equal part. A run with `releases` beyond its total is refused, others not.
     ledger : path or "none", optional
         The file that records what all runs spent; see `recveil.budget`. "none" records nothing.
     seed : int, optional
