@@ -76,6 +76,20 @@ def test_the_audit_of_another_release_is_rejected(folder, tmp_path):
     assert not (tmp_path / "r.html").exists()
 
 
+def test_other_ratings_than_those_behind_the_release_are_rejected(folder, tmp_path):
+    lines = (folder / "ratings.csv").read_text().splitlines()
+    (tmp_path / "less.csv").write_text("\n".join(lines[:-1]) + "\n")
+    with raises("release.mismatch"):
+        report(folder / "out", tmp_path / "r.html", ratings=tmp_path / "less.csv")
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "r", "r.html.pdf"])
+def test_only_a_name_of_a_page_is_accepted(folder, tmp_path, name):
+    with raises("output.place"):
+        report(folder / "out", tmp_path / name, audit=folder / "audit.json")
+
+
 def test_an_audit_by_an_earlier_version_is_rejected(folder, tmp_path):
     found = json.loads((folder / "audit.json").read_text())
     del found["risks"]

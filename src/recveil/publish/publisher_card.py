@@ -216,15 +216,20 @@ def read_audit(file: Path, manifest: Manifest, name: str) -> Mapping[str, Any]:
     """Read the JSON of an audit, which must be of this release and of the ratings behind it."""
     content = _read(file, "an audit", name)
     with _meaning(file, "an audit", name):
-        sha256, is_same = content["release"]["sha256"], content["release"].get("same_ratings")
+        sha256 = content["release"]["sha256"]
     _reject_another(file, "audit", sha256, manifest, name)
-    if is_same is False:
+    reject_other_ratings(content, file.name, name)
+    return content
+
+
+def reject_other_ratings(audit: Mapping[str, Any], where: str, name: str) -> None:
+    """Raise if the release that was attacked was not made from the ratings of the audit."""
+    if audit["release"].get("same_ratings") is False:
         raise RecveilError(
-            f"{file.name}: {name} was not made from the ratings of this audit, whose "
+            f"{where}: {name} was not made from the ratings of this audit, whose "
             f"figures do not describe it; audit the ratings that it was made from",
             code="release.mismatch",
         )
-    return content
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing
 from recveil.publish.croissant import sections_of_card
-from recveil.publish.publisher_card import read_audit
+from recveil.publish.publisher_card import read_audit, reject_other_ratings
 from recveil.release.data_card import data_card
 from recveil.release.manifest import MANIFEST, FileEntry, Manifest
 from recveil.release.manifest_reader import known_manifest
@@ -122,7 +122,7 @@ def report(
     ------
     RecveilError
         If the release does not keep its claim, neither or both of `ratings` and `audit` are given,
-        or the audit is of another release.
+        or the audit or the ratings are of another release.
     """
     require_path("a release folder", release=release)
     require_path("a file", output=output)
@@ -141,6 +141,12 @@ def report(
                 code="option.value",
             )
     if not is_standard(output):
+        if Path(output).suffix.lower() not in (".html", ".htm"):
+            raise RecveilError(
+                f"output: {quoted(Path(output).name, 80)}: expected a name that ends in .html; to "
+                f"make a PDF, open the page in a browser and print it",
+                code="output.place",
+            )
         reject_replacing(output, force=force)
     folder = Path(release).resolve()
     manifest = known_manifest(folder)
@@ -157,6 +163,7 @@ def report(
         _require_risks(found, str(audit))
     else:
         found = audit_table(ratings, release=folder, **reading).to_dict()
+        reject_other_ratings(found, "ratings (--ratings)", folder.name)
     document = verdict.to_dict()
     page = render_assessment(folder, document, found, signature)
     write_atomically(output, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
