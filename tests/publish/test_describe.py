@@ -186,6 +186,29 @@ class TestAudit:
         assert {f"Measured by the publisher: {each}" for each in sentences} <= set(said)
         assert "secret" not in text
 
+    def test_the_three_risks_lead_without_names_of_attributes(self, padded, found, tmp_path):
+        result = found[1]
+        line = dict(result["risks"]["inference"], name="attribute by row", adversary="parish")
+        line["sentence"] = "Inference: parish is inferred with AUC 0.75; without the row: 0.74."
+        lines = {**result["risks"], "inference": line}
+        (tmp_path / "a.json").write_text(json.dumps({**result, "risks": lines}))
+        describe(padded, padded.parent / "r.json", audit=tmp_path / "a.json", force=True)
+        text = (padded.parent / "r.json").read_text()
+        said = json.loads(text)["rai:personalSensitiveInformation"]
+        measured = [each for each in said if each.startswith("Measured by the publisher: ")]
+        prefix = len("Measured by the publisher: ")
+        assert measured[0][prefix:] == lines["singling_out"]["sentence"]
+        assert measured[1][prefix:] == lines["linkability"]["sentence"]
+        assert measured[2].endswith("inferred with AUC 0.75; without the row: 0.74.")
+        assert "parish" not in text
+        describe(
+            *(padded, padded.parent / "r.json"),
+            audit=tmp_path / "a.json",
+            column_names=True,
+            force=True,
+        )
+        assert "parish" in (padded.parent / "r.json").read_text()
+
     def test_of_another_release_is_refused(self, found, tmp_path):
         PredictiveAnonymizer(5, seed=918_273).anonymize(RATINGS).write(tmp_path / "other")
         with raises("release.mismatch") as error:

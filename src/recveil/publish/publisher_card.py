@@ -187,6 +187,7 @@ def read_findings(
             release = content["release"]
             linkage = release["linkage"]
             risk = [release["headline"], *release["verdict"], *release["warnings"]]
+            risk = [*_of_three_risks(content, column_names=column_names), *risk]
             risk = list(dict.fromkeys(unpaid + risk))  # warnings may be a part of the verdict
             origin = _origin(content["data"], column_names=column_names)
             origin += [] if is_differential else _left_out(content["data"])
@@ -230,6 +231,17 @@ def reject_other_ratings(audit: Mapping[str, Any], where: str, name: str) -> Non
             f"figures do not describe it; audit the ratings that it was made from",
             code="release.mismatch",
         )
+
+
+def _of_three_risks(audit: Mapping[str, Any], *, column_names: bool) -> Iterator[str]:
+    """Yield the sentences of the three risks, without the names of attributes of users."""
+    for risk in ("singling_out", "linkability", "inference") if "risks" in audit else ():
+        line = audit["risks"][risk]
+        sentence, title = line["sentence"], risk.replace("_", " ").capitalize()
+        if line["name"] == "attribute by row" and not column_names:
+            _, inferred, rest = sentence.rpartition(" is inferred with AUC")
+            sentence = f"{title}: an attribute of users{inferred}{rest}"
+        yield sentence
 
 
 @contextmanager
