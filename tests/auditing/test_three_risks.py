@@ -1,5 +1,6 @@
 """Each figure of an audit is evidence of singling out, linkability or inference."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,13 +9,23 @@ from rich.console import Console
 
 from recveil.attacks import Interval, Mean, wilson_interval
 from recveil.attacks.linkage import Intersection, JointReidentification
+from recveil.attacks.statistics import area_under_curve
 from recveil.auditing import RiskFigure, RiskLine, audit
 from recveil.auditing.release_attacks import AttackedSynthetic, Linkage
 from recveil.auditing.three_risks import NO_RECORD, NOT_REPEATED, _line, risks_of_release
 from recveil.datasets import make_ratings
+from recveil.methods import anonymize
 from recveil.ratings import Ratings
-from recveil.report.audit.risks import _PHRASES, describe_line, lines_of
+from recveil.report.audit.disclosure import limited_to_one
+from recveil.report.audit.risks import (
+    _PHRASES,
+    describe_highest,
+    describe_line,
+    lines_of,
+    reference_of,
+)
 from recveil.report.audit.terminal import show_audit
+from recveil.report.audit.text import headline_of
 from shared.report_audit_page import audited  # noqa: F401 (a fixture)
 
 RISKS = ("singling_out", "linkability", "inference")
@@ -99,7 +110,7 @@ class TestAudit:
 
 
 class TestSecondRelease:
-    def test_linkage_is_linkability(self, audited):
+    def test_users_alone_in_both_are_singled_out(self, audited):
         both = JointReidentification(
             *(100, 0, *[wilson_interval(50, 100)] * 3),
             *(wilson_interval(20, 100), wilson_interval(60, 100), wilson_interval(5, 100)),
@@ -109,15 +120,42 @@ class TestSecondRelease:
         )
         linkage = Linkage("later", 10, shared, [("insider", both)], None)
         risks = risks_of_release(replace(audited.published, linkage=linkage), [], [])
-        line = risks.linkability
+        line = risks.singling_out
         # Two releases share rows with fewer than k: the guarantee of one is not stated.
         assert risks.singling_out.strongest.bound is None
-        assert line.strongest.name == "fewer than k in both releases"
+        assert risks.linkability.strongest.name == "fewer than k in both releases"
+        assert line.strongest.name == "alone in both releases"
+        assert line.strongest.baseline == 0.1
         excess = {each.name: each.excess for each in line.figures}
         assert excess["alone in both releases"] == pytest.approx(0.6 / 0.9)
         # by both, above by one: (0.6 - 0.2) / 0.8
         assert excess["user re-identified by both releases"] == pytest.approx(0.5)
         assert "later" in describe_line(line)
+        headline = headline_of(replace(audited.published, linkage=linkage))
+        assert limited_to_one(replace(audited.published, linkage=linkage)) in headline
+        assert limited_to_one(audited.published) == ""
+
+
+class TestReference:
+    def test_a_measured_control_is_named_even_below_a_random_guess(self):
+        control = Interval(0.48, 0.41, 0.54, 90)
+        found = RiskFigure("membership", Interval(0.54, 0.5, 0.6, 90), 0.5, control, is_area=True)
+        assert reference_of("membership", 0.5, control, digits=2)[0] == "0.48 (0.41–0.54)"
+        assert "0.48 (0.41–0.54)" in describe_line(RiskLine("linkability", (found,)))
+        # The baseline remains what the figure must exceed.
+        assert found.reference == 0.5
+
+    def test_without_a_control_the_baseline_has_its_own_words(self):
+        unmeasured = area_under_curve([], [])
+        value, words = reference_of("membership", 0.5, unmeasured, digits=2)
+        assert value == "0.50"
+        assert words != _PHRASES["membership"][1]
+
+    def test_of_a_reference_with_two_meanings_the_higher_counts(self):
+        value, words = reference_of(
+            "user re-identified by both releases", 0.2, wilson_interval(5, 100)
+        )
+        assert (value, words) == ("20%", _PHRASES["user re-identified by both releases"][1])
 
 
 class TestSyntheticUsers:
@@ -126,10 +164,39 @@ class TestSyntheticUsers:
         synthetic = AttackedSynthetic("drawn", release.manifest, [], None, None)
         risks = risks_of_release(synthetic, [], [])
         assert [line.unmeasured for line in risks.lines] == [NO_RECORD, NOT_REPEATED, NOT_REPEATED]
-        assert risks.highest is None
+        assert risks.highest is risks.largest is None
         for sentence in lines_of(risks):
             assert "not measured" in sentence
             assert "no evidence of safety" in sentence
+
+    def test_the_largest_is_named_where_none_is_shown(self, audited):
+        uncertain = RiskLine("inference", (figure("preferences", 0.6, 0.5, low=0.4),))
+        risks = replace(
+            audited.risks,
+            singling_out=RiskLine("singling out", (), NO_RECORD),
+            linkability=RiskLine("linkability", (figure("membership", 0.5, 0.5),)),
+            inference=uncertain,
+        )
+        assert risks.highest is None
+        assert risks.largest is uncertain
+        assert describe_highest(risks).endswith("inference")
+
+
+class TestLabels:
+    def test_no_line_speaks_of_ratings_or_likes(self, tmp_path):
+        made = make_ratings(n_users=60, n_items=40, n_ratings=900, seed=1)
+        words = np.array(["blue", "green", "red"])[made.values.astype(int) % 3]
+        rows = zip(made.user_positions(), made.indices, words, strict=True)
+        lines = [",".join(map(str, row)) for row in rows]
+        table = tmp_path / "labels.csv"
+        table.write_text("\n".join(["user_id,item_id,rating", *lines]) + "\n")
+        anonymize(table, tmp_path / "out", k=4, method="nominal", words="all")
+        found = audit(table, release=tmp_path / "out", targets=20, curves=False, words="all")
+        for risks in (found.risks, found.risks_before):
+            assert risks.is_nominal
+            for sentence in lines_of(risks):
+                assert not re.search("rating|rated|like", sentence)
+        assert "label" in " ".join(lines_of(found.risks))
 
 
 class TestLikes:

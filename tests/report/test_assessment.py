@@ -7,12 +7,14 @@ import re
 import pytest
 
 from error_assertions import raises
+from recveil.attacks import Interval
 from recveil.auditing import audit
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io.write import write_ratings
 from recveil.methods import anonymize
 from recveil.report.assessment import report
+from recveil.report.assessment._report import _before
 
 RISKS = ("singling_out", "linkability", "inference")
 SECTIONS = ("risks", "promise", "remains", "affected", "published", "evidence", "reproduce", "sign")
@@ -88,6 +90,31 @@ def test_other_ratings_than_those_behind_the_release_are_rejected(folder, tmp_pa
 def test_only_a_name_of_a_page_is_accepted(folder, tmp_path, name):
     with raises("output.place"):
         report(folder / "out", tmp_path / name, audit=folder / "audit.json")
+
+
+def test_two_releases_that_break_the_guarantee_lead(folder, tmp_path):
+    ratings, both = folder / "ratings.csv", {"second_release": folder / "other", "targets": 20}
+    found = audit(ratings, release=folder / "out", curves=False, **both).to_dict()
+    (tmp_path / "both.json").write_text(json.dumps(found))
+    report(folder / "out", tmp_path / "r.html", audit=tmp_path / "both.json")
+    page = words_of((tmp_path / "r.html").read_text())
+    line, linkage = found["risks"]["singling_out"], found["release"]["linkage"]
+    assert (line["name"], line["bound"]) == ("alone in both releases", None)
+    assert line["rate"]["rate"] == linkage["unique"] > 0.25
+    alone = round(linkage["unique"] * linkage["users"])
+    assert f"{alone} of the {linkage['users']} users in both releases" in page
+    # The verified promise is followed by its limit.
+    assert page.index("verified") < page.index("✗ exceeded") < page.index("at most 1/4")
+    assert "exceeded" not in words_of((folder / "report.html").read_text())
+
+
+def test_names_removed_is_empty_where_it_was_measured_otherwise(made):
+    of_row, members = ({"name": name} for name in ("class inferred", "membership"))
+    before = {"name": "record matched", "rate": Interval(0.8, 0.7, 0.9, 50)._asdict()}
+    before["is_area"] = False
+    assert _before(members, before) == ""
+    assert _before(of_row, before) == "80% (70–90)"
+    assert _before({"name": None}, before) == "80% (70–90)"
 
 
 def test_an_audit_by_an_earlier_version_is_rejected(folder, tmp_path):

@@ -133,7 +133,10 @@ class Audit(Reportable):
         """Singling out, linkability and inference: of the release if there is one, else before."""
         if self.published is None:
             return self.risks_before
-        return risks_of_release(self.published, self.sensitive, self.attribute_inference)
+        return risks_of_release(
+            *(self.published, self.sensitive, self.attribute_inference),
+            is_nominal=not self.ratings.scale.ordered,
+        )
 
     @property
     def risks_before(self) -> Risks:
@@ -141,6 +144,7 @@ class Audit(Reportable):
         return risks_of_table(
             *(self.attacks, self.graphs, self.sensitive, self.attribute_inference),
             is_unary=self.ratings.is_unary,
+            is_nominal=not self.ratings.scale.ordered,
         )
 
     def summary(self) -> str:

@@ -105,6 +105,11 @@ class Linkage(Reportable):
         """The adversary who re-identifies most users with both releases."""
         return max(self.attacks, key=lambda pair: pair[1].reidentified_by_both.ranked)
 
+    @property
+    def is_exceeding(self) -> bool:
+        """Whether users share both their classes with fewer than either release promises."""
+        return self.shared.below_k.rate > 0
+
 
 def link_releases(
     ratings: Ratings,

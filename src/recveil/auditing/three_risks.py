@@ -112,8 +112,8 @@ class Risks(Reportable):
     where : str
         "table", or the name of the release.
     singling_out, linkability, inference : RiskLine
-    is_unary : bool
-        Whether the table has likes in place of ratings.
+    is_unary, is_nominal : bool
+        Whether the table has likes, or labels without an order, in place of ratings.
     """
 
     where: str
@@ -121,6 +121,7 @@ class Risks(Reportable):
     linkability: RiskLine
     inference: RiskLine
     is_unary: bool = False
+    is_nominal: bool = False
 
     @property
     def lines(self) -> tuple[RiskLine, RiskLine, RiskLine]:
@@ -133,6 +134,12 @@ class Risks(Reportable):
         shown = [line for line in self.lines if line.figures and line.figures[0].is_shown]
         return max(shown, key=lambda line: line.figures[0].excess, default=None)
 
+    @property
+    def largest(self) -> RiskLine | None:
+        """The risk with the largest excess, shown or not; None if none was measured."""
+        measured = [line for line in self.lines if line.figures]
+        return max(measured, key=lambda line: line.figures[0].excess, default=None)
+
 
 def risks_of_table(
     attacks: Sequence[Outcome],
@@ -141,6 +148,7 @@ def risks_of_table(
     inferred: Sequence[AttributeInference],
     *,
     is_unary: bool = False,
+    is_nominal: bool = False,
 ) -> Risks:
     """Assign the figures of a raw table to the three risks."""
     attacked = [each for each in attacks if each.attacked]
@@ -184,6 +192,7 @@ def risks_of_table(
         _line(LINKABILITY, linked, FEW_RATINGS),
         _line(INFERENCE, learned, FEW_RATINGS),
         is_unary,
+        is_nominal,
     )
 
 
@@ -191,6 +200,8 @@ def risks_of_release(
     release: AttackedRelease,
     sensitive: Sequence[SensitiveDisclosure],
     inferred: Sequence[AttributeInference],
+    *,
+    is_nominal: bool = False,
 ) -> Risks:
     """Assign the figures of a release to the three risks."""
     bounds = bounds_of(release.manifest.claim)
@@ -212,6 +223,7 @@ def risks_of_release(
         _line(LINKABILITY, _linked(release), why),
         _line(INFERENCE, learned, why),
         release.manifest.scale.unary,
+        is_nominal,
     )
 
 
@@ -227,12 +239,15 @@ def _line(risk: str, figures: Sequence[RiskFigure], unmeasured: str) -> RiskLine
 
 
 def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
-    """Yield the shares of re-identified users."""
+    """Yield the shares of users who are re-identified, or alone in two releases."""
+    # Of equal figures, the first counts: that of two releases breaks a guarantee.
+    if release.linkage is not None:
+        yield from _alone_in_both(release.linkage)
     bound = None
     if release.manifest.claim.about.is_bound and not release.manifest.claim.levels:
         bound = release.manifest.claim.bound
     # The guarantee is of one release alone.
-    is_exceeded = release.linkage is not None and release.linkage.shared.below_k.rate > 0
+    is_exceeded = release.linkage is not None and release.linkage.is_exceeding
     attacks = _attacks_of(release)
     baseline = attacks[0][1].baseline if attacks else 0.0
     rates = [
@@ -291,9 +306,12 @@ def _linked(release: AttackedRelease) -> list[RiskFigure]:
             RiskFigure("only matching class", each.unique, largest, None, _name_of_graph(each))
             for each in release.content.graphs
         ]
-    # Of equal figures, the first counts: that of two releases breaks a guarantee.
-    linked = () if release.linkage is None else _figures_of_linkage(release.linkage)
-    return [*linked, *figures, *_members(release)]
+    if (both := release.linkage) is not None:
+        below_k = RiskFigure(
+            *("fewer than k in both releases", both.shared.below_k, 0.0, None, both.name)
+        )
+        figures.insert(0, below_k)
+    return [*figures, *_members(release)]
 
 
 def _members(release: AttackedRelease) -> Iterator[RiskFigure]:
@@ -313,11 +331,10 @@ def _members(release: AttackedRelease) -> Iterator[RiskFigure]:
         )
 
 
-def _figures_of_linkage(linkage: Linkage) -> Iterator[RiskFigure]:
-    """Yield what two releases reveal about which rows are of the same users."""
+def _alone_in_both(linkage: Linkage) -> Iterator[RiskFigure]:
+    """Yield the users whom two releases single out."""
     shared, name = linkage.shared, linkage.name
     yield RiskFigure("alone in both releases", shared.unique, shared.unique_in_one, None, name)
-    yield RiskFigure("fewer than k in both releases", shared.below_k, 0.0, None, name)
     for who, both in linkage.attacks:
         if both.skipped < both.requested:
             yield RiskFigure(

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
+from recveil.attacks import Interval
 from recveil.auditing import audit as audit_table
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
@@ -14,10 +15,12 @@ from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing
 from recveil.publish.croissant import sections_of_card
 from recveil.publish.publisher_card import read_audit, reject_other_ratings
+from recveil.ratings.rating_scale import RatingScale
 from recveil.release.data_card import data_card
 from recveil.release.manifest import MANIFEST, FileEntry, Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.report.audit.page import page_environment
+from recveil.report.audit.risks import reference_of, reword
 from recveil.report.document import parts_of
 from recveil.report.verification import describe_verdict
 from recveil.runtime.atomic_writes import write_atomically
@@ -210,12 +213,13 @@ def render_assessment(
         settings=settings,
         verdict=describe_verdict(verification),
         holds=verification["holds"],
+        exceeded=_exceeded(audit),
         promised=[
             each.replace("*", "").replace("This checks", "Verification checks")
             for each in promised
             if not each.startswith("To verify")
         ],
-        lines=[_line(audit, risk) for risk in RISKS],
+        lines=[_line(audit, risk, manifest.scale) for risk in RISKS],
         headline=audit["risks"]["headline"],
         remaining=list(_remaining(audit, unpromised)),
         affected=list(_affected(manifest, audit)),
@@ -228,7 +232,34 @@ def render_assessment(
 _TITLES = ("What is guaranteed", "What is not guaranteed")
 
 
-def _line(audit: Mapping[str, Any], risk: str) -> dict[str, Any]:
+def _exceeded(audit: Mapping[str, Any]) -> str:
+    """Return the other release with which the guarantee of this one does not hold; or nothing."""
+    linkage = audit["release"].get("linkage")
+    return str(linkage["name"]) if linkage and linkage["below_k"] else ""
+
+
+# Figures of the same measure, before and after: a figure of another is compared with none.
+_MEASURES = (
+    {
+        *("user re-identified", "only match", "random match", "user re-identified without fills"),
+        *("user re-identified by matched items", "user re-identified by both releases"),
+        "alone in both releases",
+    },
+    {"record matched", "class inferred", "only matching class"},
+    {"attribute", "attribute by row"},
+)
+
+
+def _before(line: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
+    """Return the figure with names removed; empty where it is of another measure."""
+    if not before or not before["rate"]:
+        return "not measured"
+    names = {line["name"], before["name"]} - {None}
+    is_same = len(names) == 1 or any(names <= measure for measure in _MEASURES)
+    return _value(before) if is_same else ""
+
+
+def _line(audit: Mapping[str, Any], risk: str, scale: RatingScale) -> dict[str, Any]:
     """Return what the page shows of one risk."""
     line, before = audit["risks"][risk], audit.get("risks_before", {}).get(risk)
     title, question = _WORDS[risk]
@@ -241,12 +272,18 @@ def _line(audit: Mapping[str, Any], risk: str) -> dict[str, Any]:
         "question": question,
         "sentence": sentence[:1].upper() + sentence[1:],
         "is_highest": audit["risks"]["highest"] == title.lower(),
-        "before": _value(before) if before and before["rate"] else "not measured",
+        "before": _before(line, before),
         "now": _value(line) if line["rate"] else "not measured",
         "reference": _reference(line) if line["rate"] else "–",
         "bound": _bound(line) if line["rate"] else "–",
         "evidence": [
-            (name, each["adversary"] or "the release alone", _value(each), _reference(each))
+            (
+                *(
+                    reword(text, is_unary=scale.unary, is_nominal=not scale.ordered)
+                    for text in (name, each["adversary"] or "the release alone")
+                ),
+                *(_value(each), _reference(each)),
+            )
             for name, each in list(first.items())[:_MOST_FIGURES]
         ],
     }
@@ -264,10 +301,11 @@ def _value(figure: Mapping[str, Any]) -> str:
 
 
 def _reference(figure: Mapping[str, Any]) -> str:
-    """Format the control or the baseline of a figure, whichever is higher."""
-    control = (figure["control"] or {}).get("rate")
-    reference = max(each for each in (control, figure["baseline"]) if each is not None)
-    return f"{reference:.2f}" if _is_area(figure) else percent(reference)
+    """Format what a figure is compared with, as its sentence does."""
+    control = figure["control"]
+    measured = None if not control or control["rate"] is None else Interval(**control)
+    digits = 2 if _is_area(figure) else None
+    return reference_of(figure["name"], figure["baseline"], measured, digits=digits)[0]
 
 
 def _bound(figure: Mapping[str, Any]) -> str:
@@ -299,7 +337,10 @@ def _affected(manifest: Manifest, audit: Mapping[str, Any]) -> Iterator[str]:
     else:
         raw = f" ({round(before['rate'] * n_users):,} with names removed alone)" if before else ""
         yield (
-            f"If the strongest adversary attacked each of {inside:,} users, about "
+            f"{round(line['rate'] * line['trials']):,} of the {line['trials']:,} users in both "
+            f"releases are alone in both their classes: who knows these singles them out{raw}."
+            if audit["risks"]["singling_out"]["name"] == "alone in both releases"
+            else f"If the strongest adversary attacked each of {inside:,} users, about "
             f"{round(line['rate'] * inside):,} would be re-identified{raw}."
         )
     if unprotected := audit["release"].get("unprotected"):

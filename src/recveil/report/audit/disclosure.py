@@ -718,7 +718,7 @@ def describe_hidden_items(found: HiddenItems) -> list[str]:
 def warnings_of_linkage(linkage: Linkage) -> list[str]:
     """Warn if the guarantee of each release does not hold for both together."""
     shared = linkage.shared
-    if not shared.below_k.rate:
+    if not linkage.is_exceeding:
         return []
     return [
         f"With “{linkage.name}”, too, the guarantee of either release is exceeded: of "
@@ -727,6 +727,12 @@ def warnings_of_linkage(linkage: Linkage) -> list[str]:
         f"than k = {linkage.k} ({shared.mean_users.mean:.1f} users on average). Publish one of "
         f"the two."
     ]
+
+
+def limited_to_one(release: AttackedRelease) -> str:
+    """Return the words that limit a guarantee to this release, if another one breaks it."""
+    linkage = release.linkage
+    return "" if linkage is None or not linkage.is_exceeding else " for this release alone"
 
 
 def headline_of_linkage(linkage: Linkage) -> str:
@@ -743,7 +749,7 @@ def headline_of_linkage(linkage: Linkage) -> str:
 def verdict_of_linkage(linkage: Linkage) -> list[str]:
     """Describe what two releases reveal in practice; warnings are separate."""
     sentences, shared = [], linkage.shared
-    if not shared.below_k.rate:
+    if not linkage.is_exceeding:
         sentences.append(
             f"Of {describe_count(shared.n_users, 'user')} who are also in “{linkage.name}”, none "
             f"shares both classes with fewer than k = {linkage.k} ({shared.mean_users.mean:.1f} "

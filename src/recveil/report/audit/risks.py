@@ -1,5 +1,6 @@
 """The three risks of the Article 29 Working Party as sentences, and their JSON."""
 
+from recveil.attacks import Interval
 from recveil.auditing import RiskFigure, RiskLine, Risks
 from recveil.auditing.release_attacks import COVERAGE
 from recveil.auditing.three_risks import (
@@ -18,7 +19,12 @@ _GUESS = "a random guess: {}"
 _CONSTANT = "a constant guess: {}"
 _POPULAR = "popularity: {}"
 _NONMEMBERS = "nonmembers: {}"
-# The finding of each figure, and its reference: the baseline or the control, whichever is higher.
+_RANDOM_MEMBERS = "random members: {}"
+_PERMUTED = "permuted: {}"
+_NOT_INSIDE = "users who are not in the table: {} linked"
+# References that name a control alone, and no baseline
+_CONTROLS = (_RANDOM_MEMBERS, _PERMUTED, _NOT_INSIDE)
+# The finding of each figure, and its reference: see `reference_of`.
 # {by} is the adversary, {what} the same without quotes.
 _PHRASES = {
     "user re-identified": ("{rate} of the users are re-identified by {by}", _GUESS),
@@ -34,18 +40,18 @@ _PHRASES = {
     ),
     "record matched": (
         "{rate} of the users are linked with their record by {by}",
-        "users who are not in the table: {} linked",
+        _NOT_INSIDE,
     ),
     "class inferred": ("the row of {rate} of the users is inferred by {by}", _CONSTANT),
     "only matching class": ("the row of {rate} of the users is the only match ({what})", _CONSTANT),
     "cluster inferred": ("the cluster of {rate} of the users is inferred by {by}", _CONSTANT),
     "membership": (
         "an adversary who knows {what} infers membership with AUC {rate}",
-        "random members: {}",
+        _RANDOM_MEMBERS,
     ),
     "membership by shadow releases": (
         "an adversary with shadow releases who knows {what} infers membership with AUC {rate}",
-        "random members: {}",
+        _RANDOM_MEMBERS,
     ),
     "alone in both releases": (
         "{rate} of the users are alone in the intersection with {what}",
@@ -60,8 +66,11 @@ _PHRASES = {
         "with one, or another user’s row: {}",
     ),
     "profile": ("all ratings of {rate} of the users follow ({what})", _GUESS),
-    "attribute": ("{what} is inferred with AUC {rate}", "permuted: {}"),
-    "attribute by row": ("{what} is inferred with AUC {rate}", "without the row: {}"),
+    "attribute": ("{what} is inferred with AUC {rate}", _PERMUTED),
+    "attribute by row": (
+        "{what} is inferred with AUC {rate}",
+        "without the row, or with a random one: {}",
+    ),
     "items by both releases": (
         "{rate} of the items that are distinctive here and in {what} were rated",
         "popular items, or another user’s row: {}",
@@ -98,7 +107,7 @@ _NAMES = {
 }
 
 
-def describe_line(line: RiskLine, *, is_unary: bool = False) -> str:
+def describe_line(line: RiskLine, *, is_unary: bool = False, is_nominal: bool = False) -> str:
     """Return the sentence of one risk: what was measured, its reference and its guarantee.
 
     >>> from recveil.attacks import Interval
@@ -117,24 +126,52 @@ def describe_line(line: RiskLine, *, is_unary: bool = False) -> str:
                 f"; guaranteed: of two users, the one in the data is identified with a "
                 f"probability of at most {line.bound:.2f}"
             )
-    return in_likes(f"{sentence}.", is_unary)
+    return reword(f"{sentence}.", is_unary=is_unary, is_nominal=is_nominal)
+
+
+def reword(text: str, *, is_unary: bool, is_nominal: bool) -> str:
+    """Reword a text about ratings for likes, or for labels without an order.
+
+    >>> reword("8 ratings: 5% of the items were rated", is_unary=False, is_nominal=True)
+    '8 labels: 5% of the items were labelled so'
+    """
+    if not is_nominal:
+        return in_likes(text, is_unary)
+    for of_ratings, of_labels in _OF_LABELS.items():
+        text = text.replace(of_ratings, of_labels)
+    return text
+
+
+_OF_LABELS = {"were rated": "were labelled so", "rated": "labelled", "rating": "label"}
+
+
+def reference_of(
+    name: str, baseline: float, control: Interval | None, *, digits: int | None = None
+) -> tuple[str, str]:
+    """Return what a figure is compared with, and the form of its words.
+
+    A measured control is given where the words name it alone; else the control or the baseline,
+    whichever is higher.
+    """
+    words = _PHRASES[name][1] if name in _PHRASES else "{}"
+    least = 0.0 if words in _CONTROLS else baseline
+    if control is not None and control.ranked >= least:
+        return estimate(control, digits), words
+    words = _GUESS if words in _CONTROLS else words
+    return (percent(baseline) if digits is None else f"{baseline:.{digits}f}"), words
 
 
 def _finding(found: RiskFigure) -> str:
     """Return the rate, its reference and its bound."""
-    phrase, reference = _PHRASES[found.name]
+    phrase = _PHRASES[found.name][0]
     digits = 2 if found.is_area else None
     by = _NAMES.get(found.adversary, f"“{found.adversary}”")
     finding = phrase.format(rate=estimate(found.rate, digits), by=by, what=found.adversary)
     if found.attacked is not None and found.attacked < COVERAGE * found.rate.trials:
         among = found.rate.rate * found.rate.trials / found.attacked
         finding += f" ({percent(among)} of those with enough ratings)"
-    control = found.control
-    if control is not None and control.ranked >= found.baseline:
-        compared = estimate(control, digits)
-    else:
-        compared = f"{found.baseline:.2f}" if found.is_area else percent(found.baseline)
-    parts = [finding, reference.format(compared)]
+    compared, words = reference_of(found.name, found.baseline, found.control, digits=digits)
+    parts = [finding, words.format(compared)]
     if found.bound is not None:
         most = f"{found.bound:.2f}" if found.is_area else percent(found.bound)
         parts.append(f"guaranteed: at most {most}")
@@ -143,11 +180,13 @@ def _finding(found: RiskFigure) -> str:
 
 def lines_of(risks: Risks) -> list[str]:
     """Return the sentences of the three risks."""
-    return [describe_line(each, is_unary=risks.is_unary) for each in risks.lines]
+    is_unary, is_nominal = risks.is_unary, risks.is_nominal
+    return [describe_line(each, is_unary=is_unary, is_nominal=is_nominal) for each in risks.lines]
 
 
 def describe_highest(risks: Risks) -> str:
     """Return which risk is the highest, as the title of a page."""
     if risks.highest is None:
-        return "No risk was measured above its control, which is no evidence of safety"
+        none = "No risk was measured above its control, which is no evidence of safety"
+        return none if risks.largest is None else f"{none}; the largest is {risks.largest.risk}"
     return f"The highest of three risks: {risks.highest.risk}"

@@ -36,6 +36,7 @@ from recveil.report.audit.disclosure import (
     format_points,
     headline_of_linkage,
     known_attacks,
+    limited_to_one,
     membership_in_short,
     membership_statements,
     no_better,
@@ -459,7 +460,7 @@ def headline_of(release: AttackedRelease) -> str:
     who = f"“{worst.name}”, who knows {knows}"
     if (strongest := strongest_by_all(release)) and strongest[0].rate > rate.rate:
         (rate, who), among = strongest, ""
-    guarantee = f"the guarantee is at most {percent(attack.bound)}"
+    guarantee = f"the guarantee is at most {percent(attack.bound)}{limited_to_one(release)}"
     about = release.manifest.claim.about
     if not about.is_bound:
         guarantee = about.unpromised
@@ -646,8 +647,9 @@ def _of_strongest(release: AttackedRelease, worst: Adversary, attack: ReleaseAtt
         guarantee = _guarantee_of_levels(release)
         remark = guarantee
     else:
-        more = f"Better attacks may re-identify more, up to the guaranteed {percent(attack.bound)}."
-        guarantee = f"the guarantee is at most {percent(attack.bound)}. {more}"
+        bound = f"{percent(attack.bound)}{limited_to_one(release)}"
+        more = f"Better attacks may re-identify more, up to the guaranteed {bound}."
+        guarantee = f"the guarantee is at most {bound}. {more}"
         remark = more  # the other figures are in the headline and in the table of adversaries
     ends = format_bounds(rate.low, capped(release, rate, attack.bound).high)
     sentence = (
