@@ -23,7 +23,9 @@ from recveil.attacks.membership.recommenders import (
     infer_from_lists,
     infer_from_model,
     score_factors,
+    score_pairs,
     score_similarities,
+    score_span,
 )
 from recveil.attacks.membership.shadow_models import (
     Flags,
@@ -221,8 +223,8 @@ class AuditedRecommender(Documented):
 
     @property
     def strongest(self) -> Interval | None:
-        """The largest AUC; None without membership inference."""
-        areas = [found.inferred.auc for found in self.by_newcomers.values()]
+        """The largest AUC, 1 - AUC if reversed; None without membership inference."""
+        areas = [found.risk for found in self.by_newcomers.values()]
         return max(areas, key=lambda auc: auc.ranked, default=None)
 
 
@@ -755,7 +757,10 @@ def _audit_model(request: ListsRequest, ratings: Ratings, is_member: Flags) -> A
     half = shadows.first(ratings)
     nearness = {name: _likeness(kind, make(half, places), numbers) for name, make in makers.items()}
     name = max(nearness, key=lambda each: nearness[each])
-    score = score_similarities if kind == "similarities" else score_factors
+    if kind == "similarities":
+        score, direct = score_similarities, score_pairs(numbers, histories["rated"])
+    else:
+        score, direct = score_factors, score_span(numbers, histories)
     by_shadow = [
         score(makers[name](TrainingTable.from_ratings(table), places), histories)
         for table in shadows.tables(ratings)
@@ -765,6 +770,7 @@ def _audit_model(request: ListsRequest, ratings: Ratings, is_member: Flags) -> A
     found = infer_from_model(
         *(scores, inside, _control(inside, members, request.seed)),
         (score(numbers, histories), members),
+        direct,
     )
     return _result(
         *(request, "model", name, ratings, targets.size, {"history": found}), members=members
@@ -784,7 +790,8 @@ def _model_makers(kind: str, rank: int) -> dict[str, ModelMaker]:
     linear = RECOMMENDERS["item-knn"] | RECOMMENDERS["ease"]
     makers = {name: _similarities_maker(predict) for name, predict in linear.items()}
     for form in (_rated, liked, valued):
-        makers[f"cosines of {form.__name__.strip('_')}"] = _cosines_maker(form)
+        makers[f"cosines of {form.__name__.strip('_')}"] = _products_maker(form, cosines=True)
+        makers[f"products of {form.__name__.strip('_')}"] = _products_maker(form, cosines=False)
     return makers
 
 
@@ -792,13 +799,14 @@ def _rated(rows: UserRows, _scale: RatingScale) -> Numbers:
     return np.ones(rows.indices.size)
 
 
-def _cosines_maker(form: Any) -> ModelMaker:
+def _products_maker(form: Any, *, cosines: bool) -> ModelMaker:
     def make(table: TrainingTable, places: NDArray[np.int64]) -> Numbers:
         weighted = form(table.rows, table.scale) * np.sqrt(table.weights)
         matrix = table.rows.matrix(table.n_items, weighted)[:, places]
         products = np.asarray((matrix.T @ matrix).toarray(), np.float64)
-        lengths = np.maximum(np.sqrt(np.diag(products)), 1e-9)
-        products /= lengths * lengths[:, None]
+        if cosines:
+            lengths = np.maximum(np.sqrt(np.diag(products)), 1e-9)
+            products /= lengths * lengths[:, None]
         np.fill_diagonal(products, 0.0)
         return products
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 from recveil.attacks.membership.shadow_models import (
     Flags,
@@ -16,11 +16,13 @@ from recveil.attacks.membership.shadow_models import (
     Numbers,
     Ratios,
     Rows,
+    decide_observed,
     infer_members,
-    infer_observed,
+    judge_observed,
     likelihood_ratios,
     observed_ratios,
 )
+from recveil.attacks.statistics import Interval, area_under_curve
 from recveil.runtime.safe_repr import brief
 
 # Positions of items, the first first, shape (n_targets, n); -1 where a list is shorter.
@@ -30,6 +32,10 @@ Lists = NDArray[np.int64]
 _PRIOR = 0.5
 # Share of a list that is its top.
 _TOP = 1 / 3
+# Damping of a leverage, as a share of the matrix's norm.
+_LEAST_DAMPING = 1e-6
+# The attack that compares what is published with shadows.
+SHADOWS = "shadow recommenders"
 
 
 @brief
@@ -60,6 +66,22 @@ class RecommenderInference(NamedTuple):
     centroids: InferredMembers | None
     # The attack on a recommender that shows all users the same popular items; None for a model
     popular: InferredMembers | None
+    # The strongest attack: with shadows, or a score that needs none. Of what is published, it is
+    # chosen on half of the targets, and measured on the others
+    attack: str = SHADOWS
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether members are separated the other way round: the AUC's interval is below 0.5."""
+        return self.inferred.auc.high < 0.5
+
+    @property
+    def risk(self) -> Interval:
+        """The AUC of an adversary who knows the direction."""
+        auc = self.inferred.auc
+        if not self.is_reversed:
+            return auc
+        return auc._replace(rate=1 - auc.rate, low=1 - auc.high, high=1 - auc.low)
 
 
 def _membership(lists: Lists, n_items: int) -> Rows:
@@ -100,6 +122,17 @@ def score_lists(lists: Lists, targets: Targets) -> dict[str, Numbers]:
     }
 
 
+def score_directly(lists: Lists, targets: Targets) -> dict[str, Numbers]:
+    """Score lists without shadows: recommenders repeat their users' items, or leave them out."""
+    listed = _membership(lists, targets.embedding.shape[0])
+    lengths = np.maximum(np.diff(listed.indptr), 1)
+    rated = np.asarray(listed.multiply(targets.histories).sum(axis=1)).ravel() / lengths
+    return {
+        "share of listed items that the user rated": rated,
+        "share of listed items that the user did not rate": -rated,
+    }
+
+
 def compare_lists(lists: Lists, others: Lists, inside: Flags, n_items: int) -> Numbers:
     """Return log-likelihood ratios of lists: all items, and those at the top; the last axis.
 
@@ -127,10 +160,11 @@ def compare_lists(lists: Lists, others: Lists, inside: Flags, n_items: int) -> N
 
 @brief
 class _Evidence(NamedTuple):
-    """Features of each target and shadow, and of the observed recommender."""
+    """Features of each target and shadow, and of the observed recommender; its direct scores."""
 
     shadows: Numbers
     observed: Numbers | None
+    direct: Mapping[str, Numbers] = {}
 
 
 def _evidence(
@@ -157,7 +191,11 @@ def _evidence(
         last = {name: score[:, n] for name, score in scores.items()}
         ratios = np.concatenate([ratios, observed_ratios(last, of_shadows, inside).values], axis=1)
     everything = _standardized(np.concatenate([ratios, plain, compared, differences], axis=-1), n)
-    return _divided(everything, n), _divided(_standardized(differences, n), n)
+    direct = {} if observed is None else score_directly(observed, targets)
+    return (
+        _divided(everything, n)._replace(direct=direct),
+        _divided(_standardized(differences, n), n),
+    )
 
 
 def _standardized(values: Numbers, n: int) -> Numbers:
@@ -172,12 +210,28 @@ def _divided(values: Numbers, n: int) -> _Evidence:
     return _Evidence(values[:, :n], values[:, n] if values.shape[1] > n else None)
 
 
-def _infer(evidence: _Evidence, inside: Flags, members: Flags | None) -> InferredMembers:
+def _infer(
+    evidence: _Evidence, inside: Flags, members: Flags | None
+) -> tuple[InferredMembers, str]:
     """Infer membership of each shadow from the others, or of the observed recommender."""
-    ratios = Ratios((), evidence.shadows)
     if evidence.observed is None or members is None:
-        return infer_members(ratios, inside)
-    return infer_observed(ratios, inside, evidence.observed, members)
+        return infer_members(Ratios((), evidence.shadows), inside), SHADOWS
+    scores = {SHADOWS: decide_observed(evidence.shadows, inside, evidence.observed)}
+    return _strongest({**scores, **evidence.direct}, members)
+
+
+def _strongest(scores: Mapping[str, Numbers], members: Flags) -> tuple[InferredMembers, str]:
+    """Choose the attack by its AUC on half of the targets, and measure it on the other half."""
+    name, judged = next(iter(scores)), np.ones(members.size, np.bool_)
+    if len(scores) > 1:
+        for group in (members, ~members):
+            judged[group] = np.arange(group.sum()) % 2 == 0
+        areas = {
+            name: area_under_curve(score[~judged & members], score[~judged & ~members]).rate
+            for name, score in scores.items()
+        }
+        name = max(areas, key=lambda each: areas[each])
+    return judge_observed(scores[name][judged], members[judged]), name
 
 
 def infer_from_lists(
@@ -209,11 +263,13 @@ def infer_from_lists(
     everything, published = _evidence(shadows, inside, targets, lists)
     same = np.broadcast_to(popular[:, None, :], shadows.shape)
     constant, _ = _evidence(same, inside, targets, None if lists is None else same[0])
+    inferred, attack = _infer(everything, inside, members)
     return RecommenderInference(
-        _infer(everything, inside, members),
-        _infer(everything, control[0], control[1]),
-        _infer(published, inside, members),
-        _infer(constant, inside, members),
+        inferred,
+        _infer(everything, *control)[0],
+        _infer(published, inside, members)[0],
+        _infer(constant, inside, members)[0],
+        attack,
     )
 
 
@@ -242,9 +298,7 @@ def score_factors(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, 
     >>> score_factors(np.array([[1.0], [1.0], [0.0]]), {"rated": rows})["rated, projection"]
     array([1.  , 0.25])
     """
-    basis, sizes, _ = np.linalg.svd(factors, full_matrices=False)
-    basis = basis[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
-    scores = {}
+    basis, scores = _basis(factors), {}
     for name, rows in histories.items():
         squares = np.maximum(np.asarray(rows.multiply(rows).sum(axis=1)).ravel(), 1e-12)
         scores[f"{name}, projection"] = (np.asarray(rows @ basis) ** 2).sum(axis=1) / squares
@@ -252,24 +306,83 @@ def score_factors(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, 
     return scores
 
 
+def score_pairs(weights: Numbers, rated: Rows) -> dict[str, Numbers]:
+    """Score the similarities of each user's pairs of items; a model has seen its users' pairs.
+
+    The leverage x' W^-1 x of a user's row x is low if the row was added to W.
+
+    >>> weights = np.array([[0.0, 0.9, 0.0], [0.9, 0.0, 0.1], [0.0, 0.1, 0.0]])
+    >>> rows = Rows(np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
+    >>> score_pairs(weights, rows)["share of pairs with a similarity above 0"]
+    array([1., 0.])
+    """
+    found = np.full((rated.shape[0], 3), np.nan)
+    for row in range(rated.shape[0]):
+        items = rated.indices[rated.indptr[row] : rated.indptr[row + 1]]
+        if items.size > 1:
+            pairs = weights[np.ix_(items, items)][~np.eye(items.size, dtype=np.bool_)]
+            found[row] = (pairs > 0).mean(), pairs.mean(), pairs.min()
+    # Users without a pair are no evidence: they have the median score.
+    able = ~np.isnan(found[:, 0])
+    found[~able] = np.median(found[able], axis=0) if able.any() else 0.0
+    names = "share of pairs with a similarity above 0", "mean similarity", "minimum similarity"
+    return dict(zip(names, found.T, strict=True)) | {"leverage": -_leverage(weights, rated)}
+
+
+def _leverage(weights: Numbers, rows: Rows) -> Numbers:
+    """Return x' W^-1 x of each row x, with a diagonal that makes W positive definite."""
+    symmetric = (weights + weights.T) / 2
+    lowest = linalg.eigvalsh(symmetric, subset_by_index=[0, 0])[0]
+    added = max(-lowest, 0.0) + _LEAST_DAMPING * max(np.abs(symmetric).sum(axis=1).max(), 1e-300)
+    known = rows.toarray()
+    factor = linalg.cho_factor(symmetric + added * np.eye(len(symmetric)))
+    return np.asarray((known * linalg.cho_solve(factor, known.T).T).sum(axis=1))
+
+
+def score_span(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, Numbers]:
+    """Score how well the factors' span, their products, and a single factor fit each history.
+
+    >>> rows = Rows(np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
+    >>> scores = score_span(np.array([[1.0], [1.0], [0.0]]), {"rated": rows})
+    >>> scores["rated, residual of the projection"].round(2)
+    array([-0.  , -0.75])
+    """
+    basis, products = _basis(factors), factors @ factors.T
+    lengths = np.linalg.norm(factors, axis=0)
+    unit = factors / np.where(lengths > 0, lengths, 1.0)
+    scores = {}
+    for name, rows in histories.items():
+        squares = np.maximum(np.asarray(rows.multiply(rows).sum(axis=1)).ravel(), 1e-12)
+        inside = (np.asarray(rows @ basis) ** 2).sum(axis=1) / squares
+        # Residuals below rounding are equal.
+        scores[f"{name}, residual of the projection"] = -np.maximum(1 - inside, 0.0).round(9)
+        scores[f"{name}, leverage"] = -_leverage(products, rows)
+        scores[f"{name}, nearest factor"] = np.abs(rows @ unit).max(axis=1) / np.sqrt(squares)
+    return scores
+
+
+def _basis(factors: Numbers) -> Numbers:
+    """Return an orthonormal basis of the space of item factors."""
+    basis, sizes, _ = np.linalg.svd(factors, full_matrices=False)
+    return basis[:, sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)]
+
+
 def infer_from_model(
     shadows: Mapping[str, Numbers],
     inside: Flags,
-    control: tuple[Flags, Flags | None],
-    observed: tuple[Mapping[str, Numbers], Flags] | None = None,
+    control: tuple[Flags, Flags],
+    observed: tuple[Mapping[str, Numbers], Flags],
+    direct: Mapping[str, Numbers],
 ) -> RecommenderInference:
     """Infer which targets' ratings a model learned from, given scores of each target by each model.
 
     The parameters are those of `infer_from_lists`, with scores, shape (n_targets, n_shadows), and
-    (n_targets,) of the observed model, for lists.
+    (n_targets,) of the observed model, for lists. Direct scores need no shadows.
     """
-    ratios, members = likelihood_ratios(shadows, inside).values, None
-    if observed is not None:
-        scores, members = observed
-        last = observed_ratios(scores, shadows, inside).values
-        ratios = np.concatenate([ratios, last], axis=1)
+    scores, members = observed
+    last = observed_ratios(scores, shadows, inside).values
+    ratios = np.concatenate([likelihood_ratios(shadows, inside).values, last], axis=1)
     n = inside.shape[1]
-    evidence = _divided(_standardized(ratios, n), n)
-    return RecommenderInference(
-        _infer(evidence, inside, members), _infer(evidence, *control), None, None
-    )
+    evidence = _divided(_standardized(ratios, n), n)._replace(direct=direct)
+    inferred, attack = _infer(evidence, inside, members)
+    return RecommenderInference(inferred, _infer(evidence, *control)[0], None, None, attack)

@@ -183,16 +183,18 @@ def judge_members(combined: Numbers, inside: Flags) -> InferredMembers:
     )
 
 
-def infer_observed(
-    ratios: Ratios, inside: Flags, observed: Numbers, members: Flags
-) -> InferredMembers:
-    """Infer the membership of one more release, shape (n_users, n_features), from its shadows."""
-    scores = _decisions(ratios.values, inside, observed[:, None])
-    found = members[:, None]
+def decide_observed(ratios: Numbers, inside: Flags, observed: Numbers) -> Numbers:
+    """Return log-odds of membership of one more release, shape (n_users, n_features), by shadows."""
+    return _decisions(ratios, inside, observed[:, None])[:, 0]
+
+
+def judge_observed(scores: Numbers, members: Flags) -> InferredMembers:
+    """Measure how well one score of each user distinguishes members from non-members."""
+    columns, found = scores[:, None], members[:, None]
     return InferredMembers(
-        auc=area_under_curve(scores[found], scores[~found]),
-        tpr_at_1=_recognized(scores, found, 0.01),
-        tpr_at_5=_recognized(scores, found, 0.05),
+        auc=area_under_curve(scores[members], scores[~members]),
+        tpr_at_1=_recognized(columns, found, 0.01),
+        tpr_at_5=_recognized(columns, found, 0.05),
     )
 
 

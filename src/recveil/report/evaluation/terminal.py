@@ -382,6 +382,7 @@ def show_recommender(audited: AuditedRecommender) -> None:
     table = table_of("membership inference", *heads)
     attacks = by_newcomers.values()
     table.add_row("AUC", *(estimate(one.inferred.auc, 2) for one in attacks))
+    table.add_row("strongest attack", *(one.attack for one in attacks))
     table.add_row("TPR at 1% FPR", *(estimate(one.inferred.tpr_at_1) for one in attacks))
     table.add_row("control: AUC", *(estimate(one.control.auc, 2) for one in attacks))
     baselines = {
@@ -402,8 +403,19 @@ def show_recommender(audited: AuditedRecommender) -> None:
         f"{how}; {audited.shadows} shadow recommenders ({audited.recommender}), of half of the "
         f"users each. The control assigns membership at random. More shadows infer more."
     )
+    for name, one in by_newcomers.items():
+        if one.is_reversed:
+            where = f" {_NEWCOMERS[name]}" if audited.length else ""
+            echo(
+                f"Members are separated the other way round than by the shadows{where}: an "
+                f"adversary who knows it has AUC {estimate(one.risk, 2)}, not "
+                f"{estimate(one.inferred.auc, 2)}."
+            )
     if audited.is_observed:
-        echo("If no shadow is like what was published, a low AUC is no evidence of safety.")
+        echo(
+            "The attack is chosen on half of the users, and measured on the others. If no shadow "
+            "is like what was published, a low AUC is no evidence of safety."
+        )
     if audited.n_unlisted:
         echo(f"{describe_count(audited.n_unlisted, 'user')} without a list: not scored.")
 
@@ -427,13 +439,15 @@ def headline_of_recommender(audited: AuditedRecommender) -> str:
         return (
             f"An adversary who knows {found.known} earlier items of a user infers a new one from "
             f"the similar items of two days: the strongest guess is right for {right} of "
-            f"{describe_count(found.n_targets, 'user')}."
+            f"{describe_count(found.n_targets, 'user')}; {estimate(found.first_control)} in the "
+            f"control, new items of another user."
         )
-    areas = {name: one.inferred.auc for name, one in audited.by_newcomers.items()}
+    areas = {name: one.risk for name, one in audited.by_newcomers.items()}
     name = max(areas, key=lambda each: areas[each].ranked)
     what = "the list" if audited.length else "the model"
     where = f" {_NEWCOMERS[name]}" if audited.length else ""
     return (
         f"An adversary who knows {what} and a user's ratings infers whether the recommender "
-        f"learned from them with AUC {estimate(areas[name], 2)}{where}; 0.5 is a random guess."
+        f"learned from them with AUC {estimate(areas[name], 2)}{where}; 0.5 is a random guess, "
+        f"the control has {estimate(audited.by_newcomers[name].control.auc, 2)}."
     )
