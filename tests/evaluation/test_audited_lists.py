@@ -12,12 +12,15 @@ from error_assertions import raises
 from recveil.attacks.inference.similar_items import SimilarItems, infer_new_items, rises
 from recveil.attacks.membership.inference import only
 from recveil.attacks.membership.recommenders import (
+    RecommenderInference,
     Rows,
     Targets,
+    _strongest,
     centroid_differences,
     compare_lists,
 )
-from recveil.attacks.statistics import area_under_curve
+from recveil.attacks.membership.shadow_models import InferredMembers
+from recveil.attacks.statistics import Interval, area_under_curve
 from recveil.datasets import make_ratings
 from recveil.evaluation import TrainingTable, UserRows, audit_lists, list_items
 from recveil.evaluation.audited_lists import RECOMMENDERS
@@ -47,6 +50,14 @@ def remember(train, histories, n):
 
 def same_for_all(train, histories, n):
     return [train.items[:n]] * histories.n_users
+
+
+def fail(train, histories, n):
+    raise KeyError("x")
+
+
+def fail_late(train, histories, n):
+    return (train.items[histories.users == each][n] for each in histories.users)
 
 
 def lists_of(users, items, lists):
@@ -96,6 +107,68 @@ class TestLists:
         assert found.n_members == members.n_users
         assert found.length == 8
 
+    def test_lists_that_no_shadow_is_like_are_recognized(self, ratings, halves):
+        """Members get their own items, others random ones; or others alone their own."""
+        rng, frames = np.random.default_rng(2), []
+        for owner in halves:
+            lists = np.stack([rng.permutation(ITEMS)[:6] for _ in ratings.users])
+            for row in np.flatnonzero(np.isin(ratings.users, owner.users)):
+                own = rng.permutation(
+                    ratings.indices[ratings.indptr[row] : ratings.indptr[row + 1]]
+                )
+                lists[row] = [*own[:6], *[-1] * (6 - own[:6].size)]
+            frames.append(lists_of(ratings.users, ratings.items, lists))
+        names = [
+            "share of listed items that the user rated",
+            "share of listed items that the user did not rate",
+        ]
+        for frame, name in zip(frames, names, strict=True):
+            found = audit_lists(halves[0], lists=frame, nonmembers=halves[1], shadows=8)
+            for one in found.by_newcomers.values():
+                assert one.inferred.auc.low > 0.9
+                assert one.attack in (name, "shadow recommenders")
+                assert 0.35 < one.control.auc.rate < 0.65
+
+    def test_random_lists_reveal_nothing(self, ratings, halves):
+        rng = np.random.default_rng(7)
+        lists = np.stack([rng.permutation(ITEMS)[:6] for _ in ratings.users])
+        frame = lists_of(ratings.users, ratings.items, lists)
+        found = audit_lists(halves[0], lists=frame, nonmembers=halves[1], shadows=8)
+        for one in found.by_newcomers.values():
+            assert one.inferred.auc.low < 0.5 < one.inferred.auc.high
+
+    def test_an_area_below_a_half_is_a_risk(self):
+        areas = Interval(0.06, 0.03, 0.09, 80)
+        judged = InferredMembers(areas, areas, areas)
+        one = RecommenderInference(judged, judged, None, None, "shadow recommenders", True)
+        assert (round(one.risk.low, 2), round(one.risk.rate, 2)) == (0.91, 0.94)
+        assert one._replace(is_reversed=False).risk == areas
+
+    def test_the_choice_of_an_attack_is_no_evidence(self):
+        """The interval of the chosen attack covers 0.5, however many attacks there are."""
+        rng, members, covered = np.random.default_rng(0), np.arange(200) < 100, 0
+        for _ in range(100):
+            scores = {str(each): rng.normal(size=200) for each in range(8)}
+            auc = _strongest(scores, members)[0].auc
+            covered += auc.low <= 0.5 <= auc.high
+        assert covered >= 90
+
+    @pytest.mark.parametrize(
+        ("change", "code"),
+        [
+            (lambda lists: pd.concat([lists, lists[:3].assign(rank=9)]), "rating.duplicate"),
+            (lambda lists: lists.rename(columns={"rank": "position"}), "column.missing"),
+            (lambda lists: lists.astype({"rank": str}).replace("2", "abc"), "rating.not-a-number"),
+        ],
+    )
+    def test_errors_of_lists_name_no_option_of_ratings(self, halves, change, code, tmp_path):
+        users = np.concatenate([half.users for half in halves])
+        lists = lists_of(users, halves[0].items, np.tile(np.arange(3), (users.size, 1)))
+        change(lists).to_csv(tmp_path / "lists.csv", index=False)
+        with raises(code) as caught:
+            audit_lists(halves[0], lists=tmp_path / "lists.csv", nonmembers=halves[1])
+        assert "--" not in str(caught.value)
+
     def test_same_seed_same_figures_and_json(self, ratings):
         twice = [audit_lists(ratings, recommender="ease", shadows=8).to_dict() for _ in range(2)]
         assert json.dumps(twice[0], allow_nan=False) == json.dumps(twice[1])
@@ -142,6 +215,20 @@ class TestLists:
             ({"similar_before": "x.csv"}, "option.required"),
             ({"recommender": lambda train, histories, n: [[1]]}, "argument.result"),
             ({"recommender": lambda train, histories, n: 7}, "argument.result"),
+            ({"recommender": fail}, "argument.result"),
+            ({"recommender": fail_late}, "argument.result"),
+            (
+                {"recommender": lambda train, histories, n: [[]] * histories.n_users},
+                "argument.result",
+            ),
+            (
+                {
+                    "recommender": lambda train, histories, n: (
+                        [train.items[[0, 0]]] * histories.n_users
+                    )
+                },
+                "argument.result",
+            ),
             (
                 {"recommender": lambda train, histories, n: [["?"]] * histories.n_users},
                 "argument.result",
@@ -198,6 +285,19 @@ class TestModel:
         assert 0.35 < one.control.auc.rate < 0.65
         assert (found.published, found.n_targets) == ("model", USERS)
 
+    @pytest.mark.parametrize("kind", ["similarities", "factors"])
+    def test_models_that_no_shadow_is_like_are_recognized(self, ratings, halves, kind):
+        """Co-rating counts, and the rating matrix itself."""
+        matrix = halves[0].to_csr().toarray()
+        counts = (matrix > 0).T.astype(float) @ (matrix > 0)
+        model = {"items": ratings.items, kind: counts if kind == "similarities" else matrix.T}
+        one = audit_lists(halves[0], model=model, nonmembers=halves[1], shadows=8).by_newcomers[
+            "history"
+        ]
+        assert one.inferred.auc.low > 0.6
+        assert one.attack != "shadow recommenders"
+        assert 0.35 < one.control.auc.rate < 0.65
+
     def test_a_model_of_no_user_reveals_nothing(self, ratings, halves):
         noise = np.random.default_rng(0).normal(size=(ITEMS, 20))
         model = {"items": ratings.items, "factors": noise}
@@ -212,6 +312,8 @@ class TestModel:
             ({"items": np.arange(3), "factors": np.ones((2, 2))}, "argument.shape"),
             ({"items": np.arange(3), "similarities": np.ones((3, 2))}, "argument.shape"),
             ({"items": np.array(["?", "!"]), "factors": np.ones((2, 2))}, "release.mismatch"),
+            ({"items": np.array([1, 1, 2]), "factors": np.ones((3, 2))}, "id.duplicate"),
+            ({"items": np.arange(3), "factors": np.zeros((3, 2))}, "argument.value"),
             ("missing.npz", "input.not-found"),
         ],
     )

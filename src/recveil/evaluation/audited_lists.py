@@ -1,10 +1,11 @@
 """Audits of what a recommender publishes: lists of items, its model, or similar items."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -50,7 +51,7 @@ from recveil.io.columns.frames import frame_of
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.ratings import Ratings, RatingScale
-from recveil.runtime.errors import RecveilError, describe_count, quoted
+from recveil.runtime.errors import RecveilError, describe_count, first_line_of, named_twice, quoted
 from recveil.runtime.progress import track
 from recveil.runtime.reportable import Documented
 from recveil.runtime.safe_repr import brief
@@ -402,7 +403,7 @@ class _Shadows(NamedTuple):
     def first(self, ratings: Ratings) -> TrainingTable:
         return TrainingTable.from_ratings(only(ratings, np.flatnonzero(self.inside[:, 0])))
 
-    def tables(self, ratings: Ratings) -> Iterator[Ratings]:
+    def tables(self, ratings: Ratings) -> Generator[Ratings]:
         places = range(self.inside.shape[1])
         for place in track(places, "Making shadow recommenders", share=1):
             yield only(ratings, np.flatnonzero(self.inside[:, place]))
@@ -462,9 +463,9 @@ def _shadow_lists(
     recommend: Callable[[Ratings], tuple[Lists, Lists]],
     length: int,
 ) -> _ShadowLists:
-    made = [
-        (*recommend(half), _most_popular(half.support, length)) for half in shadows.tables(ratings)
-    ]
+    # After an error of the recommender, progress ends at once, not when its traceback is freed.
+    with closing(shadows.tables(ratings)) as halves:
+        made = [(*recommend(half), _most_popular(half.support, length)) for half in halves]
     personal, newcomers, popular = (np.stack([each[part] for each in made]) for part in range(3))
     return _ShadowLists(personal, newcomers, popular)
 
@@ -483,7 +484,7 @@ def _served(
 
 
 def _called(
-    function: Recommend, histories: Ratings, length: int
+    name: str, function: Recommend, histories: Ratings, length: int
 ) -> Callable[[Ratings], tuple[Lists, Lists]]:
     """Return a function that serves targets and a newcomer by a recommender that was given."""
     newcomer = Ratings(
@@ -496,22 +497,48 @@ def _called(
     )
 
     def recommend(half: Ratings) -> tuple[Lists, Lists]:
-        known = _positions(function(half, histories, length), histories, length)
-        return known, _positions(function(half, newcomer, length), newcomer, length)[0]
+        known, alone = (
+            _positions(name, _ids_of(name, partial(function, half, served, length)), served, length)
+            for served in (histories, newcomer)
+        )
+        return known, alone[0]
 
     return recommend
 
 
-def _positions(returned: Any, served: Ratings, length: int) -> Lists:
-    """Convert the lists of a function from ids to positions."""
+def _ids_of(name: str, call: Callable[[], Any]) -> list[NDArray[Any]]:
+    """Call a user's function, and return the ids of each list."""
     try:
-        ids = [np.asarray([*each], dtype=object) for each in returned]
-    except TypeError:
-        ids = []
+        returned = call()
+        if not isinstance(returned, Iterable):
+            return []
+        return [np.array([*each, None], dtype=object)[:-1] for each in returned]
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise RecveilError(
+            f"recommender (--recommender) {quoted(name)}: raised {_described(error)}; correct the "
+            f"function, or its list of item ids per user",
+            code="argument.result",
+        ) from error
+
+
+def _described(error: Exception | SystemExit) -> str:
+    return f"{type(error).__name__}: {first_line_of(Exception(*error.args))}"
+
+
+def _positions(name: str, ids: list[NDArray[Any]], served: Ratings, length: int) -> Lists:
+    """Convert the lists of a function from ids to positions."""
+    what = f"recommender (--recommender) {quoted(name)}"
     if len(ids) != served.n_users:
         raise RecveilError(
-            f"recommender (--recommender): returned {describe_count(len(ids), 'list')} for "
+            f"{what}: returned {describe_count(len(ids), 'list')} for "
             f"{describe_count(served.n_users, 'user')}; return one list of item ids per user",
+            code="argument.result",
+        )
+    if served.indices.size and not any(each.size for each in ids):
+        raise RecveilError(
+            f"{what}: returned no item for {describe_count(len(ids), 'user')}; return item ids",
             code="argument.result",
         )
     result = np.full((len(ids), length), -1, np.int64)
@@ -519,8 +546,14 @@ def _positions(returned: Any, served: Ratings, length: int) -> Lists:
         found = _places(each[:length], served.items)
         if (found < 0).any():
             raise RecveilError(
-                f"recommender (--recommender): returned {quoted(str(each[found < 0][0]))}, which "
-                f"is no item of the table; return item ids, as in ratings.items",
+                f"{what}: returned {quoted(str(each[:length][found < 0][0]))}, which is no item "
+                f"of the table; return item ids, as in ratings.items",
+                code="argument.result",
+            )
+        if np.unique(found).size < found.size:
+            raise RecveilError(
+                f"{what}: returned an item twice in the list of user "
+                f"{quoted(str(served.users[row]))}; return each item once",
                 code="argument.result",
             )
         result[row, : found.size] = found
@@ -541,17 +574,18 @@ def _here() -> Iterator[None]:
 def _find(name: str) -> Recommend:
     """Import a function by "module:function"."""
     module, _, function = name.partition(":")
+    found, cause, why = None, None, "no such function"
     try:
         with _here():
             found = getattr(import_module(module), function) if function else None
-    except (ImportError, AttributeError, ValueError):
-        found = None
+    except (Exception, SystemExit) as error:
+        cause, why = error, _described(error)
     if not callable(found):
         raise RecveilError(
-            f"recommender (--recommender) {quoted(name)}: no such function; expected "
+            f"recommender (--recommender) {quoted(name)}: {why}; expected "
             f"{', '.join(RECOMMENDERS)}, or module:function of a module that can be imported",
             code="option.value",
-        )
+        ) from cause
     result: Recommend = found
     return result
 
@@ -574,7 +608,7 @@ def _audit_live(request: ListsRequest, ratings: Ratings) -> AuditedRecommender:
                 "recommender: expected a name or a function; see audit_lists", code="argument.type"
             )
         name = called if isinstance(called, str) else getattr(called, "__name__", "the function")
-        recommend = _called(function, only(ratings, targets), length)
+        recommend = _called(name, function, only(ratings, targets), length)
     lists = _shadow_lists(ratings, shadows, recommend, length)
     inside, about = shadows.inside[targets], _targets(ratings, rows)
     control = shuffle_membership(inside, request.seed), None
@@ -653,14 +687,33 @@ def _check_numbers(members: int, others: int) -> None:
         )
 
 
+@contextmanager
+def _remedied(columns: str) -> Iterator[None]:
+    """Replace remedies that are options of the ratings: none of them applies to lists."""
+    try:
+        yield
+    except RecveilError as error:
+        text = str(error)
+        if "(--" not in text and "--duplicates" not in text:
+            raise
+        remedy = {
+            "rating.duplicate": "leave one row of each pair in the file",
+            "column.missing": f"name the columns {columns} in the file",
+            "column.ambiguous": f"name the columns {columns} in the file",
+        }.get(error.code, "correct or delete such rows in the file")
+        what = text.partition("; ")[0].partition(". Keep")[0]
+        raise RecveilError(f"{what}; {remedy}", code=error.code) from error
+
+
 def _read_lists(source: Any, ratings: Ratings) -> tuple[Lists, int]:
     """Return the list of each user, empty without one, and how many users have none."""
-    try:
-        read = understand(source, times=False, rating="rank")
-    except RecveilError as error:
-        if error.code != "column.missing":
-            raise
-        read = understand(source, times=False)
+    with _remedied("user, item, and rank or score"):
+        try:
+            read = understand(source, times=False, rating="rank")
+        except RecveilError as error:
+            if error.code != "column.missing":
+                raise
+            read = understand(source, times=False)
     found = read.ratings
     users, items = _places(found.users, ratings.users), _places(found.items, ratings.items)
     if not (users >= 0).any() or (items >= 0).mean() < 0.5:
@@ -720,6 +773,16 @@ def _read_model(model: Any, items: NDArray[Any]) -> tuple[str, Numbers, NDArray[
             f"{describe_count(ids.size, 'item')}; expected a row per item",
             code="argument.shape",
         )
+    if twice := named_twice(map(str, ids.tolist())):
+        raise RecveilError(
+            f"model (--model): item {quoted(twice[0])} has more than one row; leave one",
+            code="id.duplicate",
+        )
+    if not numbers.any():
+        raise RecveilError(
+            f"model (--model): {kinds[0]} are all zero; save those of the trained recommender",
+            code="argument.value",
+        )
     places = _places(ids, items)
     if (places >= 0).sum() < 2 or not np.isfinite(numbers).all():
         raise RecveilError(
@@ -757,10 +820,11 @@ def _audit_model(request: ListsRequest, ratings: Ratings, is_member: Flags) -> A
     half = shadows.first(ratings)
     nearness = {name: _likeness(kind, make(half, places), numbers) for name, make in makers.items()}
     name = max(nearness, key=lambda each: nearness[each])
-    if kind == "similarities":
-        score, direct = score_similarities, score_pairs(numbers, histories["rated"])
-    else:
-        score, direct = score_factors, score_span(numbers, histories)
+    is_square = kind == "similarities"
+    score = score_similarities if is_square else score_factors
+    direct = (
+        score_pairs(numbers, histories["rated"]) if is_square else score_span(numbers, histories)
+    )
     by_shadow = [
         score(makers[name](TrainingTable.from_ratings(table), places), histories)
         for table in shadows.tables(ratings)
@@ -923,7 +987,8 @@ def _read_similar(source: Any, items: NDArray[Any]) -> SimilarItems:
     if not isinstance(source, str | PathLike):
         source = frame_of(source).table
         names = [*source.column_names, *names][:3]
-    read = understand(source, times=False, user=names[0], item=names[1], rating=names[2])
+    with _remedied("item, similar and rank"):
+        read = understand(source, times=False, user=names[0], item=names[1], rating=names[2])
     found = read.ratings
     rows, columns = _places(found.users, items), _places(found.items, items)
     order = _ranked(found)

@@ -68,12 +68,9 @@ class RecommenderInference(NamedTuple):
     popular: InferredMembers | None
     # The strongest attack: with shadows, or a score that needs none. Of what is published, it is
     # chosen on half of the targets, and measured on the others
-    attack: str = SHADOWS
-
-    @property
-    def is_reversed(self) -> bool:
-        """Whether members are separated the other way round: the AUC's interval is below 0.5."""
-        return self.inferred.auc.high < 0.5
+    attack: str
+    # Whether members are separated the other way round: the interval of the AUC is below 0.5
+    is_reversed: bool
 
     @property
     def risk(self) -> Interval:
@@ -270,6 +267,7 @@ def infer_from_lists(
         _infer(published, inside, members)[0],
         _infer(constant, inside, members)[0],
         attack,
+        inferred.auc.high < 0.5,
     )
 
 
@@ -385,4 +383,6 @@ def infer_from_model(
     n = inside.shape[1]
     evidence = _divided(_standardized(ratios, n), n)._replace(direct=direct)
     inferred, attack = _infer(evidence, inside, members)
-    return RecommenderInference(inferred, _infer(evidence, *control)[0], None, None, attack)
+    return RecommenderInference(
+        inferred, _infer(evidence, *control)[0], None, None, attack, inferred.auc.high < 0.5
+    )

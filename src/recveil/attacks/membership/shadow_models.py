@@ -184,7 +184,7 @@ def judge_members(combined: Numbers, inside: Flags) -> InferredMembers:
 
 
 def decide_observed(ratios: Numbers, inside: Flags, observed: Numbers) -> Numbers:
-    """Return log-odds of membership of one more release, shape (n_users, n_features), by shadows."""
+    """Return log-odds of membership of one more release, shape (n_users, n_features)."""
     return _decisions(ratios, inside, observed[:, None])[:, 0]
 
 
