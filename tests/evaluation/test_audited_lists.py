@@ -1,6 +1,7 @@
 """Each attack succeeds on planted data, and finds nothing where there is nothing to find."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from recveil.attacks.statistics import Interval, area_under_curve
 from recveil.datasets import make_ratings
 from recveil.evaluation import TrainingTable, UserRows, audit_lists, list_items
 from recveil.evaluation.audited_lists import RECOMMENDERS
+from recveil.report.evaluation.terminal import show_recommender
 
 USERS, ITEMS = 160, 80
 
@@ -137,12 +139,15 @@ class TestLists:
         for one in found.by_newcomers.values():
             assert one.inferred.auc.low < 0.5 < one.inferred.auc.high
 
-    def test_an_area_below_a_half_is_a_risk(self):
+    def test_an_area_below_a_half_is_a_risk(self, ratings, capsys):
         areas = Interval(0.06, 0.03, 0.09, 80)
         judged = InferredMembers(areas, areas, areas)
         one = RecommenderInference(judged, judged, None, None, "shadow recommenders", True)
         assert (round(one.risk.low, 2), round(one.risk.rate, 2)) == (0.91, 0.94)
         assert one._replace(is_reversed=False).risk == areas
+        found = audit_lists(ratings, recommender="popular", shadows=8)
+        show_recommender(replace(found, by_newcomers={"history": one}))
+        assert "AUC 0.94" in capsys.readouterr().out.partition("\n")[0]
 
     def test_the_choice_of_an_attack_is_no_evidence(self):
         """The interval of the chosen attack covers 0.5, however many attacks there are."""

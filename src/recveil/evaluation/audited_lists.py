@@ -200,7 +200,7 @@ class AuditedRecommender(Documented):
     by_newcomers : dict
         Membership inference, by what the adversary assumes about users whom the recommender did
         not learn from: that they get popular items ("popular"), or a list for their history
-        ("history"). For a model: "history" alone.
+        ("history"). For a model: "history" alone. Each names its strongest attack.
     new_items : InferredItems or None
         What similar items of two days reveal.
     n_unlisted : int

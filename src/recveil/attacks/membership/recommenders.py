@@ -4,7 +4,7 @@ The adversary knows a target's ratings and trains shadow recommenders with and w
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ Lists = NDArray[np.int64]
 _PRIOR = 0.5
 # Share of a list that is its top.
 _TOP = 1 / 3
-# Damping of a leverage, as a share of the matrix's norm.
+# Damping of a matrix that is inverted, as a share of its norm.
 _LEAST_DAMPING = 1e-6
 # The attack that compares what is published with shadows.
 SHADOWS = "shadow recommenders"
@@ -307,7 +307,7 @@ def score_factors(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, 
 def score_pairs(weights: Numbers, rated: Rows) -> dict[str, Numbers]:
     """Score the similarities of each user's pairs of items; a model has seen its users' pairs.
 
-    The leverage x' W^-1 x of a user's row x is low if the row was added to W.
+    The Mahalanobis distance x' W^-1 x of a user's row x is low if the row was added to W.
 
     >>> weights = np.array([[0.0, 0.9, 0.0], [0.9, 0.0, 0.1], [0.0, 0.1, 0.0]])
     >>> rows = Rows(np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
@@ -324,16 +324,22 @@ def score_pairs(weights: Numbers, rated: Rows) -> dict[str, Numbers]:
     able = ~np.isnan(found[:, 0])
     found[~able] = np.median(found[able], axis=0) if able.any() else 0.0
     names = "share of pairs with a similarity above 0", "mean similarity", "minimum similarity"
-    return dict(zip(names, found.T, strict=True)) | {"leverage": -_leverage(weights, rated)}
+    return dict(zip(names, found.T, strict=True)) | {
+        "Mahalanobis distance": -_distances(_solver(weights), rated)
+    }
 
 
-def _leverage(weights: Numbers, rows: Rows) -> Numbers:
-    """Return x' W^-1 x of each row x, with a diagonal that makes W positive definite."""
+def _solver(weights: Numbers) -> Any:
+    """Return a Cholesky factor of W, with a diagonal that makes it positive definite."""
     symmetric = (weights + weights.T) / 2
     lowest = linalg.eigvalsh(symmetric, subset_by_index=[0, 0])[0]
-    added = max(-lowest, 0.0) + _LEAST_DAMPING * max(np.abs(symmetric).sum(axis=1).max(), 1e-300)
+    added = max(-lowest, 0.0) + _LEAST_DAMPING * max(np.abs(symmetric).sum(axis=1).max(), 1e-30)
+    return linalg.cho_factor(symmetric + added * np.eye(len(symmetric)))
+
+
+def _distances(factor: Any, rows: Rows) -> Numbers:
+    """Return x' W^-1 x of each row x."""
     known = rows.toarray()
-    factor = linalg.cho_factor(symmetric + added * np.eye(len(symmetric)))
     return np.asarray((known * linalg.cho_solve(factor, known.T).T).sum(axis=1))
 
 
@@ -345,7 +351,7 @@ def score_span(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, Num
     >>> scores["rated, residual of the projection"].round(2)
     array([-0.  , -0.75])
     """
-    basis, products = _basis(factors), factors @ factors.T
+    basis, factor = _basis(factors), _solver(factors @ factors.T)
     lengths = np.linalg.norm(factors, axis=0)
     unit = factors / np.where(lengths > 0, lengths, 1.0)
     scores = {}
@@ -354,7 +360,7 @@ def score_span(factors: Numbers, histories: Mapping[str, Rows]) -> dict[str, Num
         inside = (np.asarray(rows @ basis) ** 2).sum(axis=1) / squares
         # Residuals below rounding are equal.
         scores[f"{name}, residual of the projection"] = -np.maximum(1 - inside, 0.0).round(9)
-        scores[f"{name}, leverage"] = -_leverage(products, rows)
+        scores[f"{name}, Mahalanobis distance"] = -_distances(factor, rows)
         scores[f"{name}, nearest factor"] = np.abs(rows @ unit).max(axis=1) / np.sqrt(squares)
     return scores
 
