@@ -510,9 +510,8 @@ _Renames = list[tuple[Path, Path]]
 def _put_into_place(staging: Path, away: _Renames, into_place: _Renames) -> None:
     """Rename all folders in turn; if a step fails, `undoing` reverts the others.
 
-    Old folders are moved only by force: without it, renaming onto a folder created meanwhile
-    fails. They are checked again after the move, because removing them would remove files added
-    since the last check.
+    Without force, renaming onto a folder created meanwhile fails. Old folders are checked again
+    after the move, as removing them would remove files added since the last check.
     """
     (staging / RENAMING).touch()
     for source, target in away:

@@ -80,10 +80,9 @@ def prefetch(steps: Iterable[T]) -> Iterator[T]:
 
 @contextmanager
 def in_second_thread(work: Callable[[], object]) -> Iterator[None]:
-    """Do work in a second thread during the block, which ends when both have.
+    """Do work in a second thread during the block; an error there ends it at its next report.
 
-    An error in the block, such as Ctrl-C, ends the work at its next progress report. If kernels are
-    limited to one thread, the work follows the block.
+    If kernels are limited to one thread, the work follows the block.
     """
     if usual_threads() == 1:
         yield

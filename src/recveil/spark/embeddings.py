@@ -317,9 +317,7 @@ def _move_items(
 def _directions(
     slopes: NDArray[np.float64], squares: NDArray[np.float64], support: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return the direction in which each item moves, of length 1 or 0.
-
-    It leads to the item's minimum if its raters were like those of all other items.
+    """Return the direction to each item's minimum, were its raters like all others', or 0.
 
     >>> _directions(np.array([[3.0, 4.0], [0.0, 0.0]]), 2 * np.eye(2), np.array([1, 1])).round(1)
     array([[0.6, 0.8],

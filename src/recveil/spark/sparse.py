@@ -531,12 +531,7 @@ def _add_clusters(
 
 
 def _stretch(item_factors: ItemFactors, spread: NDArray[np.float64]) -> float:
-    """Return the mean squared distance between predicted rows and their mean.
-
-    >>> factors = ItemFactors(np.zeros(1), np.ones((1, 2)), np.array([[2.0, 0.0], [0.0, 1.0]]))
-    >>> _stretch(factors, np.eye(2))
-    5.0
-    """
+    """Return the mean squared distance between predicted rows and their mean."""
     with one_thread():
         return float(np.trace(item_factors.triangular @ spread @ item_factors.triangular.T))
 

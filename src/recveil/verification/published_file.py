@@ -492,8 +492,6 @@ _FIRST_MONTHS = {"year": (1,), "quarter": (1, 4, 7, 10), "month": tuple(range(1,
 def _within_period(days: NDArray[np.int32], period: str) -> NDArray[np.bool_]:
     """Return whether each day, since 1970-01-01, is another one than the first of a period.
 
-    Examples
-    --------
     >>> _within_period(np.array([0, 4, 31]), "week"), _within_period(np.array([0, 4, 31]), "month")
     (array([ True, False,  True]), array([False,  True, False]))
     """
