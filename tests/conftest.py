@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -235,13 +236,19 @@ def reports(monkeypatch):
     """Every report of progress: how much of the whole, which parts, and what the loop has done."""
     found, reach, report = [], Whole.reach, _Span.report
 
+    def is_shown():
+        """Work in a second thread is not."""
+        return threading.current_thread() is threading.main_thread()
+
     def note(whole, fraction, until, path=()):
-        found.append((fraction, path, None))
+        if is_shown():
+            found.append((fraction, path, None))
         reach(whole, fraction, until, path)
 
     def note_count(span, until, count):
         loop = SimpleNamespace(loop=span, total=count.total, done=count.done)
-        found.append((span.at, span.path, loop))
+        if is_shown():
+            found.append((span.at, span.path, loop))
         report(span, until, count)
 
     monkeypatch.setattr(Whole, "reach", note)

@@ -327,7 +327,8 @@ def terms_of(audit: Audit) -> Iterator[str]:
         yield from terms_of_release(release)
         if release.linkage is not None:
             yield from (*_OF_BOTH, "control")
-        yield from ("re-identified", "random guess")
+        yield "re-identified"
+        yield from ("random guess",) if "random guess" in " ".join(lines_of(audit.risks)) else ()
     else:
         heads = _heads(_COLUMNS, audit.attacks)
         yield from (*(head for head in heads if meaning_of(head)), "random guess")
