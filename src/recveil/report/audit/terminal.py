@@ -200,6 +200,7 @@ def show_audit(audit: Audit) -> None:
         risk, finding = line.split(": ", 1)
         console.print(f"[bold]{escape(risk)}[/]: {escape(finding)}")
     if release is None:
+        console.print(escape(verdict_of(audit)[0]))
         _show_attacks(console, audit.attacks, is_unary=audit.ratings.is_unary)
     else:
         _show_release(console, release)
