@@ -174,6 +174,12 @@ JOBS = (
         Target("croissant.json"),
         weight=0.5,
     ),
+    _job(
+        "report",
+        "report in/made at/page.html --ratings in/ratings.csv",
+        Target("page.html"),
+        weight=0.5,
+    ),
     _job("config", "config at/recveil.toml", Target("recveil.toml"), weight=0.3),
     _job("selftest", "selftest in/ratings.csv --seed 1 --json at/found.json", _FOUND, force=False),
     _job(
