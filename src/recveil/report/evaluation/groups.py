@@ -48,9 +48,9 @@ def describe_widest(divisions: Sequence[Division]) -> str:
     of_lists = "lists' gain per relevant rating" if division.name == POPULARITY else "nDCG of lists"
     what = f"{of_lists} is {{}} lower" if kind == "lists" else "RMSE is {} higher"
     is_wider = gap.adds.low > 0
-    what_is_it = "The gap that the release widens most" if is_wider else "The largest gap"
+    which = "The gap that the release widens most" if is_wider else "The largest gap"
     return (
-        f"{what_is_it} between groups: for {worst}, the {what.format(estimate(gap.release))} than "
+        f"{which} between groups: for {worst}, the {what.format(estimate(gap.release))} than "
         f"for {best}; from the raw ratings, the largest gap by {division.name} is "
         f"{estimate(gap.raw)}, so the release adds {points(gap.adds)}"
         f"{'' if is_wider else ', not clearly above 0'}."
