@@ -41,7 +41,7 @@ from recveil.runtime.safe_repr import brief
 
 # Maximum number of scored users, in a comparison and in an audit.
 MAX_SCORED, MAX_SCORED_IN_AUDIT = 400, 2_000
-# The least active users, a group of their own: they differ most from synthetic users.
+# The least active users, who differ most from synthetic users, are a further group.
 _LEAST_ACTIVE = 0.05
 # Adversaries: number of exact ratings known of each user; None for all.
 KNOWN_RATINGS: dict[str, int | None] = {"8": 8, "all": None}
