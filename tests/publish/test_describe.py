@@ -65,7 +65,11 @@ class TestEveryRelease:
         limits = result["rai:dataLimitations"]
         assert len(limits) >= 2
         assert all(limit.startswith("Not guaranteed. ") for limit in limits)
-        assert result["rai:personalSensitiveInformation"][1:] == limits
+        _, *stated = result["rai:personalSensitiveInformation"]
+        assert [each.partition(": ")[0] for each in stated[:3]] == [
+            *("Singling out", "Linkability", "Inference")
+        ]
+        assert stated[3:] == limits
         assert "what is not guaranteed" in result["description"]
         readme = " ".join((folder / "README.md").read_text().split())
         for limit in limits:

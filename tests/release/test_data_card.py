@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows
+from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
 from recveil.ratings import Ratings
 from recveil.release.data_card import data_card, data_cards
 from recveil.release.earlier_formats import with_names_of, with_todays_names
@@ -114,6 +114,56 @@ def test_what_a_fit_of_all_rows_reveals_is_not_denied(card_of, homogenize, sente
     limits = card[card.index("## What is not guaranteed") : card.index("## Files")]
     for sentence in sentences:
         assert sentence in limits
+
+
+def risks_on(card):
+    """Return what the card states of singling out, linkability and inference."""
+    points = plain(card.split("## The three risks")[1].split("## What is not")[0])
+    found = points.split(" - **")[1:]
+    assert [each.split("**")[0] for each in found] == ["Singling out", "Linkability", "Inference"]
+    return found
+
+
+ALONE = PredictiveAnonymizer(4, "simple", privacy_levels=LONGER, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("anonymizer", "bounded"),
+    [
+        (SparseRows(5, seed=1), "bounded. From these files alone, an adversary picks the right "),
+        (ALONE, "**not bounded** for "),
+        (KCoRater(5, "random", seed=1), "bounded only for an adversary who knows which items"),
+        (KCoRater(5, "similarity", round_fills=False, seed=1), "not bounded. Imputed values"),
+        (KCoRater(5, protect="mean", seed=1), "bounded. From these files alone, an adversary"),
+    ],
+)
+def test_a_k_bounds_singling_out_alone(card_of, anonymizer, bounded):
+    singling_out, *others = risks_on(card_of(anonymizer))
+    assert bounded in singling_out
+    assert ("at most 1/5" in singling_out) is ("bounded. I" not in bounded and "**" not in bounded)
+    assert all(": not bounded. " in each for each in others)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "word"), [(3, "bounded"), (8, "weakly bounded"), (20, "not meaningfully bounded")]
+)
+def test_an_epsilon_bounds_all_three_and_says_how_weakly(card_of, epsilon, word):
+    card = card_of(Synthesizer(epsilon, item_catalog="as-rated"))
+    singling_out, linkability, inference = risks_on(card)
+    stated = plain(card.split("## The three risks")[0])
+    assert f"Membership is {word}: " in singling_out
+    assert linkability.startswith(f"Linkability**: {word}. ")
+    assert f" add is {word}: any conclusion " in inference
+    two = re.search(r"probability above \*\*(.*?)\*\*", stated)[1]
+    area = re.search(r"AUC above \*\*(.*?)\*\*", stated)[1]
+    assert f"at most {two}." in singling_out
+    assert f"at most {area}." in linkability
+
+
+def test_exact_sums_bound_nothing(card_of):
+    risks = risks_on(card_of(Synthesizer(None, item_catalog="as-rated", seed=1)))
+    assert "no bound follows" in risks[0]
+    assert all(": not bounded. " in each for each in risks[1:])
 
 
 @pytest.mark.parametrize("protect", ["none", "shuffle"])

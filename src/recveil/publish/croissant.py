@@ -131,6 +131,7 @@ _UNCHECKED = {
     *("creator", "publisher", "sc:contactPoint", "rai:dataCollection", "rai:dataUseCases"),
     *("rai:dataPreprocessingProtocol", _PERSONAL),
 }
+THREE_RISKS = "The three risks"
 _LIMITS = "README.md lists what is not guaranteed."
 _LIMITS_TO_8 = "What is not promised"
 
@@ -149,12 +150,14 @@ def croissant(
     """
     content_name = manifest.ratings_file or ""
     sections = sections_of_card(data_card(manifest, content_name))
+    risks: list[str] = []
     if manifest.number < RENAMED_SINCE:
         promised = " ".join(sections["What is promised"])
         limits = [f"Not promised: {text[:1].lower()}{text[1:]}" for text in sections[_LIMITS_TO_8]]
     else:
         promised = " ".join(sections["What is guaranteed"])
         limits = [f"Not guaranteed. {text}" for text in sections["What is not guaranteed"]]
+        risks = sections.get(THREE_RISKS, [])[1:]
     made = f"Made with recveil {manifest.recveil}: " + "; ".join(
         f"{key}: {value}" for key, value in manifest.settings.items()
     )
@@ -177,6 +180,7 @@ def croissant(
         **_words_of(card),
         _PERSONAL: [
             promised,
+            *risks,
             *limits,
             *_by_publisher(found.risk),
         ],

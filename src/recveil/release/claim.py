@@ -36,6 +36,7 @@ class ClaimKind:
     unpromised: str = ""
     caution: str = ""
     card: str = ""
+    card_of_risks: str = ""
     contains_users: bool = True
     is_differential: bool = False
     is_published: bool = True
@@ -84,6 +85,7 @@ _KINDS: dict[str, ClaimKind] = {
             class_of="identical records",
             is_bound=True,
             card=card_text("identical_rows"),
+            card_of_risks=card_text("identical_rows_risks"),
         ),
         ClaimKind(
             name="co-rated",
@@ -106,6 +108,7 @@ _KINDS: dict[str, ClaimKind] = {
             caution="The ratings are not compared: an adversary who knows some ratings of a user "
             "may re-identify the user. recveil audit --release measures how often.",
             card=card_text("co_rated"),
+            card_of_risks=card_text("co_rated_risks"),
         ),
         ClaimKind(
             name="differentially-private",
@@ -124,6 +127,7 @@ _KINDS: dict[str, ClaimKind] = {
             caution="That the noise was added as the ledger states cannot be verified from files: "
             "the publisher states it.",
             card=card_text("differentially_private"),
+            card_of_risks=card_text("differentially_private_risks"),
             contains_users=False,
             is_differential=True,
         ),
@@ -143,6 +147,7 @@ _KINDS: dict[str, ClaimKind] = {
             caution="Exact sums reveal who is in the data; recveil audit --release measures how "
             "well.",
             card=card_text("aggregates"),
+            card_of_risks=card_text("aggregates_risks"),
             contains_users=False,
         ),
         ClaimKind(

@@ -39,7 +39,10 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
     method, settings, about = manifest.method, manifest.settings, manifest.claim.about
     likes = publishes_likes(settings)
     frame = "rows" if about.contains_users else "synthetic-users"
-    cards = {"card": card_text(frame), "claim": about.card, "method": method.card}
+    cards = {
+        **{"card": card_text(frame), "claim": about.card, "method": method.card},
+        "risks": about.card_of_risks,
+    }
     if manifest.number < RENAMED_SINCE:
         for part, name in (("card", frame), ("claim", about.name), ("method", method.name)):
             earlier = earlier_card(
@@ -63,6 +66,7 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
             follows=manifest.previous,
             is_parts=ratings_file == ALL_PARTS,
             class_of=about.class_of,
+            has_risks=bool(about.card_of_risks),
             one_person_each=method.one_person_each,
             beside_real_ratings=method.other_items_clause(settings),
             n_formulas=manifest.formulas.items if manifest.formulas else 0,

@@ -13,7 +13,7 @@ from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing
-from recveil.publish.croissant import sections_of_card
+from recveil.publish.croissant import THREE_RISKS, sections_of_card
 from recveil.publish.publisher_card import read_audit, reject_other_ratings
 from recveil.ratings.rating_scale import RatingScale
 from recveil.release.data_card import data_card
@@ -193,6 +193,7 @@ def render_assessment(
     manifest = known_manifest(folder)
     card = sections_of_card(data_card(manifest, manifest.ratings_file or ""))
     promised, unpromised = (card.get(title, []) for title in _TITLES)
+    promised = [*promised, *card.get(THREE_RISKS, [])[1:]]
     kind = "" if manifest.claim.about.contains_users else "synthetic "
     counts = {
         ("" if what == "items" else kind) + what: number
