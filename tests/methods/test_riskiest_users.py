@@ -1,14 +1,19 @@
-"""Removal of the users whom a release exposes most."""
+"""Removal and truncation of the users whom a release exposes most."""
+
+import json
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from error_assertions import raises
 from recveil.auditing import Risk, audit, write_risk
 from recveil.datasets import make_ratings
 from recveil.methods import anonymize, dry_run
+from recveil.methods.riskiest_users import _left_of
 from recveil.ratings import Ratings
 from recveil.runtime.errors import ReadingWarning
+from recveil.verification import verify
 
 
 def write(path, users, membership):
@@ -45,7 +50,18 @@ class TestRemoved:
         assert release.ratings.users.tolist() == ["ben", "cem", "dan"]
         assert release.ratings.items.tolist() == ["a", "b"]
         assert release.ratings.row(2)[1].tolist() == [1, 2]
-        assert '"ann"' not in (tmp_path / "out.private/private.json").read_text()
+        private = tmp_path / "out.private"
+        stated = json.loads((private / "private.json").read_text())["protected"]
+        assert stated == {"protect_riskiest": 0.25, "users": 1, "ratings": 2, "items": 1}
+        assert pq.read_table(private / "protected.parquet").to_pylist() == [
+            {"user_id": "ann", "left_out": 2}
+        ]
+        published = (tmp_path / "out/README.md").read_text()
+        assert "25% of the users with the highest risk" in published
+        assert "are not in this one" in published
+        assert not any(b"ann" in each.read_bytes() for each in (tmp_path / "out").iterdir())
+        assert "ann" not in repr(release.release.private.protection)
+        assert verify(tmp_path / "out", private=private).holds
 
     def test_who_was_not_scored_stays(self, ratings, risk, tmp_path):
         with pytest.warns(ReadingWarning, match="1 user without a measured risk"):
@@ -53,17 +69,95 @@ class TestRemoved:
         left = made.reading.ratings.users.tolist()
         assert left == [*ratings.users.tolist()[:53], ratings.users.tolist()[59]]
 
-    def test_the_rest_of_the_table_audits_the_release(self, ratings, risk, tmp_path):
+    @pytest.mark.parametrize("truncate_to", [None, 6])
+    def test_the_audit_leaves_out_the_same_ratings(self, ratings, risk, tmp_path, truncate_to):
         with pytest.warns(ReadingWarning):
             made = anonymize(
                 *(ratings, tmp_path / "out"),
                 **{"k": 5, "seed": 1, "protect_riskiest": 0.1, "risk": risk},
+                truncate_to=truncate_to,
             )
         out = tmp_path / "out"
-        found = audit(made.ratings, release=out, targets=20, curves=False).published
-        assert found.same_ratings is True
-        assert found.strongest[1].reidentified.rate <= 0.2
-        assert audit(ratings, release=out, targets=20, curves=False).published.same_ratings is False
+        found = audit(made.ratings, release=out, targets=20, curves=False)
+        assert found.published.same_ratings is True
+        assert found.published.strongest[1].reidentified.rate <= 0.2
+        left_out = ratings.n_ratings - made.ratings.n_ratings
+        with pytest.warns(ReadingWarning, match=f"Left out {left_out} of 900 .* 6 users"):
+            again = audit(ratings, release=out, targets=20, curves=False)
+        stated, expected = again.to_dict(), found.to_dict()
+        for key in ("risks", "risks_before", "release", "attacks"):
+            assert stated[key] == expected[key]
+        assert again.published.same_ratings is True
+
+    def test_the_audit_reports_a_damaged_list(self, ratings, risk, tmp_path):
+        with pytest.warns(ReadingWarning):
+            anonymize(ratings, tmp_path / "out", k=5, protect_riskiest=0.1, risk=risk)
+        (tmp_path / "out.private/protected.parquet").write_bytes(b"PAR1")
+        with raises("release.damaged"):
+            audit(ratings, release=tmp_path / "out", curves=False)
+
+
+class TestTruncated:
+    """The riskiest six of 60 users have 12 to 18 ratings; one of them has few enough."""
+
+    def truncated(self, ratings, risk, folder, seed=1, truncate_to=13):
+        with pytest.warns(ReadingWarning, match="Kept at most 13 random ratings of the 6 users"):
+            return anonymize(
+                *(ratings, folder),
+                **{"k": 5, "seed": seed, "protect_riskiest": 0.1, "risk": risk},
+                truncate_to=truncate_to,
+            )
+
+    def test_users_keep_some_of_their_own_ratings(self, ratings, risk, tmp_path):
+        left = self.truncated(ratings, risk, tmp_path / "out").ratings
+        assert left.users.tolist() == ratings.users.tolist()
+        cells = set(zip(ratings.user_positions(), ratings.items[ratings.indices], ratings.values))
+        assert cells >= set(zip(left.user_positions(), left.items[left.indices], left.values))
+        before, after = ratings.activity, left.activity
+        assert (
+            after == np.where(np.isin(np.arange(60), range(53, 59)), np.minimum(before, 13), before)
+        ).all()
+        assert (before[53:59] > 13).any()
+
+    def test_the_seed_chooses_the_ratings(self, ratings, risk, tmp_path):
+        first, same, other = (
+            self.truncated(ratings, risk, tmp_path / str(n), seed).ratings
+            for n, seed in enumerate((1, 1, 2))
+        )
+        assert first == same
+        assert first != other
+
+    def test_every_rating_is_as_likely_to_stay(self, ratings):
+        kept = np.zeros(ratings.activity[0])
+        for seed in range(2_000):
+            left = _left_of(ratings, np.array([0]), 5, seed)
+            kept += np.isin(ratings.items[ratings.row(0)[0]], left.items[left.row(0)[0]])
+        rate = 5 / kept.size
+        assert np.abs(kept / 2_000 - rate).max() < 4 * np.sqrt(rate * (1 - rate) / 2_000)
+
+    def test_the_card_states_the_rule_and_no_outcome(self, ratings, risk, tmp_path):
+        self.truncated(ratings, risk, tmp_path / "out")
+        manifest = json.loads((tmp_path / "out/release.json").read_text())
+        assert manifest["settings"]["protect_riskiest"] == 0.1
+        assert manifest["settings"]["truncate_to"] == 13
+        card = " ".join((tmp_path / "out/README.md").read_text().split())
+        assert (
+            "10% of the users with the highest risk of membership inference in an earlier" in card
+        )
+        assert "keep at most 13 random ratings each in this one" in card
+        stated = json.loads((tmp_path / "out.private/private.json").read_text())["protected"]
+        lost = np.maximum(ratings.activity[53:59] - 13, 0).sum()
+        assert stated["ratings"] == lost
+        assert verify(tmp_path / "out", private=tmp_path / "out.private").holds
+
+    def test_who_has_few_ratings_is_named_as_unprotected(self, ratings, risk, tmp_path):
+        n_whole = int((ratings.activity[53:59] <= 13).sum())
+        assert n_whole > 0
+        with pytest.warns(ReadingWarning, match=f"{n_whole} users? had no more ratings than that"):
+            dry_run(
+                *(ratings, tmp_path / "out"),
+                **{"k": 5, "protect_riskiest": 0.1, "risk": risk, "truncate_to": 13},
+            )
 
 
 class TestRefused:
@@ -72,6 +166,11 @@ class TestRefused:
         [
             ({"k": 5, "protect_riskiest": 0.1}, "option.required"),
             ({"k": 5, "risk": "risk.csv"}, "option.required"),
+            ({"k": 5, "truncate_to": 5}, "option.required"),
+            (
+                {"k": 5, "protect_riskiest": 0.1, "risk": "risk.csv", "truncate_to": 0},
+                "option.value",
+            ),
             ({"k": 5, "protect_riskiest": 0.0, "risk": "risk.csv"}, "option.value"),
             ({"k": 5, "protect_riskiest": float("nan"), "risk": "risk.csv"}, "option.value"),
             ({"k": 5, "protect_riskiest": 0.6, "risk": "risk.csv"}, "option.value"),

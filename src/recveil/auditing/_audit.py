@@ -60,6 +60,7 @@ from recveil.io.side_tables import (
     read_sensitive,
     read_users,
 )
+from recveil.methods.riskiest_users import without_left_out
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
@@ -289,6 +290,8 @@ def _perform(request: AuditRequest) -> Audit:
     ) as begin:
         begin(work_estimates.READING)
         read = understand(request.source, **request.reading).require_times().settled()
+        if release is not None:
+            read = without_left_out(read, release)
         warn_of_reading(read)
         original, chosen = read.ratings, list(request.adversaries)
         is_paired = not original.scale.ordered
@@ -496,7 +499,6 @@ def _read_files(request: AuditRequest, table: Reading) -> _OtherFiles:
 
 
 def _knowledge(auxiliary: str | PathLike[str] | Any, reading: Mapping[str, Any]) -> Reading:
-    """Read an auxiliary file with those reading options of the table that fit."""
     if not isinstance(auxiliary, str | PathLike):
         table = frame_of(auxiliary).table  # once, because some frames can be read only once
         return read_knowledge(table, **reading_of(table, reading))
@@ -505,7 +507,6 @@ def _knowledge(auxiliary: str | PathLike[str] | Any, reading: Mapping[str, Any])
 
 
 def _catalogue(path: str | PathLike[str] | Any, reading: Mapping[str, Any]) -> Catalogue:
-    """Read a public table with those reading options of the private table that fit."""
     if not isinstance(path, str | PathLike):
         table = frame_of(path).table
         public = understand(table, times=False, **reading_of(table, reading))

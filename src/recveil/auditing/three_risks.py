@@ -279,7 +279,6 @@ def _singled_out(release: AttackedRelease) -> Iterator[RiskFigure]:
 
 
 def _attacks_of(release: AttackedRelease) -> list[tuple[str, ReleaseAttack]]:
-    """Return the attacks that reached a target, by adversary."""
     attacks = [(adversary.name, attack) for adversary, attack in release.attacks]
     if release.all_known is not None:
         attacks.append((BY_ALL, release.all_known))
@@ -332,7 +331,6 @@ def _members(release: AttackedRelease) -> Iterator[RiskFigure]:
 
 
 def _alone_in_both(linkage: Linkage) -> Iterator[RiskFigure]:
-    """Yield the users whom two releases single out."""
     shared, name = linkage.shared, linkage.name
     yield RiskFigure("alone in both releases", shared.unique, shared.unique_in_one, None, name)
     for who, both in linkage.attacks:
@@ -347,7 +345,6 @@ def _alone_in_both(linkage: Linkage) -> Iterator[RiskFigure]:
 
 
 def _learned(release: AttackedRelease) -> Iterator[RiskFigure]:
-    """Yield what a release reveals about ratings and preferences."""
     if attacks := _attacks_of(release):
         name, best = max(attacks, key=lambda each: each[1].reidentified.ranked)
         rate = _interval(best.link_precision)
@@ -372,7 +369,6 @@ def _learned(release: AttackedRelease) -> Iterator[RiskFigure]:
 
 
 def _figures_of_content(content: Content) -> Iterator[RiskFigure]:
-    """Yield what the cells of a release reveal about ratings."""
     if (possible := content.possible) is not None:
         commonest = max(possible.whole_by_commonest.ranked, 0.0)
         yield RiskFigure("values that are ratings", possible.whole_exact, commonest)

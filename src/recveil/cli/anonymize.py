@@ -106,6 +106,14 @@ def anonymize(
             "--risk. Not with --epsilon, which does not cover such a choice.",
         ),
     ] = None,
+    truncate_to: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --protect-riskiest: these users keep at most N of their ratings, sampled "
+            "at random.",
+        ),
+    ] = None,
     risk: Annotated[
         Path | None,
         typer.Option(
@@ -152,6 +160,7 @@ def anonymize(
         "earlier_release": earlier_release,
         "previous": previous,
         "protect_riskiest": protect_riskiest,
+        "truncate_to": truncate_to,
         "risk": risk,
         **more,  # type: ignore[typeddict-item]
     }

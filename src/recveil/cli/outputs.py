@@ -66,7 +66,7 @@ _ARGUMENTS = (
 # Files of a private folder, which cannot be recreated.
 _PRIVATE_FILES = (
     *("private.json", "assignment.parquet", "assignment-*.parquet", "items.parquet"),
-    "erasures.jsonl",
+    *("protected.parquet", "erasures.jsonl"),
 )
 
 

@@ -25,7 +25,7 @@ from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, 
 from recveil.methods.previous_release import PreviousRelease, read_previous
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
-from recveil.methods.riskiest_users import check_protection, without_riskiest
+from recveil.methods.riskiest_users import check_protection, protect_riskiest_users
 from recveil.methods.size_estimates import Foreseen
 from recveil.methods.synthetic.options import check_n_users, of_cohort, reject_dropped_rows
 from recveil.methods.synthetic.synthesizer import Synthesizer
@@ -41,7 +41,7 @@ from recveil.release.dates import Cohort
 from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
-from recveil.release.sides import Anonymizer, FileFormat, Layout, Sides
+from recveil.release.sides import Anonymizer, FileFormat, Layout, Protection, Sides
 from recveil.runtime.errors import WARNING, RecveilError, describe_count
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described, reporter_of
@@ -106,6 +106,7 @@ class AnonymizeOptions(ReleaseOptions, total=False):
     earlier_release: str | PathLike[str] | None
     previous: str | PathLike[str] | None
     protect_riskiest: float | None
+    truncate_to: int | None
     risk: str | PathLike[str] | None
 
 
@@ -129,6 +130,7 @@ class AnonymizeRequest:
     earlier_release: str | PathLike[str] | None = None
     previous: str | PathLike[str] | None = None
     protect_riskiest: float | None = None
+    truncate_to: int | None = None
     risk: str | PathLike[str] | None = None
     # Options of the method that were given, by name
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -403,6 +405,7 @@ def anonymize(
     earlier_release: str | PathLike[str] | None = None,
     previous: str | PathLike[str] | None = None,
     protect_riskiest: float | None = None,
+    truncate_to: int | None = None,
     risk: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     on_total: Callable[[PrivacyTotal], object] | None = None,
@@ -435,9 +438,9 @@ def anonymize(
         ratings of all users until today. Users keep their classes, and newcomers form others, so
         that at least k users share all their rows in any releases of the series; see
         `recveil.methods.previous_release`.
-    protect_riskiest, risk : optional
+    protect_riskiest, truncate_to, risk : optional
         Remove this share of the users, those with the highest membership risk in a file that an
-        audit with shadow releases wrote; not with epsilon, which does not cover such a choice.
+        audit with shadows wrote, or keep so many random ratings of each; not with epsilon.
     seed : int, optional
         Fixes every random choice; drawn from the system by default.
     allow_sparse_coverage : bool
@@ -509,6 +512,7 @@ def anonymize(
         earlier_release=earlier_release,
         previous=previous,
         protect_riskiest=protect_riskiest,
+        truncate_to=truncate_to,
         risk=risk,
         **options,
     )
@@ -596,6 +600,7 @@ class Prepared(NamedTuple):
     earlier: tuple[Earlier, ...]
     # With this run; None without an epsilon
     total: PrivacyTotal | None
+    protection: Protection | None
 
     @property
     def ratings(self) -> Ratings:
@@ -615,7 +620,10 @@ def _make(ready: Prepared, *, hide_items: bool) -> Release:
     if ready.reading.counted:
         counts = {OF_COUNTS.name: OF_COUNTS.allowed[0]}
         published = replace(published, settings={**published.settings, **counts})
-    return Release(published, sides.private)
+    if ready.protection is not None:
+        settings = {**published.settings, **ready.protection.settings}
+        published = replace(published, settings=settings)
+    return Release(published, replace(sides.private, protection=ready.protection))
 
 
 def prepare(
@@ -638,7 +646,7 @@ def prepare(
         options["previous"] = _read_previous(maker, request.previous)
     files = _files(maker, options)
     check_protection(
-        *(request.protect_riskiest, request.risk),
+        *(request.protect_riskiest, request.risk, request.truncate_to),
         has_budget=maker.is_secret(options),
         conflicts={"previous": request.previous, **files},
     )
@@ -650,8 +658,12 @@ def prepare(
     every_user = reading.ratings.users
     if options.get("cohort") is not None:
         reading = _of_cohort(reading, request)
+    check_seed(request.seed)
+    seed, protection = seed_or_random(request.seed), None
     if request.protect_riskiest is not None and request.risk is not None:
-        reading = without_riskiest(reading, request.protect_riskiest, request.risk)
+        reading, protection = protect_riskiest_users(
+            reading, request.protect_riskiest, request.risk, request.truncate_to, seed
+        )
     warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
@@ -665,8 +677,6 @@ def prepare(
     for name, read in maker.read.items():
         if name in options:
             options[name] = read(options[name], ratings, k or 0)
-    check_seed(request.seed)
-    seed = seed_or_random(request.seed)
     anonymizer = maker.anonymizer(k, None if is_secret else seed, options)
     expected = None
     if maker.expect is not None and isinstance(k, int):
@@ -676,7 +686,9 @@ def prepare(
     if expected is not None:
         check_size(request, expected, on_estimate)
     total = _total_with_run(anonymizer, options, ratings, output, earlier)
-    return Prepared(reading, maker, options, anonymizer, seed, expected, tuple(earlier), total)
+    return Prepared(
+        *(reading, maker, options, anonymizer, seed, expected, tuple(earlier), total, protection)
+    )
 
 
 def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times: bool) -> Reading:

@@ -189,7 +189,7 @@ Options = Mapping[str, Any]
 # The parameters of `anonymize` itself, and those of reading: no method's option has such a name.
 _RESERVED = {
     *("source", "output", "k", "method", "layout", "file_format", "seed", "force", "allow_large"),
-    *("allow_sparse_coverage", "previous"),
+    *("allow_sparse_coverage", "previous", "protect_riskiest", "truncate_to", "risk"),
     *("dry_run", "on_estimate", "on_total", "json", "options", "times", "user_files"),
     *ReadingOptions.__annotations__,
 }

@@ -1,4 +1,4 @@
-"""Removal of the users whom an earlier release exposes most, before the next one is made."""
+"""Removal or truncation of the users whom an earlier release exposes most."""
 
 import csv
 import math
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,9 @@ from numpy.typing import NDArray
 from recveil.io import Reading
 from recveil.io.write import from_cell
 from recveil.ratings import Ratings
+from recveil.release.method import MOST_KEPT
+from recveil.release.reader import read_protected
+from recveil.release.sides import Protection
 from recveil.runtime.errors import RecveilError, describe_count, option_named
 from recveil.runtime.number_format import percent
 
@@ -54,29 +56,38 @@ def read_user_risks(path: str | PathLike[str], column: str = "found") -> dict[st
 def check_protection(
     share: float | None,
     risk: str | PathLike[str] | None,
+    truncate_to: int | None,
     *,
     has_budget: bool,
     conflicts: Mapping[str, object],
 ) -> None:
-    """Validate `protect_riskiest` and `risk`, which need each other, before any work."""
-    if share is None and risk is None:
+    """Validate `protect_riskiest`, `risk` and `truncate_to` before any work."""
+    if share is None and risk is None and truncate_to is None:
         return
     names = option_named("protect_riskiest"), option_named("risk")
     if share is None or risk is None:
-        given, other = names if risk is None else names[::-1]
+        missing = names[0] if share is None else names[1]
+        given = {names[0]: share, names[1]: risk, option_named("truncate_to"): truncate_to}
+        first = next(name for name, value in given.items() if value is not None)
         raise RecveilError(
-            f"{given}: also needs {other}; name both, or neither", code="option.required"
+            f"{first}: also needs {missing}; name both, or neither", code="option.required"
         )
     if has_budget:
         raise RecveilError(
-            f"{names[0]}: not with epsilon (--epsilon), which does not cover a removal that "
-            f"depends on the ratings of others: one user would change who is removed; leave it "
+            f"{names[0]}: not with epsilon (--epsilon), which does not cover a choice that "
+            f"depends on the ratings of others: one user would change who is chosen; leave it "
             f"out, or lower epsilon",
             code="option.conflict",
         )
     if not 0 < share <= _MOST:
         raise RecveilError(
             f"{names[0]} is {share}; expected a share above 0 and at most {_MOST}",
+            code="option.value",
+        )
+    if truncate_to is not None and not 1 <= truncate_to <= MOST_KEPT:
+        raise RecveilError(
+            f"{option_named('truncate_to')} is {truncate_to:,}; expected at least 1 rating of each "
+            f"user, and at most {MOST_KEPT:,}",
             code="option.value",
         )
     for name, value in conflicts.items():
@@ -88,8 +99,14 @@ def check_protection(
             )
 
 
-def without_riskiest(reading: Reading, share: float, risk: str | PathLike[str]) -> Reading:
-    """Remove the users with the highest measured membership risk, and state the cost in a note."""
+def protect_riskiest_users(
+    reading: Reading,
+    share: float,
+    risk: str | PathLike[str],
+    truncate_to: int | None,
+    seed: int,
+) -> tuple[Reading, Protection]:
+    """Remove or truncate the users with the highest membership risk; a note has the cost."""
     ratings = reading.ratings
     risk_of = read_user_risks(risk, "membership")
     if risk_of.keys() != {str(user) for user in ratings.users.tolist()}:
@@ -107,38 +124,82 @@ def without_riskiest(reading: Reading, share: float, risk: str | PathLike[str]) 
             f"on a release of this table (recveil audit FILE --release DIR --shadows 32)",
             code="column.missing",
         )
-    n_removed = max(1, round(share * risks.size))
+    n_chosen = max(1, round(share * risks.size))
     order = np.argsort(np.where(np.isnan(risks), np.inf, -risks), kind="stable")
-    removed = order[: min(n_removed, risks.size - n_unmeasured)]
-    kept = np.setdiff1d(np.arange(risks.size), removed)
-    left = _only(ratings, kept)
-    n_users, n_ratings = removed.size, ratings.n_ratings - left.n_ratings
+    chosen = np.sort(order[: min(n_chosen, risks.size - n_unmeasured)])
+    left = _left_of(ratings, chosen, truncate_to, seed)
+    before = ratings.activity[chosen]
+    n_left_out = before if truncate_to is None else np.maximum(before - truncate_to, 0)
+    n_lost = ratings.n_items - left.n_items
+    done = Protection(share, truncate_to, ratings.users[chosen], n_left_out, n_lost)
     controls = np.array([*read_user_risks(risk, "control").values()])
-    n_chance = int(np.count_nonzero(controls >= risks[removed].min()))
-    note = (
-        f"Removed the {describe_count(n_users, 'user')} with the highest membership risk "
-        f"({percent(n_users / ratings.n_users)} of {ratings.n_users:,}), with {n_ratings:,} of "
-        f"{ratings.n_ratings:,} ratings; {describe_count(ratings.n_items - left.n_items, 'item')} "
-        f"had no other ratings. By chance alone, {describe_count(n_chance, 'user')} would have "
-        f"risks as high: the fewer shadow releases, the less certain the order. Other users may "
-        f"now be the most exposed: audit the release with a table without the removed users."
-    )
+    note = _describe(done, ratings, int(np.count_nonzero(controls >= risks[chosen].min())))
     if n_unmeasured:
         note += f" {describe_count(n_unmeasured, 'user')} without a measured risk stayed."
+    return replace(reading, ratings=left, notes=(*reading.notes, note)), done
+
+
+def _describe(done: Protection, ratings: Ratings, n_chance: int) -> str:
+    n_users = done.users.size
+    who = (
+        f"the {describe_count(n_users, 'user')} with the highest membership risk "
+        f"({percent(n_users / ratings.n_users)} of {ratings.n_users:,})"
+    )
+    cost = f"{int(done.n_left_out.sum()):,} of {ratings.n_ratings:,} ratings"
+    note = f"Removed {who}, with {cost}"
+    if done.truncate_to is not None:
+        note = f"Kept at most {done.truncate_to:,} random ratings of {who}, and left out {cost}"
+    note += (
+        f"; {describe_count(done.n_items, 'item')} had no other ratings. By chance alone, "
+        f"{describe_count(n_chance, 'user')} would have risks as high: the fewer shadow releases, "
+        f"the less certain the order. Other users may now be the most exposed: audit the release, "
+        f"for which recveil audit leaves out the same ratings."
+    )
+    if n_whole := int(np.count_nonzero(done.n_left_out == 0)):
+        note += (
+            f" {describe_count(n_whole, 'user')} had no more ratings than that, and "
+            f"{'is' if n_whole == 1 else 'are'} not protected: only leaving out "
+            f"{'that user' if n_whole == 1 else 'these users'} would."
+        )
+    return note
+
+
+def without_left_out(reading: Reading, release: str | PathLike[str]) -> Reading:
+    """Leave out the ratings that a release leaves out, as its private folder states."""
+    protected, ratings = read_protected(Path(release).resolve()), reading.ratings
+    if protected is None:
+        return reading
+    users, truncate_to, seed = protected
+    chosen = np.flatnonzero([str(user) in users for user in ratings.users.tolist()])
+    left = _left_of(ratings, chosen, truncate_to, seed)
+    if left.n_ratings == ratings.n_ratings:
+        return reading
+    note = (
+        f"Left out {ratings.n_ratings - left.n_ratings:,} of {ratings.n_ratings:,} ratings, as the "
+        f"release does, to protect {describe_count(chosen.size, 'user')}. No figure is about these."
+    )
     return replace(reading, ratings=left, notes=(*reading.notes, note))
 
 
-def _only(ratings: Ratings, users: NDArray[np.int64]) -> Ratings:
-    """Return the ratings of some users, and the items that these rated."""
-    lengths: NDArray[Any] = ratings.activity[users]
-    rows = np.isin(ratings.user_positions(), users)
-    items, indices = np.unique(ratings.indices[rows], return_inverse=True)
+def _left_of(
+    ratings: Ratings, chosen: NDArray[np.int64], truncate_to: int | None, seed: int
+) -> Ratings:
+    """Return the ratings without those of some users, or with so many random ones of each."""
+    rng, is_left = np.random.default_rng([seed, 2]), np.ones(ratings.n_ratings, dtype=bool)
+    for user in chosen.tolist():
+        start, end = ratings.indptr[user], ratings.indptr[user + 1]
+        if truncate_to is None or end - start > truncate_to:
+            is_left[start:end] = False
+        if truncate_to is not None and end - start > truncate_to:
+            is_left[start + rng.choice(end - start, truncate_to, replace=False)] = True
+    lengths = np.bincount(ratings.user_positions()[is_left], minlength=ratings.n_users)
+    items, indices = np.unique(ratings.indices[is_left], return_inverse=True)
     return Ratings(
-        users=ratings.users[users],
+        users=ratings.users[lengths > 0],
         items=ratings.items[items],
-        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        indptr=np.concatenate([[0], np.cumsum(lengths[lengths > 0])]),
         indices=indices.astype(ratings.indices.dtype),
-        values=ratings.values[rows],
-        days=None if ratings.days is None else ratings.days[rows],
+        values=ratings.values[is_left],
+        days=None if ratings.days is None else ratings.days[is_left],
         scale=ratings.scale,
     )

@@ -37,6 +37,7 @@ from recveil.release.manifest import (
     MANIFEST,
     MODEL,
     PRIVATE_MANIFEST,
+    PROTECTED,
     SHORT_USERS,
     FileEntry,
     Manifest,
@@ -565,6 +566,8 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by
     if private.items is not None:
         names = {"item_id": pa.array(private.items), "published_id": release.published.items}
         pq.write_table(pa.table(names), folder / HIDDEN_ITEMS_FILE)
+    if private.protection is not None:
+        pq.write_table(private.protection.table(), folder / PROTECTED)
     about = {
         "note": f"Keep this folder secret: it reveals {content}.",
         "release": asdict(FileEntry.of(manifest)),
@@ -577,6 +580,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by
         "dropped": private.dropped,
         "coverage": private.coverage and private.coverage.figures(),
         **({"previous": private.continuation.to_json()} if private.continuation else {}),
+        **({"protected": private.protection.to_json()} if private.protection else {}),
         **assignment,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

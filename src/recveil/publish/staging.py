@@ -29,6 +29,7 @@ from recveil.release.manifest import (
     MANIFEST,
     MODEL,
     PRIVATE_MANIFEST,
+    PROTECTED,
     RATINGS,
     RISK,
     FileEntry,
@@ -161,7 +162,7 @@ def _remove_unless_locked(file: Path) -> None:
 
 # All files of a release and of its private folder.
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
-_OWN_FILES |= {HIDDEN_ITEMS_FILE, ERASURES}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES}
 
 # Within the staging folder. Synthetic users have no private folder, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"

@@ -63,6 +63,7 @@ _PART = re.compile(r"(ratings|assignment)-[0-9]{5,7}\.parquet")
 PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk.csv"
 ERASURES = "erasures.jsonl"
 HIDDEN_ITEMS_FILE = "items.parquet"  # only if items have pseudonyms
+PROTECTED = "protected.parquet"  # only if the riskiest users were removed or truncated
 
 FORMAT = f"recveil-release-{NEWEST}"
 FORMATS = tuple(f"recveil-release-{number}" for number in range(1, DATED_FORMAT + 1))

@@ -57,6 +57,22 @@ OF_COUNTS = PublicSetting(
 )
 # Additional settings of any method whose items have pseudonyms.
 HIDDEN_ITEMS = PublicSetting("items", ("pseudonyms",), when=lambda settings: "items" in settings)
+# How the users of the highest risk were protected; a truncated one keeps at most this many ratings.
+MOST_KEPT = 1_000
+OF_RISKIEST = (
+    PublicSetting(
+        "protect_riskiest",
+        any_share=True,
+        when=lambda settings: "protect_riskiest" in settings,
+        first_format=9,
+    ),
+    PublicSetting(
+        "truncate_to",
+        tuple(range(1, MOST_KEPT + 1)),
+        when=lambda settings: "truncate_to" in settings,
+        first_format=9,
+    ),
+)
 
 
 @brief
@@ -315,7 +331,7 @@ class Method:
         """Return the settings that a release with these values publishes, in order."""
         return [
             setting
-            for setting in (*self.settings, HIDDEN_ITEMS, OF_COUNTS)
+            for setting in (*self.settings, HIDDEN_ITEMS, OF_COUNTS, *OF_RISKIEST)
             if setting.when(settings)
         ]
 

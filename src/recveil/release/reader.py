@@ -23,6 +23,7 @@ from recveil.release.manifest import (
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
+    PROTECTED,
     FileEntry,
     Manifest,
     private_folder,
@@ -136,6 +137,19 @@ def read_private_folder(folder: Path, private: Path | None = None) -> PrivateFol
         share = float(lone["rating_share"]) if lone else None
         ids = python_values(plain_column(assignment["published_id"]))
         return PrivateFolder(assignment["user_id"], ids, share, "previous" in content)
+
+
+def read_protected(folder: Path) -> tuple[set[str], int | None, int] | None:
+    """Return the users of the highest risk, the most ratings that they keep, and the seed."""
+    private = private_folder(folder)
+    if not (private / PROTECTED).is_file():
+        return None
+    content = _read_private(private / PRIVATE_MANIFEST)
+    with reading_release(folder):
+        done, seed = content["protected"], int(content["seed"])
+        users = read_assignment(private, [PROTECTED], ["user_id"])["user_id"]
+        names = {str(user) for user in python_values(plain_column(users))}
+        return names, done.get("truncate_to"), seed
 
 
 def names_in_release(

@@ -77,6 +77,37 @@ class Continuation(NamedTuple):
 
 
 @brief
+class Protection(NamedTuple):
+    """The users of the highest risk, who were left out or truncated; for the publisher only."""
+
+    share: float
+    # The ratings that each of them keeps at most; None if they were left out
+    truncate_to: int | None
+    users: NDArray[Any]
+    n_left_out: NDArray[np.int64]
+    # Items without any other rating
+    n_items: int
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The rule, without its outcome, for the published settings."""
+        truncated = {} if self.truncate_to is None else {"truncate_to": self.truncate_to}
+        return {"protect_riskiest": self.share, **truncated}
+
+    def table(self) -> pa.Table:
+        """Return the users, for the private folder."""
+        return pa.table({"user_id": pa.array(self.users), "left_out": self.n_left_out})
+
+    def to_json(self) -> dict[str, object]:
+        """Return the rule and its cost for private.json, without users."""
+        cost = {"users": self.users.size, "ratings": int(self.n_left_out.sum())}
+        return {**self.settings, **cost, "items": self.n_items}
+
+    def _facts(self) -> dict[str, object]:
+        return {"": "for the publisher alone", "users": self.users.size}
+
+
+@brief
 @dataclass(frozen=True, eq=False)
 class Published:
     """All public content of a release.
@@ -209,6 +240,7 @@ class Private(Unpicklable):
         Records the folder of the written release in the publisher's ledger.
     continuation : Continuation or None
         What became of the users of the releases before, if it follows one.
+    protection : Protection or None
     """
 
     users: NDArray[Any]
@@ -227,6 +259,7 @@ class Private(Unpicklable):
     search_items: Callable[[NDArray[Any]], str] | None = None
     record_output: Callable[[Path], None] | None = None
     continuation: Continuation | None = None
+    protection: Protection | None = None
 
     def _facts(self) -> dict[str, object]:
         return {"": "for the publisher alone", "users": self.users.size}

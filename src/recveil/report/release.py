@@ -679,6 +679,7 @@ def _(made: Anonymized) -> dict[str, object]:
         "diversity_cost": _figures(private.diversity_cost),
         "coverage": made.summary.coverage,
         **({} if private.continuation is None else {"previous": private.continuation.to_json()}),
+        **({} if private.protection is None else {"protected": private.protection.to_json()}),
         **_verdict_and_folders(made),
     }
 

@@ -102,6 +102,7 @@ def anonymize(
         "hide_items (--hide-items)": request.hide_items,
         "previous (--previous)": request.previous is not None,
         "protect_riskiest (--protect-riskiest)": request.protect_riskiest is not None,
+        "truncate_to (--truncate-to)": request.truncate_to is not None,
         "risk (--risk)": request.risk is not None,
         "dates (--dates)": request.options.get("dates") is not None,
         "cohort (--cohort)": request.options.get("cohort") is not None,

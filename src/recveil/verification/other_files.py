@@ -14,6 +14,7 @@ from recveil.release.manifest import (
     HIDDEN_ITEMS_FILE,
     MANIFEST,
     PRIVATE_MANIFEST,
+    PROTECTED,
     SHORT_USERS,
     Manifest,
     class_list,
@@ -44,7 +45,7 @@ def wrong_formulas(manifest: Manifest, items: Iterable[Any]) -> Iterator[Violati
 
 
 _LIST_BYTES = 1_000_000
-_PRIVATE = (ASSIGNMENT, HIDDEN_ITEMS_FILE, PRIVATE_MANIFEST)
+_PRIVATE = (ASSIGNMENT, HIDDEN_ITEMS_FILE, PRIVATE_MANIFEST, PROTECTED)
 
 
 def wrong_files(

@@ -289,7 +289,6 @@ def _show_counts(
 
 
 def _show_deviations(console: Console, result: Evaluation) -> None:
-    """Print the distance of held-out ratings from the published rows."""
     target, similar = result.target_deviation, result.similar_user_deviation
     if target is None or similar is None:
         return
@@ -314,7 +313,6 @@ def _show_deviations(console: Console, result: Evaluation) -> None:
 
 
 def _show_fidelity(console: Console, fidelity: Fidelity, *, has_ratings: bool) -> None:
-    """Print the distance of aggregate statistics."""
     table = table_of(f"the release against the raw {'ratings' if has_ratings else 'likes'}", "")
     for name, (title, is_of_likes) in _FIDELITY.items():
         if has_ratings or is_of_likes:
@@ -324,7 +322,6 @@ def _show_fidelity(console: Console, fidelity: Fidelity, *, has_ratings: bool) -
 
 
 def _show_accuracy(console: Console, result: NominalEvaluation) -> None:
-    """Print the accuracy of each predictor, trained on the raw labels and on the release."""
     sides = {"raw": result.raw, "release": result.release}
     table = table_of("accuracy of predicted labels", "from raw labels", "from the release")
     choices = {side: served.chosen for side, served in sides.items()}
@@ -336,7 +333,6 @@ def _show_accuracy(console: Console, result: NominalEvaluation) -> None:
 
 
 def _show_rows(console: Console, accuracy: RowAccuracy) -> None:
-    """Print how many held-out labels are in users' own rows."""
     table = table_of("users' held-out labels equal", "share")
     table.add_row("the label in their own row", _mean(accuracy.accuracy))
     table.add_row("the item's most frequent label", _mean(accuracy.baseline))
@@ -349,7 +345,6 @@ def _show_rows(console: Console, accuracy: RowAccuracy) -> None:
 
 
 def _show_lists(console: Console, lists: NominalLists) -> None:
-    """Print the quality of lists of liked items."""
     raw, release = lists.raw, lists.release
     table = table_of("lists of liked items", "by", "nDCG@10", "recall@10")
     rows: dict[str, tuple[str, Utility]] = {
@@ -421,7 +416,6 @@ def show_recommender(audited: AuditedRecommender) -> None:
 
 
 def _show_new_items(found: InferredItems) -> None:
-    """Print how many new items of users were inferred."""
     table = table_of("of new items", "share", "control", "most frequent items")
     every = found.precision, found.control, found.baseline
     table.add_row("right, of all inferred", *map(estimate, every))
