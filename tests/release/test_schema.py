@@ -62,6 +62,11 @@ RELEASES = {
         },
     ),
     "sparse": ("ratings", {"k": 3, "method": "sparse"}),
+    "riskiest left out": ("ratings", {"k": 3, "method": "sparse", "protect_riskiest": 0.1}),
+    "riskiest truncated": (
+        "likes",
+        {"k": 3, "method": "k-corating", "protect_riskiest": 0.1, "truncate_to": 5},
+    ),
     "dates": ("ratings", {"k": 3, "method": "sparse", "dates": "week"}),
     "likes, dates": ("likes", {"k": 3, "method": "sparse", "dates": "year"}),
     "a continuous scale": ("continuous", {"k": 3, "method": "predictive"}),
@@ -76,7 +81,12 @@ RELEASES = {
     "likes, drawn": ("likes", EPSILON),
     "words with an order": ("ordered", {"k": 3, "method": "predictive"}),
     "words": ("words", {"k": 3, "method": "nominal"}),
+    "riskiest of words": ("words", {"k": 3, "method": "nominal", "protect_riskiest": 0.1}),
 }
+
+
+# A release without one of these is one of another kind.
+OPTIONAL = ("value_step", "diversity", "protect_riskiest", "truncate_to")
 
 
 def tables() -> dict[str, Ratings]:
@@ -100,8 +110,14 @@ def tables() -> dict[str, Ratings]:
 def result(tmp_path_factory):
     """What release.json says, of each kind of release."""
     folder, rated = tmp_path_factory.mktemp("schema"), tables()
+    risk = folder / "risk.csv"
+    risk.write_text(
+        "user_id,found,adversary,membership,control\n"
+        + "".join(f"{user},1,likes,0.6,0.5\n" for user in rated["ratings"].users)
+    )
     for number, (table, options) in enumerate(RELEASES.values()):
-        anonymize(rated[table], folder / str(number), **options)
+        given = {"risk": risk} if "protect_riskiest" in options else {}
+        anonymize(rated[table], folder / str(number), **options, **given)
     return {
         name: json.loads((folder / str(number) / "release.json").read_text("utf-8"))
         for number, name in enumerate(RELEASES)
@@ -152,7 +168,7 @@ def test_nothing_can_be_left_out(result, name):
         for key in set(at(result[name], path)) - optional - {"ratings.parquet", "ratings.csv"}:
             changed = copy.deepcopy(result[name])
             del at(changed, path)[key]
-            is_optional = path == ("settings",) and key in ("value_step", "diversity")
+            is_optional = path == ("settings",) and key in OPTIONAL
             assert is_optional or not VALIDATOR.is_valid(changed), (path, key)
 
 

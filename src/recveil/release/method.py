@@ -69,7 +69,7 @@ OF_RISKIEST = (
     PublicSetting(
         "truncate_to",
         tuple(range(1, MOST_KEPT + 1)),
-        when=lambda settings: "truncate_to" in settings,
+        when=lambda settings: settings.keys() >= {"protect_riskiest", "truncate_to"},
         first_format=9,
     ),
 )
