@@ -98,6 +98,36 @@ def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.9
     return Interval(rate, low, high, n)
 
 
+def true_positive_rate(
+    scores: NDArray[np.float64], inside: NDArray[np.bool_], mistaken: float
+) -> Interval:
+    """Return the share of members above all but a share of the nonmembers, clustered by row.
+
+    The threshold is estimated, too: its interval is added in quadrature (Zou & Donner 2008).
+
+    >>> scores = np.array([[1.0], [30.0], *[[float(n)] for n in range(20)]])
+    >>> true_positive_rate(scores, np.arange(22)[:, None] < 2, 0.05).rate  # one of 20 is above 18
+    0.5
+    """
+    others = np.sort(scores[~inside])
+
+    def above(share: float, of: NDArray[np.bool_]) -> Interval:
+        n_above = min(max(int(share * others.size), 0), others.size - 1)
+        able = of.sum(axis=1) > 0
+        is_above = (scores > others[-1 - n_above]) & of
+        return ratio_interval(is_above.sum(axis=1)[able], of.sum(axis=1)[able])
+
+    if not (others.size and inside.any()):
+        return ratio_interval([], [])
+    found, false = above(mistaken, inside), above(mistaken, ~inside)
+    low, high = (above(mistaken + end - false.rate, inside).rate for end in false[1:3])
+    rate = found.rate
+    return Interval(
+        *(rate, max(0.0, rate - math.hypot(rate - found.low, rate - low))),
+        *(min(1.0, rate + math.hypot(found.high - rate, high - rate)), found.trials),
+    )
+
+
 def wide_at_ends(rate: float, half: float, trials: int, n_clusters: int) -> Interval:
     """Return a rate with a half-width; without variance at 0 or 1, with Wilson's ends for clusters.
 

@@ -1,6 +1,5 @@
 """Membership inference from one release, made without some of the users."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from recveil.attacks.statistics import (
     Interval,
     area_under_curve,
     quarters,
+    true_positive_rate,
     wilson_interval,
 )
 from recveil.ratings import Ratings, RatingScale
@@ -293,13 +293,15 @@ def _infer_membership(
     shuffled = _shuffle_membership(scores, seed)
     scores, shuffled = scores + _join_scores(scores), shuffled + _join_scores(shuffled)
     of_members, of_nonmembers = _choose(scores)
+    both = np.concatenate([of_members, of_nonmembers])[:, None]
+    is_member = np.arange(both.size)[:, None] < of_members.size
     return Membership(
         auc=area_under_curve(of_members, of_nonmembers),
         members=of_members.size,
         nonmembers=of_nonmembers.size,
         skipped=skipped,
         scorer=scores[_most_informative(scores)].scorer,
-        tpr_at_5=_count_members(of_members, of_nonmembers),
+        tpr_at_5=true_positive_rate(both, is_member, _FALSE_POSITIVES),
         null_auc=area_under_curve(*_choose(shuffled)),
         by_user_count=_by_user_count(ratings, [about.targets[1::2] for about in known], scores),
     )
@@ -319,18 +321,6 @@ def _by_user_count(
         if min(side.size for side in sides) >= FEWEST:
             rates.append(GroupRate(name, highest, area_under_curve(*sides)))
     return tuple(rates)
-
-
-def _count_members(members: NDArray[np.float64], nonmembers: NDArray[np.float64]) -> Interval:
-    """Return the share of the members above all but 5% of the nonmembers.
-
-    >>> _count_members(np.array([1.0, 30.0]), np.arange(20.0)).rate  # one of 20 is above 18
-    0.5
-    """
-    if not nonmembers.size:
-        return wilson_interval(0, 0)
-    below = np.sort(nonmembers)[-1 - math.floor(_FALSE_POSITIVES * nonmembers.size)]
-    return wilson_interval(int((members > below).sum()), members.size)
 
 
 def _shuffle_membership(scores: list[_Scores], seed: int) -> list[_Scores]:

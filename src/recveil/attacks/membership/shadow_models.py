@@ -23,7 +23,7 @@ from recveil.attacks.reidentification.on_release import with_dates
 from recveil.attacks.statistics import (
     Interval,
     area_under_curve,
-    ratio_interval,
+    true_positive_rate,
     wide_at_ends,
     wilson_interval,
 )
@@ -178,8 +178,8 @@ def judge_members(combined: Numbers, inside: Flags) -> InferredMembers:
     """Measure how well log-odds distinguish members from nonmembers."""
     return InferredMembers(
         auc=area_over_clusters(combined, inside),
-        tpr_at_1=_recognized(combined, inside, 0.01),
-        tpr_at_5=_recognized(combined, inside, 0.05),
+        tpr_at_1=true_positive_rate(combined, inside, 0.01),
+        tpr_at_5=true_positive_rate(combined, inside, 0.05),
     )
 
 
@@ -193,8 +193,8 @@ def judge_observed(scores: Numbers, members: Flags) -> InferredMembers:
     columns, found = scores[:, None], members[:, None]
     return InferredMembers(
         auc=area_under_curve(scores[members], scores[~members]),
-        tpr_at_1=_recognized(columns, found, 0.01),
-        tpr_at_5=_recognized(columns, found, 0.05),
+        tpr_at_1=true_positive_rate(columns, found, 0.01),
+        tpr_at_5=true_positive_rate(columns, found, 0.05),
     )
 
 
@@ -256,16 +256,6 @@ def area_over_clusters(scores: Numbers, inside: Flags, confidence: float = 0.95)
 def _below(order: Numbers, scores: Numbers) -> Numbers:
     """Return how many ordered numbers are below each score, ties counting half."""
     return (np.searchsorted(order, scores, "left") + np.searchsorted(order, scores, "right")) / 2
-
-
-def _recognized(scores: Numbers, inside: Flags, mistaken: float) -> Interval:
-    """Return the true positive rate at a false positive rate."""
-    others = np.sort(scores[~inside])
-    if not others.size:
-        return ratio_interval([], [])
-    highest = others[-1 - int(mistaken * others.size)]
-    able = inside.sum(axis=1) > 0
-    return ratio_interval(((scores > highest) & inside).sum(axis=1)[able], inside.sum(axis=1)[able])
 
 
 Rows = sparse.csr_array
