@@ -12,7 +12,7 @@ from recveil.attacks.inference.rated_cells import InferredCells
 from recveil.attacks.membership.inference import JOINT
 from recveil.attacks.reidentification.hidden_items import KNOWN_ITEMS, HiddenItems
 from recveil.attacks.reidentification.residuals import Unfitted
-from recveil.attacks.statistics import FEWEST
+from recveil.attacks.statistics import FEWEST, wilson_interval
 from recveil.auditing.release_attacks import AttackedRelease, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
 from recveil.ratings.ratings import in_likes
@@ -639,6 +639,29 @@ def also_known(scorer: str, *, is_unary: bool = False) -> str:
     return f" and {outside}"
 
 
+# The end of an interval that more shadows should reach, where members are all separated.
+_NEAR_END = 0.9
+
+
+def of_pairs(auc: Interval, n_shadows: int) -> str:
+    """Explain an interval that follows from the number of pairs of shadows alone.
+
+    >>> of_pairs(Interval(1.0, 0.676, 1.0, 300), 16)[-82:]
+    ' interval follows from their number alone; 70 shadows would raise its end to 0.90.'
+    >>> of_pairs(Interval(0.99, 0.98, 1.0, 300), 16), of_pairs(Interval(1.0, 0.95, 1.0, 300), 160)
+    ('', '')
+    """
+    n_pairs = n_shadows // 2
+    if auc.rate != 1 or wilson_interval(n_pairs, n_pairs).low >= _NEAR_END:
+        return ""
+    enough = next(n for n in range(n_pairs, 1_000) if wilson_interval(n, n).low >= _NEAR_END)
+    return (
+        f"Where the AUC is 1.00, every member ranks above every nonmember in all {n_pairs} pairs "
+        f"of shadows, and the interval follows from their number alone; {2 * enough} shadows would "
+        f"raise its end to {_NEAR_END:.2f}."
+    )
+
+
 def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> list[str]:
     """Describe membership inference with shadow releases."""
     what, chose = ("likes", "liked") if is_unary else ("exact ratings", "rated")
@@ -662,6 +685,8 @@ def describe_shadows(shadows: ShadowMembership, *, is_unary: bool = False) -> li
             f"{measured.counts_auc.rate:.2f}; the control, with members drawn at random, reaches "
             f"{measured.null_auc.rate:.2f}."
         )
+    areas = [each.inferred.auc for each in shadows.by_known.values()]
+    sentences += list(dict.fromkeys(filter(None, (of_pairs(each, shadows.n) for each in areas))))
     best = max(shadows.by_known.values(), key=lambda each: each.inferred.auc.rate, default=None)
     if best is not None and (exposed := describe_exposed(best)):
         sentences.append(in_likes(exposed, is_unary))

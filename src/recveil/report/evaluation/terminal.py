@@ -21,6 +21,7 @@ from recveil.evaluation.results import (
     NominalLists,
 )
 from recveil.ratings.ratings import in_likes
+from recveil.report.audit.disclosure import of_pairs
 from recveil.report.audit.text import statements_of
 from recveil.report.evaluation.groups import describe_too_few, describe_widest, group_grids
 from recveil.report.evaluation.text import (
@@ -398,6 +399,10 @@ def show_recommender(audited: AuditedRecommender) -> None:
         f"{how}; {audited.shadows} shadow recommenders ({audited.recommender}), of half of the "
         f"users each. The control assigns membership at random. More shadows infer more."
     )
+    areas = () if audited.is_observed else (one.inferred.auc for one in attacks)
+    for sentence in dict.fromkeys(of_pairs(each, audited.shadows) for each in areas):
+        if sentence:
+            echo(sentence)
     for name, one in by_newcomers.items():
         if one.is_reversed:
             where = f" {_NEWCOMERS[name]}" if audited.length else ""
