@@ -236,7 +236,7 @@ def _hand_out(
         show_audit(result)
         if explain:
             if result.published is not None:
-                show_statements(result.published)
+                show_statements(result.published, result.ratings)
             show_adversaries(result)
             explain_terms(terms_of(result))
         else:

@@ -106,6 +106,7 @@ def evaluate(
     from recveil.evaluation import evaluate
     from recveil.report import data_to_dict
     from recveil.report.audit.terminal import (
+        console_of,
         show_disclosure,
         show_rates,
         show_statements,
@@ -143,14 +144,15 @@ def evaluate(
     console, disclosure = Console(), result.evaluation.disclosure
     terminal.show_utility(console, result, is_whole=whole)
     if disclosure is not None:
-        console.print(escape(headline_of(disclosure)))
-        show_rates(console, disclosure)
-        show_disclosure(console, disclosure)
+        of_attacks = console_of(result.train)
+        of_attacks.print(escape(headline_of(disclosure)))
+        show_rates(of_attacks, disclosure)
+        show_disclosure(of_attacks, disclosure)
     terminal.show_remarks(console, result, is_whole=whole)
     if explain:
         of_release = () if disclosure is None else terms_of_release(disclosure)
         if disclosure is not None:
-            show_statements(disclosure)
+            show_statements(disclosure, result.train)
         explain_words([*terminal.words_of(result, is_whole=whole), *of_release])
     else:
         echo("--explain explains the terms.")

@@ -714,6 +714,19 @@ def in_likes(text: str, is_unary: bool = True) -> str:
     return _OF_RATINGS.sub(lambda found: _OF_LIKES[found.group()], text)
 
 
+_OF_PAIRS = {"likes": "labels", "Likes": "Labels", "liked": "labelled", "like": "label"}
+_LIKE_WORDS = re.compile(r"\b([Ll]ikes|liked|(?<=1 )like)\b")
+
+
+def in_labels(text: str) -> str:
+    """Reword a sentence about likes for nominal labels, whose pairs with items are attacked.
+
+    >>> in_labels("8 likes: such as items that are liked")
+    '8 labels: such as items that are labelled'
+    """
+    return _LIKE_WORDS.sub(lambda found: _OF_PAIRS[found.group()], text)
+
+
 def reject_unordered(ratings: Ratings, what: str) -> None:
     """Raise for nominal labels: their numbers are codes, without the distances of ranks."""
     if not ratings.scale.ordered:

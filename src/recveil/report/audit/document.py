@@ -1,9 +1,9 @@
 """JSON documents and facts of audits."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from recveil.auditing import (
 from recveil.auditing.curves import guarantees
 from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
-from recveil.ratings.ratings import in_likes
+from recveil.ratings.ratings import in_labels, in_likes
 from recveil.release.claim import bounds_of
 from recveil.report import data_to_dict
 from recveil.report.audit import disclosure, risks, text
@@ -52,7 +52,7 @@ def _(audit: Audit) -> Mapping[str, object]:
     inferred = audit.attribute_inference
     declared = {"attribute_inference": inferred} if inferred else {}
     before = {} if audit.published is None else {"risks_before": audit.risks_before}
-    return {
+    parts = {
         "risks": audit.risks,
         **before,
         **released,
@@ -83,6 +83,14 @@ def _(audit: Audit) -> Mapping[str, object]:
             {**fields_of(each), "text": text.describe_theorem(each.epsilon, each.delta)}
             for each in guarantees(ratings.n_users)
         ],
+    }
+    if ratings.scale.ordered:
+        return parts
+    # Names of the table and its ids stay as they are.
+    named = ("data", "suspects", "suspects_in_release", "item_matches")
+    return {
+        key: value if key in named else map_texts(plain(value), in_labels)
+        for key, value in parts.items()
     }
 
 
@@ -172,16 +180,21 @@ def _(point: Point) -> Mapping[str, object]:
 
 def figures_of(audit: Audit) -> "list[Curves]":
     """Return the figures of an audit as plain data, with the texts reworded for likes."""
-    return [_in_likes(plain(figure), audit.ratings.is_unary) for figure in audit.figures]
+    figures = [plain(figure) for figure in audit.figures]
+    if not audit.ratings.scale.ordered:
+        return cast("list[Curves]", map_texts(figures, in_labels))
+    return cast("list[Curves]", map_texts(figures, in_likes) if audit.ratings.is_unary else figures)
 
 
-def _in_likes(part: Any, is_unary: bool) -> Any:
-    """Reword the texts of a figure for likes."""
-    if isinstance(part, dict):
-        return {name: _in_likes(value, is_unary) for name, value in part.items()}
-    if isinstance(part, list):
-        return [_in_likes(value, is_unary) for value in part]
-    return in_likes(part, is_unary) if isinstance(part, str) else part
+def map_texts(part: Any, reword: Callable[[str], str]) -> Any:
+    """Reword all texts of plain data or of a table."""
+    if isinstance(part, Grid):
+        return part._replace(rows=[tuple(map(reword, row)) for row in part.rows])
+    if isinstance(part, Mapping):
+        return {name: map_texts(value, reword) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [map_texts(value, reword) for value in part]
+    return reword(part) if isinstance(part, str) else part
 
 
 @parts_of.register

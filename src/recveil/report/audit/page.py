@@ -10,10 +10,10 @@ from recveil.attacks import Adversary, AttackEntry, Interval, find_attack
 from recveil.auditing import Audit, Outcome, Risk, Suspects
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
-from recveil.ratings.ratings import in_likes
+from recveil.ratings.ratings import in_labels, in_likes
 from recveil.report.audit.attributes import attribute_table, describe_attributes
 from recveil.report.audit.disclosure import MEMBERSHIP
-from recveil.report.audit.document import figures_of
+from recveil.report.audit.document import figures_of, map_texts
 from recveil.report.audit.groups import group_table
 from recveil.report.audit.text import (
     capped,
@@ -154,6 +154,10 @@ def to_html(audit: Audit) -> str:
             *((each, "in the release", _explanations(each)) for each in audit.suspects_in_release),
         ],
     }
+    if not audit.ratings.scale.ordered:
+        what = "labels"
+        texts = ("knowledge", "revealed", "declared", "inferred", "grouped")
+        sections |= {name: map_texts(sections[name], in_labels) for name in texts}
     return environment.get_template("audit/page.html.jinja").render(
         **sections, charts=charts, what=what, weak_test=MEMBERSHIP
     )

@@ -3,16 +3,19 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from recveil.attacks import Interval, Mean
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
-from recveil.ratings.ratings import in_likes
+from recveil.ratings import Ratings
+from recveil.ratings.ratings import in_labels, in_likes
 from recveil.report.audit.attributes import attribute_table, describe_attributes
 from recveil.report.audit.disclosure import headline_of_linkage
 from recveil.report.audit.risks import lines_of
@@ -193,9 +196,21 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
         console.print(f"{style}{escape(remark)}")
 
 
+class _LabelConsole(Console):
+    """Prints texts about likes as texts about labels."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(in_labels(text), **options)
+
+
+def console_of(ratings: Ratings) -> Console:
+    """Return a console for an audit, which prints nominal labels as such."""
+    return (Console if ratings.scale.ordered else _LabelConsole)(highlight=False)
+
+
 def show_audit(audit: Audit) -> None:
     """Print the verdicts, the tables and the warnings of an audit."""
-    console, release = Console(highlight=False), audit.published
+    console, release = console_of(audit.ratings), audit.published
     for line in lines_of(audit.risks):
         risk, finding = line.split(": ", 1)
         console.print(f"[bold]{escape(risk)}[/]: {escape(finding)}")
@@ -305,15 +320,15 @@ def _show_notes(console: Console, attacks: list[Outcome]) -> None:
 
 def show_adversaries(audit: Audit) -> None:
     """Print what each adversary knows."""
-    console = Console(highlight=False)
+    console = console_of(audit.ratings)
     console.print("\n[bold]What the adversaries know[/]")
     for adversary in (outcome.adversary for outcome in audit.attacks):
         console.print(f"[bold]{escape(adversary.name)}[/]: {escape(adversary.description)}")
 
 
-def show_statements(release: AttackedRelease) -> None:
+def show_statements(release: AttackedRelease, ratings: Ratings) -> None:
     """Print the sentences behind the rows of figures."""
-    console = Console(highlight=False)
+    console = console_of(ratings)
     console.print("\n[bold]What was measured on the release[/]")
     for each in statements_of(release):
         if each.remark is not None:

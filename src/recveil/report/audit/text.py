@@ -352,9 +352,8 @@ def warnings_of(audit: Audit, *, has_table: bool = False) -> list[str]:
     if not scale.ordered:
         warnings.append(
             "These are nominal labels: the adversaries know items with their exact labels, which "
-            "are equal or not. “Likes” means items with their labels here; a wrong entry is an "
-            "item with a label that the target never gave it. No adversary used items "
-            "alone; leave out the column of labels to measure that."
+            "are equal or not; a wrong entry is an item with a label that the target never gave "
+            "it. No adversary used items alone; leave out the column of labels to measure that."
         )
     of_attacks = attack_warnings([] if has_table else audit.attacks, audit.checks)
     return warnings + [in_likes(each, audit.ratings.is_unary) for each in of_attacks]
