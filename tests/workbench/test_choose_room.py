@@ -31,6 +31,26 @@ def test_what_cannot_be_compared_is_refused(browser, quick, small_table, form):
     assert browser.bench.project.last_job("choose") is None
 
 
+def test_declared_attributes_are_an_axis_of_risk(browser, quick, small_table, tmp_path):
+    browser.drop("shop.csv", small_table)
+    browser.wait("data")
+    assert 'value="attribute"' not in browser.get("/choose").text
+    ids = sorted({line.split(",")[0] for line in small_table.decode().splitlines()[1:]})
+    lines = [f"{user},{'abc'[n % 3]},{n % 2}" for n, user in enumerate(ids)]
+    users = tmp_path / "users.csv"
+    users.write_text("user,city,sex\n" + "\n".join(lines))
+    attributes = {"users": str(users), "attribute": "city, sex"}
+    assert browser.send("/choose/start", **ASKED, users=str(users)).status_code == 400
+    browser.send("/choose/start", **ASKED, **attributes)
+    (job,) = browser.wait("choose")
+    assert (job.state, job.error) == ("done", "")
+    assert f"--users {users} --attribute city --attribute sex" in job.command
+    page = browser.get("/choose?risk=attribute").text
+    assert '<option value="attribute" selected>the AUC added to attribute inference' in page
+    assert f'value="{users}"' in page
+    assert "share of AUC" not in page
+
+
 @pytest.mark.parametrize(
     ("form", "expected"),
     [

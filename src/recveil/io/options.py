@@ -132,12 +132,18 @@ def option_words(options: Mapping[str, object]) -> list[str]:
 
     >>> option_words({"user": 2, "scale": (1, 5, 0.5), "wide": False, "delimiter": "\t"})
     ['--user', '2', '--scale', '1:5:0.5', '--delimiter', 'tab']
+    >>> option_words({"attribute": ["age", "sex"]})
+    ['--attribute', 'age', '--attribute', 'sex']
     """
     words = []
     for name, value in options.items():
         if value is None or value is False or value == "" or (name, value) == _NO_DUPLICATES:
             continue
-        words.append("--" + name.replace("_", "-"))
+        option = "--" + name.replace("_", "-")
+        if name == "attribute" and isinstance(value, list | tuple):  # repeated
+            words += [word for each in value for word in (option, str(each))]
+            continue
+        words.append(option)
         if isinstance(value, list | tuple):
             value = (":" if name == "scale" else ",").join(map(str, value))
         words += [] if value is True else ["tab" if value == "\t" else str(value)]

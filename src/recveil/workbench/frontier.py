@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from recveil.charts import Caption, Style, place_captions, places_around
 from recveil.comparison import Choice, choose_setting, frontier
 from recveil.comparison.choice import (
+    ATTRIBUTE,
     AXES,
     REIDENTIFICATION,
     Axis,
@@ -494,7 +495,7 @@ def draw(
         *(WIDTH, HEIGHT, _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM),
         across=[Tick(_x(risk), percent(risk)) for risk in _RISKS],
         up=[Tick(_y(share, lowest), percent(share)) for share in _SHARES if share >= lowest],
-        across_title=f"← safer: share of {axis.label} (log scale)",
+        across_title=f"← safer: {'share of ' * (axis != ATTRIBUTE)}{axis.label} (log scale)",
         up_title=f"{utility.title.lower()}: share of {utility.whole} →",
         dots=dots,
         lines=_lines(dots),

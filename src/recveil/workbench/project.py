@@ -141,6 +141,8 @@ class Settings(TypedDict, total=False):
     methods: list[str] | None
     ks: list[int] | None
     shadows: int | None
+    users: str | None
+    attribute: list[str] | None
     out: str
     # A release to make or check: its folder or file, and keywords of the verb
     name: str

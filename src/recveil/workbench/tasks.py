@@ -510,6 +510,8 @@ def compare_input(job: Assignment) -> Mapping[str, object]:
         methods=settings["methods"],
         k=settings["ks"],
         shadows=settings["shadows"],
+        users=settings.get("users"),
+        attribute=settings.get("attribute"),
         on_progress=show,
         **keywords_of(settings["reading"]),
     )

@@ -1,7 +1,7 @@
 """The page Choose, which compares settings on the frontier of risk and utility."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -9,8 +9,9 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from recveil.comparison.choice import ATTRIBUTE, AXES, SHADOWS, usual_axis
-from recveil.comparison.rows import Purpose
+from recveil.comparison.rows import Purpose, Row
 from recveil.comparison.settings import KS, Feedback, default_ks, default_methods
+from recveil.io.side_tables import check_attributes
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import utilities_of
@@ -18,7 +19,7 @@ from recveil.report.comparison.text import FEW_RATINGS
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job, Project, Result, Settings
-from recveil.workbench.table_source import is_current, reject_changed, source_settings
+from recveil.workbench.table_source import is_current, place_of, reject_changed, source_settings
 from recveil.workbench.tasks import COMPARISON_PAGE, PARTIAL_RESULT, feedback_of, list_methods
 from recveil.workbench.workspace import (
     NUMBER,
@@ -112,13 +113,20 @@ def _answer_values(
         "drawings": [drawing for drawing in drawings if drawing.dots],
         "lines": tabulate(rows, question),
         "warnings": warnings_for(comparison, answered) if comparison else [],
-        # Declared attributes are of the command line alone.
-        "risks": {name: axis for name, axis in AXES.items() if name != ATTRIBUTE.name},
+        "risks": {
+            name: axis
+            for name, axis in AXES.items()
+            if axis != ATTRIBUTE or axis == question.axis or _has_attributes(rows)
+        },
         "utilities": _UTILITIES,
         "shadows": SHADOWS.name,
         "has_rows": bool(rows),
         "few_ratings": FEW_RATINGS,
     }
+
+
+def _has_attributes(rows: Sequence[Row]) -> bool:
+    return any(row.attribute_added is not None for row in rows)
 
 
 def describe_compared(
@@ -168,6 +176,7 @@ def _start(request: Request) -> Response:
     methods = None if set(marked) == set(default_methods(of=feedback)) else marked
     ks = _parse_ks(form.get("ks", ""))
     shadows = _N_SHADOWS if form.get("shadows") else None
+    users, attributes = _parse_attributes(form)
     out = str(workspace.project.folder_for("comparisons") / str(table.id))
     settings: Settings = {
         **source_settings(table),
@@ -175,12 +184,16 @@ def _start(request: Request) -> Response:
         "methods": methods,
         "ks": ks,
         "shadows": shadows,
+        "users": users,
+        "attribute": attributes,
     }
     options = {
         **table.reading,
         "methods": methods and ",".join(methods),
         "k": ks and ",".join(map(str, ks)),
         "shadows": shadows,
+        "users": users,
+        "attribute": attributes,
         "output": out,
     }
     command = format_command("compare", table.place, options=options)
@@ -256,12 +269,22 @@ def _form_values(job: Job | None) -> Mapping[str, object]:
         "methods": settings.get("methods"),
         "ks": ",".join(map(str, ks or ())),
         "shadows": bool(settings.get("shadows")),
+        "users": settings.get("users") or "",
+        "attribute": ", ".join(settings.get("attribute") or ()),
     }
 
 
 def _feedback_of(workspace: Workspace, table: Input | None) -> Feedback:
     job = None if table is None else workspace.project.last_job("data", table.id)
     return feedback_of(workspace.project.result(job))
+
+
+def _parse_attributes(form: Mapping[str, str]) -> tuple[str | None, list[str] | None]:
+    """Parse the file of declared attributes, and the names of its columns."""
+    names = [part.strip() for part in form.get("attribute", "").split(",") if part.strip()]
+    users = place_of(form["users"]).path if form.get("users", "").strip() else None
+    check_attributes(users, names or None)
+    return users, names or None
 
 
 def _parse_ks(text: str) -> list[int] | None:
