@@ -445,7 +445,6 @@ def _leaves_ratings_out(names: list[str], width: int, named: Mapping[str, Any]) 
 
 
 def _roles(names: list[str], named: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the column names that the options fix."""
     target = target_among(names)
     return named if target is None else {**named, "user": target}
 

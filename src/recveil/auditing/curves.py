@@ -344,7 +344,6 @@ def _note(places: list[_Place], of_these: str) -> str:
 
 
 def _of_attacked(interval: Interval, outcome: Outcome) -> Interval:
-    """Rescale a share of all targets to a share of the attacked ones."""
     successes = interval.rate * interval.trials if interval.trials else 0.0
     return wilson_interval(min(successes, outcome.attacked), outcome.attacked)
 

@@ -162,7 +162,6 @@ def _attacked(
 
 
 def _promised(table: AttackTarget, manifest: Manifest) -> NDArray[np.int64]:
-    """Return the guaranteed minimum group size of each user."""
     promised = np.full(table.record_of.size, manifest.claim.k, np.int64)
     if manifest.claim.levels:
         inside = table.record_of >= 0

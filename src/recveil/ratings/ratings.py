@@ -718,10 +718,10 @@ _OF_PAIRS = {"likes": "labels", "Likes": "Labels", "liked": "labelled", "like": 
 _LIKE_WORDS = re.compile(r"\b([Ll]ikes|liked|(?<=1 )like)\b")
 
 
-def in_labels(text: str) -> str:
+def as_nominal(text: str) -> str:
     """Reword a sentence about likes for nominal labels, whose pairs with items are attacked.
 
-    >>> in_labels("8 likes: such as items that are liked")
+    >>> as_nominal("8 likes: such as items that are liked")
     '8 labels: such as items that are labelled'
     """
     return _LIKE_WORDS.sub(lambda found: _OF_PAIRS[found.group()], text)

@@ -261,7 +261,6 @@ def _before(line: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
 
 
 def _line(audit: Mapping[str, Any], risk: str, scale: RatingScale) -> dict[str, Any]:
-    """Return what the page shows of one risk."""
     line, before = audit["risks"][risk], audit.get("risks_before", {}).get(risk)
     title, question = _WORDS[risk]
     sentence = line["sentence"].split(": ", 1)[1]
@@ -295,14 +294,12 @@ def _is_area(figure: Mapping[str, Any]) -> bool:
 
 
 def _value(figure: Mapping[str, Any]) -> str:
-    """Format the rate of a figure with its interval."""
     rate = figure["rate"]
     value = (rate["rate"], rate["low"], rate["high"])
     return f"AUC {estimate(value, 2)}" if _is_area(figure) else estimate(value)
 
 
 def _reference(figure: Mapping[str, Any]) -> str:
-    """Format what a figure is compared with, as its sentence does."""
     control = figure["control"]
     measured = None if not control or control["rate"] is None else Interval(**control)
     digits = 2 if _is_area(figure) else None

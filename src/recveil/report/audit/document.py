@@ -30,7 +30,7 @@ from recveil.auditing import (
 from recveil.auditing.curves import guarantees
 from recveil.auditing.release_attacks import AttackedRelease, AttackedSynthetic, Content, Linkage
 from recveil.auditing.shadow_releases import ShadowMembership
-from recveil.ratings.ratings import in_labels, in_likes
+from recveil.ratings.ratings import as_nominal, in_likes
 from recveil.release.claim import bounds_of
 from recveil.report import data_to_dict
 from recveil.report.audit import disclosure, risks, text
@@ -89,7 +89,7 @@ def _(audit: Audit) -> Mapping[str, object]:
     # Names of the table and its ids stay as they are.
     named = ("data", "suspects", "suspects_in_release", "item_matches")
     return {
-        key: value if key in named else map_texts(plain(value), in_labels)
+        key: value if key in named else map_texts(plain(value), as_nominal)
         for key, value in parts.items()
     }
 
@@ -110,7 +110,6 @@ def _(found: Risks) -> Mapping[str, object]:
 
 
 def _line_document(line: RiskLine, sentence: str) -> dict[str, object]:
-    """Return the strongest figure of a risk, and all others."""
     found = line.strongest
     names = (
         "name",
@@ -182,7 +181,7 @@ def figures_of(audit: Audit) -> "list[Curves]":
     """Return the figures of an audit as plain data, with the texts reworded for likes."""
     figures = [plain(figure) for figure in audit.figures]
     if not audit.ratings.scale.ordered:
-        return cast("list[Curves]", map_texts(figures, in_labels))
+        return cast("list[Curves]", map_texts(figures, as_nominal))
     return cast("list[Curves]", map_texts(figures, in_likes) if audit.ratings.is_unary else figures)
 
 

@@ -10,7 +10,7 @@ from recveil.attacks import Adversary, AttackEntry, Interval, find_attack
 from recveil.auditing import Audit, Outcome, Risk, Suspects
 from recveil.auditing.release_attacks import AttackedRelease
 from recveil.charts import Chart, RateRow, draw_curves, draw_histogram, draw_rates
-from recveil.ratings.ratings import in_labels, in_likes
+from recveil.ratings.ratings import as_nominal, in_likes
 from recveil.report.audit.attributes import attribute_table, describe_attributes
 from recveil.report.audit.disclosure import MEMBERSHIP
 from recveil.report.audit.document import figures_of, map_texts
@@ -157,14 +157,13 @@ def to_html(audit: Audit) -> str:
     if not audit.ratings.scale.ordered:
         what = "labels"
         texts = ("knowledge", "revealed", "declared", "inferred", "grouped")
-        sections |= {name: map_texts(sections[name], in_labels) for name in texts}
+        sections |= {name: map_texts(sections[name], as_nominal) for name in texts}
     return environment.get_template("audit/page.html.jinja").render(
         **sections, charts=charts, what=what, weak_test=MEMBERSHIP
     )
 
 
 def _explanations(suspects: Suspects) -> list[str]:
-    """Describe a match; empty without one."""
     altered, explained = suspects.alteration, suspects.explanation
     if altered is None or explained is None or not altered.is_match:
         return []
@@ -172,7 +171,6 @@ def _explanations(suspects: Suspects) -> list[str]:
 
 
 def _attacks_tried(audit: Audit) -> list[AttackEntry]:
-    """Return the attacks behind the rates, each once."""
     in_release = [] if audit.published is None else audit.published.attacks
     rates = [outcome.by_attack for outcome in audit.attacks]
     rates += [attack.by_attack for _, attack in in_release]

@@ -15,7 +15,7 @@ from recveil.attacks import Interval, Mean
 from recveil.auditing import Audit, Check, Outcome, Suspects
 from recveil.auditing.release_attacks import AttackedRelease, Linkage
 from recveil.ratings import Ratings
-from recveil.ratings.ratings import in_labels, in_likes
+from recveil.ratings.ratings import as_nominal, in_likes
 from recveil.report.audit.attributes import attribute_table, describe_attributes
 from recveil.report.audit.disclosure import headline_of_linkage
 from recveil.report.audit.risks import lines_of
@@ -196,16 +196,16 @@ def show_disclosure(console: Console, release: AttackedRelease) -> None:
         console.print(f"{style}{escape(remark)}")
 
 
-class _LabelConsole(Console):
+class _NominalConsole(Console):
     """Prints texts about likes as texts about labels."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(in_labels(text), **options)
+        return super().render_str(as_nominal(text), **options)
 
 
 def console_of(ratings: Ratings) -> Console:
     """Return a console for an audit, which prints nominal labels as such."""
-    return (Console if ratings.scale.ordered else _LabelConsole)(highlight=False)
+    return (Console if ratings.scale.ordered else _NominalConsole)(highlight=False)
 
 
 def show_audit(audit: Audit) -> None:
@@ -296,7 +296,6 @@ def _of_adversaries(attacks: list[Outcome], between: str, few: str) -> Table:
 
 
 def _show_checks(console: Console, checks: list[Check]) -> None:
-    """Print whether the attack itself works, and each check that fails."""
     n_holding = sum(check.holds for check in checks)
     if n_holding:
         console.print(

@@ -127,7 +127,6 @@ def _describe_links(links: LinkPosterior) -> str:
 
 
 def _show_input(console: Console, evaluated: Evaluated) -> None:
-    """Print which release is evaluated, and which test ratings were left out."""
     name, matched = escape(evaluated.release), evaluated.matched
     if evaluated.share is not None:
         feedback, cut = feedback_of(evaluated.evaluation), cut_of(evaluated)
@@ -152,13 +151,11 @@ def _show_input(console: Console, evaluated: Evaluated) -> None:
 
 
 def _chosen_by(name: str, choices: Mapping[str, str]) -> str:
-    """Return a name with the sides that would choose it."""
     sides = [side for side, choice in choices.items() if choice == name]
     return f"{name} [dim]({'both' if len(sides) > 1 else sides[0]})[/]" if sides else name
 
 
 def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) -> None:
-    """Print the utility of recommenders trained on the raw ratings and on the release."""
     raw, release, has_ratings = result.raw, result.release, result.has_ratings
     metrics = (*(("RMSE",) if has_ratings else ()), "nDCG", "recall")
     sides = {"raw": raw, "release": release}
