@@ -76,7 +76,7 @@ def main(file: Path, python: str) -> None:
                 LogisticRegression(max_iter=2_000), rest, has, cv=folds, method="decision_function"
             )
             popular = rest[rest.columns[np.argsort(-(rest > 0).sum(), kind="stable")[:N_ITEMS]]]
-            popular = popular.assign(has=has).sample(frac=1, random_state=SEED)
+            popular = popular.copy().assign(has=has).sample(frac=1, random_state=SEED)
             cut = len(popular) // 5
             popular[:cut].to_csv(folder / "targets.csv", index=False)
             popular[cut:].to_csv(folder / "others.csv", index=False)
