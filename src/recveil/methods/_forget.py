@@ -33,6 +33,7 @@ from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing, resolve_target, write_ratings
 from recveil.methods.earlier_releases import find_earlier, without
 from recveil.methods.previous_release import PreviousRelease, read_classes
+from recveil.methods.riskiest_users import ratings_left
 from recveil.publish._convert import reject_input
 from recveil.publish.release import ReleaseFolder
 from recveil.publish.staging import alone, prefix
@@ -50,7 +51,12 @@ from recveil.release.manifest import (
 )
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.private_folder import is_made_of
-from recveil.release.reader import names_in_release, read_blocks, read_private_folder
+from recveil.release.reader import (
+    names_in_release,
+    read_blocks,
+    read_private_folder,
+    read_protected,
+)
 from recveil.release.records import Groups, Records
 from recveil.release.sides import Unpicklable
 from recveil.runtime.atomic_writes import reject_in_release, write_atomically
@@ -378,7 +384,9 @@ def _examine(request: ErasureRequest) -> tuple[Erasure, Ratings | None]:
     else:
         traces = [_trace_of_synthetic(folder, manifest, request.private_path, user)]
         series = (str(manifest.sha256),)
-    if place < 0 and not raw.n_rows and all(trace.status == "absent" for trace in traces):
+    protected = read_protected(folder, request.private_path)
+    is_known = place >= 0 or raw.n_rows or (protected is not None and user in protected[0])
+    if not is_known and all(trace.status == "absent" for trace in traces):
         raise RecveilError(
             f"user (--user): neither {folder.name} nor a release that it follows has a user with "
             f"this id{'' if table is None else ', nor has the table'}; give the id as the table "
@@ -579,7 +587,7 @@ def _with_exact(trace: Trace, table: Ratings, place: int, private: Path) -> Trac
     )
     groups = Groups(np.array([0]), np.array([0, 1]))
     counts = ExactRatingCounts.of(ratings, groups, [row], manifest.value_grid).numbers
-    same = is_made_of(folder, table, private)
+    same = is_made_of(folder, ratings_left(table, folder, private), private)
     return replace(trace, exact=ExactCount(indices.size, int(counts[1]), int(counts[2]), same))
 
 

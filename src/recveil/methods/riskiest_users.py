@@ -165,20 +165,26 @@ def _describe(done: Protection, ratings: Ratings, n_chance: int) -> str:
 
 
 def without_left_out(reading: Reading, release: str | PathLike[str]) -> Reading:
-    """Leave out the ratings that a release leaves out, as its private folder states."""
-    protected, ratings = read_protected(Path(release).resolve()), reading.ratings
-    if protected is None:
-        return reading
-    users, truncate_to, seed = protected
-    chosen = np.flatnonzero([str(user) in users for user in ratings.users.tolist()])
-    left = _left_of(ratings, chosen, truncate_to, seed)
+    """Leave out what a release leaves out to protect users, and say so in a note."""
+    ratings = reading.ratings
+    left = ratings_left(ratings, Path(release).resolve())
     if left.n_ratings == ratings.n_ratings:
         return reading
     note = (
         f"Left out {ratings.n_ratings - left.n_ratings:,} of {ratings.n_ratings:,} ratings, as the "
-        f"release does, to protect {describe_count(chosen.size, 'user')}. No figure is about these."
+        f"release does, to protect users of high risk. No figure is about these."
     )
     return replace(reading, ratings=left, notes=(*reading.notes, note))
+
+
+def ratings_left(ratings: Ratings, release: Path, private: Path | None = None) -> Ratings:
+    """Return the ratings without those that the private folder of a release states as left out."""
+    protected = read_protected(release, private)
+    if protected is None:
+        return ratings
+    users, truncate_to, seed = protected
+    chosen = np.flatnonzero([str(user) in users for user in ratings.users.tolist()])
+    return _left_of(ratings, chosen, truncate_to, seed)
 
 
 def _left_of(

@@ -139,9 +139,11 @@ def read_private_folder(folder: Path, private: Path | None = None) -> PrivateFol
         return PrivateFolder(assignment["user_id"], ids, share, "previous" in content)
 
 
-def read_protected(folder: Path) -> tuple[set[str], int | None, int] | None:
+def read_protected(
+    folder: Path, private: Path | None = None
+) -> tuple[set[str], int | None, int] | None:
     """Return the users of the highest risk, the most ratings that they keep, and the seed."""
-    private = private_folder(folder)
+    private = private or private_folder(folder)
     if not (private / PROTECTED).is_file():
         return None
     content = _read_private(private / PRIVATE_MANIFEST)
