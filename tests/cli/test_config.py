@@ -363,7 +363,7 @@ NAMED_ALONE = {
     "drop-off-scale drop-missing-ids query max-memory engine master",
     "audit-lists": "lists nonmembers recommender model similar-before similar-after since known "
     "length shadows seed json duplicates drop-off-scale drop-missing-ids query max-memory",
-    "anonymize": "output previous protect-riskiest risk truncate-to "
+    "anonymize": "output previous protect-riskiest risk truncate-to item-table "
     "k method homogenize grouping distance centers assignment "
     "predictor dates "
     "round values padding privacy-levels b l fill trust round-fills protect cluster-size epsilon "

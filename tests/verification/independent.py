@@ -108,6 +108,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
     names = ["model.parquet"] if result["layout"] == "model" else ["ratings.parquet", "ratings.csv"]
     name = next((name for name in names if name in result["files"]), None)
     next_to = ["README.md"] if is_drawn else ["classes.csv", "README.md"]
+    next_to += ["items.csv"] if "item_table" in result else []
     if set(result["files"]) != {name, *next_to} or not (folder / name).is_file():
         yield "other files than such a release has"
         return
@@ -120,6 +121,7 @@ def problems_of_release(folder, result, written, *, is_drawn):
         rows = rows_of(folder / name)
         yield from problems_of_model(rows, result)
         yield from problems_of_formulas({row["item_id"] for row in rows}, result)
+        yield from problems_of_item_table(folder, {row["item_id"] for row in rows}, result)
         return
     if found := list(problems_of_columns(folder / name, columns_of(result))):
         yield from found
@@ -129,7 +131,9 @@ def problems_of_release(folder, result, written, *, is_drawn):
         yield "there are no records"
     records = records_of(rows, result["item_type"] == "text", result["scale"].get("words"))
     yield from problems_of_records(records, result)
-    yield from problems_of_formulas({item for _, items, *_ in records for item in items}, result)
+    items = {item for _, items, *_ in records for item in items}
+    yield from problems_of_formulas(items, result)
+    yield from problems_of_item_table(folder, items, result)
     if is_drawn:
         yield from problems_of_users(records, result)
     else:
@@ -187,6 +191,23 @@ def problems_of_formulas(items, result):
     keeps_quiet = "formulas" not in result and result["format"][-1] in "1234"
     if result.get("formulas") != right and not keeps_quiet:
         yield "formulas are not told as they are"
+
+
+def problems_of_item_table(folder, items, result):
+    """One line for each item of the release, and for no other, in one notation."""
+    if "item_table" not in result:
+        return
+    kind = str if result["item_type"] == "text" else int
+    columns = {"item_id": kind} | dict.fromkeys(result["item_table"], str)
+    if found := list(problems_of_text((folder / "items.csv").read_bytes(), columns)):
+        yield from found
+        return
+    rows = rows_of(folder / "items.csv")
+    if [kind(row["item_id"]) for row in rows] != sorted(items):
+        yield "other items than those of the release"
+    texts = "".join(row[name] for row in rows for name in result["item_table"])
+    if re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029]", texts):
+        yield "a text of an item is not shown whole"
 
 
 def problems_of_records(records, result):

@@ -13,7 +13,7 @@ from datetime import date
 FORMATS = [f"recveil-release-{number}" for number in range(1, 11)]
 KEYS = [
     *("format", "recveil", "claim", "k", "levels", "diversity", "layout", "item_type", "scale"),
-    *("settings", "counts", "formulas", "files"),
+    *("settings", "counts", "formulas", "item_table", "files"),
 ]
 COUNTS = ["users", "records", "labels", "items", "classes", "alone", "duplicates_dropped"]
 VERSION = re.compile(
@@ -21,6 +21,7 @@ VERSION = re.compile(
 )
 NUMBER = re.compile("[+-][0-9]+([.][0-9]+)?")
 RUN_IN_CELL = re.compile("(^|[;|])\\s*'*[=+@\\-\uff1d\uff0b\uff0d\uff20]")
+NAME = re.compile(r"(?!item_id\Z)\w[^\"\x00-\x1f\x7f-\x9f\u2028\u2029]{0,39}")
 CLASS, OWN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,39}"), ", with parameters of its own"
 MOST = 10**15
 # What was asked of users, and since which format.
@@ -441,7 +442,8 @@ def problems_of_keys(result):
     if number == 8 and not isinstance(result["claim"], dict):
         yield "a format of noisy sums without noise"
         return
-    keys = [key for key in KEYS if key != "formulas" or (number >= 5 and key in result)]
+    since = {"formulas": 5, "item_table": 9}
+    keys = [key for key in KEYS if key not in since or (number >= since[key] and key in result)]
     counts = COUNTS[: 6 if number == 1 else 7]
     is_worded = number == 7 or (number >= 8 and "words" in result["scale"])
     if result["layout"] == "model":
@@ -468,7 +470,8 @@ def problems_of_keys(result):
         expected += [(query, queries) for query in ledger["queries"]]
     if any(list(found) != wanted for found, wanted in expected):
         yield "release.json has other keys, or in another order"
-    if list(result["files"])[1:] != ["classes.csv", "README.md"][-len(result["files"]) + 1 :]:
+    order = [name for name in ("classes.csv", "items.csv", "README.md") if name in result["files"]]
+    if list(result["files"])[1:] != order or ("items.csv" in order) != ("item_table" in result):
         yield "files stand in another order"
 
 
@@ -507,6 +510,17 @@ def problems_of_kinds(result):
         yield "the scale makes no sense"
     if "words" in scale:
         yield from problems_of_words(**scale)
+    yield from problems_of_item_columns(result.get("item_table", ["title"]), result)
+
+
+def problems_of_item_columns(names, result):
+    """Columns of items have names of their own, which are not that of the ids."""
+    if not (isinstance(names, list) and 0 < len(names) <= 100 and len(set(names)) == len(names)):
+        yield "items have no such columns"
+    elif not all(isinstance(name, str) and NAME.fullmatch(name) for name in names):
+        yield "a column of items has no such name"
+    if "item_table" in result and result["settings"].get("items") is not None:
+        yield "hidden items are named"
 
 
 def problems_of_words(low, high, step, words, ordered):

@@ -121,6 +121,15 @@ def anonymize(
             help="With --protect-riskiest: each user's risk, from audit --release --shadows.",
         ),
     ] = None,
+    item_table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel="Output",
+            help="A public table of items (titles, genres, ...): its rows of the published items "
+            "are published as items.csv.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -162,6 +171,7 @@ def anonymize(
         "protect_riskiest": protect_riskiest,
         "truncate_to": truncate_to,
         "risk": risk,
+        "item_table": item_table,
         **more,  # type: ignore[typeddict-item]
     }
     if engine == "spark":

@@ -7,9 +7,10 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from recveil.io.columns.columns import USUAL_NAMES
+from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.inputs import file_next_to_table
 from recveil.io.side_tables import TITLE_NAMES, read_named, text_of_value
 from recveil.ratings.arrow_columns import python_values
@@ -114,6 +115,35 @@ class ItemTable(NamedTuple):
         """Return the columns of some items."""
         rows = [self.row_of.get(name, -1) for name in items.astype(str).tolist()]
         return {name: [texts[row] for row in rows] for name, texts in self.columns.items()}
+
+    def to_arrow(self, items: NDArray[Any]) -> pa.Table:
+        """Return a row for each of some items, with its id first."""
+        columns = {
+            name: pa.array(texts, pa.string()) for name, texts in self.rows_of(items).items()
+        }
+        return pa.table({"item_id": pa.array(items), **columns})
+
+
+# Line breaks and other characters that are not shown.
+UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_MOST_COLUMNS = 100
+_COLUMN = re.compile(r'\w[^"]{0,39}')
+
+
+def are_item_columns(names: Any) -> bool:
+    """Return whether these may be the names of published columns of items."""
+    return (
+        isinstance(names, list)
+        and 0 < len(names) <= _MOST_COLUMNS
+        and all(isinstance(name, str) and is_item_column(name) for name in names)
+        and len(set(names)) == len(names)
+    )
+
+
+def is_item_column(name: str) -> bool:
+    """Return whether a published column of items may have a name: not that of ids of users."""
+    is_taken = name == "item_id" or plain_name(name) in USUAL_NAMES["user"]
+    return bool(_COLUMN.fullmatch(name)) and not (is_taken or UNSHOWN.search(name))
 
 
 def read_item_table(source: str | PathLike[str]) -> ItemTable:

@@ -18,11 +18,13 @@ from recveil.io.ingestion import (
     without_dates,
 )
 from recveil.io.inputs import files_at, is_log_of, would_be_read
+from recveil.io.item_features import ItemTable
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.methods.base import anonymize_hidden, check_seed, seed_or_random, with_private
 from recveil.methods.earlier_releases import Earlier, find_earlier, history_of, others, without
 from recveil.methods.previous_release import PreviousRelease, read_previous
+from recveil.methods.published_items import read_published_items
 from recveil.methods.registry import Maker, is_rule, maker_of, summarize
 from recveil.methods.release_summary import ReleaseSummary
 from recveil.methods.riskiest_users import check_protection, protect_riskiest_users
@@ -108,6 +110,7 @@ class AnonymizeOptions(ReleaseOptions, total=False):
     protect_riskiest: float | None
     truncate_to: int | None
     risk: str | PathLike[str] | None
+    item_table: str | PathLike[str] | None
 
 
 @brief
@@ -132,6 +135,7 @@ class AnonymizeRequest:
     protect_riskiest: float | None = None
     truncate_to: int | None = None
     risk: str | PathLike[str] | None = None
+    item_table: str | PathLike[str] | None = None
     # Options of the method that were given, by name
     options: Mapping[str, Any] = field(default_factory=dict)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -407,6 +411,7 @@ def anonymize(
     protect_riskiest: float | None = None,
     truncate_to: int | None = None,
     risk: str | PathLike[str] | None = None,
+    item_table: str | PathLike[str] | None = None,
     on_estimate: Callable[[Expected], object] | None = None,
     on_total: Callable[[PrivacyTotal], object] | None = None,
     **options: Unpack[ReleaseOptions],
@@ -440,7 +445,10 @@ def anonymize(
         `recveil.methods.previous_release`.
     protect_riskiest, truncate_to, risk : optional
         Remove this share of the users, those with the highest membership risk in a file that an
-        audit with shadows wrote, or keep so many random ratings of each; not with epsilon.
+        an audit with shadows wrote, or keep so many random ratings of each; not with epsilon.
+    item_table : path, optional
+        A public table of items (ids, title, genres, year, ...). Its rows of the published items
+        are published as items.csv; no guarantee covers what they say.
     seed : int, optional
         Fixes every random choice; drawn from the system by default.
     allow_sparse_coverage : bool
@@ -514,6 +522,7 @@ def anonymize(
         protect_riskiest=protect_riskiest,
         truncate_to=truncate_to,
         risk=risk,
+        item_table=item_table,
         **options,
     )
     with (
@@ -601,6 +610,7 @@ class Prepared(NamedTuple):
     # With this run; None without an epsilon
     total: PrivacyTotal | None
     protection: Protection | None
+    item_table: ItemTable | None
 
     @property
     def ratings(self) -> Ratings:
@@ -616,7 +626,7 @@ def _make(ready: Prepared, *, hide_items: bool) -> Release:
         else ready.anonymizer.anonymize(ready.ratings)
     )
     dropped = ready.reading.duplicates_dropped
-    published = replace(sides.published, duplicates_dropped=dropped)
+    published = replace(sides.published, duplicates_dropped=dropped, item_table=ready.item_table)
     if ready.reading.counted:
         counts = {OF_COUNTS.name: OF_COUNTS.allowed[0]}
         published = replace(published, settings={**published.settings, **counts})
@@ -651,7 +661,7 @@ def prepare(
         conflicts={"previous": request.previous, **files},
     )
     output = _checked_output(request, is_dry=is_dry)  # before the work
-    reject_two_standard_inputs(source=source, **files)
+    reject_two_standard_inputs(source=source, item_table=request.item_table, **files)
     user_files = [(maker.user_files[name], file) for name, file in files.items()]
     needs_dates = any(options.get(name) is not None for name in ("dates", "cohort"))
     reading = _read(request, user_files, times=needs_dates)
@@ -664,6 +674,8 @@ def prepare(
         reading, protection = protect_riskiest_users(
             reading, request.protect_riskiest, request.risk, request.truncate_to, seed
         )
+    item_table, notes = read_published_items(request.item_table, reading.ratings, every_user)
+    reading = replace(reading, notes=(*reading.notes, *notes))
     warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)
@@ -687,7 +699,8 @@ def prepare(
         check_size(request, expected, on_estimate)
     total = _total_with_run(anonymizer, options, ratings, output, earlier)
     return Prepared(
-        *(reading, maker, options, anonymizer, seed, expected, tuple(earlier), total, protection)
+        *(reading, maker, options, anonymizer, seed, expected, tuple(earlier), total),
+        *(protection, item_table),
     )
 
 
@@ -849,6 +862,12 @@ def _reject_idle(maker: Maker, options: Mapping[str, Any], request: AnonymizeReq
         raise RecveilError(
             "hide_items (--hide-items): not with dates (--dates), since no audit matches hidden "
             "items by when they were rated; drop one of the two",
+            code="option.conflict",
+        )
+    if request.hide_items and request.item_table is not None:
+        raise RecveilError(
+            "hide_items (--hide-items): not with item_table (--item-table), which says what hidden "
+            "items are; drop one of the two",
             code="option.conflict",
         )
     if not request.hide_items or _can_hide(method):

@@ -16,7 +16,7 @@ from recveil.publish.size_estimate import FEWER_USERS, expect_synthetic, reject_
 from recveil.publish.staging import check_target
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
-from recveil.release.reader import read_model
+from recveil.release.reader import read_items, read_model
 from recveil.release.records import fresh_prefix
 from recveil.release.sides import FileFormat, Published
 from recveil.runtime.errors import RecveilError
@@ -120,6 +120,7 @@ def _draw(
         default_layout="users",
         # The format of the model, whose claim and ledger it repeats.
         format_number=manifest.number,
+        item_table=read_items(folder, manifest),
     )
 
 

@@ -17,7 +17,7 @@ from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
 from recveil.io.item_features import read_item_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
-from recveil.io.write import how_to_load, reject_replacing, resolve_target, write_ratings
+from recveil.io.write import FOLDERS, how_to_load, reject_replacing, resolve_target, write_ratings
 from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import MANIFEST
@@ -51,7 +51,8 @@ def convert(
         elliot. By the ending of `target` if not given; CSV for standard output. `notes` of the
         result describe how libraries load what was written.
     item_table : str or path, optional
-        Public columns of the items, such as movies.csv, that a folder gets, too.
+        Public columns of the items, such as movies.csv, that a folder gets, too. Those of a release
+        by default.
     force : bool
         Replace an existing `target`, but never the source.
     times : bool
@@ -91,6 +92,8 @@ def convert(
     if path is not None and (path / MANIFEST).is_file():
         source = ReleaseFolder(path)
     if isinstance(source, PublishedRows):
+        if items is None and written_as in FOLDERS:
+            items = source.items_table()
         found = _of_release(source, {"times": times, **reading})
     else:
         found = understand(source, times=times, **reading)

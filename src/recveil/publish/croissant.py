@@ -13,7 +13,7 @@ from recveil.publish.publisher_card import Findings, PublisherCard
 from recveil.release.data_card import data_card, in_quotes
 from recveil.release.dates import DATE
 from recveil.release.earlier_formats import RENAMED_SINCE
-from recveil.release.manifest import ALL_PARTS, FileEntry, Manifest
+from recveil.release.manifest import ALL_PARTS, ITEM_TABLE, FileEntry, Manifest
 from recveil.release.records import hides_items
 from recveil.release.settings import publishes_counts
 from recveil.runtime.errors import quoted
@@ -195,8 +195,11 @@ def croissant(
     }
     if before := [*found.origin, *filter(None, [left_out(manifest)])]:
         about["rai:dataPreprocessingProtocol"] = before
-    if manifest.layout != "model":
-        about["recordSet"] = [_records(manifest, content_name)]
+    record_sets = [] if manifest.layout == "model" else [_records(manifest, content_name)]
+    if manifest.item_table:
+        record_sets.append(_item_records(manifest))
+    if record_sets:
+        about["recordSet"] = record_sets
     text = json.dumps(about, indent=2, ensure_ascii=False)
     # Portals embed it in pages, where it must not end the enclosing script.
     return re.sub(r"[<>&]", lambda sign: f"\\u{ord(sign.group()):04x}", text) + "\n"
@@ -305,21 +308,43 @@ def _records(manifest: Manifest, file: str) -> dict[str, object]:
     line = "interaction" if manifest.scale.unary else "value"
     if publishes_counts(manifest.settings):
         meanings["rating"] += f": a level of a count ({count_levels()})"
+    description = f"The published records, one {line} per line."
+    source = {where: {"@id": file}}
+    return _record_set("ratings", description, source, manifest.columns, meanings)
+
+
+def _item_records(manifest: Manifest) -> dict[str, object]:
+    meanings = dict.fromkeys(manifest.item_table, "a column that the publisher states is public")
+    meanings["item_id"] = _MEANINGS["item_id"]
+    description, source = (
+        "The items of the release, one per line.",
+        {"fileObject": {"@id": ITEM_TABLE}},
+    )
+    return _record_set("items", description, source, manifest.item_columns, meanings)
+
+
+def _record_set(
+    name: str,
+    description: str,
+    source: Mapping[str, object],
+    columns: pa.Schema,
+    meanings: Mapping[str, str],
+) -> dict[str, object]:
     return {
         "@type": "cr:RecordSet",
-        "@id": "ratings",
-        "name": "ratings",
-        "description": f"The published records, one {line} per line.",
+        "@id": name,
+        "name": name,
+        "description": description,
         "field": [
             {
                 "@type": "cr:Field",
-                "@id": f"ratings/{column.name}",
+                "@id": f"{name}/{column.name}",
                 "name": column.name,
                 "description": meanings[column.name],
                 "dataType": _type_of(column.type),
-                "source": {where: {"@id": file}, "extract": {"column": column.name}},
+                "source": {**source, "extract": {"column": column.name}},
             }
-            for column in manifest.columns
+            for column in columns
         ],
     }
 

@@ -34,6 +34,7 @@ from recveil.release.manifest import (
     CLASSES,
     FORMULAS_SINCE,
     HIDDEN_ITEMS_FILE,
+    ITEM_TABLE,
     MANIFEST,
     MODEL,
     PRIVATE_MANIFEST,
@@ -43,7 +44,6 @@ from recveil.release.manifest import (
     Manifest,
     class_list,
     counts_of,
-    file_next_to_ratings,
     is_part,
     successor_class_list,
     to_bytes,
@@ -459,8 +459,11 @@ def _write_published(
         counts={name: counts[name] for name in names} | short,
         formulas=formulas_of(items) if manifest.number >= FORMULAS_SINCE else None,
     )
+    if published.item_table is not None:  # of the items of the release, and no others
+        rows = published.item_table.to_arrow(np.array(items, dtype=published.items.dtype))
+        pa_csv.write_csv(rows, folder / ITEM_TABLE)
     (folder / CARD).write_bytes(data_card(manifest, content).encode())
-    files |= {name: FileEntry.of(folder / name) for name in file_next_to_ratings(about)}
+    files |= {name: FileEntry.of(folder / name) for name in manifest.files_next_to_ratings}
     (folder / MANIFEST).write_bytes(to_bytes(replace(manifest, files=files).to_json()))
     return coverage
 

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recveil.io.columns.ids import reject_personal_ids
+from recveil.io.item_features import ItemTable
 from recveil.io.pipes import require_path, temporary_folder
 from recveil.publish.folder import naming_cost, tables, write_release
 from recveil.ratings.arrow_columns import import_optional
 from recveil.release.claim import Claim
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
-from recveil.release.reader import as_numbers, read_rows, reading_release, record_starts
+from recveil.release.reader import as_numbers, read_items, read_rows, reading_release, record_starts
 from recveil.release.records import PREFIX, pseudonyms
 from recveil.release.sides import FileFormat, Layout, Private, Published, Sides
 from recveil.runtime.errors import RecveilError, no_attribute, quoted, shortened
@@ -136,6 +137,10 @@ class PublishedRows(ABC):
     def items(self) -> NDArray[Any]:
         """The published ids of items, ascending: the columns of `to_csr`."""
         return _distinct(self.to_arrow()["item_id"])
+
+    @abstractmethod
+    def items_table(self) -> ItemTable | None:
+        """Return the public columns of its items; None if the publisher gave none."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -261,6 +266,10 @@ class ReleaseFolder(PublishedRows):
         """Return a context with the published folder."""
         return nullcontext(self._folder)
 
+    def items_table(self) -> ItemTable | None:
+        """Return the content of items.csv; None if the publisher gave none."""
+        return read_items(self._folder, self.manifest)
+
     def _row_tables(self) -> Iterator[pa.Table]:
         return read_rows(self._folder, self.manifest)
 
@@ -330,6 +339,10 @@ class Release(Sides, PublishedRows):
         """The description that would be published, without the counts of written rows."""
         counts = {"users": self.published.n_users}
         return replace(Manifest.of(self.published), counts=counts)
+
+    def items_table(self) -> ItemTable | None:
+        """Return the public columns of items of which `write` publishes rows; None without any."""
+        return self.published.item_table
 
     def verify(self) -> Verification:
         """Write the release to a temporary folder and verify it there.

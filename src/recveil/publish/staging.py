@@ -26,6 +26,7 @@ from recveil.release.manifest import (
     CLASSES,
     ERASURES,
     HIDDEN_ITEMS_FILE,
+    ITEM_TABLE,
     MANIFEST,
     MODEL,
     PRIVATE_MANIFEST,
@@ -162,7 +163,7 @@ def _remove_unless_locked(file: Path) -> None:
 
 # All files of a release and of its private folder.
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
-_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES, ITEM_TABLE}
 
 # Within the staging folder. Synthetic users have no private folder, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"

@@ -56,7 +56,7 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
         _environment(**cards)
         .get_template("card" if holds_all else "method")
         .render(
-            **content,
+            **content | {"item_table": _of_items(manifest)},
             promise=claim_of_json(content),
             of_1_0=of_1_0,
             of_likes=likes,
@@ -79,6 +79,18 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
         return f"{text}\n"
     # It binds the card to every number of release.json, including those it does not show.
     return f"{text}\n\nSHA-256 of `release.json` without its list of files: `{manifest.digest}`.\n"
+
+
+def _of_items(manifest: Manifest) -> str:
+    if not manifest.item_table:
+        return ""
+    names = ", ".join(f"`{shown_word(name)}`" for name in manifest.item_table)
+    return (
+        f"`items.csv` has a row for each item of this release, and no others: `item_id`, and as "
+        f"text {names}.\nThe publisher states that these columns are public, and copied them: no "
+        f"guarantee is about what they say.\nImport it as text in a spreadsheet, which may run a "
+        f"cell that begins like a formula."
+    )
 
 
 def in_quotes(text: str) -> str:

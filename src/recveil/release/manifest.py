@@ -55,6 +55,8 @@ SUCCESSOR_HEADER = b"digest,users,previous\n"
 # File names in the folder; docs/reference/release-format.md describes each.
 MANIFEST, CLASSES, CARD = "release.json", "classes.csv", "README.md"
 RATINGS = ("ratings.parquet", "ratings.csv")
+# Public columns of the items of the release, if the publisher gives them.
+ITEM_TABLE = "items.csv"
 MODEL = "model.parquet"  # in place of the ratings, for synthetic users that are not sampled yet
 # Ratings in many parts, and the name that the card uses for all of them.
 ALL_PARTS = "ratings-*.parquet"
@@ -88,14 +90,14 @@ def counts_of(format: str, about: ClaimKind, layout: str) -> tuple[str, ...]:
     return COUNTS[format] if about.contains_users else _SYNTHETIC[layout]
 
 
-def file_next_to_ratings(about: ClaimKind) -> tuple[str, ...]:
+def files_next_to_ratings(about: ClaimKind, *, has_item_table: bool = False) -> tuple[str, ...]:
     """Return the files that a release lists after the ratings, in order.
 
     >>> from recveil.release.claim import claim_kind
-    >>> file_next_to_ratings(claim_kind("co-rated"))
+    >>> files_next_to_ratings(claim_kind("co-rated"))
     ('classes.csv', 'README.md')
     """
-    return (CLASSES, CARD) if about.contains_users else (CARD,)
+    return (*([CLASSES] * about.contains_users), *([ITEM_TABLE] * has_item_table), CARD)
 
 
 def part_name(number: int, what: str = "ratings") -> str:
@@ -185,6 +187,8 @@ class Manifest:
     formulas: ItemFormulas | None = None
     # The SHA-256 of the release.json of the release that it follows; empty if it follows none
     previous: str = ""
+    # The columns of the item table after the ids; empty if there is none
+    item_table: tuple[str, ...] = ()
     sha256_read: str = field(default="", compare=False)
 
     @classmethod
@@ -199,6 +203,7 @@ class Manifest:
             scale=published.scale,
             item_type="text" if published.items.dtype == object else "integer",
             previous=published.predecessor.sha256 if published.predecessor else "",
+            item_table=tuple(published.item_table.columns) if published.item_table else (),
         )
 
     @classmethod
@@ -221,6 +226,7 @@ class Manifest:
             format=content["format"],
             formulas=formulas and ItemFormulas(formulas["items"], formulas["example"]),
             previous=content.get("previous", ""),
+            item_table=tuple(content.get("item_table", ())),
         )
 
     def to_json(self) -> dict[str, object]:
@@ -240,6 +246,7 @@ class Manifest:
             # Most have none, and are written as before.
             **({"formulas": self.formulas._asdict()} if self.formulas else {}),
             **({"previous": self.previous} if self.previous else {}),
+            **({"item_table": list(self.item_table)} if self.item_table else {}),
             "files": {
                 name: {"sha256": entry.sha256, "bytes": entry.bytes}
                 for name, entry in self.files.items()
@@ -303,6 +310,18 @@ class Manifest:
         if self.claim.levels:
             types["k"] = number
         return pa.schema(types)
+
+    @property
+    def item_columns(self) -> pa.Schema:
+        """The columns of the item table, in their order."""
+        types = {"item_id": self.columns.field("item_id").type}
+        return pa.schema(types | dict.fromkeys(self.item_table, pa.string()))
+
+    @property
+    def files_next_to_ratings(self) -> tuple[str, ...]:
+        """The files that it lists after the ratings, in order."""
+        about, has_item_table = self.claim.about, bool(self.item_table)
+        return files_next_to_ratings(about, has_item_table=has_item_table)
 
     @property
     def value_grid(self) -> float | None:

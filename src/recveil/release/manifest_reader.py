@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from recveil.io.item_features import are_item_columns
 from recveil.ratings import RatingScale
 from recveil.release.claim import (
     ClaimKind,
@@ -28,7 +29,7 @@ from recveil.release.manifest import (
     Manifest,
     content_files,
     counts_of,
-    file_next_to_ratings,
+    files_next_to_ratings,
     is_part,
     part_name,
     to_bytes,
@@ -183,7 +184,7 @@ def _check_essentials(manifest: dict[str, Any]) -> None:
         diversity["b"] in (1, 2, 3) or _number(manifest) >= RENAMED_SINCE,
         all(Path(name).name == name for name in manifest["files"]),
         all(isinstance(entry["sha256"], str) for entry in manifest["files"].values()),
-        all(name in manifest["files"] for name in file_next_to_ratings(about)[:-1]),
+        all(name in manifest["files"] for name in files_next_to_ratings(about)[:-1]),
         manifest["layout"] in ("users", "groups" if about.contains_users else "model"),
         manifest["item_type"] in ("integer", "text"),
         isinstance(manifest["counts"], dict),
@@ -191,11 +192,12 @@ def _check_essentials(manifest: dict[str, Any]) -> None:
         isinstance(scale.get("labels", []), list) and type(scale.get("ordered", True)) is bool,
         _makes_sense(manifest.get("formulas", {"items": 1, "example": ""})),
         isinstance(manifest.get("previous", ""), str),
+        are_item_columns(manifest.get("item_table", ["title"])),
     )
     if not all(right):
         raise ValueError(
-            "k, levels, diversity, files, layout, item_type, counts, settings, formulas or "
-            "previous make no sense"
+            "k, levels, diversity, files, layout, item_type, counts, settings, formulas, previous "
+            "or item_table make no sense"
         )
 
 
@@ -223,7 +225,8 @@ def _problems(manifest: dict[str, Any]) -> Iterator[str]:
     content = content_files(manifest["files"], manifest["layout"]) or (usual,)
     if is_part(content[0]):  # all of them, from the first on
         content = tuple(part_name(number) for number in range(len(content)))
-    names = (*content, *file_next_to_ratings(about))
+    has_item_table = "item_table" in manifest
+    names = (*content, *files_next_to_ratings(about, has_item_table=has_item_table))
     yield from _key_problems("files", manifest["files"], names)
     for name, entry in manifest["files"].items():
         yield from _key_problems(f"files: {repr_start(name)}", entry, ("sha256", "bytes"))
@@ -243,7 +246,7 @@ def _count_problems(manifest: dict[str, Any], about: ClaimKind) -> Iterator[str]
 
 def _keys_of(manifest: dict[str, Any]) -> tuple[str, ...]:
     """Return the expected keys of a release.json, with those that not every release has."""
-    since = {"formulas": FORMULAS_SINCE, "previous": RENAMED_SINCE}
+    since = {"formulas": FORMULAS_SINCE, "previous": RENAMED_SINCE, "item_table": RENAMED_SINCE}
     more = (n for n, first in since.items() if n in manifest and _number(manifest) >= first)
     return (*_KEYS[:-1], *more, _KEYS[-1])
 

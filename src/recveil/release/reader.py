@@ -16,11 +16,13 @@ import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 from recveil.io.columns.feedback import numbers_of_values
+from recveil.io.item_features import ItemTable
 from recveil.io.worker import decoded_table, decoding
 from recveil.ratings.arrow_columns import plain_column, python_values
 from recveil.release.dates import DATE
 from recveil.release.manifest import (
     HIDDEN_ITEMS_FILE,
+    ITEM_TABLE,
     MANIFEST,
     PRIVATE_MANIFEST,
     PROTECTED,
@@ -85,6 +87,20 @@ def read_model(folder: Path, manifest: Manifest) -> pa.Table:
     with reading_release(folder):
         (file,) = _ratings_files(folder, manifest)
         return _whole_table(file)
+
+
+def read_items(folder: Path, manifest: Manifest) -> ItemTable | None:
+    """Return the item table of a release; None if it has none."""
+    if not manifest.item_table:
+        return None
+    with reading_release(folder):
+        _require_written(folder, manifest, ITEM_TABLE)
+        table = pa.concat_tables(
+            pa.table(each) for each in _csv(folder / ITEM_TABLE, manifest.item_columns)
+        )
+        row_of = {str(item): row for row, item in enumerate(table["item_id"].to_pylist())}
+        columns = {name: [*table[name].to_pylist(), ""] for name in manifest.item_table}
+        return ItemTable(columns, row_of)
 
 
 @contextmanager
@@ -229,24 +245,32 @@ def _ratings_files(folder: Path, manifest: Manifest) -> list[Path]:
             code="release.damaged",
         )
     for name in names:
-        reject_devices(folder / name)
-        if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:
-            raise RecveilError(
-                f"{folder / name}: not the file that was written (SHA-256); "
-                f"ask recveil verify what was changed",
-                code="release.damaged",
-            )
+        _require_written(folder, manifest, name)
     return [folder / name for name in names]
+
+
+def _require_written(folder: Path, manifest: Manifest, name: str) -> None:
+    reject_devices(folder / name)
+    if FileEntry.of(folder / name).sha256 != manifest.files[name].sha256:
+        raise RecveilError(
+            f"{folder / name}: not the file that was written (SHA-256); "
+            f"ask recveil verify what was changed",
+            code="release.damaged",
+        )
+
+
+def _csv(file: Path, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+    parse = pa_csv.ParseOptions(newlines_in_values=True)
+    convert = pa_csv.ConvertOptions(column_types=types)
+    with file.open("rb") as stream:
+        yield from pa_csv.open_csv(stream, parse_options=parse, convert_options=convert)
 
 
 def _batches(file: Path, manifest: Manifest) -> Iterator[pa.Table]:
     types = manifest.columns
     if file.suffix == ".csv":
-        parse = pa_csv.ParseOptions(newlines_in_values=True)
-        convert = pa_csv.ConvertOptions(column_types=types)
-        with file.open("rb") as stream:
-            for batch in pa_csv.open_csv(stream, parse_options=parse, convert_options=convert):
-                yield pa.table(batch).select(types.names).cast(types)
+        for batch in _csv(file, types):
+            yield pa.table(batch).select(types.names).cast(types)
         return
     with decoding(file, wanted="batches", columns=types.names, rows=_ROWS_AT_ONCE) as found:
         for field in found.schema:

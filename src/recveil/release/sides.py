@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from recveil.io.item_features import ItemTable
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import Claim
 from recveil.release.coverage import Coverage
@@ -141,6 +142,8 @@ class Published:
         The format number for an older model; the newest by default.
     predecessor : Predecessor, optional
         The release that it follows, if users keep the classes that they have there.
+    item_table : ItemTable, optional
+        Public columns of items, of which the rows of the published items are written.
     """
 
     claim: Claim
@@ -156,6 +159,7 @@ class Published:
     model: Callable[[], pa.Table] | None = None
     format_number: int | None = None
     predecessor: Predecessor | None = None
+    item_table: ItemTable | None = None
 
     def pseudonyms(self, first: int, last: int) -> list[str]:
         """Return the user ids of the published rows `first` to `last - 1`."""

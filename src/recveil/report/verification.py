@@ -109,6 +109,14 @@ def _user_ids(kind: str, n: int) -> str:
     return f"{ids} like {kind}: perhaps users were published as items."
 
 
+def _item_table(n_formulas: int) -> str:
+    stated = "Only the publisher states that items.csv is public, and what it says is not checked."
+    if not n_formulas:
+        return stated
+    cells = describe_count(n_formulas, "cell begins", "cells begin")
+    return f"{stated} {cells} like a formula: import it as text in a spreadsheet."
+
+
 def _dropped_rows(n: object) -> str:
     rows = "1 row was" if n == 1 else f"{n!r:.40} rows were"
     return f"The publisher states that {rows} left out."
@@ -190,6 +198,7 @@ _LIMITS: dict[str, str | Callable[..., str]] = {
     "parts": "After which record a part of the ratings ends is not compared.",
     "formulas": _formulas,
     "user-ids": _user_ids,
+    "item-table": _item_table,
     "croissant": _croissant,
     # The same of a plain file or a table.
     "ids-and-names": "What the ids of users and items and the names of columns reveal is not "

@@ -104,6 +104,7 @@ def anonymize(
         "protect_riskiest (--protect-riskiest)": request.protect_riskiest is not None,
         "truncate_to (--truncate-to)": request.truncate_to is not None,
         "risk (--risk)": request.risk is not None,
+        "item_table (--item-table)": request.item_table is not None,
         "dates (--dates)": request.options.get("dates") is not None,
         "cohort (--cohort)": request.options.get("cohort") is not None,
         f"file format {request.file_format!r}": request.file_format != "parquet",

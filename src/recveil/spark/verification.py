@@ -36,6 +36,7 @@ from recveil.verification.ids_in_items import IdsInItems, line_breaks_in_items
 from recveil.verification.means import MOST_USERS, ImputedValues, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
+    check_item_table,
     foreign_files,
     has_clusters,
     n_short_users,
@@ -573,6 +574,8 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         violations += wrong_items(manifest, items, ratings_name)
         violations += wrong_formulas(manifest, items)
         violations += line_breaks_in_items(items, ratings_name)
+    of_table, table_limits = check_item_table(folder, manifest, items)
+    violations += of_table if readers.all_read else []
     return Verification(
         claim=claim.kind,
         k_required=required,
@@ -589,7 +592,7 @@ def check_shared(folder: Path, readers: "_Executors", k: int | None) -> Verifica
         not_covered=[
             *limits_of_release(manifest, ratings_name),
             *_limits_of_clusters(manifest, counted.classes),
-            *(limits_of_items(items) if readers.all_read else []),
+            *([*limits_of_items(items), *table_limits] if readers.all_read else []),
         ],
         value_limits=LimitedValues(manifest).checked if readers.all_read else None,
     )

@@ -9,7 +9,7 @@ that differ only in the name. Numeric ids are compared with their neighbours, wh
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -110,6 +110,8 @@ _MOST_WORDS = 6
 # names, and 63 of these names occur; three of them occur in titles that are otherwise the same.
 _ENOUGH_ITEMS = 0.2
 _ENDLESS = 10**40
+# Between the values of a cell that lists several.
+_BETWEEN = re.compile(r"\s*[|;,]\s*")
 _Words = tuple[str, ...]
 # If more of the numbers next to user ids are item ids, both are merely numbered alike.
 _MOST_ADJACENT = 0.1
@@ -170,6 +172,19 @@ def _search(
         )
         problem = problem and f"{problem}; {remedy}"
     return IdsInItems(problem, n_undecided, len(met))
+
+
+def columns_with_users(users: Sequence[Any], columns: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the columns of an item table whose cells are, or list, ids of users."""
+    names = {str(user) for user in users if not str(user).isdigit()}
+    found = []
+    for name, texts in columns.items():
+        cells = sorted({*texts} - {""})
+        n_holding = sum(not names.isdisjoint(_BETWEEN.split(cell)) for cell in cells)
+        is_of_users = n_holding > 1 and n_holding >= _MOST * len(cells)
+        if is_of_users or ids_in_items(users, cells).problem:
+            found.append(name)
+    return found
 
 
 def describe_rows_within(n_items: int) -> str:

@@ -4,6 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from recveil.io.item_features import UNSHOWN
+from recveil.io.write import is_formula
 from recveil.release.coverage import FEWEST_RATINGS
 from recveil.release.data_card import data_cards
 from recveil.release.manifest import (
@@ -12,6 +16,7 @@ from recveil.release.manifest import (
     CLASSES,
     FORMULAS_SINCE,
     HIDDEN_ITEMS_FILE,
+    ITEM_TABLE,
     MANIFEST,
     PRIVATE_MANIFEST,
     PROTECTED,
@@ -19,15 +24,14 @@ from recveil.release.manifest import (
     Manifest,
     class_list,
     counts_of,
-    file_next_to_ratings,
     is_part,
 )
 from recveil.release.records import ITEM_PREFIX, hides_items, pseudonyms
-from recveil.runtime.errors import describe_count
+from recveil.runtime.errors import RecveilError, describe_count
 from recveil.verification.equivalence_classes import Classes
 from recveil.verification.not_covered import formulas_of
-from recveil.verification.published_file import PublishedFile
-from recveil.verification.results import Violation
+from recveil.verification.published_file import PublishedFile, csv_pieces
+from recveil.verification.results import Limit, Violation
 from recveil.verification.succession import wrong_class_parts
 
 
@@ -65,7 +69,7 @@ def wrong_files(
 
 def foreign_files(folder: Path, manifest: Manifest) -> Iterator[Violation]:
     """Report each file that is not part of a release, above all private ones."""
-    expected = {MANIFEST, *file_next_to_ratings(manifest.claim.about), *manifest.ratings_files}
+    expected = {MANIFEST, *manifest.files_next_to_ratings, *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
         if file.name in _PRIVATE or is_part(file.name, "assignment"):
             what = "items" if file.name == HIDDEN_ITEMS_FILE else "users"
@@ -206,3 +210,30 @@ def wrong_items(manifest: Manifest, items: Sequence[Any], where: str) -> Iterato
             f"'i4773-07', numbered from 0 on without a gap"
         )
         yield Violation.of_file(where, problem)
+
+
+def check_item_table(
+    folder: Path, manifest: Manifest, items: Iterable[Any]
+) -> tuple[list[Violation], list[Limit]]:
+    """Require one row per item of the release in the item table, and no others."""
+    if not manifest.item_table:
+        return [], []
+    found, n_formulas, problems = [], 0, list[Violation]()
+    if hides_items(manifest.settings):
+        problem = "a table of items reveals what hidden items are"
+        problems.append(Violation.of_file(ITEM_TABLE, problem))
+    try:
+        for table in csv_pieces(folder / ITEM_TABLE, manifest.item_columns, problems):
+            found += table["item_id"].to_pylist()
+            texts = [text for name in manifest.item_table for text in table[name].to_pylist()]
+            n_formulas += sum(map(is_formula, texts))
+            if any(map(UNSHOWN.search, texts)):
+                problem = "a cell has a line break or another character that is not shown"
+                problems.append(Violation.of_file(ITEM_TABLE, problem))
+    except (pa.ArrowException, OSError, UnicodeDecodeError, RecveilError):
+        problem = "cannot be read as the table of items that release.json states"
+        return [*problems, Violation.of_file(ITEM_TABLE, problem)], []
+    if found != sorted(items):
+        problem = "its items are not those of the release, each once, in ascending order"
+        problems.append(Violation.of_file(ITEM_TABLE, problem))
+    return problems, [Limit("item-table", (n_formulas,))]

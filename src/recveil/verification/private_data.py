@@ -22,6 +22,7 @@ from recveil.release.manifest import (
     CARD,
     CLASSES,
     HIDDEN_ITEMS_FILE,
+    ITEM_TABLE,
     MANIFEST,
     PRIVATE_MANIFEST,
     FileEntry,
@@ -37,11 +38,13 @@ from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import (
     SHORTEST,
     IdsInItems,
+    columns_with_users,
     distinctive_values,
     find_as_words,
     find_within,
     ids_in_items,
 )
+from recveil.verification.published_file import csv_pieces
 from recveil.verification.results import Limit, Violation
 
 # Significance level of all tests together: a random order is reported this rarely.
@@ -226,6 +229,7 @@ def find_values(
         *_among_ids(names, side),
         *([("item_id", in_items.problem)] if in_items.problem else []),
         *_in_free_text(folder, manifest, problems, names, side),
+        *_in_item_table(folder, manifest, side),
         *_seed(folder, side),
         *_in_order(manifest, names, side),
     ]
@@ -295,6 +299,7 @@ def _free_texts(
     free = " ".join(
         [name for _, name in foreign_names(manifest.settings)]
         + distinctive_values(manifest.scale.labels, 1)
+        + distinctive_values(manifest.item_table, 1)
     )
     yield MANIFEST, _text(folder / MANIFEST) if problems else free
     ratings_name = manifest.ratings_file or ""
@@ -305,7 +310,7 @@ def _free_texts(
         "\n".join(card_lines.difference(line for card in cards for line in card.splitlines())),
     )
     yield CLASSES, _CLASS_LINE.sub(b"", _bytes(folder / CLASSES)).decode(errors="replace")
-    known_files = {MANIFEST, CARD, CLASSES, *manifest.ratings_files}
+    known_files = {MANIFEST, *manifest.files_next_to_ratings, *manifest.ratings_files}
     for file in sorted(folder.iterdir()):
         if file.name not in known_files:
             yield "another file, or its name", f"{file.name}\n{_text(file)}"
@@ -314,6 +319,19 @@ def _free_texts(
     for name in manifest.ratings_files:
         expected_columns = [] if manifest.layout == "model" else manifest.columns.names
         yield name, _adjacent_values(folder / name, expected_columns)
+
+
+def _in_item_table(folder: Path, manifest: Manifest, side: PrivateSide) -> _Found:
+    """Search the cells of the item table, column by column, for users."""
+    if not manifest.item_table:
+        return
+    try:
+        table = pa.concat_tables(csv_pieces(folder / ITEM_TABLE, manifest.item_columns, []))
+    except (pa.ArrowException, OSError, UnicodeDecodeError, RecveilError):
+        return  # reported as a violation
+    columns = {name: table[name].unique().to_pylist() for name in manifest.item_table}
+    for name in columns_with_users(side.users, columns):
+        yield ITEM_TABLE, f"column {manifest.item_table.index(name) + 2} contains ids of users"
 
 
 def _adjacent_values(file: Path, expected_columns: Sequence[str]) -> str:

@@ -101,7 +101,8 @@ def _unusual(path: Path, text: pa.Table, table: pa.Table, n_before: int) -> Iter
         usual = table[name].cast(pa.string())
         differs = pc.fill_null(pc.not_equal(text[name], usual), False)
         for row in np.flatnonzero(differs.to_numpy()).tolist():
-            place, user_id = n_before + row + 1, text["user_id"][row].as_py()
+            place = n_before + row + 1
+            user_id = text["user_id"][row].as_py() if "user_id" in text.column_names else None
             problem = f"its {name} is not in canonical form: {text[name][row].as_py()!r:.80}"
             yield Violation(f"{path.name} line {place + 1}", place, user_id, problem)
 

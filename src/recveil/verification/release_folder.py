@@ -30,6 +30,7 @@ from recveil.verification.link_posterior import LinkPosterior, links_of_rows
 from recveil.verification.means import ImputedValues, MeansOfLevels
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
+    check_item_table,
     counts_of_ratings,
     foreign_files,
     has_clusters,
@@ -304,6 +305,8 @@ def check_published(
     violations += wrong_items(manifest, file.items, file.name)
     violations += wrong_formulas(manifest, file.items)
     violations += line_breaks_in_items(file.items, file.name)
+    of_table, table_limits = check_item_table(folder, manifest, file.items)
+    violations += of_table
     return Verification(
         claim=checked,
         k_required=required,
@@ -320,7 +323,7 @@ def check_published(
         diversity=diversity,
         links=_links(supports, classes) if links and no_links is None else None,
         no_links=no_links,
-        not_covered=[*limits, *limits_of_items(file.items)],
+        not_covered=[*limits, *limits_of_items(file.items), *table_limits],
         value_limits=limited.checked,
     )
 

@@ -19,6 +19,7 @@ from recveil.runtime.memory import MemoryLimitError
 from recveil.verification.ids_in_items import line_breaks_in_items
 from recveil.verification.not_covered import limits_of_items, limits_of_release
 from recveil.verification.other_files import (
+    check_item_table,
     foreign_files,
     n_short_users,
     wrong_card,
@@ -99,13 +100,15 @@ def check_synthetic(
     violations += wrong_counts(manifest, counts | {SHORT_USERS: n_short_users(lengths)})
     violations += wrong_formulas(manifest, items)
     violations += line_breaks_in_items(items, name)
+    of_table, table_limits = check_item_table(folder, manifest, items)
+    violations += of_table
     names.items.extend(items)
     return replace(
         result,
         users=counts.get("users", 0),
         records=counts.get("users", 0),
         compared=compared,
-        not_covered=[*result.not_covered, *limits_of_items(items)],
+        not_covered=[*result.not_covered, *limits_of_items(items), *table_limits],
         violations=violations.to_list(),
     )
 
