@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def convert(
-    source: options.Source,
+    source: Annotated[list[str], options.table_argument(options.SOURCES)],
     target: Annotated[Path, typer.Argument(help=options.TARGET)],
     target_format: Annotated[
         str | None,
@@ -37,9 +37,11 @@ def convert(
     """Convert a file of ratings to another format; nothing is anonymized.
 
     Rows are sorted by user and item; times are kept to the day. Of a release folder, the published
-    rows are read, one per user.
+    rows are read, one per user. Releases of disjoint cohorts are joined.
 
-    Example: `recveil convert ratings.dat ratings.parquet`
+    Example: `recveil convert ratings.dat ratings.parquet`,
+
+    or `recveil convert cohorts/2003 cohorts/2005 joined.csv`
     """
     from recveil.cli.outputs import write_json
     from recveil.publish import convert
@@ -47,7 +49,7 @@ def convert(
     from recveil.report.terminal import show_reading
 
     result = convert(
-        source,
+        source[0] if len(source) == 1 else source,
         target,
         target_format=target_format,
         item_table=item_table,

@@ -170,6 +170,7 @@ SOURCE = (
     "A file of ratings, a folder of such files, or an address such as sqlite:///shop.db or "
     "s3://bucket/ratings.csv; - reads standard input. Compressed files are read, too."
 )
+SOURCES = f"{SOURCE} Or releases of disjoint cohorts, which are joined."
 TARGET = (
     "The file to write: .parquet, .csv or .inter, or a new folder for recbole, lenskit, movielens "
     "and elliot; - writes to standard output."

@@ -1,10 +1,11 @@
 """Files of public columns of items: features for a model, and tables that recipients get."""
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -115,6 +116,22 @@ class ItemTable(NamedTuple):
         """Return the columns of some items."""
         rows = [self.row_of.get(name, -1) for name in items.astype(str).tolist()]
         return {name: [texts[row] for row in rows] for name, texts in self.columns.items()}
+
+    @classmethod
+    def joined(cls, tables: Sequence[Self]) -> Self | None:
+        """Return the columns of several tables; the first one counts for an item in more."""
+        if not tables:
+            return None
+        row_of: dict[str, int] = {}
+        columns = dict.fromkeys(itertools.chain(*(table.columns for table in tables)))
+        texts: dict[str, list[str]] = {name: [] for name in columns}
+        for table in tables:
+            new = [item for item in table.row_of if item not in row_of]
+            row_of |= {item: len(row_of) + at for at, item in enumerate(new)}
+            rows = table.rows_of(np.array(new, object))
+            for name, column in texts.items():
+                column += rows.get(name, [""] * len(new))
+        return cls({name: [*column, ""] for name, column in texts.items()}, row_of)
 
     def to_arrow(self, items: NDArray[Any]) -> pa.Table:
         """Return a row for each of some items, with its id first."""

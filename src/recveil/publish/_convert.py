@@ -1,10 +1,15 @@
 """Conversion of rating files, and of releases to the formats of other libraries."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from recveil.io.ingestion import (
     Reading,
@@ -14,12 +19,14 @@ from recveil.io.ingestion import (
     warn_of_reading,
 )
 from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
-from recveil.io.item_features import read_item_table
+from recveil.io.item_features import ItemTable, read_item_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
 from recveil.io.write import FOLDERS, how_to_load, reject_replacing, resolve_target, write_ratings
+from recveil.publish.privacy_ledger import budget
 from recveil.publish.release import PublishedRows, ReleaseFolder
 from recveil.ratings import Ratings, RatingScale
+from recveil.release.dates import cohort_of
 from recveil.release.manifest import MANIFEST
 from recveil.runtime.errors import RecveilError, describe_count
 
@@ -28,7 +35,7 @@ _OF_RELEASES = ("scale", "drop_off_scale", "times", "duplicates")
 
 
 def convert(
-    source: str | PathLike[str] | Ratings | Any,
+    source: str | PathLike[str] | Sequence[str | PathLike[str]] | Ratings | Any,
     target: str | PathLike[str],
     *,
     target_format: str | None = None,
@@ -43,7 +50,8 @@ def convert(
     ----------
     source : path, Ratings, or data frame
         What to read; a pipe, or "-" for standard input, too. Of a release folder, the
-        published rows are read, one per user; the private folder is not.
+        published rows are read, one per user; the private folder is not. A list of release
+        folders of disjoint cohorts is joined.
     target : str or path
         Where to write; "-" for standard output.
     target_format : str, optional
@@ -89,15 +97,22 @@ def convert(
     path = file_at(source)
     reject_input(target, source)
     items = None if item_table is None else read_item_table(item_table)
+    releases: Sequence[PublishedRows] = ()
     if path is not None and (path / MANIFEST).is_file():
         source = ReleaseFolder(path)
     if isinstance(source, PublishedRows):
-        if items is None and written_as in FOLDERS:
-            items = source.items_table()
+        releases = [source]
         found = _of_release(source, {"times": times, **reading})
+    elif isinstance(source, list | tuple):
+        releases = [ReleaseFolder(each) for each in source]
+        for each in source:
+            reject_input(target, each)
+        found = _of_cohorts(source, releases, {"times": times, **reading})
     else:
         found = understand(source, times=times, **reading)
         warn_of_reading(found)
+    if items is None and written_as in FOLDERS:
+        items = ItemTable.joined([table for each in releases if (table := each.items_table())])
     write_ratings(found.ratings, target, format=target_format, item_table=items)
     load = how_to_load(written_as, Path(target), found.ratings)
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
@@ -124,6 +139,15 @@ def reject_input(target: str | PathLike[str], source: Any) -> None:
 
 def _of_release(release: PublishedRows, reading: Mapping[str, Any]) -> Reading:
     """Read published rows as ratings: one row per user, on the scale without its steps."""
+    found = understand(release.to_arrow(per_user=True), **_options_of(release, reading))
+    n_users = found.ratings.n_users
+    of = describe_count(n_users, "user")
+    note = f"A release: its published rows, one for each of {of}, under their new ids."
+    return replace(found, name=release.name, of_release=True, notes=(note, *found.notes))
+
+
+def _options_of(release: PublishedRows, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options to read the values of a release."""
     for name, value in reading.items():
         if has_value(value) and name not in _OF_RELEASES:
             raise RecveilError(
@@ -136,8 +160,50 @@ def _of_release(release: PublishedRows, reading: Mapping[str, Any]) -> Reading:
         options["likes"] = True
     elif options.get("scale") is None:  # values are means between the scale's steps
         options["scale"] = scale if scale.labels else RatingScale(scale.low, scale.high)
-    found = understand(release.to_arrow(per_user=True), **options)
-    n_users = found.ratings.n_users
-    of = describe_count(n_users, "user")
-    note = f"A release: its published rows, one for each of {of}, under their new ids."
-    return replace(found, name=release.name, of_release=True, notes=(note, *found.notes))
+    return options
+
+
+def _of_cohorts(
+    folders: Sequence[str | PathLike[str]],
+    releases: Sequence[PublishedRows],
+    reading: Mapping[str, Any],
+) -> Reading:
+    """Append the synthetic users of verified releases, whose epsilons do not add up."""
+    total = budget(list(folders))  # verifies each
+    _require_disjoint(releases)
+    options, tables, n_of = _options_of(releases[0], reading), [], Counter[str]()
+    for release in releases:
+        table = release.to_arrow()
+        prefix = table["user_id"][0].as_py().partition("-")[0] + "-"
+        if n_before := n_of[prefix]:  # chosen at random, so that two may be the same
+            ids = pc.replace_substring(table["user_id"], prefix, f"{prefix}{n_before}-")
+            table = table.set_column(0, "user_id", ids)
+        n_of[prefix] += 1
+        tables.append(table)
+    found = understand(pa.concat_tables(tables), **options)
+    note = (
+        f"{len(releases)} releases of disjoint cohorts, each of which was verified: their "
+        f"{describe_count(found.ratings.n_users, 'synthetic user')}. The most exposed user spent "
+        f"epsilon {total.epsilon:.3g} (delta {total.delta:.3g}), which is not the sum."
+    )
+    name = ", ".join(release.name for release in releases)
+    return replace(found, name=name, of_release=True, notes=(note, *found.notes))
+
+
+def _require_disjoint(releases: Sequence[PublishedRows]) -> None:
+    """Raise unless no user can be in two of the releases, which have one scale and kind of ids."""
+    cohorts = [cohort_of(release.manifest.settings) for release in releases]
+    for (one, its), (other, theirs) in combinations(zip(releases, cohorts, strict=True), 2):
+        if its is None or theirs is None or not its.is_disjoint(theirs):
+            raise RecveilError(
+                f"{one.name} and {other.name} may have the same users: expected releases of "
+                f"disjoint cohorts (--cohort); convert each alone",
+                code="release.mismatch",
+            )
+        forms = [(each.manifest.scale, each.manifest.item_type) for each in (one, other)]
+        if forms[0] != forms[1]:
+            raise RecveilError(
+                f"{one.name} and {other.name} have different scales or kinds of item ids; expected "
+                f"releases of one table; convert each alone",
+                code="release.mismatch",
+            )

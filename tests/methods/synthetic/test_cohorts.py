@@ -5,6 +5,7 @@ import json
 import math
 from functools import partial
 
+import forging
 import independent_form
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from recveil.io import write_ratings
 from recveil.methods import Synthesizer, dry_run
 from recveil.methods.synthetic.options import of_cohort
 from recveil.methods.synthetic.synthesizer import Budget
+from recveil.publish import Release, convert
 from recveil.publish.privacy_ledger import (
     Loss,
     Plan,
@@ -428,6 +430,61 @@ class TestContradictions:
     def test_periods_are_disjoint_if_no_day_is_in_both(self, one, other, is_disjoint):
         first, second = Cohort.of(one), Cohort.of(other)
         assert first.is_disjoint(second) == second.is_disjoint(first) == is_disjoint
+
+
+class TestJoinedTables:
+    @pytest.fixture
+    def folders(self, tmp_path):
+        (tmp_path / "items.csv").write_text("item_id,title\n7,Heat\n")
+        for name, month in (("january", JANUARY), ("february", FEBRUARY)):
+            options = {"cohort": str(month), "file_format": "csv", "ledger": "none", **OPTIONS}
+            table = tmp_path / "items.csv" if name == "january" else None
+            anonymize(RATINGS, tmp_path / name, item_table=table, **options)
+        return tmp_path / "january", tmp_path / "february"
+
+    def test_the_table_has_the_users_of_both_and_the_largest_epsilon(self, folders, tmp_path):
+        one, other = (Release.read(folder).to_arrow() for folder in folders)
+        found = convert(folders, tmp_path / "all.csv")
+        rows = pd.read_csv(tmp_path / "all.csv")
+        assert len(rows) == found.ratings.n_ratings == one.num_rows + other.num_rows
+        ids = {*one["user_id"].to_pylist(), *other["user_id"].to_pylist()}
+        assert {*rows["user_id"]} == ids
+        assert "The most exposed user spent epsilon 300 (delta 1e-06)" in found.notes[0]
+
+    def test_items_of_any_release_keep_their_titles(self, folders, tmp_path):
+        convert(folders, tmp_path / "shop", target_format="movielens")
+        movies = pd.read_csv(tmp_path / "shop" / "movies.csv")
+        assert movies.set_index("movieId")["title"].dropna().to_dict() == {7: "Heat"}
+        assert set(movies["movieId"]) == set(pd.read_csv(tmp_path / "shop" / "ratings.csv").movieId)
+
+    def test_ids_stay_different_if_two_releases_chose_the_same_prefix(self, folders, tmp_path):
+        one, other = folders
+        prefix = (one / "ratings.csv").read_text().splitlines()[1][1:7]
+        text = (other / "ratings.csv").read_text()
+        (other / "ratings.csv").write_text(text.replace(text.splitlines()[1][1:7], prefix))
+        forging.sign(other)
+        n_users = [len(set(Release.read(folder).ids())) for folder in folders]
+        found = convert(folders, tmp_path / "all.csv")
+        assert found.ratings.n_users == sum(n_users)
+        assert {user.partition("-")[2][0] for user in found.ratings.users} >= {"0", "1"}
+        assert sum(user.startswith(f"{prefix}1-") for user in found.ratings.users) == n_users[1]
+
+    def test_what_may_have_the_same_users_is_not_joined(self, folders, tmp_path):
+        one, other = folders
+        anonymize(RATINGS, tmp_path / "all", ledger="none", **OPTIONS)
+        anonymize(RATINGS, tmp_path / "k", k=5)
+        for more in (one, tmp_path / "all", tmp_path / "k"):
+            with raises("release.mismatch"):
+                convert([one, more], tmp_path / "joined.csv")
+        forging.forge(other, lambda result: result["settings"].update(cohort="2026-02"))
+        with raises("release.damaged"):
+            convert([one, other], tmp_path / "joined.csv")
+        assert not (tmp_path / "joined.csv").exists()
+
+    def test_the_command(self, folders, tmp_path, capsys):
+        code, output, _ = ended(capsys, "convert", *folders, tmp_path / "joined.csv")
+        assert code == 0
+        assert "2 releases of disjoint cohorts" in " ".join(output.split())
 
 
 class TestPlans:
