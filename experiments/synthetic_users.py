@@ -22,6 +22,7 @@ from recveil.evaluation.split import HeldOut, TrainingTable, UserRows, split_rat
 from recveil.io import read_ratings
 from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.methods.synthetic.synthesizer import Synthesizer
+from recveil.publish import Release
 from recveil.ratings import Ratings, RatingScale
 
 STARS = RatingScale(1, 5, 1)
@@ -78,7 +79,12 @@ def drawn_table(train: Ratings, setting: Setting, seed: int) -> TrainingTable:
 
 def drawn_rows(maker: Synthesizer, train: Ratings) -> UserRows:
     """Draw users, and put them on the items of the training ratings."""
-    published = maker.anonymize(train).published
+    return rows_of(maker.anonymize(train), train)
+
+
+def rows_of(release: Release, train: Ratings) -> UserRows:
+    """Return the rows of a release on the items of the training ratings."""
+    published = release.published
     place = np.searchsorted(train.items, published.items)
     blocks = list(published.blocks())
     indptr = np.concatenate([[0], *(np.diff(block.indptr) for block in blocks)]).cumsum()

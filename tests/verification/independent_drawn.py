@@ -10,6 +10,7 @@ and many such sums are as one whose mu is the root of the sum of their squares.
 """
 
 import math
+import re
 
 from independent_form import short
 from scipy.stats import norm
@@ -67,12 +68,26 @@ def problems_of_ledger(claim, settings):
     if not all(query["sensitivity"] == 1.0 and query["sigma"] > 0 for query in queries):
         yield "a query without noise, or of more than people can change"
         return
+    earlier = ledger.get("earlier", [])
+    if "earlier" in ledger and not is_list_of_releases(earlier, settings):
+        yield "earlier releases that none has"
+        return
     mu = math.sqrt(sum((query["sensitivity"] / query["sigma"]) ** 2 for query in queries))
+    mu *= math.sqrt(1 + len(earlier))  # each of them asked as much
     least = epsilon_of(mu, delta - ledger["threshold_delta"])
     if epsilon < least * (1 - ROUNDED):
         yield "epsilon is lower than what was asked leads to"
     if epsilon > least * (1 + SPENT) + SPENT:
         yield "epsilon is higher than what was asked leads to"
+
+
+def is_list_of_releases(earlier, settings):
+    """Noisy sums of all people, on a list of items that is public, can be asked again."""
+    if not (isinstance(earlier, list) and earlier and len(set(earlier)) == len(earlier)):
+        return False
+    if "cohort" in settings or settings.get("catalogue") == "chosen":
+        return False
+    return all(re.fullmatch("[0-9a-f]{64}", each) for each in earlier)
 
 
 def delta_of(mu, epsilon):

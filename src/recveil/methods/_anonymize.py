@@ -86,6 +86,7 @@ class MethodOptions(TypedDict, total=False):
     rating_grid: Literal["tenths", "whole"] | None
     cohort: str | None
     releases: int | None
+    reuse: str | PathLike[str] | None
     ledger: str | PathLike[str] | None
 
 

@@ -37,6 +37,7 @@ from recveil.release.manifest import (
     ITEM_TABLE,
     MANIFEST,
     MODEL,
+    NOISY_SUMS,
     PRIVATE_MANIFEST,
     PROTECTED,
     SHORT_USERS,
@@ -252,7 +253,7 @@ def naming_cost(claim: Claim) -> Iterator[None]:
     except BaseException as error:
         if claim.ledger is None or claim.delta is None:
             raise
-        spent = claim.ledger
+        spent = claim.ledger.of_itself
         _raise_with(error, cost_of_rerun(spent, claim.delta, spent.mu, spent.threshold_delta))
 
 
@@ -571,6 +572,8 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by
         pq.write_table(pa.table(names), folder / HIDDEN_ITEMS_FILE)
     if private.protection is not None:
         pq.write_table(private.protection.table(), folder / PROTECTED)
+    if private.noisy_sums is not None:
+        private.noisy_sums.write(folder / NOISY_SUMS)
     about = {
         "note": f"Keep this folder secret: it reveals {content}.",
         "release": asdict(FileEntry.of(manifest)),

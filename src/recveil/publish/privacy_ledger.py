@@ -529,6 +529,7 @@ def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTot
     Their deltas add up alike, unless one is given.
     """
     runs: dict[str, tuple[Run, Cohort]] = {}
+    reused: dict[str, tuple[Loss, str]] = {}
     for folder in folders:
         manifest = known_manifest(folder)
         claim, cohort = manifest.claim, cohort_of(manifest.settings)
@@ -545,10 +546,15 @@ def _published_total(folders: Iterable[Path], delta: float | None) -> PrivacyTot
                 f"written (recveil verify)",
                 code="release.damaged",
             )
-        loss = Loss.of(claim.ledger, claim.delta)
+        loss = Loss.of(claim.ledger.of_itself, claim.delta / (1 + len(claim.ledger.earlier)))
+        # Each release whose noisy sums it reuses has spent as much.
+        reused |= dict.fromkeys(claim.ledger.earlier, (loss, f"reused by {folder.name}"))
         run = Run(len(runs) + 1, "", "spent", loss, 0, "", (str(folder),), str(cohort or ""))
         days = cohort or Cohort(None, _AFTER)
         runs.setdefault(FileEntry.of(folder / MANIFEST).sha256, (run, days))
+    for sha256, (loss, place) in reused.items():
+        run = Run(len(runs) + 1, "", "spent", loss, 0, "", (place,), "")
+        runs.setdefault(sha256, (run, Cohort(None, _AFTER)))
     square, threshold, added = most_exposed([(run.loss, days) for run, days in runs.values()])
     total = _composed(square, threshold, [added], None, (), delta)
     return replace(total, runs=tuple(run for run, _ in runs.values()))

@@ -29,6 +29,7 @@ from recveil.release.manifest import (
     ITEM_TABLE,
     MANIFEST,
     MODEL,
+    NOISY_SUMS,
     PRIVATE_MANIFEST,
     PROTECTED,
     RATINGS,
@@ -163,7 +164,7 @@ def _remove_unless_locked(file: Path) -> None:
 
 # All files of a release and of its private folder.
 _OWN_FILES = {MANIFEST, CLASSES, CARD, *RATINGS, MODEL, PRIVATE_MANIFEST, ASSIGNMENT, RISK}
-_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES, ITEM_TABLE}
+_OWN_FILES |= {HIDDEN_ITEMS_FILE, PROTECTED, ERASURES, ITEM_TABLE, NOISY_SUMS}
 
 # Within the staging folder. Synthetic users have no private folder, and another name.
 NEW, NEW_PRIVATE, DRAWN = "published", "private", "drawn"

@@ -12,7 +12,7 @@ Several queries, also adaptive ones, are together equivalent to a single query o
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from statistics import NormalDist
 from typing import Any, Self
 
@@ -108,8 +108,17 @@ class Ledger:
 
     queries: tuple[Query, ...]
     threshold_delta: float = 0.0
+    # The SHA-256 of the release.json of each earlier release of the plan whose noisy sums are
+    # reused; each has spent as much
+    earlier: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not all(map(is_sha256, self.earlier)) or named_twice(self.earlier):
+            raise RecveilError(
+                f"ledger: earlier is {quoted(self.earlier)}; expected the SHA-256 of each earlier "
+                f"release, once",
+                code="argument.value",
+            )
         names = [query.name for query in self.queries]
         twice = sorted(named_twice(names))
         if not 1 <= len(names) <= _MOST_QUERIES or twice:
@@ -130,7 +139,15 @@ class Ledger:
     @classmethod
     def from_json(cls, content: object) -> Self:
         """Read the ledger from release.json or from the result of `to_json`."""
-        entry = _exactly(content, [field.name for field in fields(cls)], "ledger")
+        is_first = not isinstance(content, dict) or "earlier" not in content
+        entry = _exactly(content, [field.name for field in fields(cls)][: 3 - is_first], "ledger")
+        earlier = [] if is_first else entry["earlier"]
+        if type(earlier) is not list or (not earlier and not is_first):
+            raise RecveilError(
+                f"ledger: earlier is {quoted(earlier)}, expected a list of releases; fetch the "
+                f"release again",
+                code="release.damaged",
+            )
         if type(entry["queries"]) is not list:
             raise RecveilError(
                 f"ledger: queries is {quoted(entry['queries'])}, expected a list of them; fetch or "
@@ -142,19 +159,26 @@ class Ledger:
             Query(**_exactly(query, names, f"ledger, query {place}"))
             for place, query in enumerate(entry["queries"], start=1)
         )
-        return cls(queries, entry["threshold_delta"])
+        return cls(queries, entry["threshold_delta"], tuple(earlier))
 
     def to_json(self) -> dict[str, object]:
         """Return the ledger as plain data for release.json."""
         return {
             "queries": [asdict(query) for query in self.queries],
             "threshold_delta": self.threshold_delta,
+            **({"earlier": list(self.earlier)} if self.earlier else {}),
         }
 
     @property
+    def of_itself(self) -> Self:
+        """The ledger of the queries of this release alone."""
+        return replace(self, earlier=())
+
+    @property
     def mu(self) -> float:
-        """The privacy loss of all queries together, rounded up."""
-        return total_mu(query.mu for query in self.queries)
+        """The privacy loss of all queries together, those of earlier releases too, rounded up."""
+        each = total_mu(query.mu for query in self.queries)
+        return total_mu([each] * (1 + len(self.earlier))) if self.earlier else each
 
     def epsilon(self, delta: float) -> float:
         """Return the epsilon of all queries at a delta, rounded up."""
@@ -162,6 +186,11 @@ class Ledger:
 
     def _facts(self) -> dict[str, object]:
         return {"queries": len(self.queries), "mu": self.mu}
+
+
+def is_sha256(text: object) -> bool:
+    """Return whether this is a SHA-256 in hexadecimal digits."""
+    return isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None
 
 
 def total_mu(mus: Iterable[float]) -> float:

@@ -66,6 +66,7 @@ PRIVATE_MANIFEST, ASSIGNMENT, RISK = "private.json", "assignment.parquet", "risk
 ERASURES = "erasures.jsonl"
 HIDDEN_ITEMS_FILE = "items.parquet"  # only if items have pseudonyms
 PROTECTED = "protected.parquet"  # only if the riskiest users were removed or truncated
+NOISY_SUMS = "sums.npz"  # only of a plan of releases with a public list of items
 
 FORMAT = f"recveil-release-{NEWEST}"
 FORMATS = tuple(f"recveil-release-{number}" for number in range(1, DATED_FORMAT + 1))

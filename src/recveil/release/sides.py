@@ -245,6 +245,8 @@ class Private(Unpicklable):
     continuation : Continuation or None
         What became of the users of the releases before, if it follows one.
     protection : Protection or None
+    noisy_sums : EarlierSums or None
+        The noisy sums that the next release of a plan may reuse.
     """
 
     users: NDArray[Any]
@@ -264,6 +266,7 @@ class Private(Unpicklable):
     record_output: Callable[[Path], None] | None = None
     continuation: Continuation | None = None
     protection: Protection | None = None
+    noisy_sums: Any = None
 
     def _facts(self) -> dict[str, object]:
         return {"": "for the publisher alone", "users": self.users.size}

@@ -254,6 +254,14 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
         yield from _problems_of_ledger(ledger, queries, manifest, scale)
         splits = [[query.share_of(number, few=few) for query in queries] for few in (False, True)]
         yield from _problems_of_noise(claim, ledger, splits)
+        yield from _problems_of_earlier(ledger, manifest["settings"], number)
+
+
+def _problems_of_earlier(ledger: Ledger, settings: Mapping[str, Any], number: int) -> Iterator[str]:
+    """Report earlier releases in the ledger of a release that reuses no noisy sums."""
+    is_alone = settings.get("item_catalog") == "selected" or "cohort" in settings
+    if ledger.earlier and (is_alone or number < NEWEST):
+        yield "claim: only releases of all users with a public list of items reuse noisy sums"
 
 
 def _problems_of_claim(claim: Claim) -> Iterator[str]:

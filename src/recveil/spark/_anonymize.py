@@ -106,6 +106,7 @@ def anonymize(
         "risk (--risk)": request.risk is not None,
         "item_table (--item-table)": request.item_table is not None,
         "dates (--dates)": request.options.get("dates") is not None,
+        "reuse (--reuse)": request.options.get("reuse") is not None,
         "cohort (--cohort)": request.options.get("cohort") is not None,
         f"file format {request.file_format!r}": request.file_format != "parquet",
     }

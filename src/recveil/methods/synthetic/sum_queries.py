@@ -26,6 +26,7 @@ from recveil.methods.synthetic.bounded_sums import (
     sum_grid,
     users_by_activity,
 )
+from recveil.methods.synthetic.earlier_sums import Means, average_items, average_moments
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.synthetic_form import (
     ACTIVITIES,
@@ -129,6 +130,9 @@ class Public(NamedTuple):
     threshold_delta: float = 0.0
     # Public features of the items, shape (n_items, n_features); None if there are none
     features: NDArray[np.bool_] | None = None
+    # The noisy means of earlier releases of a plan, and whether this one's are kept
+    earlier: Means | None = None
+    is_planned: bool = False
 
     def features_of(self, items: NDArray[np.int64]) -> NDArray[np.bool_] | None:
         """Return the features of items by position."""
@@ -159,6 +163,8 @@ class ChoiceSums(NamedTuple):
     kinds: Numbers
     # Public features of the released items, if there are any
     features: NDArray[np.bool_] | None = None
+    # For the next release of a plan
+    means: Means | None = None
 
     @property
     def share_chosen(self) -> float:
@@ -177,11 +183,13 @@ def measure_likes(
     """Make all queries on implicit feedback, once each."""
     what = WHAT_OF_LIKES
     n_users, activity = ask_activity(likes, mechanism, public, sigmas, what)
-    popularity = _popularity(likes, mechanism, public, sigmas["item sums"])
-    noise = sigmas["item sums"]
+    popularity, noise, of_items = _popularity(
+        likes, mechanism, public, sigmas["item sums"], n_users
+    )
     picked = pick_released(popularity, noise, n_users, is_catalogue=public.is_catalogue)
     kinds = ask_kinds(likes, mechanism, picked, sigmas, what, is_catalogue=public.is_catalogue)
     noisy = ask_moments(likes, mechanism, picked, popularity, sigmas, what)
+    averages = _average_moments(noisy, sigmas["moments"], picked, n_users, public)
     return ChoiceSums(
         n_users=n_users,
         activity=activity,
@@ -189,22 +197,27 @@ def measure_likes(
         popularity_noise=noise,
         released=picked.released,
         chosen=picked.chosen,
-        moments=noisy,
-        moments_noise=sigmas["moments"] / np.sqrt(2),
+        moments=averages.moments,
+        moments_noise=averages.noise,
         kinds=kinds,
         features=public.features_of(picked.released),
+        means=_kept_means(of_items, averages, picked, public),
     )
 
 
 def _popularity(
-    likes: UserRatings, mechanism: QueriedItems, public: Public, sigma: float
-) -> Numbers:
-    """Return the noisy popularity of each item; 0 for items that may not be released."""
+    likes: UserRatings, mechanism: QueriedItems, public: Public, sigma: float, n_users: float
+) -> tuple[Numbers, float, tuple[Numbers, Numbers]]:
+    """Return the noisy popularity of each item, 0 if it may not be released, noise, and means."""
     what, grid = WHAT_OF_LIKES["item sums"], sum_grid(sigma)
     exact = added_up(likes, like_sums, grid)
     if public.is_catalogue:
-        noisy = mechanism.measure("item sums", what, exact, grid)[:, 0]
-        return expected_popularity(noisy, sigma)
+        noisy = mechanism.measure("item sums", what, exact, grid)
+        means = average_items(noisy / n_users, np.array([(sigma / n_users) ** 2]), public.earlier)
+        popularity = noisy[:, 0]
+        if public.earlier is not None:
+            popularity, sigma = means[0][:, 0] * n_users, float(np.sqrt(means[1][0])) * n_users
+        return expected_popularity(popularity, sigma), sigma, means
     named, sums = mechanism.measure_items(
         *("item sums", what, exact, grid),
         delta=public.threshold_delta,
@@ -213,7 +226,35 @@ def _popularity(
     )
     noisy = np.zeros(len(exact))
     noisy[named] = sums[:, 0]
-    return noisy
+    return noisy, sigma, (noisy[:, None], np.zeros(1))
+
+
+class _Averages(NamedTuple):
+    """Moments averaged with those of earlier releases, as sums and as means."""
+
+    moments: Numbers
+    # Standard deviation of the noise off the diagonal
+    noise: float
+    means: tuple[Numbers, Numbers]
+
+
+def _average_moments(
+    noisy: Numbers, sigma: float, picked: "Picked", n_users: float, public: Public
+) -> _Averages:
+    noise = sigma / np.sqrt(2)
+    if not public.is_planned:
+        return _Averages(noisy, noise, (noisy, np.zeros(1)))
+    variance = (noise / n_users) ** 2
+    means = average_moments(noisy / n_users, variance, picked.chosen, public.earlier)
+    if public.earlier is None:
+        return _Averages(noisy, noise, means)
+    return _Averages(means[0] * n_users, float(np.sqrt(means[1].mean())) * n_users, means)
+
+
+def _kept_means(
+    of_items: tuple[Numbers, Numbers], averages: _Averages, picked: "Picked", public: Public
+) -> Means | None:
+    return Means(*of_items, picked.chosen, *averages.means) if public.is_planned else None
 
 
 @brief
@@ -402,6 +443,8 @@ class NoisySums(NamedTuple):
     kinds: Numbers
     # Public features of the released items, if there are any
     features: NDArray[np.bool_] | None = None
+    # For the next release of a plan
+    means: Means | None = None
 
     @property
     def choices(self) -> ChoiceSums:
@@ -461,12 +504,15 @@ def measure(
     shares = mechanism.measure("rating levels", what, exact, grid)
     spread_of_users = _spread_of_users(ratings, mechanism, n_users, sigmas["user means"])
     centre, spread = _centre(shares, levels, ratings.scale)
-    items = _items(ratings, mechanism, public, sigmas["item sums"], (centre, spread))
+    items, of_items = _items(
+        ratings, mechanism, public, sigmas["item sums"], (centre, spread), n_users
+    )
     picked = pick_released(
         items.popularity, items.popularity_noise, n_users, is_catalogue=public.is_catalogue
     )
     kinds = ask_kinds(ratings, mechanism, picked, sigmas, WHAT, is_catalogue=public.is_catalogue)
     noisy = ask_moments(ratings, mechanism, picked, items.popularity, sigmas, WHAT)
+    averages = _average_moments(noisy, sigmas["moments"], picked, n_users, public)
     return NoisySums(
         n_users=n_users,
         activity=activity,
@@ -478,10 +524,11 @@ def measure(
         spread=spread,
         released=picked.released,
         chosen=picked.chosen,
-        moments=noisy,
-        moments_noise=sigmas["moments"] / np.sqrt(2),
+        moments=averages.moments,
+        moments_noise=averages.noise,
         kinds=kinds,
         features=public.features_of(picked.released),
+        means=_kept_means(of_items, averages, picked, public),
     )
 
 
@@ -510,16 +557,22 @@ def _items(
     public: Public,
     sigma: float,
     usual: tuple[float, float],
-) -> ItemSums:
-    """Return noisy sums of all items; 0 for items that may not be released."""
+    n_users: float,
+) -> tuple[ItemSums, tuple[Numbers, Numbers]]:
+    """Return noisy sums of all items, 0 if they may not be released, and their means."""
     centre, spread = usual
     what, grid = WHAT["item sums"], sum_grid(sigma)
     exact = added_up(ratings, item_sums, centre, spread, grid)
     if public.is_catalogue:
         known = ItemSums.of(mechanism.measure("item sums", what, exact, grid), spread, sigma)
-        return known._replace(
-            popularity=expected_popularity(known.popularity, known.popularity_noise)
-        )
+        new = np.column_stack([known.popularity, known.off_centre]) / n_users
+        noise = np.array([known.popularity_noise, known.off_noise]) / n_users
+        means = average_items(new, noise**2, public.earlier)
+        if public.earlier is not None:
+            noises = (np.sqrt(means[1]) * n_users).tolist()
+            known = ItemSums(*(means[0] * n_users).T, *noises)
+        expected = expected_popularity(known.popularity, known.popularity_noise)
+        return known._replace(popularity=expected), means
     named, sums = mechanism.measure_items(
         *("item sums", what, exact, grid),
         delta=public.threshold_delta,
@@ -528,4 +581,4 @@ def _items(
     )
     noisy = np.zeros(exact.shape)
     noisy[named] = sums
-    return ItemSums.of(noisy, spread, sigma)
+    return ItemSums.of(noisy, spread, sigma), (noisy, np.zeros(2))

@@ -4,7 +4,7 @@ import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from typing import Any, Literal, NamedTuple, Self
@@ -22,6 +22,7 @@ from recveil.methods.base import (
     check_seed,
     measure_coverage,
 )
+from recveil.methods.synthetic.earlier_sums import EarlierSums
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
@@ -78,7 +79,7 @@ from recveil.ratings.rating_scale import ScaleLike, scale_of
 from recveil.ratings.ratings import PUBLISHED, reject_likes
 from recveil.release.claim import Claim
 from recveil.release.dates import COHORT, Cohort
-from recveil.release.ledger import cost_of_rerun, delta_left, epsilon_of
+from recveil.release.ledger import Ledger, cost_of_rerun, delta_left, epsilon_of
 from recveil.release.private_folder import digest_of
 from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import Private, Published
@@ -225,6 +226,9 @@ class Synthesizer(BaseAnonymizer):
     releases : int, optional
         Plan so many releases of these users: `epsilon` and `delta` are the total of all, of which
         each spends an equal part. A run with `releases` beyond its total is refused, others not.
+    reuse : path, optional
+        The private folder of the release before of the plan: its noisy sums are averaged with
+        those of this release, whose claim then covers all releases until now.
     ledger : path or "none", optional
         The file that records what all runs spent; see `recveil.budget`. "none" records nothing.
     seed : int, optional
@@ -260,6 +264,7 @@ class Synthesizer(BaseAnonymizer):
         scale: ScaleLike | None = None,
         cohort: str | None = None,
         releases: int | None = None,
+        reuse: EarlierSums | str | PathLike[str] | None = None,
         ledger: str | PathLike[str] | None = None,
         seed: int | None = None,
     ) -> None:
@@ -272,6 +277,7 @@ class Synthesizer(BaseAnonymizer):
         self.scale = scale
         self.cohort = cohort
         self.releases = releases
+        self.reuse = reuse
         self.ledger = ledger
         self.seed = seed
         self.check_options()
@@ -319,6 +325,7 @@ class Synthesizer(BaseAnonymizer):
                 *(ratings.users, Groups.empty(), self.seed, self.used(learnt)),
                 ratings_sha256=digest,
                 measure_coverage=partial(measure_coverage, ratings),
+                noisy_sums=self._kept(learnt),
                 record_output=None if recording is None else recording.place,
                 # Under noise the ratings must not decide whether the chosen items are published.
                 search_items=partial(search_ratings, ratings, can_hide=False)
@@ -365,9 +372,39 @@ class Synthesizer(BaseAnonymizer):
                 "releases": self.releases,
             }
         )
+        self._check_reuse()
+
+    def _check_reuse(self) -> None:
+        needed = {"releases": self.releases, "item_catalog": self.item_catalog}
+        missing = [name for name, value in needed.items() if value is None]
+        if self.reuse is not None and (missing or self.cohort is not None):
+            name = missing[0] if missing else "cohort"
+            flag = f"{name} (--{name.replace('_', '-')})"
+            raise RecveilError(
+                f"reuse (--reuse): {f'expected {flag}' if missing else f'not with {flag}'}: only "
+                f"releases of one plan with a public list of items reuse noisy sums; "
+                f"{'give it' if missing else 'drop one of the two'}, or drop reuse",
+                code="option.required" if missing else "option.conflict",
+            )
+
+    def _earlier(self, scale: RatingScale) -> EarlierSums | None:
+        """Return the noisy sums of the release before."""
+        if self.reuse is None:
+            return None
+        found = self.reuse if isinstance(self.reuse, EarlierSums) else EarlierSums.read(self.reuse)
+        found.require(self._plan(), str(scale))
+        return found
+
+    def _kept(self, learnt: "Learnt") -> EarlierSums | None:
+        """Return the noisy sums that the next release of the plan may reuse."""
+        if learnt.measured.means is None:
+            return None
+        earlier, scale = self._earlier(learnt.scale), str(learnt.scale)
+        return EarlierSums.of(earlier, self._plan(), scale, learnt.items, learnt.measured.means)
 
     def check_scale(self, scale: RatingScale) -> None:
         """Raise a RecveilError if the scale does not support synthetic users."""
+        self._earlier(scale)
         if scale.unary:
             self._check_likes(scale)
         else:
@@ -449,13 +486,13 @@ class Synthesizer(BaseAnonymizer):
         """Return the public facts, and the ratings on the items of the catalogue."""
         if self.item_catalog is None:
             queried = in_public_order(ratings, MOST_ITEMS)
-            return self._facts_of(queried.items), queried
+            return self._facts_of(queried.items, ratings.scale), queried
         items = parse_item_catalog(self.item_catalog)
         # Text: the list of rated items
         queried = ratings if isinstance(items, str) else on_catalog(ratings, items)
-        return self._facts_of(queried.items), queried
+        return self._facts_of(queried.items, ratings.scale), queried
 
-    def _facts_of(self, items: NDArray[Any]) -> Public:
+    def _facts_of(self, items: NDArray[Any], scale: RatingScale | None = None) -> Public:
         """Return the public facts on the queried items."""
         features = self.item_features
         of_items = None if features is None else parse_item_features(features).rows_of(items)
@@ -466,7 +503,12 @@ class Synthesizer(BaseAnonymizer):
                     "the same item ids",
                     code="id.unknown",
                 )
-            return Public(True, items.size, features=of_items)
+            found = None if scale is None else self._earlier(scale)
+            earlier = None if found is None else found.on(items)
+            is_planned = self.releases is not None
+            return Public(
+                True, items.size, features=of_items, earlier=earlier, is_planned=is_planned
+            )
         share = 0.0 if self.epsilon is None else self._budget().threshold_delta
         return Public(False, MOST_ITEMS, share, of_items)
 
@@ -596,17 +638,17 @@ class Synthesizer(BaseAnonymizer):
             measured, model = _fit(ratings, mechanism, public, sigmas, rng)
             if not public.is_catalogue:
                 reject_personal_ids(items[measured.released], can_hide=False)
-        ledger = mechanism.ledger()
-        return (
-            measured,
-            model,
-            Claim(
-                *("differentially-private", 1),
-                epsilon=budget.epsilon,
-                delta=budget.delta,
-                ledger=ledger,
-            ),
-        )
+        return measured, model, self._claim(budget, mechanism.ledger(), ratings.scale)
+
+    def _claim(self, budget: Budget, ledger: Ledger, scale: RatingScale) -> Claim:
+        """Return the claim of this release, and of those whose noisy sums it reuses."""
+        epsilon, delta, earlier = budget.epsilon, budget.delta, self._earlier(scale)
+        if earlier is not None:
+            ledger = replace(ledger, earlier=earlier.releases)
+            delta *= 1 + len(earlier.releases)
+            epsilon = ledger.epsilon(delta)
+        kind = "differentially-private"
+        return Claim(kind, 1, epsilon=epsilon, delta=delta, ledger=ledger)
 
     def drawn(self, learnt: "Learnt") -> SampledUsers:
         """Return the synthetic users of the model; call this before `published`."""

@@ -192,6 +192,13 @@ SYNTHETIC = Method(
             panel="Synthetic users",
         ),
         Option(
+            name="reuse",
+            metavar="DIR",
+            help="With --releases: the private folder of the release before, whose noisy sums are "
+            "averaged with those of this one. Its claim then covers all releases until now.",
+            panel="Synthetic users",
+        ),
+        Option(
             name="ledger",
             metavar="FILE|none",
             help="The file that records what all runs spent, outside of every release; see recveil "
