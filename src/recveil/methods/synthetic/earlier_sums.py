@@ -5,6 +5,7 @@ import secrets
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from recveil.runtime.errors import RecveilError, quoted, reason_of
 from recveil.runtime.safe_repr import brief
 
 Numbers = NDArray[np.float64]
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile)
 
 
 @brief
@@ -142,7 +144,10 @@ class EarlierSums(NamedTuple):
             )
         try:
             digest = json.loads((folder / PRIVATE_MANIFEST).read_text("utf-8"))["release"]["sha256"]
-            with np.load(folder / NOISY_SUMS, allow_pickle=False) as found:
+            with (
+                (folder / NOISY_SUMS).open("rb") as file,
+                np.load(file, allow_pickle=False) as found,
+            ):
                 means = Means(**{name: found[name] for name in Means._fields})
                 epsilon, delta, releases = found["plan"].tolist()
                 return cls(
@@ -153,7 +158,7 @@ class EarlierSums(NamedTuple):
                     found["items"],
                     means,
                 )
-        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        except _UNREADABLE as error:
             raise RecveilError(
                 f"{folder / NOISY_SUMS}: cannot be read ({reason_of(error)}); restore it from a "
                 f"backup",
