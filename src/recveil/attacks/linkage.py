@@ -417,12 +417,10 @@ class _Rows:
 
 
 def _rare_labels(table: AttackTarget, ratings: Ratings) -> Table:
-    """Return the evidence per item of nominal rows, shape (n_records, n_items).
-
-    A label that a user gave may occur in any row; without a rating, the label is mostly the item's
-    most common one. The rarer a label is for an item, the higher are the odds above the item's
-    popularity. The evidence is their square root.
-    """
+    """Return the evidence per item of nominal rows, shape (n_records, n_items)."""
+    # A label that a user gave may occur in any row; without a rating, the label is mostly the
+    # item's most common one. The rarer a label is for an item, the higher are the odds above the
+    # item's popularity. The evidence is their square root.
     n_records, n_labels = table.indptr.size - 1, len(ratings.scale.labels)
     rows = np.repeat(np.arange(n_records), np.diff(table.indptr))
     pairs = table.indices * np.int64(n_labels) + np.rint(table.values).astype(np.int64) - 1

@@ -262,12 +262,10 @@ def _two_nearest(leaf: Leaf, i: int, nearness: NDArray[Any]) -> tuple[int, int]:
 def _best_exchange(
     leaf: Leaf, i: int, nearest: int, second: int, k: int, noise: Noise
 ) -> tuple[int, int]:
-    """Return the group to go to, or -1, and the place of the member that comes back, or -1.
-
-    With centroids p and q of groups of a and b rows, to swap x for y lowers the sum of squares by
-    ``d · ((1/a + 1/b) d - 2 (p - q))`` where d = x - y. To move x takes away a / (a - 1) |x - p|²
-    and adds b / (b + 1) |x - q|².
-    """
+    """Return the group to go to, or -1, and the place of the member that comes back, or -1."""
+    # With centroids p and q of groups of a and b rows, to swap x for y lowers the sum of squares by
+    # ``d · ((1/a + 1/b) d - 2 (p - q))`` where d = x - y. To move x takes away a / (a - 1) |x - p|²
+    # and adds b / (b + 1) |x - q|².
     rows, sizes, centroids = leaf.rows, leaf.sizes, leaf.centroids
     dimension = rows.shape[1]
     a, at = leaf.group[i], noise.start[i]

@@ -145,12 +145,10 @@ def _renew_nearest(
 
 @compiled()
 def _split(X: NDArray[Any], rows: NDArray[Any], k: int, n_rounds: int) -> NDArray[Any]:
-    """Mark one side of the rows' 2-means, such that both sides have at least k.
-
-    The placing of a round is the best one within the bound: putting a row on one side instead of
-    the other costs the difference of its squared distances to the two centres, so those with the
-    lowest difference go to the first side, as many as gain by it, but k to len(rows) - k.
-    """
+    """Mark one side of the rows' 2-means, such that both sides have at least k."""
+    # The placing of a round is the best one within the bound: putting a row on one side instead of
+    # the other costs the difference of its squared distances to the two centres, so those with the
+    # lowest difference go to the first side, as many as gain by it, but k to len(rows) - k.
     n = len(rows)
     side = np.ones(n, dtype=np.bool_)
     centre = _mean(X, rows, side)

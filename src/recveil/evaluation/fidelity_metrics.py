@@ -174,12 +174,10 @@ def _rank_records(
     sizes: NDArray[Any],
     common_alone: bool,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Find the most similar record of each user, and the rank of their own.
-
-    What is summed is (1 - d)², by which a record that carries the item is better than one that
-    lacks it; the mean distance is 1 less the sum's mean, over all of the user's items or, with
-    `common_alone`, over those that the record carries.
-    """
+    """Find the most similar record of each user, and the rank of their own."""
+    # What is summed is (1 - d)², by which a record that carries the item is better than one that
+    # lacks it; the mean distance is 1 less the sum's mean, over all of the user's items or, with
+    # `common_alone`, over those that the record carries.
     nearest, rank = np.zeros(users.size, np.int64), np.ones(users.size, np.int64)
     alike, common = np.zeros(sizes.size), np.zeros(sizes.size)
     for place in range(users.size):

@@ -386,12 +386,10 @@ class _Thirds:
 
 
 def _choose_ranker(fitted: Sequence[Recommender], inner: Mapping[str, float]) -> str:
-    """Return the recommender with the best inner lists; "" if there are no lists.
-
-    Among those less than two standard errors worse, the lowest inner RMSE decides. For a full
-    table, where nearly every inner list is right, the choice is fixed: EASE on likely ratings where
-    rows belong to groups, otherwise EASE on values.
-    """
+    """Return the recommender with the best inner lists; "" if there are no lists."""
+    # Among those less than two standard errors worse, the lowest inner RMSE decides. For a full
+    # table, where nearly every inner list is right, the choice is fixed: EASE on likely ratings
+    # where rows belong to groups, otherwise EASE on values.
     if any(r.is_full_ for r in fitted):
         able = {r.name for r in fitted if r.ranks}
         for name in USUAL_LISTS:

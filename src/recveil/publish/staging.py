@@ -246,12 +246,9 @@ def _is_created_here(name: str) -> bool:
 
 
 def _finish(staging: Path, folder: Path, private: Path) -> bool:
-    """Complete the last renaming if only the new private folder is in place.
-
-    Return whether both folders are in place.
-
-    A new release never appears without its private folder.
-    """
+    """Complete the last renaming if only the new private folder is in place."""
+    # Return whether both folders are in place. A new release never appears without its private
+    # folder.
     new = staging / NEW
     is_last = (staging / RENAMING).exists() and not (staging / NEW_PRIVATE).exists()
     if not (is_last and new.exists() and _is_private_folder_of(private, new)):

@@ -360,12 +360,10 @@ def bounds_of(claim: Claim) -> dict[str, float]:
 
 
 def _odds_exceeded(mu: float, threshold_delta: float, epsilon: float) -> float:
-    """Return the largest probability that odds rise by more than ``exp(epsilon)``.
-
-    It exceeds delta: for each smaller epsilon' with its delta', such an event has p <=
-    exp(epsilon') q + delta' and q <= exp(-epsilon) p, so p <= delta' / (1 - exp(epsilon' -
-    epsilon)).
-    """
+    """Return the largest probability that odds rise by more than ``exp(epsilon)``."""
+    # It exceeds delta: for each smaller epsilon' with its delta', such an event has p <=
+    # exp(epsilon') q + delta' and q <= exp(-epsilon) p, so p <= delta' / (1 - exp(epsilon' -
+    # epsilon)).
     smaller = epsilon * np.linspace(0, 1, 200, endpoint=False)
     bounds = [
         (delta_of(mu, less) + threshold_delta) / -math.expm1(less - epsilon) for less in smaller

@@ -287,11 +287,9 @@ def _are_systematic(both: set[str], item_ids: list[str], n_words: int) -> bool:
 
 
 def _as_numbers(users: Sequence[Any], met: set[str], item_ids: list[Any]) -> str:
-    """Report that many numeric user ids are item ids while the numbers next to them are not.
-
-    If users and items are merely numbered alike, the numbers next to the user ids are item ids as
-    often. Numbers that end alike count as neighbours, as consecutive numbers do.
-    """
+    """Report that many numeric user ids are item ids while the numbers next to them are not."""
+    # If users and items are merely numbered alike, the numbers next to the user ids are item ids as
+    # often. Numbers that end alike count as neighbours, as consecutive numbers do.
     numbers = {int(str(user)) for user in users if _is_number(str(user))}
     both = {int(user) for user in met if _is_number(user)}
     if len(both) < max(_MANY, _MOST * len(numbers)):

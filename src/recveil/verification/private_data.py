@@ -290,11 +290,9 @@ def _in_free_text(
 def _free_texts(
     folder: Path, manifest: Manifest, problems: Sequence[str], names: PublishedNames
 ) -> _Found:
-    """Yield all text that does not follow from other published content, and its location.
-
-    The card follows from release.json, and classes.csv from the ratings. In a valid release.json,
-    names of custom classes are the only free text.
-    """
+    """Yield all text that does not follow from other published content, and its location."""
+    # The card follows from release.json, and classes.csv from the ratings. In a valid release.json,
+    # names of custom classes are the only free text.
     # A word rating that looks like an address or a long number may be the id of a user.
     free = " ".join(
         [name for _, name in foreign_names(manifest.settings)]

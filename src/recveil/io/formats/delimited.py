@@ -356,12 +356,10 @@ def _holds_records(
     spanning: int,
     ids: Mapping[str, set[str]],
 ) -> bool:
-    r"""Return whether lines within a record have all columns themselves, filled as in that record.
-
-    Both the first and the last of them, as a review ends or begins on such a line, or one between.
-    Columns behind the field that spans lines, at the position `spanning`, are counted from the end,
-    since a review may contain delimiters.
-    """
+    r"""Return whether lines within a record have all columns themselves, filled as there."""
+    # Both the first and the last of them, as a review ends or begins on such a line, or one
+    # between. Columns behind the field that spans lines, at the position `spanning`, are counted
+    # from the end, since a review may contain delimiters.
     roles = {role: at if at < spanning else at - len(fields) for role, at in roles.items()}
     lines = [line.split(dialect.character) for line in _LINE_END.split(dialect.text(fields))]
     # The same with the other fields whole, which may contain delimiters or line ends.
@@ -407,12 +405,10 @@ def _are_filled_alike(
     roles: Mapping[str, int],
     ids: Mapping[str, set[str]],
 ) -> bool:
-    """Return whether a line has ids, a rating and a time where a record has them.
-
-    Next to a number for the rating or the time, ids may be of another kind: 034545103X, 0345451047.
-    Without such a number, they are known ids, or of the same kind. A blank before an id marks a
-    text, such as "sad, slow, long", if the record has no such blank.
-    """
+    """Return whether a line has ids, a rating and a time where a record has them."""
+    # Next to a number for the rating or the time, ids may be of another kind: 034545103X,
+    # 0345451047. Without such a number, they are known ids, or of the same kind. A blank before an
+    # id marks a text, such as "sad, slow, long", if the record has no such blank.
     places = {role: at for role, at in roles.items() if role in ("user", "item")}
     others = [at for at in roles.values() if at not in places.values()]
     if any(

@@ -33,10 +33,8 @@ class Means(NamedTuple):
     moment_variances: Numbers
 
     def at(self, places: NDArray[np.int64]) -> Self:
-        """Return the means of other items, by their positions here; -1 for an unknown one.
-
-        Of an item that was not in the list, the earlier table had no ratings: its means were 0.
-        """
+        """Return the means of other items, by their positions here; -1 for an unknown one."""
+        # Of an item that was not in the list, the earlier table had no ratings.
         of_items = np.where(places[:, None] >= 0, self.of_items[places], 0.0)
         new_place = np.full(len(self.of_items), -1)
         new_place[places[places >= 0]] = np.flatnonzero(places >= 0)
@@ -52,11 +50,7 @@ class Means(NamedTuple):
 
 
 def averaged(new: Any, variance: Any, earlier: Any, earlier_variance: Any) -> tuple[Any, Any]:
-    """Return the mean of two noisy numbers with the least noise, and the variance of its noise.
-
-    >>> averaged(2.0, 1.0, 5.0, 0.5)
-    (4.0, 0.3333333333333333)
-    """
+    """Return the mean of two noisy numbers with the least noise, and the variance of its noise."""
     total = 1 / variance + 1 / earlier_variance
     return (new / variance + earlier / earlier_variance) / total, 1 / total
 

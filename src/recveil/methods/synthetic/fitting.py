@@ -385,12 +385,10 @@ class _Fit:
 
 
 def _pull_of_features(measured: FitTargets, start: FittedItems | None) -> Callable[[Small], Small]:
-    """Return a force towards what features predict, added to the gradients of the fit.
-
-    If they explain a share s of a direction's variance at the start, what they do not explain has
-    the variance 1 - s of the prior. Directions found among features are nearly linear in them, so
-    the force is up to 19 times the prior's. Products with activity, the first entry, have none.
-    """
+    """Return a force towards what features predict, added to the gradients of the fit."""
+    # If they explain a share s of a direction's variance at the start, what they do not explain has
+    # the variance 1 - s of the prior. Directions found among features are nearly linear in them, so
+    # the force is up to 19 times the prior's. Products with activity, the first entry, have none.
     if measured.features is None or start is None:
         return np.zeros_like
     regression = FeatureRegression.of(measured.features, regression_weights(measured.popularity))

@@ -229,12 +229,13 @@ def _popularity(
     return noisy, sigma, (noisy[:, None], np.zeros(1))
 
 
+@brief
 class _Averages(NamedTuple):
-    """Moments averaged with those of earlier releases, as sums and as means."""
-
+    # Sums of moments, averaged with those of earlier releases
     moments: Numbers
     # Standard deviation of the noise off the diagonal
     noise: float
+    # The same per user, and variances
     means: tuple[Numbers, Numbers]
 
 
@@ -318,12 +319,10 @@ def ask_activity(
 
 
 def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
-    """Return which bins exceed their noise.
-
-    The highest one must have a neighbour that exceeds its noise, or exceed twice the threshold: a
-    single bin far above all others may be noise, and would make some users choose everything. If no
-    bin qualifies, the fullest one is the highest.
-    """
+    """Return which bins exceed their noise."""
+    # The highest one must have a neighbour that exceeds its noise, or exceed twice the threshold: a
+    # single bin far above all others may be noise, and would make some users choose everything. If
+    # no bin qualifies, the fullest one is the highest.
     out = noisy > _MIN_USERS * sigma
     neighbours = np.zeros(out.size, np.bool_)
     neighbours[1:] |= out[:-1]
