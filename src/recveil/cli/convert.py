@@ -1,7 +1,7 @@
 """recveil convert."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 
@@ -29,6 +29,23 @@ def convert(
         str | None,
         typer.Option(metavar="FILE", help=options.ITEM_TABLE),
     ] = None,
+    split: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="For movielens and elliot: write this share as test ratings, the rest as training "
+            "ratings.",
+        ),
+    ] = None,
+    split_by: Annotated[
+        Literal["user", "time"],
+        typer.Option(
+            metavar="WHAT",
+            help="With --split: a random share of each user's ratings (user), or the last ratings "
+            "of the table (time).",
+        ),
+    ] = "user",
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of --split-by user.")] = 0,
     times: Annotated[bool, typer.Option(help="Keep times, to the day.")] = True,
     force: Force = False,
     json: Json = None,
@@ -53,6 +70,9 @@ def convert(
         target,
         target_format=target_format,
         item_table=item_table,
+        split=split,
+        split_by=split_by,
+        seed=seed,
         times=times,
         force=force,
         **reading,

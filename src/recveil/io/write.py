@@ -20,6 +20,7 @@ from pyarrow import csv as arrow_csv
 
 from recveil.io.item_features import ItemTable, split_genres
 from recveil.io.pipes import is_standard, temporary_folder, write_to_standard_output
+from recveil.io.table_split import TableSplit
 from recveil.ratings import Ratings
 from recveil.ratings.rating_scale import published_values
 from recveil.runtime.atomic_writes import (
@@ -240,19 +241,28 @@ _MOVIELENS = {"user_id": "userId", "item_id": "movieId"}
 
 
 def write_movielens(
-    ratings: Ratings, folder: Path, target: Path, item_table: ItemTable | None
+    ratings: Ratings,
+    folder: Path,
+    target: Path,
+    item_table: ItemTable | None,
+    split: TableSplit | None = None,
 ) -> None:
     """Write ``ratings.csv``, ``movies.csv`` where items are known, and a ``README.txt``."""
-    table = written_table(ratings)
-    table = table.rename_columns([_MOVIELENS.get(name, name) for name in table.column_names])
-    ratings_file, movies_file = folder / "ratings.csv", folder / "movies.csv"
-    _write_text(table, ",".join(table.column_names), ",", ratings_file, ratings_file)
+    files = {"ratings.csv": ratings}
+    if split is not None:
+        files = {"train.csv": split.train, "test.csv": split.test}
+    for file_name, part in files.items():
+        table = written_table(part)
+        table = table.rename_columns([_MOVIELENS.get(name, name) for name in table.column_names])
+        file = folder / file_name
+        _write_text(table, ",".join(table.column_names), ",", file, file)
     lines = [
         f"{target.name}: {describe_count(ratings.n_ratings, 'row')} of "
         f"{describe_count(ratings.n_users, 'user')} and {describe_count(ratings.n_items, 'item')}",
         "",
         "Written by recveil convert. It anonymizes nothing; the source states what is protected.",
-        f"ratings.csv: {', '.join(table.column_names)}; scale {ratings.scale}",
+        f"{' and '.join(files)}: {', '.join(table.column_names)}; scale {ratings.scale}",
+        *([] if split is None else [f"test.csv: {split.rule}"]),
     ]
     if ratings.days is not None:
         lines.append("timestamp: seconds since 1970 (UTC) at the start of the day")
@@ -262,7 +272,10 @@ def write_movielens(
         order = [*first, *(name for name in known if name not in first)]
         columns = {name: pa.array(known[name]) for name in order}
         movies = pa.table({"movieId": pa.array(ratings.items), **columns})
-        header = ",".join(map(_quoted_name, movies.column_names))
+        header, movies_file = (
+            ",".join(map(_quoted_name, movies.column_names)),
+            folder / "movies.csv",
+        )
         _write_text(movies, header, ",", movies_file, movies_file)
         lines.append(f"movies.csv: {', '.join(movies.column_names)}")
     _write(folder / "README.txt", "\n".join(lines))
@@ -273,16 +286,24 @@ def _quoted_name(name: str) -> str:
 
 
 def write_elliot(
-    ratings: Ratings, folder: Path, target: Path, item_table: ItemTable | None
+    ratings: Ratings,
+    folder: Path,
+    target: Path,
+    item_table: ItemTable | None,
+    split: TableSplit | None = None,
 ) -> None:
     """Write ``dataset.tsv``, and a configuration of Elliot; genres where item ids are numbers."""
-    write_plain(ratings, folder / "dataset.tsv", target)
+    files, strategy = {"dataset": ratings}, "dataset"
+    if split is not None:
+        files, strategy = {"train": split.train, "test": split.test}, "fixed"
+    for name, part in files.items():
+        write_plain(part, folder / f"{name}.tsv", target)
     lines = [
         "experiment:",
         f"  dataset: {json.dumps(target.name, ensure_ascii=False)}",
         "  data_config:",
-        "    strategy: dataset",
-        "    dataset_path: ./dataset.tsv",
+        f"    strategy: {strategy}",
+        *(f"    {name}_path: ./{name}.tsv" for name in files),
     ]
     genres = None if item_table is None else item_table.rows_of(ratings.items).get("genres")
     if genres is not None:
@@ -292,11 +313,14 @@ def write_elliot(
             "      - dataloader: ItemAttributes",
             "        attribute_file: ./item_attributes.tsv",
         ]
+    if split is None:
+        lines += [
+            "  splitting:",
+            "    test_splitting:",
+            "      strategy: random_subsampling",
+            "      test_ratio: 0.2",
+        ]
     lines += [
-        "  splitting:",
-        "    test_splitting:",
-        "      strategy: random_subsampling",
-        "      test_ratio: 0.2",
         "  top_k: 10",
         "  evaluation:",
         "    simple_metrics: [nDCG]",
@@ -325,7 +349,9 @@ def _write_genres(items: NDArray[Any], genres: list[str], folder: Path) -> None:
     _write(folder / "features.tsv", "\n".join(f"{at}\t{name}" for at, name in enumerate(names)))
 
 
-def how_to_load(format: str, target: Path, ratings: Ratings) -> str | None:
+def how_to_load(
+    format: str, target: Path, ratings: Ratings, *, is_split: bool = False
+) -> str | None:
     r"""Return the code that loads a file in its target library; None for a plain file."""
     place = quoted(str(target), 120)
     if format == "lenskit":
@@ -336,7 +362,8 @@ def how_to_load(format: str, target: Path, ratings: Ratings) -> str | None:
     if format == "elliot":
         return f"elliot.run.run_experiment({quoted(str(target / 'config.yml'), 120)})"
     if format == "movielens":
-        return f"pandas.read_csv({quoted(str(target / 'ratings.csv'), 120)})"
+        name = "train.csv" if is_split else "ratings.csv"
+        return f"pandas.read_csv({quoted(str(target / name), 120)})"
     if format == "surprise":
         times = "" if ratings.days is None else " timestamp"
         scale = ratings.scale
@@ -354,7 +381,7 @@ def _write(file: Path, text: str) -> None:
 # Takes the ratings, the path to write to, and the final path.
 _Writer: TypeAlias = Callable[[Ratings, Path, Path], Any]
 # Takes the folder to write to, and public columns of the items, too.
-_FolderWriter: TypeAlias = Callable[[Ratings, Path, Path, ItemTable | None], Any]
+_FolderWriter: TypeAlias = Callable[..., Any]
 
 
 def write_ratings(
@@ -363,6 +390,7 @@ def write_ratings(
     *,
     format: str | None = None,
     item_table: ItemTable | None = None,
+    split: TableSplit | None = None,
 ) -> None:
     """Write ratings to a file; on failure, an existing file stays unchanged.
 
@@ -383,6 +411,8 @@ def write_ratings(
         `path` if not given; CSV for standard output.
     item_table : ItemTable, optional
         Public columns of the items, for a folder.
+    split : TableSplit, optional
+        The same ratings, split, for the folders movielens and elliot.
 
     Raises
     ------
@@ -408,6 +438,13 @@ def write_ratings(
             f"{chosen}; name one as target_format (--target-format)",
             code="option.unsupported",
         )
+    if split is not None and chosen not in SPLIT_FOLDERS:
+        raise RecveilError(
+            f"split (--split): expected the format {' or '.join(SPLIT_FOLDERS)}, got {chosen}; "
+            f"name one as target_format (--target-format), or leave split out, as recbole and "
+            f"lenskit split on their own",
+            code="option.unsupported",
+        )
     if is_standard(path):
         _write_to_standard_output(ratings, chosen)
         return
@@ -415,7 +452,8 @@ def write_ratings(
     target = Path(path).resolve()  # a link stays a link, and its target is replaced
     if chosen in FOLDERS:
         reject_in_release(target)
-        _write_folder(FOLDERS[chosen], ratings, target, item_table)
+        more = () if split is None else (split,)
+        _write_folder(FOLDERS[chosen], target, ratings, item_table, *more)
         return
     if target.exists() and not target.is_file():
         raise RecveilError(
@@ -489,9 +527,7 @@ def _write_parquet(ratings: Ratings, temporary: Path, _target: Path) -> None:
     pq.write_table(written_table(ratings), str(temporary), compression="zstd")
 
 
-def _write_folder(
-    write: _FolderWriter, ratings: Ratings, target: Path, item_table: ItemTable | None
-) -> None:
+def _write_folder(write: _FolderWriter, target: Path, ratings: Ratings, *more: Any) -> None:
     """Write a temporary folder, and rename it to its target once it is complete."""
     if target.exists():
         raise RecveilError(
@@ -503,7 +539,7 @@ def _write_folder(
         with temporary_folder_near(target.parent, prefix) as staging:
             new = staging / "new"
             make_folder(new)
-            write(ratings, new, target, item_table)
+            write(ratings, new, target, *more)
             for file in new.iterdir():
                 file.chmod(0o600)
             with placing(target, new):
@@ -530,6 +566,8 @@ FOLDERS: dict[str, _FolderWriter] = {
     "movielens": write_movielens,
     "elliot": write_elliot,
 }
+# Those that hold training and test ratings.
+SPLIT_FOLDERS = ("movielens", "elliot")
 
 
 # A spreadsheet runs a cell that begins with one of these characters as a formula, which may send

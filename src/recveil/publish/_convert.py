@@ -22,6 +22,7 @@ from recveil.io.inputs import file_at, files_at, is_log_of, would_be_read
 from recveil.io.item_features import ItemTable, read_item_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard
+from recveil.io.table_split import SplitBy, TableSplit, split_table
 from recveil.io.write import FOLDERS, how_to_load, reject_replacing, resolve_target, write_ratings
 from recveil.publish.privacy_ledger import budget
 from recveil.publish.release import PublishedRows, ReleaseFolder
@@ -40,6 +41,9 @@ def convert(
     *,
     target_format: str | None = None,
     item_table: str | PathLike[str] | None = None,
+    split: float | None = None,
+    split_by: SplitBy = "user",
+    seed: int = 0,
     times: bool = True,
     force: bool = False,
     **reading: Unpack[ReadingOptions],
@@ -61,6 +65,10 @@ def convert(
     item_table : str or path, optional
         Public columns of the items, such as movies.csv, that a folder gets, too. Those of a release
         by default.
+    split, split_by, seed : optional
+        Write training and test ratings to the folder of movielens or elliot: a random share of each
+        user's ratings ("user"), or the last share of all ("time"), as `evaluate` does. Users with
+        the same items keep the same ones.
     force : bool
         Replace an existing `target`, but never the source.
     times : bool
@@ -113,9 +121,28 @@ def convert(
         warn_of_reading(found)
     if items is None and written_as in FOLDERS:
         items = ItemTable.joined([table for each in releases if (table := each.items_table())])
-    write_ratings(found.ratings, target, format=target_format, item_table=items)
-    load = how_to_load(written_as, Path(target), found.ratings)
+    if split is None and split_by != "user":
+        raise RecveilError(
+            "split_by (--split-by) is given without split (--split); give the share of the test "
+            "ratings, too",
+            code="option.required",
+        )
+    parts = None if split is None else _split(found, split, split_by, seed)
+    if parts is not None:
+        n_test = describe_count(parts.test.n_ratings, "rating")
+        found = replace(found, notes=(*found.notes, f"Test: {n_test}, which are {parts.rule}."))
+    write_ratings(found.ratings, target, format=target_format, item_table=items, split=parts)
+    load = how_to_load(written_as, Path(target), found.ratings, is_split=parts is not None)
     return found if load is None else replace(found, notes=(*found.notes, f"To load it: {load}"))
+
+
+def _split(found: Reading, share: float, by: SplitBy, seed: int) -> TableSplit:
+    """Split ratings, and state what a split of a release does not measure."""
+    parts = split_table(found.ratings, share, by, seed)
+    if not found.of_release:
+        return parts
+    of_dates = ", by dates of items and not of users" if by == "time" else ""
+    return parts._replace(rule=f"{parts.rule}: published values, no real users'{of_dates}")
 
 
 def reject_input(target: str | PathLike[str], source: Any) -> None:
