@@ -390,7 +390,8 @@ NAMED_ALONE = {
     "allow-large liked users attribute explain "
     "json duplicates drop-off-scale drop-missing-ids query max-memory",
     "selftest": "seed json duplicates drop-off-scale drop-missing-ids query max-memory",
-    "convert": "item-table split split-by seed force json duplicates drop-off-scale drop-missing-ids query max-memory",
+    "convert": "item-table split split-by seed force json duplicates drop-off-scale "
+    "drop-missing-ids query max-memory",
     "generate": "users items ratings seed scale format force json",
     "workbench": "port open-browser",
 }
