@@ -332,8 +332,9 @@ def _made_like(manifest: Manifest, folder: Path, seed: int) -> Anonymizer:
     if anonymizer is None:
         raise RecveilError(
             f"{folder.name}: its settings do not suffice to make another such release (users have "
-            f"different privacy levels, or item features are needed); split the ratings yourself, "
-            f"make a release of one part, and pass both parts as train and test",
+            f"different privacy levels, or item features or earlier noisy sums are needed); split "
+            f"the ratings yourself, make a release of one part, and pass both parts as train and "
+            f"test",
             code="release.unsupported",
         )
     return anonymizer

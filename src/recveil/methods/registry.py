@@ -144,13 +144,14 @@ def k_corating_again(manifest: Manifest, seed: int) -> KCoRater | None:
 
 
 def synthetic_again(manifest: Manifest, seed: int) -> Synthesizer | None:
-    """Return a synthesizer whose noise the seed repeats; None if it needs features of items.
+    """Return a synthesizer whose noise the seed repeats; None if it needs features or other sums.
 
     An adversary with shadow releases takes the list of items from their own users. If the release
     has a requested number of users, so do these.
     """
     claim, scale = manifest.claim, manifest.scale
-    if "item_features" in manifest.settings:
+    reuses_sums = claim.ledger is not None and claim.ledger.earlier
+    if "item_features" in manifest.settings or reuses_sums:
         return None
     has_n_users = manifest.settings["n_users"] == "requested"
     grid: Literal["tenths", "whole"] | None = None

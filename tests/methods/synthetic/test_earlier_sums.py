@@ -15,10 +15,12 @@ from error_assertions import raises
 from recveil import anonymize, budget
 from recveil.datasets import make_ratings
 from recveil.methods import Synthesizer
+from recveil.methods.registry import same_again
 from recveil.methods.synthetic.earlier_sums import EarlierSums, Means, average_moments, averaged
 from recveil.publish.privacy_ledger import Plan
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.ledger import Ledger, Query, epsilon_of
+from recveil.release.manifest_reader import known_manifest
 from recveil.verification import verify
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -176,6 +178,11 @@ class TestWritten:
         assert three.epsilon == pytest.approx(claim["epsilon"], rel=1e-6)
         ledger = budget(RATINGS, ledger=written / "ledger.sqlite3", delta=claim["delta"])
         assert ledger.epsilon == pytest.approx(claim["epsilon"], rel=1e-6)
+
+    def test_no_release_of_other_users_has_the_same_sums(self, written):
+        one, three = (known_manifest(written / name) for name in ("one", "three"))
+        assert isinstance(same_again(one, 1), Synthesizer)
+        assert same_again(three, 1) is None
 
     def test_noisy_sums_are_private(self, written):
         assert (written / "one.private" / "sums.npz").is_file()

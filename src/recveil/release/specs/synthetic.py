@@ -220,5 +220,5 @@ SYNTHETIC = Method(
     publishers_word=_publishers_word,
     undone_by=_undone_by,
     no_links="No row belongs to a user, so no link follows from one.",
-    why_not_again="the features of its items are not part of it",
+    why_not_again="the features of its items, or the noisy sums that it reuses, are not part of it",
 )
