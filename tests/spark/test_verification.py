@@ -68,6 +68,20 @@ def test_clusters_that_are_larger_than_rows_allow(spark, tmp_path, file_format):
     assert there.violations == here.violations
 
 
+def test_item_tables_are_compared_alike(spark, tmp_path):
+    (tmp_path / "items.csv").write_text("item_id,title\n7,Heat\n8,Alien\n")
+    anonymize(RATINGS, tmp_path / "out", k=5, seed=1, item_table=tmp_path / "items.csv")
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert there.holds
+    assert there.to_dict() == here.to_dict()
+    lines = (tmp_path / "out" / "items.csv").read_text().splitlines()
+    (tmp_path / "out" / "items.csv").write_text("\n".join([*lines[:-1], ""]))
+    resigned(tmp_path / "out", "items.csv")
+    here, there = verify_here(tmp_path / "out"), verify(tmp_path / "out")
+    assert not there.holds
+    assert there.violations == here.violations
+
+
 @pytest.mark.parametrize("limits", [{"diversity": 2}, {"diversity": 2, "closeness": 0.5}])
 @pytest.mark.parametrize("kind", [PredictiveAnonymizer, KCoRater])
 def test_limits_of_values_are_counted_by_executors(spark, tmp_path, kind, limits):

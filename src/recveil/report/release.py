@@ -73,7 +73,7 @@ def sentences(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) -
         _describe_publishing(
             result.output,
             contains_users=result.verification.contains_users,
-            has_earlier=bool(result.earlier),
+            has_earlier=not _covers_earlier(result),
             coverage=result.summary.coverage,
             is_listed=result.release.published.settings.get("item_catalog") != "selected",
         ),
@@ -134,6 +134,12 @@ def _first_of(linked: Sequence[str]) -> list[str]:
         *distinct[:_MOST_WARNINGS],
         f"{left:,} more earlier releases in the same folder have some of these users.",
     ]
+
+
+def _covers_earlier(result: Anonymized | Released) -> bool:
+    ledger = result.release.published.claim.ledger
+    is_of_plan = ledger is not None and bool(ledger.earlier)
+    return not result.earlier or (is_of_plan and all(each.has_ledgers for each in result.earlier))
 
 
 def _describe_publishing(
@@ -373,9 +379,11 @@ def _(figures: SyntheticSummary, published: Published) -> Iterator[str]:
     claim, n_factors = published.claim, figures.n_factors
     omitted = published.settings["omitted_share"]
     if claim.epsilon is not None and claim.delta is not None:
+        n_earlier = len(claim.ledger.earlier) if claim.ledger else 0
+        covered = f"; this covers {n_earlier + 1} releases, whose noisy sums it averages"
         yield (
-            f"Sampled from noisy sums with epsilon {claim.epsilon:g} and delta {claim.delta:g}; "
-            f"the ledger lists every query."
+            f"Sampled from noisy sums with epsilon {claim.epsilon:g} and delta {claim.delta:g}"
+            f"{covered if n_earlier else ''}; the ledger lists every query."
         )
         if claim.delta > LOUD_DELTA:
             yield f"{WARNING}{of_large_delta(claim.delta)}"

@@ -163,6 +163,23 @@ class TestWritten:
         content = json.loads((written / name / "release.json").read_text())
         jsonschema.validate(content, json.loads(SCHEMA.read_text()))
 
+    def test_the_run_says_what_it_covers(self, written, tmp_path):
+        shutil.copytree(written, tmp_path / "plan")
+        options = {**PLAN, "ledger": tmp_path / "plan" / "ledger.sqlite3", "force": True}
+        for name in ("three", "three.private"):
+            shutil.rmtree(tmp_path / "plan" / name)
+        with raises("budget.exceeded"):
+            anonymize(
+                RATINGS, tmp_path / "plan" / "4", reuse=tmp_path / "plan" / "two.private", **options
+            )
+        options["ledger"] = tmp_path / "ledger"
+        one, folder = tmp_path / "one", tmp_path / "two"
+        anonymize(RATINGS, one, **options)
+        made = anonymize(RATINGS, folder, reuse=tmp_path / "one.private", **options)
+        text = " ".join(made.sentences())
+        assert "this covers 2 releases, whose noisy sums it averages" in text
+        assert f"Publish {folder}. Keep" in text
+
     def test_the_card_says_what_it_covers(self, written):
         assert "covers" not in (written / "one" / "README.md").read_text()
         card = (written / "three" / "README.md").read_text()
