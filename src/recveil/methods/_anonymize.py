@@ -675,8 +675,7 @@ def prepare(
         reading, protection = protect_riskiest_users(
             reading, request.protect_riskiest, request.risk, request.truncate_to, seed
         )
-    item_table, notes = read_published_items(request.item_table, reading.ratings, every_user)
-    reading = replace(reading, notes=(*reading.notes, *notes))
+    item_table, reading = read_published_items(request.item_table, reading, every_user)
     warn_of_reading(reading)
     ratings = reading.ratings
     is_secret = maker.is_secret(options)

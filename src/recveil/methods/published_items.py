@@ -1,11 +1,13 @@
 """Public columns of items that are published with a release, and checks that they are no users'."""
 
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recveil.io import Reading
 from recveil.io.item_features import UNSHOWN, ItemTable, is_item_column, read_item_table
 from recveil.ratings import Ratings
 from recveil.runtime.errors import RecveilError, describe_count, quoted
@@ -17,11 +19,12 @@ _ROUNDED = 0.0051
 
 
 def read_published_items(
-    source: str | PathLike[str] | None, ratings: Ratings, users: NDArray[Any]
-) -> tuple[ItemTable | None, tuple[str, ...]]:
-    """Read an item table for a release of these ratings, if any; return it with notes on it."""
+    source: str | PathLike[str] | None, reading: Reading, users: NDArray[Any]
+) -> tuple[ItemTable | None, Reading]:
+    """Read an item table for a release, if any; return it, and the ratings with a note on it."""
     if source is None:
-        return None, ()
+        return None, reading
+    ratings = reading.ratings
     table = read_item_table(source)
     for name, texts in table.columns.items():
         _check_texts(name, texts)
@@ -42,7 +45,7 @@ def read_published_items(
         f"Item table: {', '.join(table.columns)} of each published item are copied to items.csv, "
         f"as public{missing if n_missing else ''}."
     )
-    return table, (note,)
+    return table, replace(reading, notes=(*reading.notes, note))
 
 
 def _check_texts(name: str, texts: list[str]) -> None:

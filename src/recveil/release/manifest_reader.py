@@ -192,13 +192,14 @@ def _check_essentials(manifest: dict[str, Any]) -> None:
         isinstance(scale.get("labels", []), list) and type(scale.get("ordered", True)) is bool,
         _makes_sense(manifest.get("formulas", {"items": 1, "example": ""})),
         isinstance(manifest.get("previous", ""), str),
-        are_item_columns(manifest.get("item_table", ["title"])),
     )
     if not all(right):
         raise ValueError(
-            "k, levels, diversity, files, layout, item_type, counts, settings, formulas, previous "
-            "or item_table make no sense"
+            "k, levels, diversity, files, layout, item_type, counts, settings, formulas or "
+            "previous make no sense"
         )
+    if not are_item_columns(manifest.get("item_table", ["title"])):
+        raise ValueError("item_table has no names of columns of items")
 
 
 def _problems(manifest: dict[str, Any]) -> Iterator[str]:

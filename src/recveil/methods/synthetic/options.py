@@ -203,6 +203,7 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
             code="option.conflict",
         )
     _check_series(options, is_exact=is_exact)
+    _check_reuse(options)
     if options.get("item_features") is not None and is_exact:
         raise RecveilError(
             "item_features (--item-features): epsilon (--epsilon) is none, and without noise "
@@ -237,6 +238,21 @@ def _check_series(options: Mapping[str, Any], *, is_exact: bool) -> None:
             f"from 1 to {MOST_RELEASES:,}",
             code="option.value",
         )
+
+
+def _check_reuse(options: Mapping[str, Any]) -> None:
+    """Raise a RecveilError for reused sums outside of a plan of all users with public items."""
+    missing = [name for name in ("releases", "item_catalog") if options.get(name) is None]
+    if options.get("reuse") is None or not (missing or options.get("cohort") is not None):
+        return
+    name = missing[0] if missing else "cohort"
+    flag = f"{name} (--{name.replace('_', '-')})"
+    raise RecveilError(
+        f"reuse (--reuse): {f'expected {flag}' if missing else f'not with {flag}'}: only releases "
+        f"of one plan with a public list of items reuse noisy sums; "
+        f"{'give it' if missing else 'drop one of the two'}, or drop reuse",
+        code="option.required" if missing else "option.conflict",
+    )
 
 
 def require_n_users(n_users: Any) -> None:

@@ -370,22 +370,10 @@ class Synthesizer(BaseAnonymizer):
                 "item_features": self.item_features,
                 "cohort": self.cohort,
                 "releases": self.releases,
+                "reuse": self.reuse,
+                "item_catalog": self.item_catalog,
             }
         )
-        self._check_reuse()
-
-    def _check_reuse(self) -> None:
-        needed = {"releases": self.releases, "item_catalog": self.item_catalog}
-        missing = [name for name, value in needed.items() if value is None]
-        if self.reuse is not None and (missing or self.cohort is not None):
-            name = missing[0] if missing else "cohort"
-            flag = f"{name} (--{name.replace('_', '-')})"
-            raise RecveilError(
-                f"reuse (--reuse): {f'expected {flag}' if missing else f'not with {flag}'}: only "
-                f"releases of one plan with a public list of items reuse noisy sums; "
-                f"{'give it' if missing else 'drop one of the two'}, or drop reuse",
-                code="option.required" if missing else "option.conflict",
-            )
 
     def _earlier(self, scale: RatingScale) -> EarlierSums | None:
         """Return the noisy sums of the release before."""
