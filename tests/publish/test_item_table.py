@@ -118,7 +118,7 @@ def test_the_run_says_what_is_copied_and_what_is_missing(movies, tmp_path):
     made = anonymize(RATINGS, tmp_path / "out", k=3, seed=1, item_table=movies)
     assert made.reading.notes[-1] == (
         "Item table: title, genres, year of each published item are copied to items.csv, as "
-        "public; 1 item of the ratings have no row in it."
+        "public; 1 rated item has no row in it."
     )
 
 

@@ -40,7 +40,7 @@ def read_published_items(
     for name, texts in table.rows_of(ratings.items[is_known]).items():
         _reject_statistics(name, texts, ratings, is_known)
     n_missing = int((~is_known).sum())
-    missing = f"; {describe_count(n_missing, 'item')} of the ratings have no row in it"
+    missing = f"; {describe_count(n_missing, 'rated item has', 'rated items have')} no row in it"
     note = (
         f"Item table: {', '.join(table.columns)} of each published item are copied to items.csv, "
         f"as public{missing if n_missing else ''}."

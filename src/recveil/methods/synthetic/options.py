@@ -241,7 +241,6 @@ def _check_series(options: Mapping[str, Any], *, is_exact: bool) -> None:
 
 
 def _check_reuse(options: Mapping[str, Any]) -> None:
-    """Raise a RecveilError for reused sums outside of a plan of all users with public items."""
     missing = [name for name in ("releases", "item_catalog") if options.get(name) is None]
     if options.get("reuse") is None or not (missing or options.get("cohort") is not None):
         return
