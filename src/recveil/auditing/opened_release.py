@@ -53,7 +53,7 @@ class OpenedRelease(NamedTuple):
     other: "OpenedRelease | None" = None
     # The nominal labels, where `table` holds pairs of items and words
     words: NominalSource | None = None
-    # Whether it was made from these ratings; None if unknown
+    # True if it was made from these ratings; None if unknown
     same_ratings: bool | None = None
 
     @property
@@ -87,8 +87,21 @@ def open_release(
     other = None if second_release is None else _read_second(ratings, table, second_release)
     return OpenedRelease(
         *(folder.name, manifest, table, read_private_folder(folder).lone_share, other),
-        same_ratings=is_made_of(folder, ratings),
+        same_ratings=_made_of(folder, ratings),
     )
+
+
+def _made_of(folder: Path, ratings: Ratings) -> bool | None:
+    """Reject ratings that a release was not made from: attacks on it would seem to fail."""
+    same = is_made_of(folder, ratings)
+    if same is False:
+        raise RecveilError(
+            f"{folder.name} was not made from these ratings, as its private folder shows, so that "
+            f"an attack would seem to fail; give the ratings that it was made from, read with the "
+            f"same options",
+            code="release.mismatch",
+        )
+    return same
 
 
 def _read_second(
@@ -157,7 +170,7 @@ def _of_no_user(
         table = None
     else:
         table = AttackTarget.from_published(folder, ratings)
-    same = is_made_of(folder, select_released(ratings, manifest))
+    same = _made_of(folder, select_released(ratings, manifest))
     return OpenedRelease(folder.name, manifest, table, same_ratings=same)
 
 

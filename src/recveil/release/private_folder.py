@@ -61,13 +61,6 @@ def reject_missing(private: Path, names: Iterable[str], folder: Path) -> None:
             )
 
 
-OTHER_RATINGS = (
-    "The release was not made from these ratings, as its private folder shows: no figure here says "
-    "anything about it, and low rates least of all. Give the ratings that it was made from, read "
-    "in the same way."
-)
-
-
 def digest_of(ratings: Ratings) -> str:
     """Return a SHA-256 of the ratings that ignores the order of rows and the type of ids.
 

@@ -21,7 +21,6 @@ from recveil.methods.registry import same_again
 from recveil.ratings.ratings import in_likes
 from recveil.release.claim import bounds_of
 from recveil.release.manifest import Manifest
-from recveil.release.private_folder import OTHER_RATINGS
 from recveil.report.audit.disclosure import (
     NO_ATTACK,
     NO_EVIDENCE,
@@ -579,8 +578,6 @@ def warnings_of_release(release: AttackedRelease) -> list[str]:
             f"The release has too many values to strike out {release.untried}; an adversary with "
             f"more time may re-identify more users."
         )
-    if release.same_ratings is False:
-        warnings.append(OTHER_RATINGS)
     warnings += [] if release.content is None else content_warnings(release.content)
     warnings += [] if release.linkage is None else warnings_of_linkage(release.linkage)
     why = ""
@@ -599,8 +596,6 @@ def dangers_of(audit: Audit) -> list[str]:
     release = audit.published
     if release is None:
         return dangers
-    if release.same_ratings is False:
-        dangers.append(OTHER_RATINGS)
     return dangers + ([] if release.linkage is None else warnings_of_linkage(release.linkage))
 
 
