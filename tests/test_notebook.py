@@ -9,8 +9,11 @@ import vl_convert
 from error_assertions import raises
 from recveil.attacks import Adversary
 from recveil.auditing import audit
+from recveil.evaluation.results import Evaluated
+from recveil.inspection.results import Inspection
 from recveil.runtime.number_format import format_bounds, percent
 from recveil.runtime.safe_repr import Grid, html_grid
+from recveil.verification.results import Verification
 from shared.notebook import (
     Cells,
     results,  # noqa: F401 (fixtures)
@@ -94,6 +97,10 @@ class TestCharts:
 
     def test_of_a_comparison(self, results):
         assert {"as good as the raw data", "padded"} <= drawn(results["comparison"].chart())
+
+    def test_only_results_with_charts_and_a_page_have_their_methods(self):
+        for result in Evaluated, Inspection, Verification:
+            assert not {"chart", "to_html"} & {*dir(result)}
 
     def test_without_a_chart_nothing_is_stated(self, results):
         with raises("argument.value", "'ratings'"):

@@ -95,3 +95,12 @@ def test_dates_that_are_left_out_are_named_once(run, tmp_path, suffix):
     assert (code, out.count("'when'")) == (0, 1)
     assert "not read: 'city'" in out
     assert "no dates: 'when'" in out
+
+
+def test_dates_of_files_without_names_are_named(run, tmp_path):
+    table = make_ratings(n_users=60, n_items=30, n_ratings=600, seed=2)
+    rows = zip(table.user_positions(), table.indices, table.values, strict=True)
+    text = "".join(f"{user}\t{item}\t{value:g}\t881250949\n" for user, item, value in rows)
+    (tmp_path / "ratings.csv").write_text(text)
+    code, out, _ = run("--k", 4, "--dry-run", "--format", "movielens-tab")
+    assert (code, out.count("no dates: 'time (column 4)'")) == (0, 1)

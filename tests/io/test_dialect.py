@@ -35,6 +35,18 @@ def test_ids_as_text_lose_no_row(tmp_path, mark, said, n_columns):
     assert understand(path, **given, **said).ratings.n_ratings == 84
 
 
+@pytest.mark.parametrize("empty", ["rating", "all but the item"])
+def test_a_first_row_with_empty_values_is_not_lost(tmp_path, empty):
+    first = ("ann0", "film9", "", "2024-01-11") if empty == "rating" else ("", "film9", "", "")
+    rows = [
+        first,
+        *((f"ann{n % 7}", f"film{n}", f"{n % 5 + 1}", "2024-01-10") for n in range(1, 41)),
+    ]
+    path = write(tmp_path / "plain.csv", rows)
+    with raises("input.header"):
+        understand(path, user=1, item=2, rating=3)
+
+
 def test_nor_do_parts(tmp_path):
     (tmp_path / "h").mkdir()
     write(tmp_path / "h" / "part-0.csv", [row[:2] for row in ROWS])

@@ -66,13 +66,13 @@ from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
 from recveil.runtime.errors import RecveilError
 from recveil.runtime.progress import THE_REST, parts, track
-from recveil.runtime.reportable import Reportable, reporter_of
+from recveil.runtime.reportable import WithPage, reporter_of
 from recveil.runtime.safe_repr import brief
 
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Audit(Reportable):
+class Audit(WithPage):
     """Results of an audit.
 
     Parameters

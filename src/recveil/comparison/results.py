@@ -23,7 +23,7 @@ from recveil.io import Reading
 from recveil.ratings import Ratings
 from recveil.ratings.arrow_columns import import_optional
 from recveil.runtime.atomic_writes import write_atomically
-from recveil.runtime.reportable import Reportable
+from recveil.runtime.reportable import WithPage
 from recveil.runtime.safe_repr import brief
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -47,7 +47,7 @@ class Reference(TypedDict):
 
 @brief
 @dataclass(frozen=True)
-class Comparison(Reportable):
+class Comparison(WithPage):
     """Utility and risk of each setting.
 
     It names no user, but describes their ratings: keep it private.

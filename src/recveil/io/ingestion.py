@@ -241,7 +241,9 @@ def without_dates(reading: Reading, named: str | int | None) -> Reading:
     (("Releases have no dates: 'when' is left out.",), ('city',))
     """
     times = [column.name for column in reading.columns if column.role == "time"]
-    times += [name for name in reading.unread if is_usual_time(name) or name == named]
+    times += [
+        name for name in reading.unread if is_usual_time(name.partition(" (")[0]) or name == named
+    ]
     if not times:
         return reading
     note = f"Releases have no dates: {listed(times)} {'is' if len(times) == 1 else 'are'} left out."

@@ -218,10 +218,15 @@ class Selection:
         reject_many_columns(n_columns, where, read=self.extras)
         rates = self.feedback is MUST_RATE and not self.extras
         chosen = choose_positions(n_columns, self.given, where, times=self.times, rates=rates)
+        taken = set(chosen.values())
+        others = [place for place in range(1, n_columns + 1) if place not in taken]
         if self.extras:
-            taken = set(chosen.values())
-            others = [place for place in range(1, n_columns + 1) if place not in taken]
-            chosen |= {str(place): place for place in others}
+            return chosen | {str(place): place for place in others}
+        roles = choose_positions(n_columns, self.given, where, rates=rates)
+        self.unread[:] = [
+            name_at("time", place) if place == roles.get("time") else f"column {place}"
+            for place in others
+        ]
         return chosen
 
     def with_places(self, names: Sequence[str]) -> list[str]:

@@ -40,7 +40,18 @@ class Described(Documented):
 
 
 class Reportable(Documented):
-    """A mixin of results with charts, tables and a page."""
+    """A mixin of results with facts and tables."""
+
+    def _facts(self) -> dict[str, object]:
+        return dict(reporter_of(self).facts(self))
+
+    def _tables(self) -> list[Any]:
+        reporter = reporter_of(self)
+        return list(reporter.tables(self)) if hasattr(reporter, "tables") else []
+
+
+class WithPage(Reportable):
+    """A mixin of results that have charts and a page, too."""
 
     def chart(self, name: str | None = None) -> Any:
         """Return an Altair chart of the result; the first one by default."""
@@ -56,10 +67,3 @@ class Reportable(Documented):
         if path is not None:
             write_atomically(path, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
         return page
-
-    def _facts(self) -> dict[str, object]:
-        return dict(reporter_of(self).facts(self))
-
-    def _tables(self) -> list[Any]:
-        reporter = reporter_of(self)
-        return list(reporter.tables(self)) if hasattr(reporter, "tables") else []

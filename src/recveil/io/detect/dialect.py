@@ -499,7 +499,7 @@ def reject_doubtful_header(
     if any(_is_known(name) or name in given for name in names) or target_among(names):
         return
     if not rows.num_rows or any(
-        _kind(name) not in {_kind(value) for value in values if value}
+        name.strip() and _kind(name) not in {_kind(value) for value in values if value}
         for name, values in rows.slice(0, _LOOKED_AT).to_pydict().items()
     ):
         return
