@@ -41,5 +41,6 @@ def test_a_sentence_has_the_highest_rate_of_those_who_could_be_attacked():
     skipped = [Uncovered("paper", 6, 10, 0.1), Uncovered("insider", 7, 10, 0.3)]
     (sentence,) = describe_uncovered([*skipped, Uncovered("likes", 5, 10, 0.1)])
     assert "100%" in sentence
-    assert "“insider”, 3 of 10" in sentence
+    assert "“insider” attacked 3 of 10" in sentence
+    assert "up to" not in sentence  # it is no maximum of all adversaries
     assert len(sentence.split()) < 30

@@ -21,11 +21,12 @@ from recveil.evaluation.split import (
 )
 from recveil.io import Reading, understand
 from recveil.io.columns.feedback import option_of
-from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading
+from recveil.io.ingestion import reject_unknown_keywords, warn_of_notes, warn_of_reading
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
 from recveil.io.side_tables import check_attributes, read_users
 from recveil.methods.registry import same_again
+from recveil.methods.riskiest_users import ratings_left
 from recveil.methods.synthetic.options import of_cohort
 from recveil.publish.release import PublishedRows
 from recveil.ratings import Ratings, RatingScale
@@ -33,6 +34,7 @@ from recveil.ratings.ratings import PREDICTED, reject_likes
 from recveil.release.dates import cohort_of, period_of
 from recveil.release.manifest import MANIFEST, Manifest
 from recveil.release.manifest_reader import known_manifest
+from recveil.release.private_folder import is_made_of
 from recveil.release.sides import Anonymizer
 from recveil.runtime.errors import RecveilError, unknown
 from recveil.runtime.progress import THE_REST, parts
@@ -244,6 +246,8 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         if cohort is not None:  # another release is made of the same users
             users = of_cohort(readings[0].require_times().ratings, cohort)
             readings = (replace(readings[0], ratings=users),)
+        if split is not None:
+            _warn_of_other_ratings(folder, readings[0].ratings)
         divided = _divide(request, readings)
         train = divided.split.train
         if not train.is_unary:
@@ -257,6 +261,15 @@ def _perform(request: EvaluateRequest, folder: Path) -> Evaluated:
         *(evaluation, train, readings, folder.name, split, divided.matched, seed),
         *(manifest.sha256, divided.cut),
     )
+
+
+def _warn_of_other_ratings(folder: Path, ratings: Ratings) -> None:
+    if is_made_of(folder, ratings_left(ratings, folder)) is False:
+        note = (
+            f"{folder.name} was not made from these ratings, as its private folder shows: the "
+            f"figures describe another release, made of these ratings with the same settings."
+        )
+        warn_of_notes([note])
 
 
 class _Divided(NamedTuple):

@@ -51,6 +51,7 @@ from recveil.io.pipes import is_pipe, name_of
 from recveil.io.source import (
     Selection,
     Source,
+    name_at,
     reject_empty_table,
     reject_many_columns,
     search_times,
@@ -285,7 +286,8 @@ def read_source(
         columns = dict(zip(source.table.column_names, source.table.columns, strict=True))
         reject_doubtful(columns, feedback, source.names.get("time"), path.name)
     if not times and "time" in source.table.column_names:
-        selection.unread.append(str(source.names["time"]))
+        name = source.names["time"]
+        selection.unread.append(name if isinstance(name, str) else name_at("time", name))
         source = source._replace(table=source.table.drop_columns("time"))
     return source._replace(unread=tuple(selection.unread))
 

@@ -191,7 +191,8 @@ def choose_method(method: str | None, k: int | None, options: Mapping[str, Any])
     ('sparse', 'k-corating')
     """
     # The guarantee of one class is requested by k; every other one by its own option.
-    requested = [each for each in all_methods() if each.selector and options.get(each.selector)]
+    given = {name for name, value in options.items() if value is not None and value is not False}
+    requested = [each for each in all_methods() if each.selector in given]
     if k is not None and requested:
         flag = requested[0].selector
         raise RecveilError(
@@ -489,7 +490,7 @@ def anonymize(
     Warns
     -----
     ReadingWarning
-        As `recveil.read`, and of dates, which no release has.
+        As `recveil.read`, and of times, which a release has only with `dates`.
     CoverageWarning
         If less than half of the items or ratings are in the release, or it is nearly empty.
 

@@ -61,7 +61,10 @@ def left_out(manifest: Manifest) -> str:
     if not dropped:
         return ""
     rated = "liked" if manifest.scale.unary else "rated"
-    return f"Rows omitted because the user had {rated} the item more than once: {dropped:,}."
+    return (
+        f"Rows omitted because the user had {rated} the item more than once: {dropped:,}. Rows "
+        f"omitted for other reasons are not in this count."
+    )
 
 
 def _section(title: str, sentences: Iterable[str]) -> str:

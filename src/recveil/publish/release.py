@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from recveil.io.pipes import require_path, temporary_folder
 from recveil.publish.folder import naming_cost, tables, write_release
 from recveil.ratings.arrow_columns import import_optional
 from recveil.release.claim import Claim
+from recveil.release.coverage import Coverage, kept_of
 from recveil.release.manifest import Manifest
 from recveil.release.manifest_reader import known_manifest
 from recveil.release.reader import as_numbers, read_items, read_rows, reading_release, record_starts
@@ -373,9 +375,21 @@ class Release(Sides, PublishedRows):
         return (table for table, _ in tables(self.published, blocks, in_groups=in_groups))
 
     def _facts(self) -> dict[str, object]:
-        coverage, n_items = self.private.coverage, self.published.items.size
-        kept = f"at most {n_items:,}" if coverage is None else coverage.n_items_kept
-        return {**super()._facts(), "items": kept}
+        facts = super()._facts()
+        if self.published.claim.about.is_differential:  # exact shares of the table are not shown
+            coverage, n_items = self.private.coverage, self.published.items.size
+            facts["items"] = f"at most {n_items:,}" if coverage is None else coverage.n_items_kept
+            if self.private.seed is not None:
+                facts["claim"] = f"{facts['claim']}, but seeded: no guarantee"
+            return facts
+        if (kept := self._coverage) is None:
+            return {**facts, "items": f"at most {self.published.items.size:,}"}
+        return {**facts, **kept_of(kept)}
+
+    @cached_property
+    def _coverage(self) -> Coverage | None:
+        measure = self.private.measure_coverage
+        return self.private.coverage or (None if measure is None else measure(self))
 
     @staticmethod
     def read(folder: str | PathLike[str]) -> ReleaseFolder:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recveil.runtime.errors import RecveilError
+from recveil.runtime.number_format import percent
 from recveil.runtime.safe_repr import brief
 
 if TYPE_CHECKING:
@@ -176,3 +177,14 @@ def reject_nearly_empty(coverage: Coverage | None, *, is_estimate: bool = False)
         f"(--allow-sparse-coverage)",
         code="release.nearly-empty",
     )
+
+
+def kept_of(coverage: Coverage) -> dict[str, str]:
+    """Return the items and ratings that are kept, as facts of a line for the publisher."""
+    n, kept = coverage.n_items, coverage.n_items_kept
+    share = percent(kept / n if n else 0.0)
+    low = " (warning: less than half is kept)" if coverage.is_low else ""
+    return {
+        "items": f"{kept:,} of {n:,} ({share})",
+        "ratings kept": f"{percent(coverage.rating_share)}{low}",
+    }

@@ -27,9 +27,9 @@ def has_old_words(manifest: Manifest) -> bool:
 
 
 def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
-    """Return all valid cards of such a release; version 1.0 had a sentence of its own."""
+    """Return all valid cards of such a release; version 1.0 had sentences of its own."""
     cards = [data_card(manifest, ratings_file)]
-    if manifest.claim.about.contains_users and manifest.number < RENAMED_SINCE:
+    if manifest.claim.about.contains_users:
         cards.append(data_card(manifest, ratings_file, of_1_0=True))
     return cards
 

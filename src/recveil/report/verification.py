@@ -119,7 +119,10 @@ def _item_table(n_formulas: int) -> str:
 
 def _dropped_rows(n: object) -> str:
     rows = "1 row was" if n == 1 else f"{n!r:.40} rows were"
-    return f"The publisher states that {rows} left out."
+    return (
+        f"The publisher states that {rows} left out because of repeated ratings; rows left out for "
+        f"other reasons are not in this count."
+    )
 
 
 def _irregular_text(*codes: str) -> str:

@@ -26,7 +26,7 @@ from recveil.io.columns.feedback import reject_doubtful
 from recveil.io.columns.time_columns import Look, look_for_times
 from recveil.ratings.arrow_columns import plain_table
 from recveil.ratings.rating_scale import Locate
-from recveil.runtime.errors import RecveilError, first_line_of, named_twice, quoted
+from recveil.runtime.errors import RecveilError, describe_count, first_line_of, named_twice, quoted
 from recveil.runtime.safe_repr import brief
 
 # The axes of a matrix, as values of `user` and `item`.
@@ -91,8 +91,25 @@ def _of_matrix(matrix: Any) -> "Frame":
         "the matrix",
         {"user": ROW, "item": COLUMN, "rating": "rating"},
         lambda at: f"row {rows[at]}, column {columns[at]} of the matrix",
-        note="The rows of the matrix were taken for users, and its columns for items. State so "
-        "with user='row' and item='column', or swap them with user='column' and item='row'.",
+        note=f"{_AXES}{_empty_lines(matrix.shape, rows, columns)}",
+    )
+
+
+_AXES = (
+    "The rows of the matrix were taken for users, and its columns for items. State so with "
+    "user='row' and item='column', or swap them with user='column' and item='row'."
+)
+
+
+def _empty_lines(shape: tuple[int, int], *places: NDArray[Any]) -> str:
+    """Return a sentence on the rows and columns without a rating; empty if there are none."""
+    empty = [n - np.unique(line).size for n, line in zip(shape, places, strict=True)]
+    if not any(empty):
+        return ""
+    n_rows, n_columns = empty
+    return (
+        f" {describe_count(n_rows, 'row')} and {describe_count(n_columns, 'column')} of the matrix "
+        f"have no rating, and are left out."
     )
 
 
@@ -254,7 +271,9 @@ def frame_of(source: Any, feedback: Feedback | None = MUST_RATE, **given: str | 
             f"two columns are called {quoted(twice[0])}; rename one", code="column.duplicate"
         )
     try:
-        return Frame(plain_table(_arrow_table(source)))
+        table = plain_table(_arrow_table(source))
+        unnamed = [name for name in table.column_names if name.startswith("__index_level_")]
+        return Frame(table.drop_columns([*{*unnamed} - {*names}] if is_pandas else []))
     except MemoryError:
         raise
     except Exception as error:  # a lazy database query raises errors of its own
@@ -330,7 +349,11 @@ def _frame_of_data_set(source: Any, given: Mapping[str, str | None]) -> Frame:
             f"got {what}; use Ratings.from_columns for plain arrays",
             code="argument.type",
         )
-    return found._replace(note="") if any(given.values()) else found
+    return (
+        found._replace(note=found.note.removeprefix(_AXES).strip())
+        if any(given.values())
+        else found
+    )
 
 
 def table_from_columns(columns: Mapping[str, ArrayLike], days: ArrayLike | None) -> pa.Table:

@@ -545,7 +545,7 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
             raise RecveilError(
                 f"{place}: expected {describe_count(n_columns, 'column')}, got {got} "
                 f"({dialect.excerpt(fields)}); "
-                + (DOUBLE_QUOTE if spans else "fix or drop the line"),
+                + (DOUBLE_QUOTE if spans else _line_remedy(path, dialect, n_columns)),
                 code="input.line",
             )
         if len(dialect.delimiter) > 1 and any(fields[1::2]):
@@ -555,6 +555,24 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
                 code="input.line",
             )
         check_utf8([fields[position] for position in wanted], place)
+
+
+def _line_remedy(path: Path, dialect: Dialect, n_columns: int) -> str:
+    """Return what to do with lines of another number of columns, which may use another mark."""
+    used = dict.fromkeys("\t;,|", 0)
+    used.pop(dialect.character, None)
+    for _, fields in read_records(path, dialect):
+        for mark in used if dialect.count(fields) == 1 else ():
+            used[mark] += dialect.text(fields).count(mark) == n_columns - 1 > 0
+    mark = max(used, key=used.__getitem__)
+    if not used[mark]:
+        return "fix or drop the line"
+    other = {"\t": "tabs"}.get(mark, repr(mark))
+    return (
+        f"{describe_count(used[mark], 'line')} of the file "
+        f"{'uses' if used[mark] == 1 else 'use'} {other}, the others {dialect.delimiter!r}: "
+        f"replace {other} by {dialect.delimiter!r} in these lines, which are rows"
+    )
 
 
 def check_one_line(fields: Sequence[str], place: Place) -> None:

@@ -29,12 +29,10 @@ from recveil.methods.base import (
     with_private,
 )
 from recveil.methods.components import (
-    NEIGHBOUR_PREDICTORS,
     component_name,
     grouping_name,
     make_grouping,
     make_predictor,
-    nearest_of_all_users,
     settings_of,
 )
 from recveil.methods.k_corating.fills import learn
@@ -339,7 +337,9 @@ class PredictiveAnonymizer(BaseAnonymizer):
                 )
         self._check_values()
         check_limits(self.diversity, self.closeness)
-        nearest_of_all_users(self.neighbours, "predictor", self.predictor, NEIGHBOUR_PREDICTORS)
+        make_predictor(self.predictor, 0, self.neighbours)
+        levels = None if self.privacy_levels is None else np.array([self.k])
+        make_grouping(self.grouping, self.k, levels, 0)
         others = {
             "the predictions of homogenize (--homogenize) padded or of padding (--padding)": (
                 self.homogenize != "simple"

@@ -406,8 +406,9 @@ def describe_uncovered(uncovered: list[Uncovered], where: str = "") -> list[str]
         n_attacked = highest.requested - highest.skipped
         sentences.append(
             f"{where}{'users' if where else 'Users'} with too few ratings count as not "
-            f"re-identified; of the others, up to {percent(rate)} are ({_quoted(highest.name)}, "
-            f"{n_attacked:,} of {highest.requested:,} attacked)."
+            f"re-identified. {_quoted(highest.name)} attacked {n_attacked:,} of "
+            f"{highest.requested:,} and re-identified {percent(rate)} of these; adversaries who "
+            f"attacked more users may re-identify more."
         )
     return sentences
 

@@ -12,6 +12,7 @@ from recveil.report.comparison.text import (
     describe_advice,
     describe_answer,
     describe_rest,
+    format_kept,
     headline_of,
     warnings_of,
 )
@@ -96,9 +97,13 @@ def tables(comparison: Comparison) -> list[Grid]:
     for row in sorted(comparison.rows, key=lambda row: row.title not in best):
         retained, rate = shares_of(row), axis.of(row)
         risk = estimate((rate, getattr(row, axis.low), getattr(row, axis.high)))
-        rows.append((row.title, risk, _cell(retained.lists), _cell(retained.ratings)))
+        kept = format_kept(row)
+        rows.append((row.title, risk, _cell(retained.lists), _cell(retained.ratings), kept))
     title = f"risk: share of {axis.label}; retained: share of the raw data's utility"
-    return [Grid(title, ("setting", "risk", "lists retained", "ratings retained"), rows)]
+    return [Grid(title, _HEADER, rows)]
+
+
+_HEADER = ("setting", "risk", "lists retained", "ratings retained", "kept")
 
 
 def _cell(share: Share | None) -> str:

@@ -20,6 +20,7 @@ from recveil.evaluation.results import (
 )
 from recveil.evaluation.retained import MIN_USERS, Measured, RetainedUtility
 from recveil.ratings.ratings import in_likes
+from recveil.release.coverage import kept_of
 from recveil.report.audit.text import warnings_of_release
 from recveil.report.document import parts_of
 from recveil.report.evaluation.groups import group_grids
@@ -36,6 +37,7 @@ _UNRELIABLE = {
     "imprecise": "it is too small, or its interval is too wide",
     "no-liked-labels": "no labels count as liked (--liked)",
 }
+REMADE = "Of another release with these settings: "
 _NOTES = {
     "implicit": "This is implicit feedback. It has no ratings to predict or compare, so only lists "
     "are evaluated, without errors or deviations. Every held-out interaction is relevant.",
@@ -63,7 +65,7 @@ _NOTES = {
 def _(result: Evaluated) -> Mapping[str, object]:
     matched = result.matched
     return {
-        "headline": headline(result.evaluation),
+        "headline": REMADE * (result.share is not None) + headline(result.evaluation),
         "release": result.release,
         "release_sha256": result.sha256,
         "is_remade": result.share is not None,
@@ -673,7 +675,8 @@ def facts(result: object) -> dict[str, object]:
 
 @facts.register
 def _(result: Evaluated) -> dict[str, object]:
-    return facts(result.evaluation)
+    remade = None if result.share is None else "another one with these settings"
+    return {"release": remade, **facts(result.evaluation)}
 
 
 @facts.register
@@ -685,6 +688,7 @@ def _(result: Evaluation) -> dict[str, object]:
         "ratings retained": _fact(result.retained.ratings, result.raw_gain),
         "RMSE": result.release.of_chosen.rmse,
         "RMSE of the raw table": result.raw.of_chosen.rmse,
+        **kept_of(result.coverage),
     }
 
 
@@ -694,6 +698,7 @@ def _(result: NominalEvaluation) -> dict[str, object]:
         "users": result.n_users,
         "accuracy": percent(result.release.mean(result.release.chosen).mean),
         "of most frequent labels": percent(result.raw.mean(MOST_FREQUENT).mean),
+        **kept_of(result.coverage),
     }
 
 
