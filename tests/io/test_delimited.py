@@ -16,6 +16,7 @@ from dialects import compare_dialect, table_of_dialect
 from error_assertions import raises
 from recveil.inspection import inspect
 from recveil.io import read_ratings, read_table, understand
+from recveil.io.ingestion import without_dates
 from recveil.ratings import RatingScale
 
 Write = Callable[..., Path]
@@ -565,3 +566,30 @@ def test_an_id_that_spans_lines_may_hold_rows_and_may_not(write: Write) -> None:
     path = write('user,item,rating\n1,"i1",3\n1,"i\r9",4\n2,"i1",3\n')
     with raises("input.quote-spans-lines", "line 3", "line 4"):
         understand(path)
+
+
+@pytest.mark.parametrize("mark", ["\t", "::", ","])
+def test_a_column_of_times_without_a_name_is_said_to_be_left_out(write, mark):
+    path = write("".join(f"{mark.join((str(at), '7', '4', '881250949'))}\n" for at in range(1, 9)))
+    found = understand(path, times=False, user="1", item="2", scale=RatingScale(1, 5, 1))
+    note = "Releases have no dates: 'time (column 4)' is left out."
+    assert without_dates(found, None).notes[-1] == note
+    assert without_dates(understand(path, user="1", item="2"), None).unread == ()
+
+
+def test_lines_between_another_mark_are_counted_and_not_dropped(write):
+    lines = [";".join((f"u{at}", f"i{at}", "4")) for at in range(20)]
+    lines += [line.replace(";", "\t") for line in lines[:3]]
+    with raises("input.line") as caught:
+        understand(write("\n".join(["user;item;rating", *lines])))
+    assert "3 lines of the file use tabs" in str(caught.value)
+    assert "drop" not in str(caught.value)
+    with raises("input.line") as caught:  # none looks like a row
+        understand(write("\n".join(["user;item;rating", *lines[:20], "the end"])))
+    assert "fix or drop the line" in str(caught.value)
+
+
+def test_a_first_row_without_a_rating_is_not_taken_for_names(write):
+    rows = [f"CL-{at},IS-{at % 5},{'' if at == 0 else 4}" for at in range(20)]
+    with raises("input.header"):
+        understand(write("\n".join(rows)), user="1", item="2", rating="3")

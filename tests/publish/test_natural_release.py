@@ -1,15 +1,21 @@
 """A release in memory shows, converts and pickles nothing of its private side."""
 
 import pickle
+import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import recveil as rv
 from error_assertions import raises
 from recveil.datasets import make_ratings
 from recveil.methods.base import anonymize_hidden
+from recveil.release.data_card import data_cards
+from recveil.release.manifest_reader import known_manifest
+from recveil.runtime.errors import ReadingWarning
 
 RATINGS = make_ratings(n_users=60, n_items=30, n_ratings=700, seed=1)
 NAMED = rv.Ratings(
@@ -87,3 +93,79 @@ def test_a_wrong_scale_says_how_to_give_one():
     for scale in ((1,), "one to five", 5, ("low", "high")):
         with raises("scale.invalid" if isinstance(scale, str) else "argument.type"):
             rv.read(NAMED.to_arrow(), scale=scale)
+
+
+def test_a_line_has_the_losses_of_shared_rows_and_no_exact_share_of_others():
+    release = rv.SparseRows(k=5, seed=1).anonymize(RATINGS)
+    kept = release.to_csr().shape[1]
+    rated = np.unique(RATINGS.indices).size
+    assert f"items: {kept} of {rated} (" in repr(release)
+    assert "ratings kept: " in repr(release)
+    assert "warning: less than half" not in repr(release)
+    few = rv.SparseRows(k=29, seed=1).anonymize(RATINGS)
+    low = few._coverage.is_low
+    assert low
+    assert ("warning: less than half" in repr(few)) is low
+    drawn = rv.Synthesizer(30, seed=7, item_catalog="as-rated").anonymize(RATINGS)
+    assert "differentially-private, but seeded: no guarantee" in repr(drawn)
+    assert "kept" not in repr(drawn)
+
+
+def test_a_line_of_a_remade_release_says_so():
+    release = rv.SparseRows(k=5, seed=1).anonymize(RATINGS)
+    options = {"with_membership": False, "targets": 5}
+    found = rv.evaluate(RATINGS, release, **options)
+    assert "release: another one with these settings" in repr(found)
+    assert found.to_dict()["headline"].startswith("Of another release")
+    assert " of 30 (" in repr(found)
+    with pytest.warns(ReadingWarning, match="was not made from these ratings"):
+        rv.evaluate(make_ratings(60, 30, 700, seed=2), release, **options)
+
+
+def test_a_line_of_an_audit_has_the_rates_of_the_table_and_of_the_release():
+    release = rv.SparseRows(k=5, seed=1).anonymize(RATINGS)
+    line = repr(rv.audit(RATINGS, release=release, targets=20, curves=False))
+    raw, released = re.findall(r"re-identified in the (?:raw table|release): ([\d.]+)%", line)
+    assert float(released) < float(raw)
+
+
+def test_results_without_a_page_offer_none():
+    found = rv.inspect(RATINGS)
+    assert not {"to_html", "chart"} & {*dir(found), *dir(rv.Release)}
+    with pytest.raises(AttributeError):
+        found.to_html()
+    assert {"to_html", "chart"} <= {*dir(rv.audit(RATINGS, targets=5, curves=False))}
+
+
+def test_tables_in_memory_name_what_is_left_out_and_no_index():
+    table = RATINGS.to_pandas()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert rv.read(table[table.rating > 2]).n_ratings == (table.rating > 2).sum()
+    matrix = RATINGS.csr.tolil()
+    matrix[3] = 0
+    rows = sparse.csr_matrix(matrix)
+    rows.eliminate_zeros()
+    for given in ({}, {"user": "row", "item": "column"}):
+        with pytest.warns(ReadingWarning, match="1 row and 0 columns of the matrix have no rating"):
+            rv.read(rows, **given)
+
+
+@pytest.mark.parametrize("given", [{"predictor": "x"}, {"grouping": "kmeans"}])
+def test_unknown_parts_are_rejected_at_construction(given):
+    with raises("option.value"):
+        rv.PredictiveAnonymizer(5, **given)
+    with raises("option.value"):
+        rv.anonymize(RATINGS, epsilon=0)
+
+
+def test_a_card_counts_repeated_rows_alone_and_older_words_stay_valid(release, tmp_path):
+    published = replace(release.published, duplicates_dropped=3)
+    replace(release, published=published).write(tmp_path / "out")
+    card = tmp_path / "out" / "README.md"
+    words, others = card.read_text(), " Rows dropped for other reasons, such as a missing rating,"
+    assert "3 input rows were dropped, because the user had rated the item more" in words
+    assert f"{others} are not in this count." in words
+    cards = data_cards(known_manifest(tmp_path / "out"), "ratings.parquet")
+    assert cards == [words, words.replace(f"{others} are not in this count.", "")]
+    assert rv.verify(tmp_path / "out").holds
