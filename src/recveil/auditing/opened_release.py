@@ -92,7 +92,6 @@ def open_release(
 
 
 def _made_of(folder: Path, ratings: Ratings) -> bool | None:
-    """Reject ratings that a release was not made from: attacks on it would seem to fail."""
     same = is_made_of(folder, ratings)
     if same is False:
         raise RecveilError(

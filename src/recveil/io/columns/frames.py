@@ -102,7 +102,6 @@ _AXES = (
 
 
 def _empty_lines(shape: tuple[int, int], *places: NDArray[Any]) -> str:
-    """Return a sentence on the rows and columns without a rating; empty if there are none."""
     empty = [n - np.unique(line).size for n, line in zip(shape, places, strict=True)]
     if not any(empty):
         return ""

@@ -558,7 +558,6 @@ def _raise_first_bad(path: Path, dialect: Dialect, n_columns: int, wanted: Seque
 
 
 def _line_remedy(path: Path, dialect: Dialect, n_columns: int) -> str:
-    """Return what to do with lines of another number of columns, which may use another mark."""
     used = dict.fromkeys("\t;,|", 0)
     used.pop(dialect.character, None)
     for _, fields in read_records(path, dialect):
