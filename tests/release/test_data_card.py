@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from recveil.methods import KCoRater, PredictiveAnonymizer, SparseRows, Synthesizer
-from recveil.ratings import Ratings
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.data_card import data_card, data_cards
 from recveil.release.earlier_formats import with_names_of, with_todays_names
 from recveil.release.manifest import COUNTS, FileEntry, Manifest, to_bytes
@@ -279,3 +279,22 @@ def test_a_card_counts_one_item_as_one(tmp_path):
     card = plain((tmp_path / "out" / "README.md").read_text())
     assert "6 users and 1 item." in card
     assert verify(tmp_path / "out").holds
+
+
+@pytest.mark.parametrize("catalog", ["as-rated", None])
+def test_a_guarantee_states_that_the_list_of_rated_items_is_taken_for_public(
+    invented, tmp_path, catalog
+):
+    scale = {"scale": RatingScale(1, 5, 1), "ledger": "none", "n_users": 50}
+    maker = Synthesizer(50.0, item_catalog=catalog, **scale)
+    maker.anonymize(invented).write(tmp_path / "out")
+    manifest = Manifest.from_json(json.loads((tmp_path / "out" / "release.json").read_text()))
+    card = (tmp_path / "out" / "README.md").read_text()
+    guarantee = plain(card).partition("## What is guaranteed")[2].partition("## What is not")[0]
+    is_conditional = catalog == "as-rated"
+    assert ("if the list of rated items is public" in guarantee) is is_conditional
+    assert ("computed from the data but the list" in guarantee) is is_conditional
+    cards = data_cards(manifest, manifest.ratings_file)
+    assert cards[0] == card
+    # Releases from before this sentence still verify.
+    assert len(cards) == 1 + is_conditional

@@ -27,14 +27,24 @@ def has_old_words(manifest: Manifest) -> bool:
 
 
 def data_cards(manifest: Manifest, ratings_file: str) -> list[str]:
-    """Return all valid cards of such a release; version 1.0 had sentences of its own."""
+    """Return all valid cards of such a release, with those of earlier versions."""
     cards = [data_card(manifest, ratings_file)]
     if manifest.claim.about.contains_users:
         cards.append(data_card(manifest, ratings_file, of_1_0=True))
+    if _has_rated_items(manifest):
+        cards.append(data_card(manifest, ratings_file, states_catalog=False))
     return cards
 
 
-def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) -> str:
+def _has_rated_items(manifest: Manifest) -> bool:
+    """Return whether the guarantee depends on a list of items that was taken from the data."""
+    is_stated = manifest.number >= RENAMED_SINCE and not manifest.claim.about.contains_users
+    return is_stated and manifest.settings.get("item_catalog") == "rated items"
+
+
+def data_card(
+    manifest: Manifest, ratings_file: str, *, of_1_0: bool = False, states_catalog: bool = True
+) -> str:
     """Return the README.md of a published folder."""
     method, settings, about = manifest.method, manifest.settings, manifest.claim.about
     likes = publishes_likes(settings)
@@ -59,6 +69,7 @@ def data_card(manifest: Manifest, ratings_file: str, *, of_1_0: bool = False) ->
             **content | {"item_table": _of_items(manifest)},
             promise=claim_of_json(content),
             of_1_0=of_1_0,
+            states_catalog=states_catalog and _has_rated_items(manifest),
             of_likes=likes,
             **bounds_of(manifest.claim),
             **errors_of_noise(content),
