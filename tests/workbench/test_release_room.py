@@ -2,12 +2,14 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from recveil.comparison.rows import Row
 from recveil.workbench.frontier import Question
 from recveil.workbench.table_source import source_settings
+from recveil.workbench.views.release import _sort_statements
 
 
 @pytest.fixture
@@ -54,6 +56,30 @@ def test_what_guarantees_nothing_is_offered_last(dropped):
     assert offered[:4] == ["sparse", "synthetic-1", "synthetic-3", "synthetic-10"]
     assert 'id="method-synthetic-exact"' in more
     assert "guarantees nothing" in more.partition('id="method-synthetic-exact"')[2][:300]
+
+
+def test_k_corating_is_among_more_methods_with_its_sentence(dropped):
+    main, _, more = dropped.get("/release").text.partition("<summary>More methods</summary>")
+    assert 'id="method-k-corating' not in main
+    offered = more.partition('id="method-k-corating-item-mean"')[2][:700]
+    assert "an adversary who knows some ratings of a user may re-identify the user" in offered
+    assert "do not hide who is in the data" in main.partition('id="method-sparse"')[2][:400]
+
+
+@pytest.mark.parametrize("public", [{}, {"public_items": "on"}])
+def test_items_are_taken_for_public_only_where_that_is_said(dropped, monkeypatch, public):
+    page = dropped.get("/release").text
+    assert 'id="public_items" name="public_items">' in page
+    assert "holds only if the list is public" in page
+    started = []
+    jobs = dropped.bench.jobs
+    start = jobs.start
+    monkeypatch.setattr(jobs, "start", lambda *a, **b: started.append((a, b)) or start(*a, **b))
+    form = {"method": "synthetic-10", "name": "drawn", "file_format": "csv"}
+    dropped.send("/release/make", **form, **public)
+    (_, _, settings), named = started[0]
+    assert ("item_catalog" in settings["options"]) is bool(public)
+    assert ("--item-catalog as-rated" in named["command"]) is bool(public)
 
 
 def test_noise_needs_a_named_scale(dropped):
@@ -200,6 +226,59 @@ def test_a_signed_dossier_keeps_the_data_that_its_release_was_made_from(dropped)
         data = page.partition("<h2>Data</h2>")[2].partition("<h2>Choice</h2>")[0]
         assert data == before.partition("<h2>Data</h2>")[2].partition("<h2>Choice</h2>")[0]
         assert "its reading has changed" in page
+
+
+def test_a_decision_has_no_future_date_and_keeps_the_earlier_ones(dropped):
+    dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
+    (made,) = dropped.wait("release")
+    sign = f"/release/{made.id}/sign"
+    first = {"decided_by": "Ann", "because": "It is low.", "date": "2026-01-31"}
+    later = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
+    answer = dropped.send(sign, **first | {"date": later})
+    assert (answer.status_code, "is in the future" in answer.text) == (400, True)
+    for each in (first, first | {"decided_by": "Bob"}, first | {"decided_by": "Cleo"}):
+        assert dropped.send(sign, **each).is_success
+    for place in ("/release", f"/release/{made.id}/dossier"):
+        page = dropped.get(place).text
+        earlier = page.partition("Earlier decisions")[2].partition("</ul>")[0]
+        assert re.findall("Decided by ([A-Z][a-z]+)", earlier) == ["Bob", "Ann"]
+        assert re.search("(?i)recorded at.{0,30}20[0-9-]{8} [0-9:]{8} UTC", page)
+
+
+def test_each_dossier_lists_all_releases_of_its_table(dropped):
+    form = {"method": "sparse", "k": "4", "file_format": "csv"}
+    numbers = {}
+    for name in ("first", "second"):
+        dropped.send("/release/make", name=name, **form)
+        numbers[name] = dropped.wait("release")[0].id
+    for name in numbers:
+        page = dropped.get(f"/release/{numbers[name]}/dossier").text
+        listed = page.partition("All releases of this table")[2].partition("</table>")[0]
+        assert re.findall('scope="row">([a-z]+)', listed) == ["second", "first"]
+        assert f"{name} (this release)" in listed
+        assert "the claim of none covers that" in page
+
+
+def test_the_page_says_if_the_files_have_changed(dropped):
+    dropped.send("/release/make", method="sparse", k="4", name="first", file_format="csv")
+    (made,) = dropped.wait("release")
+    card = dropped.bench.project.folder / "releases" / "first" / "README.md"
+    address = f"/release?release={made.id}"
+    page = dropped.get(address).text
+    assert "✓ holds" in page
+    assert 'id="download"' in page
+    card.write_text(f"{card.read_text()}x")
+    page = dropped.get(address).text
+    assert "✓ holds" not in page
+    assert "✗ changed since it was verified" in page
+    assert 'id="download"' not in page
+    assert ">Sign off<" not in page
+
+
+def test_what_a_release_lacks_is_a_notice_and_danger_is_red():
+    sentences = ["warning: The release keeps 4 of 9 items.", "warning: fills.", "All is well."]
+    found = _sort_statements(sentences)
+    assert found == (["Fills."], ["The release keeps 4 of 9 items."], ["All is well."])
 
 
 def test_the_dossier_says_if_the_files_have_changed(dropped):

@@ -27,6 +27,7 @@ FIELD_TITLES = {
     "wide": "A matrix",
     "allow_sparse_coverage": "Allow sparse coverage",
     "hide_items": "Hide item ids",
+    "public_items": "The list of items is public",
 }
 
 # An option after the parameter's name, as in: scale (--scale 1:5:1), or inside: (likes, --likes).

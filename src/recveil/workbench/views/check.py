@@ -48,7 +48,7 @@ def _page(request: Request) -> Response:
         result=result,
         verdict=describe_verdict(result["verification"]) if result else "",
         options={} if job is None else job.settings["options"],
-        with_table=job is None or bool(job.settings["source"]),
+        with_table=job is not None and bool(job.settings["source"]),
         is_drawn=job is not None and (project.job_folder(job.id) / AUDIT_PAGE).is_file(),
         claims=published_claims(),
         columns=_COLUMNS,
@@ -66,7 +66,7 @@ async def _upload(request: Request) -> Response:
         workspace.project.note(
             f"uploaded {_in_quotes(upload.name)} to be checked, SHA-256 {upload.digest}"
         )
-        _start(workspace, {}, with_table=True)
+        _start(workspace, {}, with_table=False)
 
     return await receive_upload(request, CHECKED, start, "/check")
 
@@ -77,7 +77,7 @@ def _name(request: Request) -> Response:
     place = place_of(form_of(request).get("place", ""), is_release=True)
     workspace.project.save(_KEY, {"name": place.name, "place": place.path, "dropped": False})
     workspace.project.note(f"named {place.path} to be checked")
-    _start(workspace, {}, with_table=True)
+    _start(workspace, {}, with_table=False)
     return redirect("/check")
 
 

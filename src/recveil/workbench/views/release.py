@@ -19,13 +19,13 @@ from recveil.methods.registry import has_k
 from recveil.publish.publisher_card import PublisherCard
 from recveil.release.manifest import FileEntry, private_name
 from recveil.release.method import Method, Variant
-from recveil.release.registry import all_variants, variant_of
+from recveil.release.registry import all_variants, undone_of, variant_of
 from recveil.report.assessment import Signature, render_assessment
 from recveil.report.release import is_danger
 from recveil.report.verification import describe_verdict
 from recveil.runtime.atomic_writes import write_atomically
 from recveil.runtime.devices import reject_devices
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import WARNING, RecveilError, first_sentence_of, quoted
 from recveil.runtime.locks import FOR_OWNER
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.frontier import SettingLine
@@ -81,6 +81,8 @@ _DECISION = ("decided_by", "because", "date")
 _MOST_CHARACTERS = 2_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 _FORMATS = ("parquet", "csv")
+# The option of synthetic methods that takes the list of rated items for public.
+_CATALOG = "item_catalog"
 _MOST_K = 1_000_000
 
 
@@ -105,8 +107,9 @@ def _page(request: Request) -> Response:
         job=job,
         result=result,
         is_current=table is None or job is None or _is_current(project, table, job),
-        alarms=[] if result is None else list(filter(is_danger, result["statements"])),
+        statements=_sort_statements([] if result is None else result["statements"]),
         verdict=None if result is None else describe_verdict(result["verification"]),
+        files_problem=_find_problem_of_files(project, job, result),
         running=workspace.jobs.running_in("release"),
         releases=[each for each in releases if each.state == "done"],
         attack=attack,
@@ -117,7 +120,7 @@ def _page(request: Request) -> Response:
         description_result=project.result(description),
         card=project.load("card", {}),
         signed=None if result is None else _load_decision(project, result),
-        today=datetime.now(UTC).date().isoformat(),
+        today=_today().isoformat(),
         labels=_LABELS,
         long_fields=_LONG_FIELDS,
         setting=None if table is None else project.load_for(table, "setting", _SETTING_FIELDS),
@@ -126,6 +129,27 @@ def _page(request: Request) -> Response:
         formats=_FORMATS,
         free_name=_free_name(workspace, table),
     )
+
+
+class Statements(NamedTuple):
+    """The sentences about a release: of danger to users, of what it lacks, and others."""
+
+    dangers: list[str]
+    cautions: list[str]
+    others: list[str]
+
+
+def _sort_statements(sentences: Sequence[str]) -> Statements:
+    """Sort the sentences about a release by what they warn of."""
+    found = Statements([], [], [])
+    for each in sentences:
+        text = each.removeprefix(WARNING)
+        if text == each:
+            found.others.append(each)
+            continue
+        kind = found.dangers if is_danger(each) else found.cautions
+        kind.append(f"{text[:1].upper()}{text[1:]}")
+    return found
 
 
 def _make(request: Request) -> Response:
@@ -155,6 +179,8 @@ def _make(request: Request) -> Response:
     output = str(project.folder_for(_RELEASES) / name)
     method, variant = all_variants()[variant_name]
     options = {**_options_of(method, variant), "file_format": file_format}
+    if not form.get("public_items"):
+        options.pop(_CATALOG, None)
     options |= {name: True for name in ("allow_sparse_coverage", "hide_items") if form.get(name)}
     command = format_command(
         "anonymize", table.place, options={**table.reading, "output": output, "k": k, **options}
@@ -258,16 +284,16 @@ def _sign(request: Request) -> Response:
                 f"{len(text):,}",
                 code="option.required",
             )
-    try:
-        date.fromisoformat(decision["date"])
-    except ValueError:
-        raise RecveilError(
-            f"date {quoted(decision['date'], 20)}: expected a date such as 2026-01-31",
-            code="option.value",
-        ) from None
+    _reject_wrong_date(decision["date"])
     published_files(Path(job.settings["output"]), result["sha256"])  # raises if one has changed
     _keep_evidence(workspace, job, result)
-    bound = {"evidence": _digest_evidence(project, job), "last_job": project.jobs()[0].id}
+    earlier = _load_decision(project, result)
+    bound = {
+        "evidence": _digest_evidence(project, job),
+        "last_job": project.jobs()[0].id,
+        "recorded_at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+        "earlier": [] if earlier is None else list(_all_decisions(earlier)),
+    }
     project.save(_key_of_decision(result), decision | bound)
     project.note(
         f"signed off the release {result['name']} (SHA-256 {result['sha256']}): decided by "
@@ -276,6 +302,34 @@ def _sign(request: Request) -> Response:
         release=job.id,
     )
     return redirect(f"/release?release={job.id}")
+
+
+def _reject_wrong_date(text: str) -> None:
+    """Raise for a decision on a day that has not begun here, or anywhere if the clock is UTC's."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise RecveilError(
+            f"date {quoted(text, 20)}: expected a date such as 2026-01-31", code="option.value"
+        ) from None
+    if day > _today():
+        raise RecveilError(
+            f"date {text}: is in the future; a decision is recorded on its day or later, so "
+            f"expected at most {_today()}",
+            code="option.value",
+        )
+
+
+def _today() -> date:
+    """Return the date here, or that of the log (UTC) if it is later."""
+    now = datetime.now(UTC)
+    return max(now.date(), now.astimezone().date())
+
+
+def _all_decisions(signed: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a decision, and those that it replaced, the newest first."""
+    yield {name: each for name, each in signed.items() if name != "earlier"}
+    yield from signed.get("earlier", ())
 
 
 def _dossier(request: Request) -> Response:
@@ -309,11 +363,13 @@ def _dossier(request: Request) -> Response:
         made=None if compared is None else _find_compared(job, compared["lines"]),
         verdict=describe_verdict(result["verification"]),
         files_problem=_problem_of_files(Path(job.settings["output"]), result, signed is not None),
+        statements=_sort_statements(result["statements"]),
         attack_result=attack,
         is_later=attack_job is not None and attack_job.id > bound.get("last_job", attack_job.id),
         is_altered=is_altered,
         signed=signed,
         field_titles=FIELD_TITLES,
+        releases=_list_releases(project, job),
         log=project.log_of(job),
     )
 
@@ -337,6 +393,14 @@ def _assessment(request: Request) -> Response:
         signature = Signature(signed["decided_by"], "", signed["date"])
     page = render_assessment(folder, result["verification"], attack, signature)
     return send_report(page)
+
+
+def _find_problem_of_files(project: Project, job: Job | None, result: Result | None) -> str:
+    """Return what is wrong with the files of the shown release, if there is one."""
+    if job is None or result is None:
+        return ""
+    is_signed = _load_decision(project, result) is not None
+    return _problem_of_files(Path(job.settings["output"]), result, is_signed)
 
 
 def _problem_of_files(folder: Path, result: Result, is_signed: bool) -> str:
@@ -430,6 +494,46 @@ def _load_decision(project: Project, result: Result) -> Mapping[str, Any] | None
     """Return who decided to publish a release, why, and when; None if it is not signed off."""
     decision: Mapping[str, Any] | None = project.load(_key_of_decision(result), fields=_DECISION)
     return decision
+
+
+@brief
+class ReleaseLine(NamedTuple):
+    """A release of a table, as the dossiers of all its releases list it."""
+
+    name: str
+    made: str
+    method: str
+    sha256: str
+    # Whether the dossier is about it, and the date of its sign-off
+    is_this: bool
+    signed: str
+    # What is wrong with its files
+    problem: str
+
+
+def _list_releases(project: Project, shown: Job) -> list[ReleaseLine]:
+    """Return all releases of the table of a release, the newest first."""
+    lines = []
+    for job in project.jobs():
+        result = project.result(job) if job.task == "release" else None
+        if result is None or job.input != shown.input:
+            continue
+        options, k = job.settings["options"], job.settings["k"]
+        parts = [options["method"], *([] if k is None else [f"k = {k}"])]
+        parts += [f"epsilon {options['epsilon']}"] if "epsilon" in options else []
+        signed = _load_decision(project, result)
+        lines.append(
+            ReleaseLine(
+                name=result["name"],
+                made=job.ended,
+                method=", ".join(parts),
+                sha256=result["sha256"],
+                is_this=job.id == shown.id,
+                signed="" if signed is None else signed["date"],
+                problem=_problem_of_files(Path(job.settings["output"]), result, signed is not None),
+            )
+        )
+    return lines
 
 
 def _find_compared(release: Job, lines: Sequence[SettingLine]) -> str | None:
@@ -550,6 +654,10 @@ class Publishable(NamedTuple):
     promise: str
     # Whether it is compared by default or represents its kind; the others are shown on request
     is_main: bool
+    # Whether it can take the list of rated items for public
+    has_catalog: bool
+    # What it does not protect from; may be empty
+    caution: str
 
 
 def _list_publishable(workspace: Workspace, table: Input) -> list[Publishable]:
@@ -564,10 +672,27 @@ def _list_publishable(workspace: Workspace, table: Input) -> list[Publishable]:
     first = {each.kind: each.name for each in reversed(variants)}
     first |= {each.kind: each.name for each in variants if usual[each.name]}
     main = {*first.values(), *(each.name for each in variants if usual[each.name])}
+    # Fills hide users only from adversaries who know neither ratings nor fills.
+    main -= {each.name for each in variants if each.kind.startswith("k-corating")}
     return [
-        Publishable(each.name, each.description, _promise_of(each), each.name in main)
+        Publishable(
+            each.name,
+            each.description,
+            _promise_of(each),
+            each.name in main,
+            _CATALOG in each.options,
+            _caution_of(each),
+        )
         for each in variants
     ]
+
+
+def _caution_of(variant: Variant) -> str:
+    """Return the first sentence on what undoes a method's protection; empty if none is known."""
+    about = variant.about_claim
+    # Without rows of users, the promise states it.
+    cautions = [about.caution, *undone_of(variant.name)] if about.contains_users else []
+    return next((first_sentence_of(each) for each in cautions if each), "")
 
 
 def _promise_of(variant: Variant) -> str:
