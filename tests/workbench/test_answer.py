@@ -1,7 +1,7 @@
 from error_assertions import raises
 from recveil.comparison.rows import Row
 from recveil.report.comparison.text import caveats_of
-from recveil.workbench.frontier import Question, answer, rows_of
+from recveil.workbench.frontier import Question, answer, rows_of, tabulate
 
 FOUND = {"targets": 900, "targets_attacked": 900, "most_targets_attacked": 900, "rmse": 0.95}
 FOUND |= {"risk_by": "insider", "risk": 0.1, "risk_low": 0.08, "risk_high": 0.12}
@@ -108,6 +108,34 @@ def test_a_setting_without_targets_is_not_safe():
     rare = SPARSE._replace(most_targets_attacked=30, bound=None)
     result = answer([rare], Question(limit=20, setting=rare.title)).why[1]
     assert "users who were not attacked are not safe" in result
+
+
+def test_a_low_risk_of_too_few_targets_is_not_shown_to_be_within_the_limits():
+    """Of 100 of 900 targets, 2% are re-identified; 1/k = 20% is proven, and 10% accepted."""
+    few = {"most_targets_attacked": 100, "risk": 0.02, "risk_low": 0.01, "risk_high": 0.03}
+    row = SPARSE._replace(**few)
+    found = answer([row], Question(limit=10, setting=row.title))
+    assert found.headline == "“sparse, k = 5” is not shown to be within your limits."
+    assert "the bound is 20%; you accept 10%" in found.rest
+    assert not any("20%; you" in each for each in found.reasons)  # stated once
+    assert tabulate([row], Question(limit=10))[0].within.startswith("not shown")
+    high = row._replace(risk_high=0.13)
+    found = answer([high], Question(limit=10, setting=high.title))
+    assert "exceeds your limits" in found.headline
+    assert found.rest == "The upper end of its risk is 13%, and you accept 10%."
+
+
+def test_a_high_membership_auc_of_the_answer_is_stated_below_its_headline():
+    known = {"membership_auc": 0.84, "membership_auc_low": 0.8, "membership_auc_high": 0.87}
+    row = SPARSE._replace(**known)
+    assert "membership AUC 0.84 (a random guess: 0.50)" in answer([row], Question(limit=20)).rest
+    row = SPARSE._replace(**known | {"membership_auc": 0.55, "membership_auc_low": 0.48})
+    assert "membership" not in answer([row], Question(limit=20)).rest
+
+
+def test_items_that_are_kept_only_if_they_are_public_are_marked():
+    rows = [SPARSE._replace(items_kept=0.3), DRAWN._replace(items_kept=1.0), DRAWN]
+    assert [line.has_public_items for line in tabulate(rows, Question())] == [False, True, False]
 
 
 def test_settings_that_are_not_distinguished_are_named():

@@ -41,6 +41,7 @@ from recveil.report.comparison.text import (
     keeps_little,
     risk_warnings,
     shorten_headline,
+    takes_public_items,
 )
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.runtime.number_format import format_number, percent
@@ -130,10 +131,12 @@ class Answer(NamedTuple):
     row: Row | None
     # At most 100 characters
     headline: str
-    # What it has no room for; may be empty
+    # What it has no room for, or why another setting is not the answer; may be empty
     rest: str
     # At most two sentences
     why: list[str]
+    # Those of them that `rest` does not state
+    reasons: list[str]
     # Caveats to read before publishing it
     caveats: list[str]
     # Titles of the Pareto-optimal settings, safest first
@@ -155,12 +158,18 @@ def answer(rows: Iterable[Row], question: Question, n_unfinished: int = 0) -> An
         # Without limits, as it may exceed them.
         alone = choose_setting([row], None, None, *limits[2:])
         caveats = caveats_of(alone) if is_candidate(row, question.axis) else []
+    rest = describe_rest(choice, rows) if row is choice.row else ""
+    why = reasons = explain_choice(rows, row, choice, question)
+    if row is not None and _is_beyond_limits(row, question):
+        reason = _explain_violations(row, question)
+        rest, reasons = f"{reason[:1].upper()}{reason[1:]}.", why[:-1]
     return Answer(
         choice=choice,
         row=row,
         headline=_describe_headline(row, choice, question),
-        rest=describe_rest(choice, rows) if row is choice.row else "",
-        why=explain_choice(rows, row, choice, question),
+        rest=rest,
+        why=why,
+        reasons=reasons,
         caveats=caveats,
         best=[each.title for each in frontier(rows, question.utility, question.risk)],
         warnings=risk_warnings(rows, question.axis),
@@ -217,11 +226,32 @@ def _describe_headline(row: Row | None, choice: Choice, question: Question) -> s
         verdict = "is a baseline, which cannot be published"
     elif not is_candidate(row, question.axis):
         verdict = "has no measured risk of this kind"
-    elif not is_safe(row, question.max_risk, question.min_k, question.axis):
-        verdict = "exceeds your limits"
+    elif _is_beyond_limits(row, question):
+        verdict = _describe_beyond(row, question)
     else:
         verdict = "is within your limits"
     return shorten_headline(f"“{row.title}” {verdict}.")
+
+
+def _is_beyond_limits(row: Row, question: Question) -> bool:
+    """Return whether a setting that could be the answer is not within the limits."""
+    is_answer = row.problem is None and is_candidate(row, question.axis)
+    return is_answer and not is_safe(row, question.max_risk, question.min_k, question.axis)
+
+
+def _is_unattacked(row: Row, question: Question) -> bool:
+    """Return whether a setting lacks attacks alone to be within the limits."""
+    least, most = question.min_k, question.max_risk
+    has_k = least is None or (row.bound is not None and (row.k or 0) >= least)
+    high: float | None = getattr(row, question.axis.high)
+    is_low = most is None or high is None or high <= most
+    return has_k and is_low and not has_coverage(row, question.axis)
+
+
+def _describe_beyond(row: Row, question: Question) -> str:
+    if not _is_unattacked(row, question):
+        return "exceeds your limits"
+    return "is not shown to be within your limits"
 
 
 def _describe_next(rows: list[Row], choice: Choice, question: Question) -> str:
@@ -261,7 +291,7 @@ def _explain_rejection(row: Row, choice: Choice, question: Question) -> str:
     if not is_candidate(row, axis):
         return "It cannot be the answer, as this risk was not measured for it; choose another risk."
     if not is_safe(row, question.max_risk, question.min_k, axis):
-        return f"It exceeds your limits: {_explain_violations(row, question)}."
+        return f"It {_describe_beyond(row, question)}: {_explain_violations(row, question)}."
     if choice.row is None:
         return f"It is within your limits. {headline_of(choice)}"
     best = choice.row
@@ -286,10 +316,13 @@ def _explain_violations(row: Row, question: Question) -> str:
         return f"it does not claim that at least {least} users share each row"
     if least is not None and (row.k or 0) < least:
         return f"its k is {row.k}, and you require at least {least}"
-    if not has_coverage(row, axis):
+    if _is_unattacked(row, question):
+        bound = axis.bound_of(row)
+        proven = "no bound is proven" if bound is None else f"the bound is {percent(bound)}"
+        accepted = "" if question.max_risk is None else f"; you accept {percent(question.max_risk)}"
         return (
-            "no adversary knew enough to attack nearly all users, and users who were not attacked "
-            "are not safe"
+            f"no adversary knew enough to attack nearly all users, users who were not attacked are "
+            f"not safe, and {proven}{accepted}"
         )
     return (
         f"the upper end of its risk is {percent(axis.highest(row))}, and you accept "
@@ -334,6 +367,8 @@ class SettingLine(NamedTuple):
     ratings_kept: str
     short_users: str
     keeps_little: bool
+    # Whether it keeps these items only if the list of rated items is public
+    has_public_items: bool
     # Why it has no result
     problem: str
     # Whether it is within the limits, and why not where no limit is named
@@ -369,6 +404,7 @@ def _describe_setting(row: Row, question: Question, labels: dict[str, str]) -> S
         ratings_kept=percent(row.ratings_kept),
         short_users=format_number(row.short_users),
         keeps_little=keeps_little(row),
+        has_public_items=takes_public_items(row) and row.items_kept is not None,
         problem=row.problem or "",
         within=_describe_limits(row, question),
     )
@@ -381,7 +417,7 @@ def _describe_limits(row: Row, question: Question) -> str:
         return "yes"
     if question.axis.of(row) is None:
         return "no: not measured"
-    return "no" if has_coverage(row, question.axis) else "no: too few targets were attacked"
+    return "not shown: too few targets were attacked" if _is_unattacked(row, question) else "no"
 
 
 WIDTH, HEIGHT = 640, 414

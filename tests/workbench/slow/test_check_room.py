@@ -25,6 +25,12 @@ class TestADroppedRelease:
         browser.wait("data", "risk", "check")
         page = browser.get("/check").text
         assert "✓ holds" in page
+        # No attack is tried with a table that nobody named as its source.
+        assert 'data-check="not-attacked"' not in page
+        assert 'name="with_table">' in page
+        browser.send("/check/again", with_table="on")
+        browser.wait("check")
+        page = browser.get("/check").text
         assert 'data-check="not-attacked"' in page
         assert "unpacked/" not in page
         assert "private folder" in page
@@ -55,6 +61,8 @@ class TestANamedRelease:
         browser.wait("data", "risk")
         before = sorted(each.name for each in release.parent.rglob("*"))
         browser.send("/check/name", place=str(release))
+        browser.wait("check")
+        browser.send("/check/again", with_table="on")
         (job,) = browser.wait("check")
         found = browser.bench.project.result(job)
         assert found["verification"]["holds"]

@@ -25,6 +25,7 @@ from recveil.report.comparison.text import (
     AXIS_NOTES,
     FEW_RATINGS,
     KNOWLEDGE,
+    PUBLIC_ITEMS,
     TO_MAKE,
     caveats_of,
     commands_of,
@@ -38,6 +39,7 @@ from recveil.report.comparison.text import (
     headline_of,
     keeps_little,
     publishes_most,
+    takes_public_items,
     warnings_of,
 )
 from recveil.report.evaluation.groups import gaps_by_setting, group_grids
@@ -53,7 +55,11 @@ def to_html(comparison: Comparison) -> str:
         "figure": _format_figure,
         "retained": shares_of,
     }
-    environment.tests |= {"publishing_most": publishes_most, "keeping_little": keeps_little}
+    environment.tests |= {
+        "publishing_most": publishes_most,
+        "keeping_little": keeps_little,
+        "taking_public_items": takes_public_items,
+    }
     rows, axis, reference = comparison.rows, comparison.axis, comparison.reference
     choice = headline_choice(comparison)
     chosen = None if choice is None or choice.row is None else choice.row.title
@@ -89,6 +95,7 @@ def to_html(comparison: Comparison) -> str:
         axis_note=AXIS_NOTES.get(axis.name, ""),
         knowledge=KNOWLEDGE,
         few_ratings=FEW_RATINGS,
+        public_items=PUBLIC_ITEMS,
         is_reidentification=axis is REIDENTIFICATION,
         gaps=gaps_by_setting(divisions),
         detailed=detailed,

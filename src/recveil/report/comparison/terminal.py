@@ -16,6 +16,8 @@ from recveil.report.comparison.text import (
     AXIS_NOTES,
     FEW_RATINGS,
     KNOWLEDGE,
+    PUBLIC_ITEMS,
+    PUBLIC_ITEMS_MARK,
     TO_MAKE,
     caveats_of,
     commands_of,
@@ -29,6 +31,7 @@ from recveil.report.comparison.text import (
     headline_of,
     keeps_little,
     publishes_most,
+    takes_public_items,
     warnings_of,
 )
 from recveil.report.evaluation.groups import describe_widest
@@ -201,6 +204,10 @@ def _legend(rows: list[Row], best: set[str], shown: list[str]) -> Iterator[str]:
         keeps_little(row) for row in rows if not row.problem
     ):
         yield "! after kept shares: less than half of the items or ratings."
+    if " ".join(_KEPT.split()) in shown and any(
+        takes_public_items(row) and row.items_kept is not None for row in rows if not row.problem
+    ):
+        yield PUBLIC_ITEMS
     if " ".join(_SHORT.split()) in shown and any(row.short_users is not None for row in rows):
         yield FEW_RATINGS
     exact = [row for row in rows if publishes_most(row)]
@@ -243,7 +250,8 @@ def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[st
 
 def _coverage(row: Row) -> str:
     """Return the shares of items and ratings that are kept, marked if one is less than half."""
-    text = f"{percent(row.items_kept)}\n{percent(row.ratings_kept)}"
+    mark = f" {PUBLIC_ITEMS_MARK}" if takes_public_items(row) and row.items_kept is not None else ""
+    text = f"{percent(row.items_kept)}{mark}\n{percent(row.ratings_kept)}"
     return f"[red]{text} ![/]" if keeps_little(row) else text
 
 

@@ -10,6 +10,7 @@ from recveil.attacks import Interval
 from recveil.attacks.statistics import FEWEST
 from recveil.auditing.release_attacks import COVERAGE
 from recveil.comparison.choice import (
+    FAR_AUC,
     REIDENTIFICATION,
     Axis,
     Choice,
@@ -140,14 +141,23 @@ def item_warnings(rows: Iterable[Row]) -> list[str]:
     The figures of “synthetic-3” hold only if the list of rated items is public; otherwise a release
     keeps fewer items.
     """
-    options = {row.title: variant_of(row.method).options for row in rows}
-    titles = [title for title, each in options.items() if each.get("item_catalog") == "as-rated"]
+    titles = [row.title for row in rows if takes_public_items(row)]
     if not titles:
         return []
     return [
         f"The figures of {_join([f'“{title}”' for title in titles])} hold only if the list of "
         f"rated items is public; otherwise a release keeps fewer items."
     ]
+
+
+# The mark after the items that a setting keeps, and its meaning.
+PUBLIC_ITEMS_MARK = "*"
+PUBLIC_ITEMS = "*: only if the list of rated items is public; otherwise fewer items are kept."
+
+
+def takes_public_items(row: Row) -> bool:
+    """Return whether a setting keeps its items only if the list of rated items is public."""
+    return variant_of(row.method).options.get("item_catalog") == "as-rated"
 
 
 def describe_unfinished(n: int) -> str:
@@ -341,9 +351,16 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
         if least is None or not kept or kept.startswith("all"):
             return ""
         return f"{WARNING if keeps_little(least) else ''}“{least.title}” keeps fewest: {kept}."
+    if (row.membership_auc_low or 0.0) > 0.5 and (row.membership_auc or 0.0) >= 0.5 + FAR_AUC:
+        sentences.append(
+            f"It discloses who is in the data: membership AUC {row.membership_auc:.2f} (a random "
+            f"guess: 0.50)."
+        )
     amounts = _describe_amounts(row)
     if amounts and amounts not in headline_of(choice):
         sentences.append(f"It has {amounts}.")
+    if takes_public_items(row) and row.items_kept is not None:
+        sentences.append("It keeps these items only if the list of rated items is public.")
     averages = "the most frequent labels" if row.is_nominal else "averages"
     nouns = ("lists", "popular items"), (f"predicted {predicted_of(row)}", averages)
     for name, (noun, baseline) in zip(utilities_in("both"), nouns, strict=True):

@@ -15,7 +15,7 @@ from recveil.io.side_tables import check_attributes
 from recveil.release.claim import all_claims
 from recveil.release.registry import variant_of
 from recveil.report.comparison.charts import utilities_of
-from recveil.report.comparison.text import FEW_RATINGS
+from recveil.report.comparison.text import FEW_RATINGS, PUBLIC_ITEMS
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job, Project, Result, Settings
@@ -122,6 +122,7 @@ def _answer_values(
         "shadows": SHADOWS.name,
         "has_rows": bool(rows),
         "few_ratings": FEW_RATINGS,
+        "public_items": PUBLIC_ITEMS,
     }
 
 
