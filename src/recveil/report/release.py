@@ -167,7 +167,7 @@ def _describe_publishing(
     return f"{publish}. Keep {private_name(str(output))} secret: {reveals}."
 
 
-MEASURED = "The release's README.md has the measured attacks."
+MEASURED = "README.md has attacks measured on MovieLens, not on this table."
 
 
 def describe_summary(summary: ReleaseSummary) -> list[str]:
