@@ -349,7 +349,6 @@ def released_pairs(table: AttackTarget, ratings: Ratings) -> AttackTarget:
 
 
 def _paired(items: NDArray[np.int32], numbers: NDArray[Any], n_words: int) -> NDArray[np.int32]:
-    """Return the position of each pair."""
     places = items.astype(np.int64) * n_words + np.rint(numbers).astype(np.int64) - 1
     return places.astype(np.int32)
 

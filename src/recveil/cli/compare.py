@@ -187,7 +187,6 @@ def _names(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> list[int]:
-    """Read several k."""
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:

@@ -248,7 +248,6 @@ DropMissingIds = Annotated[
 
 
 def _column(what: str) -> Any:
-    """Return the option that names a column."""
     return typer.Option(
         metavar="NAME|POSITION",
         rich_help_panel=_INPUT,

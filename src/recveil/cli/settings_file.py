@@ -412,7 +412,6 @@ def _plain(value: Any, option: KnownOption) -> Any:
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
-    """Return the most similar name."""
     return max(names, key=lambda each: difflib.SequenceMatcher(None, name, each).ratio())
 
 

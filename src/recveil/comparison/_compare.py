@@ -306,7 +306,6 @@ def _read_attributes(request: CompareRequest, ratings: Ratings) -> UserAttribute
 def _result(
     request: CompareRequest, read: Reading, cells: list[Cell], computed: int, n_settings: int
 ) -> Comparison:
-    """Return the finished part of a comparison."""
     rows = [to_row(cell) for cell in cells]
     return Comparison(
         reading=read,
@@ -332,7 +331,6 @@ def _result(
 def _evaluator(
     parts: Split, targets: int, seed: int, liked: tuple[str, ...], declared: UserAttributes
 ) -> AnyEvaluator:
-    """Return the evaluator for such a table."""
     if parts.train.scale.ordered:
         attributes = declared.columns
         return Evaluator(parts, n_targets=targets, seed=seed, attributes=attributes)

@@ -336,7 +336,6 @@ def _largest_gap(
 
 
 def _with_interval(figures: _Numbers, n_users: int) -> Measured:
-    """Return the first of the figures, with the interval of the others."""
     value = float(figures[0])
     if not np.isfinite(figures).all():
         return Measured(value, np.nan, np.nan, n_users)

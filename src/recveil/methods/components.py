@@ -160,7 +160,6 @@ def _needs_levels(name: str, others: str) -> RecveilError:
 
 
 def _kind(choice: Any) -> str:
-    """Describe an invalid component."""
     if isinstance(choice, type):
         return f"the class {choice.__name__}"
     return f"an object of {type(choice).__name__}"

@@ -696,7 +696,6 @@ def _key_of(ledger: sqlite3.Connection) -> bytes:
 
 
 def _runs_of(ledger: sqlite3.Connection) -> tuple[list[Run], list[int]]:
-    """Return all runs, and the population of each."""
     outputs: dict[int, list[str]] = {}
     for number, folder in ledger.execute("SELECT run, folder FROM outputs ORDER BY rowid"):
         outputs.setdefault(number, []).append(folder)

@@ -82,7 +82,6 @@ def _problems_of_likes(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _problems_of_labels(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Report contradictions in a release of labels."""
     settings, labelled = manifest["settings"], "labels" in manifest["scale"]
     number = _format_of(manifest)
     if number < NEIGHBOURS_SINCE and labelled != (number == _OF_LABELS):

@@ -286,7 +286,6 @@ def _describe_verdict(result: Verification) -> str:
 
 
 def _describe_promise(result: Verification) -> str:
-    """Describe what holds."""
     if result.contains_users:
         shared = f"every {claim_kind(result.claim).shared} is shared by at least"
         if result.has_levels:

@@ -232,7 +232,6 @@ def _method(name: str) -> Method:
 def _table(
     source: "DataFrame | str | PathLike[str]", master: str | None, reading: Mapping[str, Any]
 ) -> Iterator[Lake]:
-    """Yield the table within a session."""
     is_frame = not isinstance(source, str | PathLike)
     if is_frame or is_for_spark(str(source)):
         options = _for_spark(reading)  # raises before Java starts

@@ -304,7 +304,6 @@ def concatenate_results(result: list[Arrays]) -> Arrays:
 
 
 def _search_part(cut: tuple[int, int], index: "Broadcast[Candidates]", request: Any) -> Arrays:
-    """Search some targets, in an executor."""
     work, query = request.value
     return tuple(work(index.value, query.part(*cut), 1))
 

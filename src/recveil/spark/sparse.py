@@ -121,7 +121,6 @@ def learn_preferences(
 
 
 def _orthonormalize(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an orthonormal basis of the columns."""
     with one_thread():
         return np.asarray(np.linalg.qr(columns)[0])
 

@@ -80,7 +80,6 @@ class SyntheticMaking:
         return total and replace(total, n_users=users.n_users)
 
     def _make(self, users: DistributedUsers, public: Public, items: NDArray[Any]) -> ReleasePlan:
-        """Fit the model."""
         maker = self._maker
         recording = maker.recording(partial(_hash_by_executors, users))
         model = maker.learn(users, public, items, users.n_users, recording)

@@ -82,7 +82,6 @@ def work(wire: Wire, job: Mapping[str, Any]) -> None:
 
 
 def _describe_error(error: Exception) -> str:
-    """Describe an error without a trace."""
     if lacks_memory(error):
         return not_enough()
     if isinstance(error, RecveilError):

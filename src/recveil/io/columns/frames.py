@@ -185,7 +185,6 @@ def _table(columns: Mapping[str, ArrayLike]) -> pa.Table:
 
 
 def _ids_by_code(codes: Mapping[Any, int]) -> NDArray[Any]:
-    """Return the id of each code."""
     ids = np.empty(max(codes.values(), default=-1) + 1, dtype=object)
     for each, code in codes.items():
         ids[code] = each

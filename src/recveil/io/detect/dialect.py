@@ -288,7 +288,6 @@ def _of_text(path: Path, start: str, format: str | None, layout: Layout) -> Reco
 
 
 def _of_lines(lines: Sequence[str], path: Path) -> Recognized:
-    """Detect the dialect of the first lines."""
     if (mark := _doubtful_mark(lines, path)) is not None:
         return _as_specified(mark, None, lines)
     if dialect := _with_spaces(lines) or _with_names_between_colons(lines):

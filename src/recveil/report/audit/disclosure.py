@@ -524,7 +524,6 @@ def _users_of(membership: Membership, best: Membership) -> str:
 
 
 def _row_of_auc(name: str, membership: Membership) -> FigureRow:
-    """Return the AUC and the control."""
     if not membership.is_measured:
         return FigureRow(name, "not measured")
     auc, control = (estimate(each, 2) for each in (membership.auc, membership.null_auc))

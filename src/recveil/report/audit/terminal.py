@@ -107,7 +107,6 @@ def _add_rows(table: Table, rows: Iterable[tuple[str, tuple[str, ...]]], between
 
 
 def _with_short_heads(table: Table) -> Table:
-    """Break long heads of figures."""
     for column in table.columns[1:]:
         lines = str(column.header).split("\n")
         column.header = "\n".join(fill(line, _HEAD_WIDTH) for line in lines)
@@ -408,7 +407,6 @@ def _show_suspects(console: Console, suspects: Suspects, where: str = "") -> Non
 
 
 def _show_release(console: Console, release: AttackedRelease) -> None:
-    """Print the results on the release."""
     if release.linkage is not None and (headline := headline_of_linkage(release.linkage)):
         console.print(escape(headline))
     show_rates(console, release, PAGE)

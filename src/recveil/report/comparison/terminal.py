@@ -231,7 +231,6 @@ def _utility_heads(rows: list[Row]) -> dict[str, str]:
 
 
 def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[str, ...]:
-    """Return a row of the table."""
     if row.problem:
         return row.title, row.promise, "[red]no result[/]"
     risks = [] if axis is REIDENTIFICATION else [_risk(row, axis, "measured")]

@@ -470,7 +470,6 @@ def parts_of_headline(result: Evaluation | NominalEvaluation) -> list[str]:
 
 
 def _describe_utility(result: Evaluation | NominalEvaluation) -> tuple[str, str]:
-    """Describe the retained utility of lists and ratings."""
     if isinstance(result, NominalEvaluation):
         lists = "" if result.lists is None else _describe_lists(result.lists, "labels")
         return _describe_labels(result), lists
@@ -524,7 +523,6 @@ def _describe_labels(result: NominalEvaluation) -> str:
 
 
 def _describe_lists(result: Evaluation | NominalLists, feedback: str) -> str:
-    """Describe the retained quality of lists."""
     raw, release, whole = result.raw, result.release, result.raw_lists
     best, chosen = raw.utilities[raw.best_ranker].ndcg, release.of_ranker.ndcg
     ranker = release.ranker or release.chosen
@@ -586,7 +584,6 @@ def _describe_lists_gain(result: Evaluation | NominalLists) -> str:
 
 
 def _describe_ratings(result: Evaluation) -> str:
-    """Describe the retained gain in predicted ratings."""
     gain, share = result.raw_gain, result.retained.ratings
     is_worse = result.release_gain.high < 0
     worse = "For predicted ratings, the release is worse than averages of the raw ratings"

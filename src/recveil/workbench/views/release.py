@@ -550,7 +550,6 @@ def _find_compared(release: Job, lines: Sequence[SettingLine]) -> str | None:
 
 
 def _options_of(method: Method, variant: Variant) -> dict[str, object]:
-    """Return the options that make a variant."""
     options = {key: "none" if value is None else value for key, value in variant.options.items()}
     return {"method": method.name, **options}
 
