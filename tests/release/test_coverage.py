@@ -167,6 +167,10 @@ def test_what_is_nearly_empty_by_an_estimate_alone():
     ("coverage", "is_empty"),
     [
         (Coverage(30, 9, 0.9, 50, 0), True),
+        (Coverage(3_055, 29, 0.3, 50, 0), True),
+        (Coverage(3_055, 30, 0.3, 50, 0), False),
+        (Coverage(17_770, 50, 0.3, 50, 0), False),
+        (Coverage(1_044, 100, 0.099, 50, 0), True),
         (Coverage(30, 10, 0.9, 50, 45), False),
         (Coverage(30, 10, 0.9, 50, 46), True),
         (Coverage(19, 9, 0.9, 50, 0), False),

@@ -21,6 +21,8 @@ LOW = 0.5
 # Of a table with at least `_MANY_ITEMS` items, a release with fewer than `_FEW_ITEMS` is nearly
 # empty, as is one whose rows are short for this share of the users.
 _MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
+# So is one with less than a hundredth of the items, unless these are many, or with so few ratings.
+_FEW_OF_MANY, _FEW_RATINGS = 50, 0.1
 # An estimate without the sampling is too high by as much, where rows are short.
 _ESTIMATED_ITEMS, _ESTIMATED_SHORT = 20, 0.7
 
@@ -128,8 +130,10 @@ class Coverage(NamedTuple):
         """Whether items are left out, and next to nothing can be learned from the rest."""
         if self.n_items_kept == self.n_items or not self.n_users:
             return False
-        has_few_items = self.n_items >= _MANY_ITEMS and self.n_items_kept < _FEW_ITEMS
-        return has_few_items or self.n_short_users > _MOST_SHORT * self.n_users
+        few = max(_FEW_ITEMS, min(_FEW_OF_MANY, self.n_items // 100))
+        has_few_items = self.n_items >= _MANY_ITEMS and self.n_items_kept < few
+        has_short_rows = self.n_short_users > _MOST_SHORT * self.n_users
+        return has_few_items or has_short_rows or self.rating_share < _FEW_RATINGS
 
 
 @brief

@@ -485,9 +485,17 @@ def _(audit: Audit) -> dict[str, object]:
         "users": audit.ratings.n_users,
         "ratings": audit.ratings.n_ratings,
         "adversaries": len(audit.attacks),
-        "re-identified by the strongest": percent(max(rates)) if rates else None,
-        "release attacked": None if audit.published is None else True,
+        "re-identified in the raw table": percent(max(rates)) if rates else None,
+        "re-identified in the release": _of_release(audit.published),
     }
+
+
+def _of_release(release: AttackedRelease | None) -> str | None:
+    if release is None:
+        return None
+    rates = [each.reidentified.rate for _, each in release.attacks if each.requested > each.skipped]
+    unattacked = "no user attacked" if release.attacks else "no record is a user's"
+    return percent(max(rates)) if rates else unattacked
 
 
 @facts.register

@@ -39,7 +39,7 @@ _PHRASES = {
         _GUESS,
     ),
     "record matched": (
-        "{rate} of the users are linked with their record by {by}",
+        "{rate} of the users with enough ratings are linked with their record by {by}",
         _NOT_INSIDE,
     ),
     "class inferred": ("the row of {rate} of the users is inferred by {by}", _CONSTANT),
