@@ -106,7 +106,7 @@ def test_a_low_coverage_warns_from_python():
         release = anonymize(ratings, k=20, seed=1)
     kept = np.unique(release.to_arrow()["item_id"]).size
     assert f" {kept} of {np.count_nonzero(ratings.support)} items" in str(caught[0].message)
-    assert f"items: {kept}," in repr(release)
+    assert f"items: {kept} of " in repr(release)
 
 
 def test_a_nearly_empty_release_is_not_recommended(tmp_path):

@@ -292,7 +292,7 @@ def test_a_guarantee_states_that_the_list_of_rated_items_is_taken_for_public(
     card = (tmp_path / "out" / "README.md").read_text()
     guarantee = plain(card).partition("## What is guaranteed")[2].partition("## What is not")[0]
     is_conditional = catalog == "as-rated"
-    assert ("if the list of rated items is public" in guarantee) is is_conditional
+    assert ("if the list of items in the data is public" in guarantee) is is_conditional
     assert ("computed from the data but the list" in guarantee) is is_conditional
     cards = data_cards(manifest, manifest.ratings_file)
     assert cards[0] == card

@@ -79,7 +79,7 @@ class KnownOption(NamedTuple):
 
         >>> from recveil.cli.entry import known_options
         >>> [(option.name, option.expected) for option in known_options()["convert"]][1:3]
-        [('item-table', 'a text'), ('times', 'true or false')]
+        [('item-table', 'a text'), ('split', 'a number')]
         """
         if self.choices:
             return f"one of {self.choices}"
