@@ -154,3 +154,20 @@ def test_the_command_audits_the_table_itself(folder, tmp_path):
     assert found["risks"]["linkability"]["rate"]["trials"] > 0
     finding = found["risks"]["singling_out"]["sentence"].split(": ", 1)[1]
     assert finding[1:] in words_of((tmp_path / "r.html").read_text())
+
+
+def test_what_was_left_out_is_stated(tmp_path):
+    ratings = make_ratings(n_users=60, n_items=50, n_ratings=900, seed=3)
+    write_ratings(ratings, tmp_path / "all.csv")
+    lines = (tmp_path / "all.csv").read_text().splitlines()
+    rows = [f"{line},2024-01-{1 + at % 28:02}" for at, line in enumerate(lines[1:])]
+    (tmp_path / "r.csv").write_text("\n".join([f"{lines[0]},date", *rows, *rows[:7], ""]))
+    made = anonymize(tmp_path / "r.csv", tmp_path / "out", k=8, seed=1, duplicates="last")
+    report(tmp_path / "out", tmp_path / "page.html", ratings=tmp_path / "r.csv", duplicates="last")
+    words = words_of((tmp_path / "page.html").read_text())
+    coverage = made.summary.coverage
+    assert f"items kept {coverage.n_items_kept} of {coverage.n_items} " in words
+    assert f"ratings of kept items {coverage.rating_share:.1%}".replace(".0%", "%") in words
+    assert "rows dropped before 7 " in words
+    assert "dates not published" in words
+    assert made.release.private.ratings_sha256 in words

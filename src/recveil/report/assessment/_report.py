@@ -1,5 +1,6 @@
 """The report of a release for a data protection impact assessment, in at most four pages."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple, Unpack
 
 from recveil.attacks import Interval
 from recveil.auditing import audit as audit_table
+from recveil.io.ingestion import REASONS
 from recveil.io.inputs import file_next_to_table
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import is_standard, require_path
@@ -17,14 +19,21 @@ from recveil.publish.croissant import THREE_RISKS, sections_of_card
 from recveil.publish.publisher_card import read_audit, reject_other_ratings
 from recveil.ratings.rating_scale import RatingScale
 from recveil.release.data_card import data_card
-from recveil.release.manifest import MANIFEST, FileEntry, Manifest
+from recveil.release.manifest import (
+    MANIFEST,
+    PRIVATE_MANIFEST,
+    FileEntry,
+    Manifest,
+    private_folder,
+)
 from recveil.release.manifest_reader import known_manifest
 from recveil.report.audit.page import page_environment
 from recveil.report.audit.risks import reference_of, reword
 from recveil.report.document import parts_of
 from recveil.report.verification import describe_verdict
 from recveil.runtime.atomic_writes import write_atomically
-from recveil.runtime.errors import RecveilError, describe_count, first_sentence_of, quoted
+from recveil.runtime.devices import read_whole
+from recveil.runtime.errors import RecveilError, describe_count, first_sentence_of, listed, quoted
 from recveil.runtime.number_format import estimate, percent
 from recveil.runtime.safe_repr import brief
 from recveil.verification import verify
@@ -211,6 +220,7 @@ def render_assessment(
         manifest=manifest,
         files={**manifest.files, MANIFEST: FileEntry.of(folder / MANIFEST)},
         counts=counts,
+        left_out=dict(_left_out(folder, manifest, audit.get("data", {}))),
         settings=settings,
         verdict=describe_verdict(verification),
         holds=verification["holds"],
@@ -228,6 +238,39 @@ def render_assessment(
         signature=signature._asdict(),
         version=version("recveil"),
     )
+
+
+_DROPPED = {
+    "duplicates_dropped": "duplicate",
+    "off_scale_dropped": "off scale",
+    "unrated_dropped": "no rating",
+    "missing_ids_dropped": "no id",
+}
+
+
+def _left_out(
+    folder: Path, manifest: Manifest, data: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Yield what the release has of the table, and what was left out before."""
+    try:
+        private = json.loads(read_whole(private_folder(folder) / PRIVATE_MANIFEST))
+        if private["release"]["sha256"] != FileEntry.of(folder / MANIFEST).sha256:
+            private = {}
+    except (OSError, ValueError, TypeError, KeyError):  # a release without one can be reported
+        private = {}
+    n_items = manifest.counts.get("items", 0)
+    if n_items <= data.get("items", 0):
+        yield "items kept", f"{n_items:,} of {data['items']:,}"
+    if coverage := private.get("coverage"):
+        yield "ratings of kept items", percent(coverage["rating_share"])
+    if rows := [f"{data[why]:,} {REASONS[of]}" for why, of in _DROPPED.items() if data.get(why)]:
+        yield "rows dropped before", "; ".join(rows)
+    if data.get("times") and "dates" not in manifest.settings:
+        yield "dates", "not published"
+    if data.get("not_read"):
+        yield "columns not read", listed(data["not_read"])
+    if digest := private.get("ratings_sha256"):
+        yield "SHA-256 of the ratings", digest
 
 
 _TITLES = ("What is guaranteed", "What is not guaranteed")
