@@ -397,6 +397,6 @@ def _affected(manifest: Manifest, audit: Mapping[str, Any]) -> Iterator[str]:
     bins = (audit.get("risk") or {}).get("bins", [])
     if bins and bins[-1]["users"]:
         yield (
-            f"With names removed alone, {describe_count(bins[-1]['users'], 'user')} would be "
-            f"re-identified in nine of ten attempts."
+            f"If only names were removed, {describe_count(bins[-1]['users'], 'user')} would be "
+            f"re-identified with a probability of at least 90%."
         )
