@@ -98,7 +98,7 @@ def test_who_could_not_be_looked_for_is_said_once(tmp_path):
         )
         for adversary, attack in found.attacks
     )
-    assert f"up to {percent(among)} are (“{name}”, {n_attacked} of 300 attacked)" in result
+    assert f"“{name}” attacked {n_attacked} of 300 and re-identified {percent(among)}" in result
 
 
 def test_the_number_of_users_is_next_to_each_area(many, tmp_path):
