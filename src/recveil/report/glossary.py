@@ -70,7 +70,7 @@ MEANINGS = {
     "correct by the values": "the share of a target's ratings that are the row's values",
     "different ratings of a value": "the mean count of different ratings in the class that a "
     "value comes from",
-    "values with one possible rating": "the share of the values whose raters in the class all gave "
+    "values of one rating": "the share of the values whose raters in the class all gave "
     "the same rating",
     "possible": "how many ratings a value could come from, by the value alone",
     "inferred rated cells": "the share of the rated pairs of row and item that a fit of all rows "

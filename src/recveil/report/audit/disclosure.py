@@ -264,7 +264,7 @@ def _of_possible_ratings(possible: PossibleRatings) -> Statement:
     )
     rows = (
         FigureRow("different ratings of a value", estimate(distinct, 1), could),
-        FigureRow("- values with one possible rating", estimate(one)),
+        FigureRow("- values of one rating", estimate(one)),
     )
     return Statement(sentence, rows, sample and f"Ratings of values were measured on {sample}")
 

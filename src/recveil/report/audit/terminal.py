@@ -63,7 +63,7 @@ _FIGURES = (
     *("class by all", "cluster by all"),
     *("unknown ratings in the row", "ratings published exactly"),
     *("values that are exact ratings", "mode", "ratings inferred by others"),
-    *("correct by the values", "different ratings of a value", "values with one possible rating"),
+    *("correct by the values", "different ratings of a value", "values of one rating"),
     *("possible", "inferred rated cells", "inferred lone ratings", "popularity", "membership"),
     *("TPR at 5% FPR", "attributes", "points by membership", "nonmembers"),
     "control",
