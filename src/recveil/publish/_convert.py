@@ -211,7 +211,8 @@ def _of_cohorts(
     note = (
         f"{len(releases)} releases of disjoint cohorts, each of which was verified: their "
         f"{describe_count(found.ratings.n_users, 'synthetic user')}. The most exposed user spent "
-        f"epsilon {total.epsilon:.3g} (delta {total.delta:.3g}), which is not the sum."
+        f"epsilon {total.epsilon:.3g} (delta {total.delta:.3g}), which is not the sum. "
+        f"Only the publisher states the cohorts."
     )
     name = ", ".join(release.name for release in releases)
     return replace(found, name=name, of_release=True, notes=(note, *found.notes))

@@ -16,7 +16,13 @@ from recveil import anonymize, budget
 from recveil.datasets import make_ratings
 from recveil.methods import Synthesizer
 from recveil.methods.registry import same_again
-from recveil.methods.synthetic.earlier_sums import EarlierSums, Means, average_moments, averaged
+from recveil.methods.synthetic.earlier_sums import (
+    EarlierSums,
+    Means,
+    average_items,
+    average_moments,
+    averaged,
+)
 from recveil.publish.privacy_ledger import Plan
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.ledger import Ledger, Query, epsilon_of
@@ -43,10 +49,12 @@ class TestByHand:
     def test_the_less_noisy_number_counts_more(self):
         assert averaged(0.0, 3.0, 4.0, 1.0) == (3.0, 0.75)
 
-    def test_items_that_the_earlier_table_lacked_had_no_ratings(self):
+    def test_items_that_the_earlier_list_lacked_have_the_new_number(self):
         """Item 1 here is item 2 there, 0 and 3 are new, and 2 is 1; item 0 is not here."""
         found = EARLIER.at(np.array([-1, 2, 1, -1]))
-        assert found.of_items.tolist() == [[0], [3], [2], [0]]
+        new = np.array([[9.0], [5.0], [4.0], [7.0]])
+        means, variances = average_items(new, np.array([0.5]), found)
+        assert (means.tolist(), variances.tolist()) == ([[9], [4], [3], [7]], [0.25])
         assert found.chosen.tolist() == [1]
         assert found.moments.tolist() == [[8]]
 

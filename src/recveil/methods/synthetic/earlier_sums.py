@@ -34,8 +34,8 @@ class Means(NamedTuple):
 
     def at(self, places: NDArray[np.int64]) -> Self:
         """Return the means of other items, by their positions here; -1 for an unknown one."""
-        # Of an item that was not in the list, the earlier table had no ratings.
-        of_items = np.where(places[:, None] >= 0, self.of_items[places], 0.0)
+        # An item that was not in the list may be rated as soon as it is.
+        of_items = np.where(places[:, None] >= 0, self.of_items[places], np.nan)
         new_place = np.full(len(self.of_items), -1)
         new_place[places[places >= 0]] = np.flatnonzero(places >= 0)
         chosen = new_place[self.chosen]
@@ -59,7 +59,9 @@ def average_items(new: Numbers, variances: Numbers, earlier: Means | None) -> tu
     """Return the noisy means of items, averaged with earlier ones, and their variances."""
     if earlier is None:
         return new, variances
-    return averaged(new, variances, earlier.of_items, earlier.variances)
+    means, variances = averaged(new, variances, earlier.of_items, earlier.variances)
+    # New items have the new number alone, and thus more noise than the variance of all says.
+    return np.where(np.isnan(means), new, means), variances
 
 
 def average_moments(
