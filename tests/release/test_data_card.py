@@ -102,7 +102,7 @@ def test_what_is_seen_of_whom_is_found(card_of, name):
                 "Who rated what is not hidden",
                 "marks 63% of the rated cells with a precision of 95%",
                 "yields 52% of the ratings that one member alone gave, exactly",
-                "24% of the users from eight items",
+                "24% of the users to their record from eight items",
                 "Membership is not hidden",
                 "AUC of 0.98 from 16 known ratings, and of 0.998 from all",
             ],

@@ -21,7 +21,8 @@ LOW = 0.5
 # Of a table with at least `_MANY_ITEMS` items, a release with fewer than `_FEW_ITEMS` is nearly
 # empty, as is one whose rows are short for this share of the users.
 _MANY_ITEMS, _FEW_ITEMS, _MOST_SHORT = 20, 10, 0.9
-# So is one with less than a hundredth of the items, unless these are many, or with so few ratings.
+# So is one with less than a hundredth of the items (at least _FEW_ITEMS, at most _FEW_OF_MANY),
+# or with less than this share of the ratings.
 _FEW_OF_MANY, _FEW_RATINGS = 50, 0.1
 # An estimate without the sampling is too high by as much, where rows are short.
 _ESTIMATED_ITEMS, _ESTIMATED_SHORT = 20, 0.7

@@ -99,7 +99,7 @@ def _of_items(manifest: Manifest) -> str:
     return (
         f"`items.csv` has a row for each item of this release, and no others: `item_id`, and as "
         f"text {names}.\nThe publisher states that these columns are public, and copied them: no "
-        f"guarantee is about what they say.\nImport it as text in a spreadsheet, which may run a "
+        f"guarantee covers what they say.\nImport it as text in a spreadsheet, which may run a "
         f"cell that begins like a formula."
     )
 
