@@ -101,7 +101,7 @@ def ratio_interval(rights: ArrayLike, trials: ArrayLike, confidence: float = 0.9
 def true_positive_rate(
     scores: NDArray[np.float64], inside: NDArray[np.bool_], mistaken: float
 ) -> Interval:
-    """Return the share of members above all but a share of the nonmembers, clustered by row.
+    """Return members above all but the share `mistaken` of nonmembers, clustered by row.
 
     The threshold is estimated, too: its interval is added in quadrature (Zou & Donner 2008).
 

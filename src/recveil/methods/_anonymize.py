@@ -446,8 +446,8 @@ def anonymize(
         that at least k users share all their rows in any releases of the series; see
         `recveil.methods.previous_release`.
     protect_riskiest, truncate_to, risk : optional
-        Remove this share of the users, those with the highest membership risk in a file that an
-        an audit with shadows wrote, or keep so many random ratings of each; not with epsilon.
+        Remove this share of the users, those with the highest membership risk in the file `risk`
+        of an audit with shadows; with truncate_to, keep so many random ratings of each instead.
     item_table : path, optional
         A public table of items (ids, title, genres, year, ...). Its rows of the published items
         are published as items.csv; no guarantee covers what they say.
@@ -867,8 +867,8 @@ def _reject_idle(maker: Maker, options: Mapping[str, Any], request: AnonymizeReq
         )
     if request.hide_items and request.item_table is not None:
         raise RecveilError(
-            "hide_items (--hide-items): not with item_table (--item-table), which says what hidden "
-            "items are; drop one of the two",
+            "hide_items (--hide-items): not with item_table (--item-table), which names hidden "
+            "items; drop one of the two",
             code="option.conflict",
         )
     if not request.hide_items or _can_hide(method):

@@ -151,8 +151,8 @@ def _describe(done: Protection, ratings: Ratings, n_chance: int) -> str:
         note = f"Kept at most {done.truncate_to:,} random ratings of {who}, and left out {cost}"
     note += (
         f"; {describe_count(done.n_items, 'item')} had no other ratings. By chance alone, "
-        f"{describe_count(n_chance, 'user')} would have risks as high: the fewer shadow releases, "
-        f"the less certain the order. Other users may now be the most exposed: audit the release, "
+        f"{describe_count(n_chance, 'user')} would have risks as high (with fewer shadow "
+        f"releases, more). Other users may now be the most exposed: audit the release, "
         f"for which recveil audit leaves out the same ratings."
     )
     if n_whole := int(np.count_nonzero(done.n_left_out == 0)):
@@ -172,7 +172,7 @@ def without_left_out(reading: Reading, release: str | PathLike[str]) -> Reading:
         return reading
     note = (
         f"Left out {ratings.n_ratings - left.n_ratings:,} of {ratings.n_ratings:,} ratings, as the "
-        f"release does, to protect users of high risk. No figure is about these."
+        f"release does, to protect users of high risk. No figure covers these."
     )
     return replace(reading, ratings=left, notes=(*reading.notes, note))
 

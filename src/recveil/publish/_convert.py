@@ -141,8 +141,8 @@ def _split(found: Reading, share: float, by: SplitBy, seed: int) -> TableSplit:
     parts = split_table(found.ratings, share, by, seed)
     if not found.of_release:
         return parts
-    of_dates = ", by dates of items and not of users" if by == "time" else ""
-    return parts._replace(rule=f"{parts.rule}: published values, no real users'{of_dates}")
+    of_dates = ", by the dates of their items" if by == "time" else ""
+    return parts._replace(rule=f"{parts.rule}: of published values, no real ratings{of_dates}")
 
 
 def reject_input(target: str | PathLike[str], source: Any) -> None:
@@ -212,7 +212,7 @@ def _of_cohorts(
         f"{len(releases)} releases of disjoint cohorts, each of which was verified: their "
         f"{describe_count(found.ratings.n_users, 'synthetic user')}. The most exposed user spent "
         f"epsilon {total.epsilon:.3g} (delta {total.delta:.3g}), which is not the sum. "
-        f"Only the publisher states the cohorts."
+        f"That the cohorts are disjoint is the publisher's statement."
     )
     name = ", ".join(release.name for release in releases)
     return replace(found, name=name, of_release=True, notes=(note, *found.notes))

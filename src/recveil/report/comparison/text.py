@@ -353,8 +353,7 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
         return f"{WARNING if keeps_little(least) else ''}“{least.title}” keeps fewest: {kept}."
     if (row.membership_auc_low or 0.0) > 0.5 and (row.membership_auc or 0.0) >= 0.5 + FAR_AUC:
         sentences.append(
-            f"It discloses who is in the data: membership AUC {row.membership_auc:.2f} (a random "
-            f"guess: 0.50)."
+            f"It discloses membership: AUC {row.membership_auc:.2f} (a random guess: 0.50)."
         )
     amounts = _describe_amounts(row)
     if amounts and amounts not in headline_of(choice):
