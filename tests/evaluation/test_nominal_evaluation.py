@@ -97,3 +97,20 @@ def test_the_command_shows_lists(made, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert "Items with up count as liked." in out
     assert "nDCG:" in out or "Lists cannot be evaluated" in out
+
+
+def test_lists_of_liked_words_are_divided_by_group(made, tmp_path):
+    words = (made / "words.csv").read_text().splitlines()
+    users = sorted({line.split(",")[0] for line in words[1:]})
+    side = tmp_path / "users.csv"
+    rows = [f"{user},{'ab'[place % 2]}" for place, user in enumerate(users)]
+    side.write_text("user_id,plan\n" + "\n".join(rows) + "\n")
+    options = {"split": 0.2, "with_membership": False, "targets": 9}
+    options |= {"users": side, "attribute": "plan"}
+    with raises("option.unsupported"):
+        evaluate(made / "words.csv", made / "out", **options)
+    found = evaluate(made / "words.csv", made / "out", liked="up", **options).evaluation
+    assert [each.name for each in found.divisions] == ["user count", "taste", "item count", "plan"]
+    assert sum(group.n_users for group in found.divisions[-1].groups) == found.n_served
+    assert found.divisions[-1].ratings is None  # labels have no RMSE
+    assert found.to_dict()["divisions"][-1]["name"] == "plan"

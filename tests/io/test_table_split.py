@@ -110,7 +110,7 @@ class TestConvert:
         assert len(train) + len(test) == found.ratings.n_ratings
         readme = (tmp_path / "ml" / "README.txt").read_text()
         assert "test.csv: 20% of each user's ratings, at random (seed 0)" in readme
-        assert "published values, no real users'" in readme
+        assert "of published values, no real ratings" in readme
 
     def test_no_row_of_a_class_reveals_what_another_lost(self, release, tmp_path):
         convert(release, tmp_path / "ml", target_format="movielens", split=0.3, seed=4)
@@ -148,7 +148,7 @@ class TestConvert:
         anonymize(dated, tmp_path / "out", k=3, dates="month", seed=1)
         options = {"target_format": "movielens", "split": 0.3, "split_by": "time"}
         found = convert(tmp_path / "out", tmp_path / "ml", **options)
-        assert "by dates of items and not of users" in found.notes[-2]
+        assert "by the dates of their items" in found.notes[-2]
         train, test = (pd.read_csv(tmp_path / "ml" / f"{name}.csv") for name in ("train", "test"))
         assert train["timestamp"].max() < test["timestamp"].min()
 

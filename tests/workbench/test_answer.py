@@ -128,7 +128,7 @@ def test_a_low_risk_of_too_few_targets_is_not_shown_to_be_within_the_limits():
 def test_a_high_membership_auc_of_the_answer_is_stated_below_its_headline():
     known = {"membership_auc": 0.84, "membership_auc_low": 0.8, "membership_auc_high": 0.87}
     row = SPARSE._replace(**known)
-    assert "membership AUC 0.84 (a random guess: 0.50)" in answer([row], Question(limit=20)).rest
+    assert "membership: AUC 0.84 (a random guess: 0.50)" in answer([row], Question(limit=20)).rest
     row = SPARSE._replace(**known | {"membership_auc": 0.55, "membership_auc_low": 0.48})
     assert "membership" not in answer([row], Question(limit=20)).rest
 

@@ -40,7 +40,7 @@ from recveil.comparison.settings import (
     reject_unknown,
 )
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
-from recveil.evaluation.nominal import liked_values
+from recveil.evaluation.nominal import liked_values, require_liked
 from recveil.evaluation.split import Split, split_ratings
 from recveil.io import Reading, understand
 from recveil.io.ingestion import reject_unknown_keywords, warn_of_reading, without_dates
@@ -261,7 +261,7 @@ def _perform(
         warn_of_reading(read)
         ratings = read.ratings
         liked = liked_values(request.liked, ratings.scale)
-        declared = _read_attributes(request, ratings)
+        declared = _read_attributes(request, ratings, liked)
         request = replace(request, utility=_utility_of_table(ratings, request.utility, liked))
         settings = list_settings(request.methods, request.ks, of=kind_of(ratings))
         divided = split_ratings(ratings, request.split, request.seed)
@@ -291,15 +291,14 @@ def _perform(
         return write(*_fill(folder, settings, ground, evaluator, request.shadows, *callbacks))
 
 
-def _read_attributes(request: CompareRequest, ratings: Ratings) -> UserAttributes:
+def _read_attributes(
+    request: CompareRequest, ratings: Ratings, liked: tuple[str, ...]
+) -> UserAttributes:
     """Read declared attributes, of which there may be none."""
     if request.users is None or not request.attribute:
         return UserAttributes({})
     if not ratings.scale.ordered:
-        raise RecveilError(
-            "users (--users): nominal labels are not evaluated by group; leave it out",
-            code="option.unsupported",
-        )
+        require_liked(liked)
     return read_users(request.users, ratings.users, request.attribute)
 
 
@@ -331,10 +330,10 @@ def _result(
 def _evaluator(
     parts: Split, targets: int, seed: int, liked: tuple[str, ...], declared: UserAttributes
 ) -> AnyEvaluator:
+    attributes = declared.columns
     if parts.train.scale.ordered:
-        attributes = declared.columns
         return Evaluator(parts, n_targets=targets, seed=seed, attributes=attributes)
-    return NominalEvaluator(parts, targets, seed, liked=liked)
+    return NominalEvaluator(parts, targets, seed, liked=liked, attributes=attributes)
 
 
 def _utility_of_table(ratings: Ratings, utility: Purpose, liked: tuple[str, ...]) -> Purpose:

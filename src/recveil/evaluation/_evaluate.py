@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, get_args
 
 from recveil.evaluation.evaluator import Evaluator, NominalEvaluator
 from recveil.evaluation.fidelity_metrics import NullRule
-from recveil.evaluation.nominal import liked_values
+from recveil.evaluation.nominal import liked_values, require_liked
 from recveil.evaluation.results import Evaluated
 from recveil.evaluation.split import (
     HeldOut,
@@ -97,25 +97,24 @@ class EvaluateRequest:
         self, divided: "_Divided", scale: RatingScale, liked: tuple[str, ...]
     ) -> Evaluator | NominalEvaluator:
         """Return the evaluator of a release on this scale."""
-        with_membership = self.with_membership
         attributes = None
         if self.users is not None and self.attribute:
             if not scale.ordered:
-                raise RecveilError(
-                    "users (--users): nominal labels are not evaluated by group; leave it out",
-                    code="option.unsupported",
-                )
+                require_liked(liked)
             users = divided.split.train.users
             attributes = read_users(self.users, users, self.attribute).columns
         if scale.ordered:
             return Evaluator(
                 *(divided.split, self.null_rule, self.targets, self.seed),
-                with_membership=with_membership,
+                with_membership=self.with_membership,
                 next_cells=divided.next_cells,
                 attributes=attributes,
             )
         return NominalEvaluator(
-            divided.split, self.targets, self.seed, with_membership=with_membership, liked=liked
+            *(divided.split, self.targets, self.seed),
+            with_membership=self.with_membership,
+            liked=liked,
+            attributes=attributes,
         )
 
 

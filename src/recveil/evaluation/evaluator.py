@@ -67,7 +67,15 @@ _PREDICTION, _LISTING = 10.0, 130.0
 class _SplitEvaluator:
     """What evaluations of ratings and of nominal labels share."""
 
-    def __init__(self, split: Split, n_targets: int, seed: int, *, with_membership: bool) -> None:
+    def __init__(
+        self,
+        split: Split,
+        n_targets: int,
+        seed: int,
+        *,
+        with_membership: bool,
+        attributes: Mapping[str, Sequence[str | None]] | None,
+    ) -> None:
         if n_targets < 1:
             raise RecveilError(
                 f"n_targets is {n_targets}; expected at least 1", code="option.value"
@@ -76,6 +84,7 @@ class _SplitEvaluator:
         self.n_targets = n_targets
         self.seed = seed
         self.with_membership = with_membership
+        self.attributes = attributes
 
     @cached_property
     def _raw_table(self) -> TrainingTable:
@@ -84,6 +93,10 @@ class _SplitEvaluator:
     @cached_property
     def _user_rows(self) -> UserRows:
         return UserRows.from_ratings(self.split.train)
+
+    def _divide(self, raw: Served, served: Served) -> tuple[Division, ...]:
+        users = sorted_unique(self.split.test.users)
+        return divide(self.split.train, users, raw, served, self.attributes, self.seed)
 
     def _attack_cost(self, opened: Opened) -> float:
         table = opened.synthetic if opened.released is None else opened.released
@@ -165,9 +178,10 @@ class Evaluator(_SplitEvaluator):
         attributes: Mapping[str, Sequence[str | None]] | None = None,
     ) -> None:
         check_null_rule(null_rule)
-        super().__init__(split, n_targets, seed, with_membership=with_membership)
+        super().__init__(
+            split, n_targets, seed, with_membership=with_membership, attributes=attributes
+        )
         self.next_cells = next_cells
-        self.attributes = attributes
         self.null_rule: NullRule = null_rule
 
     @cached_property
@@ -242,12 +256,8 @@ class Evaluator(_SplitEvaluator):
                 n_cells=test.users.size,
                 notes=self._notes(opened, chosen, has_links=links is not None),
                 next_items=next_items,
-                divisions=self._divide(served),
+                divisions=self._divide(raw, served),
             )
-
-    def _divide(self, served: Served) -> tuple[Division, ...]:
-        users = sorted_unique(self.split.test.users)
-        return divide(self.split.train, users, self.raw, served, self.attributes, self.seed)
 
     def _costs(self, opened: Opened) -> dict[str, float]:
         """Return the approximate cost of each step, in microseconds on one core."""
@@ -330,7 +340,7 @@ class Evaluator(_SplitEvaluator):
 class NominalEvaluator(_SplitEvaluator):
     """Evaluates releases of nominal labels; the parameters are those of `Evaluator`.
 
-    `liked` has the labels that count as liked. Without any, lists are not evaluated.
+    `liked` has the labels that count as liked. Without any, neither lists nor groups are evaluated.
     """
 
     def __init__(
@@ -341,8 +351,11 @@ class NominalEvaluator(_SplitEvaluator):
         *,
         with_membership: bool = True,
         liked: tuple[str, ...] = (),
+        attributes: Mapping[str, Sequence[str | None]] | None = None,
     ) -> None:
-        super().__init__(split, n_targets, seed, with_membership=with_membership)
+        super().__init__(
+            split, n_targets, seed, with_membership=with_membership, attributes=attributes
+        )
         self.liked = liked
 
     @cached_property
@@ -405,6 +418,7 @@ class NominalEvaluator(_SplitEvaluator):
             n_served=self.raw.of_chosen().size,
             n_cells=test.users.size,
             notes=tuple(notes),
+            divisions=() if lists is None else self._divide(lists.raw, lists.release),
         )
 
     def _lists(self, opened: Opened) -> NominalLists:

@@ -324,6 +324,16 @@ def liked_values(liked: str | Sequence[str] | None, scale: RatingScale) -> tuple
     return tuple(word for word in scale.labels if word in named)
 
 
+def require_liked(liked: Sequence[str]) -> None:
+    """Raise unless some labels count as liked: groups of users are compared by their lists."""
+    if not liked:
+        raise RecveilError(
+            "users (--users): nominal labels are evaluated by group from lists of liked items; "
+            "name the liked labels (--liked up,love), or leave users out",
+            code="option.unsupported",
+        )
+
+
 def serve_liked(
     table: TrainingTable, user_rows: UserRows, test: HeldOut, liked: Sequence[str], seed: int = 0
 ) -> Served:

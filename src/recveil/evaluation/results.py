@@ -175,6 +175,8 @@ class NominalEvaluation(Reportable):
         As in `Evaluation`.
     n_users, n_served, n_cells : int
         As in `Evaluation`.
+    divisions : tuple of Division
+        As in `Evaluation`, of lists; empty without liked labels.
     """
 
     row_accuracy: RowAccuracy | None
@@ -192,6 +194,7 @@ class NominalEvaluation(Reportable):
     n_served: int
     n_cells: int
     notes: tuple[Note, ...] = ()
+    divisions: tuple[Division, ...] = ()
 
 
 @brief

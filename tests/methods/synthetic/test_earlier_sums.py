@@ -192,7 +192,7 @@ class TestWritten:
         assert "covers" not in (written / "one" / "README.md").read_text()
         card = (written / "three" / "README.md").read_text()
         assert "**This covers 3 releases**" in card
-        assert "reuses the noisy sums of 2 earlier" in card
+        assert "averages its noisy sums with those of 2 earlier" in card
 
     def test_the_total_counts_each_release_once(self, written):
         three = budget([written / "three"])

@@ -71,6 +71,7 @@ def show_utility(console: Console, evaluated: Evaluated, *, is_whole: bool = Fal
             _show_rows(console, result.row_accuracy)
         if result.lists is not None:
             _show_lists(console, result.lists)
+        _show_groups(console, result, is_whole=is_whole)
         return
     _show_recommenders(console, result, is_whole=is_whole)
     _show_groups(console, result, is_whole=is_whole)
@@ -106,6 +107,7 @@ def words_of(evaluated: Evaluated, *, is_whole: bool = False) -> Iterator[str]:
         yield "gain"
     if isinstance(result, NominalEvaluation):
         yield from ("nDCG", "recall") if result.lists is not None else ()
+        yield from ("gap",) if widest(result.divisions) else ()
         return
     yield from ("RMSE",) if result.has_ratings else ()
     yield from ("nDCG", "recall")
@@ -210,7 +212,9 @@ def _show_recommenders(console: Console, result: Evaluation, *, is_whole: bool) 
         )
 
 
-def _show_groups(console: Console, result: Evaluation, *, is_whole: bool) -> None:
+def _show_groups(
+    console: Console, result: Evaluation | NominalEvaluation, *, is_whole: bool
+) -> None:
     """Print the largest gap between groups; with `is_whole`, the figures of all groups."""
     few = describe_too_few(result.divisions)
     for sentence in filter(None, (describe_widest(result.divisions), few)):

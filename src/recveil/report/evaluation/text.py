@@ -200,6 +200,7 @@ def _(result: NominalEvaluation) -> Mapping[str, object]:
         "served": result.n_served,
         "test_cells": result.n_cells,
         "next_items": None,
+        "divisions": result.divisions,
         "notes": notes_of(result),
     }
 
@@ -755,4 +756,5 @@ def _(result: NominalEvaluation) -> list[Grid]:
         for name in result.raw.right
     ]
     header = ("accuracy of", "raw", "release")
-    return [Grid("trained on the raw labels, and on the release", header, rows)]
+    grid = Grid("trained on the raw labels, and on the release", header, rows)
+    return [grid, *group_grids(result.divisions)[:1]]
