@@ -26,6 +26,8 @@ _HIGHEST = {
 }
 _GAP_HEAD = ("division", "of", "worst, best", "gap", "raw's gap", "adds")
 _HEAD = ("users", "nDCG raw", "release", "retained", "RMSE raw", "release")
+# Without the columns of RMSE, which implicit feedback and nominal labels do not have.
+_OF_LISTS = 5
 
 
 def describe_widest(divisions: Sequence[Division]) -> str:
@@ -139,7 +141,15 @@ def group_grids(divisions: Sequence[Division]) -> list[Grid]:
     return [
         Grid("largest gaps between groups", _GAP_HEAD, gap_rows(divisions)),
         *(
-            Grid(f"groups by {one.name}", (f"by {one.name}", *_HEAD), group_rows(one))
+            _first(Grid(f"groups by {one.name}", (f"by {one.name}", *_HEAD), group_rows(one)), one)
             for one in divisions
         ),
     ]
+
+
+def _first(grid: Grid, division: Division) -> Grid:
+    """Leave out the columns of RMSE where no group has any."""
+    if not all(np.isnan(group.raw_rmse.value) for group in division.groups):
+        return grid
+    rows = [row[:_OF_LISTS] for row in grid.rows]
+    return grid._replace(header=grid.header[:_OF_LISTS], rows=rows)
