@@ -74,6 +74,11 @@ def test_numbers_are_cut_at_their_quartiles():
     assert (few.is_cut, few.names) == (False, ("1", "2"))
 
 
+def test_a_few_combinations_of_values_are_classes():
+    found = classify("tags", ["a|b", "a|c"] * 20)
+    assert (found.names, found.n_pooled) == (("a|b", "a|c"), 0)
+
+
 def test_rare_values_beyond_the_ninth_are_pooled():
     found = classify("job", [f"job {number % 12}" for number in range(120)])
     assert (len(found.names), found.names[-1], found.n_pooled) == (10, "other", 3)
@@ -87,6 +92,8 @@ def test_rare_values_beyond_the_ninth_are_pooled():
         ["a", "b"] * 9,
         ["a"] * 30 + ["b"] * 4,
         [None] * 30,
+        # Lists of tags, of which most combinations are rare
+        [f"a|{'bcdefgh'[number % 7]}|{number % 5}" for number in range(60)],
     ],
 )
 def test_attributes_that_are_refused(texts):

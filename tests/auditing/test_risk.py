@@ -51,12 +51,13 @@ def test_membership_is_added_where_it_was_measured(tmp_path):
     risk = Risk(np.array([0.5, 1.0]), np.array(["likes"] * 2, dtype=object), 2)
     auc, control = np.array([0.875, math.nan]), np.array([0.5, math.nan])
     users = np.array(["ann", "ben"], dtype=object)
-    write_risk(users, replace(risk, membership=auc, control=control), tmp_path / "risk.csv")
+    risk = replace(risk, membership=auc, control=control, shadows="16 of sparse rows")
+    write_risk(users, risk, tmp_path / "risk.csv")
     lines = (tmp_path / "risk.csv").read_text().splitlines()
     assert lines == [
-        "user_id,found,adversary,membership,control",
-        "ann,0.5,likes,0.875,0.5",
-        "ben,1.0,likes,,",
+        "user_id,found,adversary,membership,control,shadows",
+        "ann,0.5,likes,0.875,0.5,16 of sparse rows",
+        "ben,1.0,likes,,,16 of sparse rows",
     ]
     assert read_risk(tmp_path / "risk.csv") == {"ann": 0.5, "ben": 1.0}
     found = read_risk(tmp_path / "risk.csv", "membership")
@@ -79,6 +80,7 @@ def test_its_owner_alone_reads_it_whatever_stood_there(written):
         b"user,k\n1,2\n",
         b"user_id,found,adversary\n1,high,likes\n",
         b"user_id,found,adversary,membership,control\n1,1,likes\n",
+        b"user_id,found,adversary\n1,1,likes\n1,1,likes\n",
         b"\xff\xfe",
     ],
 )

@@ -69,6 +69,28 @@ class TestRemoved:
         left = made.reading.ratings.users.tolist()
         assert left == [*ratings.users.tolist()[:53], ratings.users.tolist()[59]]
 
+    def test_of_equal_risks_users_with_more_ratings_come_first(self, ratings, tmp_path):
+        risk = write(tmp_path / "risk.csv", ratings.users.tolist(), [1.0] * 40 + [0.5] * 20)
+        with pytest.warns(ReadingWarning, match="34 other users have the same risk .* 1.00"):
+            made = dry_run(ratings, tmp_path / "out", k=5, protect_riskiest=0.1, risk=risk)
+        left = set(made.reading.ratings.users.tolist())
+        gone = [place for place, user in enumerate(ratings.users.tolist()) if user not in left]
+        stayed = sorted(set(range(40)) - set(gone))
+        assert len(gone) == 6
+        assert ratings.activity[gone].min() >= ratings.activity[stayed].max()
+
+    def test_the_shadow_releases_are_named(self, ratings, tmp_path):
+        risk = Risk(
+            *(np.ones(60), np.array(["likes"] * 60, dtype=object), 1),
+            *(np.linspace(0.5, 1, 60), np.full(60, 0.5), "16 of synthetic users"),
+        )
+        write_risk(ratings.users, risk, tmp_path / "risk.csv")
+        with pytest.warns(ReadingWarning, match="shadow releases: 16 of synthetic users"):
+            dry_run(
+                *(ratings, tmp_path / "out"),
+                **{"k": 5, "protect_riskiest": 0.1, "risk": tmp_path / "risk.csv"},
+            )
+
     @pytest.mark.parametrize("truncate_to", [None, 6])
     def test_the_audit_leaves_out_the_same_ratings(self, ratings, risk, tmp_path, truncate_to):
         with pytest.warns(ReadingWarning):
@@ -162,8 +184,9 @@ class TestTruncated:
         assert manifest["settings"]["truncate_to"] == 13
         card = " ".join((tmp_path / "out/README.md").read_text().split())
         assert (
-            "10% of the users with the highest risk of membership inference in an earlier" in card
-        )
+            "10% of the users with the highest risk (of equal ones, users with more ratings first) "
+            "of membership inference in an earlier"
+        ) in card
         assert "keep at most 13 random ratings each in this one" in card
         stated = json.loads((tmp_path / "out.private/private.json").read_text())["protected"]
         lost = np.maximum(ratings.activity[53:59] - 13, 0).sum()

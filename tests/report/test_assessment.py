@@ -1,5 +1,6 @@
 """The report for an impact assessment has the audit's figures, and rejects those of others."""
 
+import hashlib
 import html
 import json
 import re
@@ -8,7 +9,7 @@ import pytest
 
 from error_assertions import raises
 from recveil.attacks import Interval
-from recveil.auditing import audit
+from recveil.auditing import audit, write_risk
 from recveil.cli import main
 from recveil.datasets import make_ratings
 from recveil.io.write import write_ratings
@@ -171,3 +172,46 @@ def test_what_was_left_out_is_stated(tmp_path):
     assert "rows dropped before 7 " in words
     assert "dates not published" in words
     assert made.release.private.ratings_sha256 in words
+
+
+def test_it_can_be_repeated(folder, made, tmp_path):
+    words = words_of((folder / "report.html").read_text())
+    assert "recveil audit RATINGS --release out --seed 0 --targets 60 The release" in words
+    digest = hashlib.sha256((folder / "audit.json").read_bytes()).hexdigest()
+    assert f"JSON of the audit {digest}" in words
+
+
+def test_users_who_were_left_out_are_data_subjects(folder, tmp_path):
+    table = folder / "ratings.csv"
+    risk = tmp_path / "risk.csv"
+    found = audit(table, release=folder / "out", targets=20, shadows=8)
+    write_risk(found.ratings.users, found.risk, risk)
+    options = {"k": 4, "method": "sparse", "seed": 1, "protect_riskiest": 0.1, "risk": risk}
+    for name, more, said in (("gone", {}, "are not in it"), ("cut", {"truncate_to": 5}, "fewer")):
+        anonymize(table, tmp_path / name, **options, **more)
+        report(tmp_path / name, tmp_path / "r.html", ratings=table, force=True)
+        words = words_of((tmp_path / "r.html").read_text())
+        assert "The table has 120 users" in words
+        assert f"12 users with the highest membership risk {'have ' * bool(more)}{said}" in words
+
+
+def test_shadow_releases_are_named_with_whom_they_expose(folder, tmp_path):
+    found = audit(
+        folder / "ratings.csv", release=folder / "out", targets=20, curves=False, shadows=8
+    ).to_dict()
+    (tmp_path / "audit.json").write_text(json.dumps(found))
+    report(folder / "out", tmp_path / "r.html", audit=tmp_path / "audit.json")
+    words = words_of((tmp_path / "r.html").read_text())
+    assert "8 shadow releases, each of one half of the 120 users" in words
+    assert "--shadows 8" in words
+    assert all(each in words for each in found["release"]["verdict"] if "Most exposed" in each)
+
+
+@pytest.mark.parametrize("rate", [0.5, "none"])
+def test_a_damaged_audit_is_an_input_error(folder, tmp_path, rate):
+    found = json.loads((folder / "audit.json").read_text())
+    found["risks"]["linkability"]["rate"] = rate
+    (tmp_path / "audit.json").write_text(json.dumps(found))
+    with raises("input.damaged"):
+        report(folder / "out", tmp_path / "r.html", audit=tmp_path / "audit.json")
+    assert not (tmp_path / "r.html").exists()

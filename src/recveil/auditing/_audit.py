@@ -109,6 +109,9 @@ class Audit(WithPage):
         The table's item for each item of an auxiliary file with other ids.
     attribute_inference : list of AttributeInference
         How well declared attributes of users are inferred.
+    options : dict
+        What repeats the audit: `seed`, `targets`, `shadows`, the names of `attributes` and their
+        `attributes_sha256`.
     """
 
     ratings: Ratings
@@ -128,6 +131,7 @@ class Audit(WithPage):
     sensitive: list[SensitiveDisclosure] = field(default_factory=list)
     item_matches: ItemMatches | None = None
     attribute_inference: list[AttributeInference] = field(default_factory=list)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def risks(self) -> Risks:
@@ -333,7 +337,8 @@ def _perform(request: AuditRequest) -> Audit:
                 published = replace(published, shadows=shadowed)
             attacked = attack_table(request, ratings, candidates, chosen, users, begin)
             if attacked.risk is not None and published is not None and published.shadows:
-                risk = attacked.risk.with_membership(published.shadows)
+                method = str(published.manifest.settings["method"])
+                risk = attacked.risk.with_membership(published.shadows, method)
                 attacked = attacked._replace(risk=risk)
             disclosed = measure_sensitive(
                 ratings, candidates, items, attacked.attacks, opened, published, users, seed
@@ -353,6 +358,7 @@ def _perform(request: AuditRequest) -> Audit:
         sensitive=disclosed,
         item_matches=matches,
         attribute_inference=inferred,
+        options=request.repeated_by(declared),
         **attacked._asdict(),
     )
 

@@ -57,6 +57,8 @@ _KNOWS = Adversary(known=8, name="adversary with 8 exact ratings")
 _NEARLY_AS_LONG = 50
 LOGISTIC, BOOSTING = "logistic regression", "gradient boosting"
 OTHER = "other"
+# What several values in one cell are separated by; most cells of a column of lists have one.
+_SEPARATORS = "|;,"
 
 _Numbers = NDArray[np.float64]
 _Codes = NDArray[np.int64]
@@ -198,6 +200,12 @@ def classify(name: str, texts: Sequence[str | None]) -> Classes:
     is_cut = n_values > _MOST_VALUES and _are_numbers(values)
     binned, order = _cut(texts, values) if is_cut else (list(texts), sorted(set(values)))
     names, n_pooled = _pool(Counter(name for name in binned if name is not None), order)
+    if n_pooled and (separator := _separator_of(values)):
+        raise RecveilError(
+            f"{what}: most values are lists with {separator!r} ({quoted(values[0], 40)}), whose "
+            f"rare combinations would be put together; give each element a column of its own",
+            code="attribute.values",
+        )
     if len(names) < 2:
         raise RecveilError(
             f"{what}: fewer than two values have {FEWEST_OF_CLASS} users; leave it out, or put "
@@ -208,6 +216,13 @@ def classify(name: str, texts: Sequence[str | None]) -> Classes:
     rest = code_of.get(OTHER, -1)
     codes = [-1 if name is None else code_of.get(name, rest) for name in binned]
     return Classes(names, np.array(codes, np.int64), is_cut, n_pooled)
+
+
+def _separator_of(values: Sequence[str]) -> str:
+    """Return what separates the elements of most values; nothing if they have one each."""
+    return next(
+        (each for each in _SEPARATORS if 2 * sum(each in text for text in values) > len(values)), ""
+    )
 
 
 def _are_numbers(values: Sequence[str]) -> bool:

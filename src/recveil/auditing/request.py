@@ -12,7 +12,7 @@ from recveil.attacks.membership.shadow_models import check_shadows
 from recveil.io.columns.frames import is_frame
 from recveil.io.options import ReadingOptions
 from recveil.io.pipes import reject_two_standard_inputs, require_path
-from recveil.io.side_tables import check_attributes
+from recveil.io.side_tables import UserAttributes, check_attributes
 from recveil.runtime.errors import RecveilError, option_named, quoted
 from recveil.runtime.safe_repr import brief
 
@@ -89,6 +89,17 @@ class AuditRequest:
             users=self.users,
             **self.match_by.files(),
         )
+
+    def repeated_by(self, declared: UserAttributes | None = None) -> dict[str, Any]:
+        """Return the options that repeat the audit, with a digest of declared attributes."""
+        options = {"seed": self.seed, "targets": self.targets, "shadows": self.shadows}
+        if declared is None:
+            return options
+        return {
+            **options,
+            "attributes": list(declared.columns),
+            "attributes_sha256": declared.digest(),
+        }
 
     def _check_releases(self) -> None:
         """Reject options of a release without one, and a second release that is the first."""

@@ -43,6 +43,8 @@ class Risk(Reportable):
         AUC of the strongest adversary's membership inference by shadow releases, for each user:
         releases with the user against those without; and the same with membership drawn at random.
         nan for users who were not scored; None without shadow releases.
+    shadows : str
+        The number of shadow releases and their method.
     """
 
     rates: NDArray[np.float64]
@@ -50,8 +52,9 @@ class Risk(Reportable):
     draws: int
     membership: NDArray[np.float64] | None = None
     control: NDArray[np.float64] | None = None
+    shadows: str = ""
 
-    def with_membership(self, shadows: ShadowMembership) -> "Risk":
+    def with_membership(self, shadows: ShadowMembership, method: str = "") -> "Risk":
         """Add each user's risk by the strongest adversary with shadow releases."""
         measured = shadows.by_known.values()
         best = max(measured, key=lambda each: each.inferred.auc.rate, default=None)
@@ -60,7 +63,8 @@ class Risk(Reportable):
         of_users = best.of_users
         columns = np.full((2, self.rates.size), np.nan)
         columns[:, list(of_users.users)] = of_users.auc, of_users.control
-        return replace(self, membership=columns[0], control=columns[1])
+        name = f"{shadows.n} of {method}"
+        return replace(self, membership=columns[0], control=columns[1], shadows=name)
 
 
 def measure_risk(
@@ -125,13 +129,14 @@ def risk_table(users: NDArray[Any], risk: Risk) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     figures = [part for part in (risk.membership, risk.control) if part is not None]
-    writer.writerow(RISK_COLUMNS[: 3 + len(figures)])
+    has_shadows = [as_cell(risk.shadows)] * bool(figures)
+    writer.writerow(RISK_COLUMNS[: 3 + len(figures) + len(has_shadows)])
     for place, (user, adversary) in enumerate(zip(users, risk.adversary, strict=True)):
         shown = [
             "" if math.isnan(part[place]) else float(part[place]) for part in (risk.rates, *figures)
         ]
         name = "" if adversary is None else as_cell(adversary)
-        writer.writerow([as_cell(user), shown[0], name, *shown[1:]])
+        writer.writerow([as_cell(user), shown[0], name, *shown[1:], *has_shadows])
     return text.getvalue()
 
 

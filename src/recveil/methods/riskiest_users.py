@@ -19,26 +19,34 @@ from recveil.release.sides import Protection
 from recveil.runtime.errors import RecveilError, describe_count, option_named
 from recveil.runtime.number_format import percent
 
-# Columns of the risk of each user; the last two need shadow releases.
-RISK_COLUMNS = ("user_id", "found", "adversary", "membership", "control")
+# Columns of the risk of each user; the last three need shadow releases, and the last names these.
+RISK_COLUMNS = ("user_id", "found", "adversary", "membership", "control", "shadows")
 # A larger share would replace the table, not protect a few.
 _MOST = 0.5
 
 
 def read_user_risks(path: str | PathLike[str], column: str = "found") -> dict[str, float]:
     """Read a column of each user's risk, nan where it was not measured."""
+    return _read_user_risks(path, column)[0]
+
+
+def _read_user_risks(path: str | PathLike[str], column: str) -> tuple[dict[str, float], str]:
+    """Read a column of each user's risk, and which shadow releases it was measured on."""
     name = Path(path).name
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *rows = csv.reader(file)
-        if tuple(header) not in (RISK_COLUMNS[:3], RISK_COLUMNS):
+        if tuple(header) not in (RISK_COLUMNS[:3], RISK_COLUMNS[:5], RISK_COLUMNS):
             raise ValueError("other columns")
         if any(len(row) != len(header) for row in rows):
             raise ValueError("rows of other lengths")
+        if len({row[0] for row in rows}) < len(rows):
+            raise ValueError("repeated users")
+        shadows = rows[0][-1] if rows and header[-1] == RISK_COLUMNS[-1] else ""
         if column not in header:
-            return dict.fromkeys((from_cell(row[0]) for row in rows), math.nan)
+            return dict.fromkeys((from_cell(row[0]) for row in rows), math.nan), shadows
         place = header.index(column)
-        return {from_cell(row[0]): float(row[place] or "nan") for row in rows}
+        return {from_cell(row[0]): float(row[place] or "nan") for row in rows}, shadows
     except OSError as error:
         raise RecveilError(
             f"{name}: cannot be read ({error.strerror}); name the file that recveil audit --risk "
@@ -108,7 +116,7 @@ def protect_riskiest_users(
 ) -> tuple[Reading, Protection]:
     """Remove or truncate the users with the highest membership risk; a note has the cost."""
     ratings = reading.ratings
-    risk_of = read_user_risks(risk, "membership")
+    risk_of, shadows = _read_user_risks(risk, "membership")
     if risk_of.keys() != {str(user) for user in ratings.users.tolist()}:
         raise RecveilError(
             f"{option_named('risk')}: {Path(risk).name} has other users than the table, so it was "
@@ -125,7 +133,9 @@ def protect_riskiest_users(
             code="column.missing",
         )
     n_chosen = max(1, round(share * risks.size))
-    order = np.argsort(np.where(np.isnan(risks), np.inf, -risks), kind="stable")
+    # Of equal risks, users with more ratings first: these are easier to recognize.
+    random = np.random.default_rng(seed).random(risks.size)
+    order = np.lexsort((random, -ratings.activity, np.where(np.isnan(risks), np.inf, -risks)))
     chosen = np.sort(order[: min(n_chosen, risks.size - n_unmeasured)])
     left = _left_of(ratings, chosen, truncate_to, seed)
     before = ratings.activity[chosen]
@@ -133,7 +143,18 @@ def protect_riskiest_users(
     n_lost = ratings.n_items - left.n_items
     done = Protection(share, truncate_to, ratings.users[chosen], n_left_out, n_lost)
     controls = np.array([*read_user_risks(risk, "control").values()])
-    note = _describe(done, ratings, int(np.count_nonzero(controls >= risks[chosen].min())))
+    least = risks[chosen].min()
+    n_equal = int(np.count_nonzero(risks == least) - np.count_nonzero(risks[chosen] == least))
+    note = _describe(done, ratings, int(np.count_nonzero(controls >= least)))
+    if n_equal:
+        note += (
+            f" {describe_count(n_equal, 'other user has', 'other users have')} the same risk as "
+            f"the last of these, {least:.2f}, and stayed as before, since "
+            f"{'that user has' if n_equal == 1 else 'they have'} no more ratings: raise "
+            f"{option_named('protect_riskiest')}, or measure with more shadow releases."
+        )
+    if shadows:
+        note += f" Measured on shadow releases: {shadows}."
     if n_unmeasured:
         note += f" {describe_count(n_unmeasured, 'user')} without a measured risk stayed."
     return replace(reading, ratings=left, notes=(*reading.notes, note)), done

@@ -95,7 +95,12 @@ def audit(
             with parts("Auditing", costs_of(request, ratings, len(chosen), users.size)) as begin:
                 attacked = attack_table(request, ratings, candidates, chosen, users, begin)
             return Audit(
-                ratings=ratings, reading=read, suspects=[], published=None, **attacked._asdict()
+                ratings=ratings,
+                reading=read,
+                suspects=[],
+                published=None,
+                options=request.repeated_by(),
+                **attacked._asdict(),
             )
 
 

@@ -17,7 +17,7 @@ from recveil.io.pipes import is_standard, require_path
 from recveil.io.write import reject_replacing
 from recveil.publish.croissant import THREE_RISKS, sections_of_card
 from recveil.publish.publisher_card import read_audit, reject_other_ratings
-from recveil.ratings.rating_scale import RatingScale
+from recveil.release.claim import Claim
 from recveil.release.data_card import data_card
 from recveil.release.manifest import (
     MANIFEST,
@@ -27,6 +27,7 @@ from recveil.release.manifest import (
     private_folder,
 )
 from recveil.release.manifest_reader import known_manifest
+from recveil.report.audit.groups import MOST_EXPOSED
 from recveil.report.audit.page import page_environment
 from recveil.report.audit.risks import reference_of, reword
 from recveil.report.document import parts_of
@@ -169,22 +170,33 @@ def report(
             f"reported; ask recveil verify",
             code="claim.false",
         )
+    of_file = ""
     if audit is not None:
         with file_next_to_table("audit", audit) as file:
             found = read_audit(Path(file), manifest, folder.name)
+            of_file = FileEntry.of(Path(file)).sha256
         _require_risks(found, str(audit))
     else:
         found = audit_table(ratings, release=folder, **reading).to_dict()
         reject_other_ratings(found, "ratings (--ratings)", folder.name)
     document = verdict.to_dict()
-    page = render_assessment(folder, document, found, signature)
+    try:
+        page = render_assessment(folder, document, found, signature, of_file)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        if not of_file:
+            raise
+        raise RecveilError(
+            f"audit (--audit): {quoted(str(audit), 60)} is not as recveil audit wrote it; audit the "
+            f"release again",
+            code="input.damaged",
+        ) from None
     write_atomically(output, lambda temporary: temporary.write_text(page, "utf-8", "replace"))
     return Assessment(output, document, found)
 
 
 def _require_risks(audit: Mapping[str, Any], name: str) -> None:
     """Raise for the JSON of an audit by an earlier version."""
-    if any(part not in audit for part in ("risks", "risks_before", "data")):
+    if any(part not in audit for part in ("risks", "risks_before", "data", "options")):
         raise RecveilError(
             f"audit (--audit): {quoted(name, 60)} has no risks, since it was written by an "
             f"earlier version of recveil; audit the release again",
@@ -197,8 +209,10 @@ def render_assessment(
     verification: Mapping[str, Any],
     audit: Mapping[str, Any],
     signature: Signature = UNSIGNED,
+    audit_sha256: str = "",
 ) -> str:
     """Return the page, from the published folder and the JSON of its verdict and its audit."""
+    private = _private_of(folder)
     manifest = known_manifest(folder)
     card = sections_of_card(data_card(manifest, manifest.ratings_file or ""))
     promised, unpromised = (card.get(title, []) for title in _TITLES)
@@ -220,20 +234,25 @@ def render_assessment(
         manifest=manifest,
         files={**manifest.files, MANIFEST: FileEntry.of(folder / MANIFEST)},
         counts=counts,
-        left_out=dict(_left_out(folder, manifest, audit.get("data", {}))),
+        left_out=dict(_left_out(private, manifest, audit["data"])),
         settings=settings,
         verdict=describe_verdict(verification),
         holds=verification["holds"],
         exceeded=_exceeded(audit),
         promised=[
-            each.replace("*", "").replace("This checks", "Verification checks")
+            each.replace("*", "")
+            .replace("This checks", "Verification checks")
+            .replace("the ledger below", "the ledger in release.json")
             for each in promised
             if not each.startswith("To verify")
         ],
-        lines=[_line(audit, risk, manifest.scale) for risk in RISKS],
+        lines=[_line(audit, risk, manifest) for risk in RISKS],
         headline=audit["risks"]["headline"],
         remaining=list(_remaining(audit, unpromised)),
-        affected=list(_affected(manifest, audit)),
+        affected=list(_affected(private, manifest, audit)),
+        command=_command_of(audit, folder.name),
+        audit_sha256=audit_sha256,
+        attributes_sha256=audit["options"].get("attributes_sha256", ""),
         unchecked=verification["not_covered"],
         signature=signature._asdict(),
         version=version("recveil"),
@@ -248,16 +267,32 @@ _DROPPED = {
 }
 
 
-def _left_out(
-    folder: Path, manifest: Manifest, data: Mapping[str, Any]
-) -> Iterator[tuple[str, str]]:
-    """Yield what the release has of the table, and what was left out before."""
+def _private_of(folder: Path) -> Mapping[str, Any]:
+    """Return the private manifest; empty without one, or where it is of another release."""
     try:
         private = json.loads(read_whole(private_folder(folder) / PRIVATE_MANIFEST))
-        if private["release"]["sha256"] != FileEntry.of(folder / MANIFEST).sha256:
-            private = {}
+        is_of_it = private["release"]["sha256"] == FileEntry.of(folder / MANIFEST).sha256
     except (OSError, ValueError, TypeError, KeyError):  # a release without one can be reported
-        private = {}
+        return {}
+    return private if is_of_it else {}
+
+
+def _command_of(audit: Mapping[str, Any], name: str) -> str:
+    """Return the command that repeats the audit, with a word for each file."""
+    options = audit["options"]
+    targets = "all" if options["targets"] is None else options["targets"]
+    words = ["recveil audit RATINGS --release", name, f"--seed {options['seed']}"]
+    words.append(f"--targets {targets}")
+    words += [f"--shadows {options['shadows']}"] * (options["shadows"] is not None)
+    attributes = options.get("attributes", [])
+    words += ["--users USERS"] * bool(attributes) + [f"--attribute {each}" for each in attributes]
+    return " ".join(words)
+
+
+def _left_out(
+    private: Mapping[str, Any], manifest: Manifest, data: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Yield what the release has of the table, and what was left out before."""
     n_items = manifest.counts.get("items", 0)
     if n_items <= data.get("items", 0):
         yield "items kept", f"{n_items:,} of {data['items']:,}"
@@ -303,7 +338,8 @@ def _before(line: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
     return _value(before) if is_same else ""
 
 
-def _line(audit: Mapping[str, Any], risk: str, scale: RatingScale) -> dict[str, Any]:
+def _line(audit: Mapping[str, Any], risk: str, manifest: Manifest) -> dict[str, Any]:
+    scale = manifest.scale
     line, before = audit["risks"][risk], audit.get("risks_before", {}).get(risk)
     title, question = _WORDS[risk]
     sentence = line["sentence"].split(": ", 1)[1]
@@ -318,14 +354,14 @@ def _line(audit: Mapping[str, Any], risk: str, scale: RatingScale) -> dict[str, 
         "before": _before(line, before),
         "now": _value(line) if line["rate"] else "not measured",
         "reference": _reference(line) if line["rate"] else "–",
-        "bound": _bound(line) if line["rate"] else "–",
+        "bound": _bound(line, manifest.claim),
         "evidence": [
             (
                 *(
                     reword(text, is_unary=scale.unary, is_nominal=not scale.ordered)
                     for text in (name, each["adversary"] or "the release alone")
                 ),
-                *(_value(each), _reference(each)),
+                *(_value(each), f"{each['rate']['trials']:,}", _reference(each)),
             )
             for name, each in list(first.items())[:_MOST_FIGURES]
         ],
@@ -349,9 +385,10 @@ def _reference(figure: Mapping[str, Any]) -> str:
     return reference_of(figure["name"], figure["baseline"], measured, digits=digits)[0]
 
 
-def _bound(figure: Mapping[str, Any]) -> str:
+def _bound(figure: Mapping[str, Any], claim: Claim) -> str:
     if figure["bound"] is None:
-        return "no guarantee"
+        is_differential = claim.about.is_differential
+        return "see the promise below" if is_differential else "no guarantee"
     return f"AUC {figure['bound']:.2f}" if _is_area(figure) else percent(figure["bound"])
 
 
@@ -363,13 +400,37 @@ def _remaining(audit: Mapping[str, Any], unpromised: list[str]) -> Iterator[str]
     yield from list(dict.fromkeys(found))[:_MOST_REMAINING]
 
 
-def _affected(manifest: Manifest, audit: Mapping[str, Any]) -> Iterator[str]:
+def _members(audit: Mapping[str, Any]) -> Iterator[str]:
+    """Yield for how many users an adversary with shadow releases infers membership."""
+    release = audit["release"]
+    if not (shadows := release.get("shadows")):
+        return
+    yield (
+        f"Membership was measured on {shadows['n']} shadow releases, each of one half of the "
+        f"{shadows['users']:,} users; a release of all of them hides a user among twice as many."
+    )
+    yield from (each for each in release["verdict"] if each.startswith(MOST_EXPOSED))
+
+
+def _affected(
+    private: Mapping[str, Any], manifest: Manifest, audit: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield who may be affected, and how many users."""
     n_users = audit["data"]["users"]
-    users = describe_count(n_users, "user")
+    protected = private.get("protected")
+    is_truncated = manifest.settings.get("truncate_to") is not None
+    n_removed = protected["users"] if protected and not is_truncated else 0
+    users = describe_count(n_users + n_removed, "user")
     is_real = manifest.claim.about.contains_users
     inside = manifest.counts.get("users", n_users) if is_real else n_users
     yield f"The table has {users}; all of them are data subjects, even without a row of their own."
+    if protected:
+        of = describe_count(protected["users"], "user")
+        done = "have fewer ratings in it" if is_truncated else "are not in it"
+        yield (
+            f"{of} with the highest membership risk {done} ({protected['ratings']:,} ratings were "
+            f"left out). No figure here covers what was left out."
+        )
     if is_real and inside < n_users:
         yield f"The release represents {inside:,} of them; the others were left out."
     line, before = (audit[part]["singling_out"]["rate"] for part in ("risks", "risks_before"))
@@ -384,6 +445,7 @@ def _affected(manifest: Manifest, audit: Mapping[str, Any]) -> Iterator[str]:
             else f"If the strongest adversary attacked each of {inside:,} users, about "
             f"{round(line['rate'] * inside):,} would be re-identified{raw}."
         )
+    yield from _members(audit)
     if unprotected := audit["release"].get("unprotected"):
         yield f"{describe_count(unprotected, 'user')} in classes of one: without any guarantee."
     if short := manifest.counts.get("short_users"):

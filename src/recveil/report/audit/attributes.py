@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from recveil.auditing import AttributeInference, Audit
-from recveil.auditing.attribute_inference import FEWEST_OF_CLASS
+from recveil.auditing.attribute_inference import FEWEST_OF_CLASS, OTHER
 from recveil.ratings.ratings import in_likes
 from recveil.report.document import fields_of, parts_of
 from recveil.runtime.errors import describe_count
@@ -74,7 +74,13 @@ def _sentences(inferred: AttributeInference) -> Iterator[str]:
     if inferred.is_cut:
         notes.append(f"cut at its quartiles: {', '.join(inferred.classes)}")
     if inferred.n_pooled:
-        notes.append(f"{describe_count(inferred.n_pooled, 'rare value')} put together")
+        pooled = f"{describe_count(inferred.n_pooled, 'rare value')} put together"
+        if n_users := inferred.classes.get(OTHER, 0):
+            pooled += (
+                f" as “{OTHER}” ({percent(n_users / inferred.n_users)} of the users), of which no "
+                f"AUC says how well each is inferred"
+            )
+        notes.append(pooled)
     if inferred.n_missing:
         few = inferred.n_missing < FEWEST_OF_CLASS
         left = f"fewer than {FEWEST_OF_CLASS} users" if few else f"{inferred.n_missing:,} users"

@@ -61,6 +61,7 @@ def _(audit: Audit) -> Mapping[str, object]:
             **data_to_dict(ratings, audit.reading),
             "times": ratings.days is not None,
         },
+        "options": audit.options,
         "verdict": text.verdict_of(audit),
         "warnings": text.warnings_of(audit),
         "dangers": text.dangers_of(audit),

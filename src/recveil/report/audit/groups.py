@@ -7,6 +7,8 @@ from recveil.ratings.ratings import in_likes
 from recveil.runtime.number_format import estimate, percent
 from recveil.runtime.safe_repr import Grid
 
+# How the sentence on the users who are recognized best begins
+MOST_EXPOSED = "Most exposed by number of ratings:"
 # A user with this AUC is recognized in nearly every pair of releases.
 _HIGH = 0.9
 _RISKS = {
@@ -48,7 +50,7 @@ def describe_exposed(found: ByShadows) -> str:
     everyone = found.inferred.auc
     more = "clearly more" if group.figure.low > everyone.high else "the intervals overlap"
     return (
-        f"Most exposed by number of ratings: {_title(group)}, with AUC {estimate(group.figure, 2)} "
+        f"{MOST_EXPOSED} {_title(group)}, with AUC {estimate(group.figure, 2)} "
         f"against {estimate(everyone, 2)} for all ({more}; control {estimate(group.control, 2)}). "
         f"Of the individual users, {percent(exposed)} have an AUC of at least {_HIGH}; in the "
         f"control {percent(by_chance)}."

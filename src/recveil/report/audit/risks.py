@@ -66,9 +66,9 @@ _PHRASES = {
         "with one, or another user’s row: {}",
     ),
     "profile": ("all ratings of {rate} of the users follow ({what})", _GUESS),
-    "attribute": ("{what} is inferred with AUC {rate}", _PERMUTED),
+    "attribute": ("{what} is inferred from all ratings with AUC {rate}", _PERMUTED),
     "attribute by row": (
-        "{what} is inferred with AUC {rate}",
+        "{what} is inferred from eight ratings and their likeliest row with AUC {rate}",
         "without the row, or with a random one: {}",
     ),
     "items by both releases": (
@@ -175,7 +175,9 @@ def _finding(found: RiskFigure) -> str:
     if found.bound is not None:
         most = f"{found.bound:.2f}" if found.is_area else percent(found.bound)
         parts.append(f"guaranteed: at most {most}")
-    return "; ".join(parts) + ("" if found.is_shown else f", {NO_SAFETY}")
+    if not found.is_shown:
+        parts.append(f"not clearly more than that, which is {NO_SAFETY}")
+    return "; ".join(parts)
 
 
 def lines_of(risks: Risks) -> list[str]:

@@ -379,7 +379,7 @@ def _assessment(request: Request) -> Response:
     project = workspace_of(request).project
     job, result = _require_release(request)
     attack_job, attack = next(_attacks_on(project, job, result), (None, None))
-    if attack_job is None or attack is None or "risks" not in attack:
+    if attack_job is None or attack is None or not {"risks", "options"} <= attack.keys():
         raise RecveilError(
             f"{result['name']}: was not attacked, but the report needs its three risks; attack it "
             f"first",
