@@ -1,6 +1,7 @@
 """The report of a release for a data protection impact assessment, in at most four pages."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -186,7 +187,7 @@ def report(
         if not of_file:
             raise
         raise RecveilError(
-            f"audit (--audit): {quoted(str(audit), 60)} is not as recveil audit wrote it; audit the "
+            f"audit (--audit): {quoted(str(audit), 60)} is not as it was written; audit the "
             f"release again",
             code="input.damaged",
         ) from None
@@ -281,12 +282,15 @@ def _command_of(audit: Mapping[str, Any], name: str) -> str:
     """Return the command that repeats the audit, with a word for each file."""
     options = audit["options"]
     targets = "all" if options["targets"] is None else options["targets"]
-    words = ["recveil audit RATINGS --release", name, f"--seed {options['seed']}"]
-    words.append(f"--targets {targets}")
-    words += [f"--shadows {options['shadows']}"] * (options["shadows"] is not None)
+    words = ["recveil", "audit", "RATINGS", "--release", name]
+    words += ["--seed", options["seed"], "--targets", targets]
+    if options["shadows"] is not None:
+        words += ["--shadows", options["shadows"]]
     attributes = options.get("attributes", [])
-    words += ["--users USERS"] * bool(attributes) + [f"--attribute {each}" for each in attributes]
-    return " ".join(words)
+    words += ["--users", "USERS"] * bool(attributes)
+    for each in attributes:
+        words += ["--attribute", each]
+    return shlex.join(map(str, words))
 
 
 def _left_out(
