@@ -538,27 +538,14 @@ class Residuals:
         return _learn(values, self.cells.n_users, _in_stars(self.levels), pull, fewest)
 
     def reported_with(self, popularity: NDArray[np.float64]) -> tuple[Matrix, Matrix]:
-        """Score each cell by its residual and the item's public popularity.
+        """Return the evidence for each cell that a user of the row rated it, and the rating.
 
-        Parameters
-        ----------
-        popularity : ndarray of float64, shape (n_items,)
-            Share of the users who rated each of `items`.
-
-        Returns
-        -------
-        score : ndarray of float64, shape (n_rows, n_items)
-            Evidence that a user of the row rated the item.
-        alone : ndarray of float64, of the same shape
-            The likeliest rating, if only one member rated.
-
-        Notes
-        -----
-        The score is the log-odds from the public rates, the rows' learned rates and the residual;
-        plus log(1 + z²), by which `fit_robustly` reduces the weight of a cell z times the usual
-        residual away. Without it the model, whose misfits are normal, takes too many small
-        residuals to be as certain as large ones. Where residuals are noise, the order is that of
-        popularity.
+        The rating is the likeliest one if only one member rated. `popularity` is the share of the
+        users who rated each item. The score is the log-odds from the public rates, the rows'
+        learned rates and the residual; plus log(1 + z²), by which `fit_robustly` reduces the
+        weight of a cell z times the usual residual away. Without it the model, whose misfits are
+        normal, takes too many small residuals to be as certain as large ones. Where residuals are
+        noise, the order is that of popularity.
         """
         return _score_cells(self.cells, self.model, self.levels, popularity)
 
@@ -569,16 +556,6 @@ class Residuals:
         and with twice its deviation, since a fit that absorbed ratings appears closer than it is;
         and the residuals of the fits, and of several fits of very low rank, with popularity: where
         nearly every cell is rated, no model of the misfit is right.
-
-        Parameters
-        ----------
-        popularity : ndarray of float64, shape (n_items,)
-            As in `reported_with`.
-
-        Returns
-        -------
-        list of (ndarray of float64, ndarray of float64)
-            `score` and `alone` of `reported_with`, for each way.
         """
         popular = np.log(np.maximum(popularity, _CERTAIN))
         scores = []

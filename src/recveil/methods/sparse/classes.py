@@ -317,29 +317,10 @@ def date_cells(
     The raters of an item, by day, are divided into as many runs as classes have the item, but of at
     least k raters each, and the classes, by the mean day of their clusters, take their lower
     medians in turn. Classes of one cluster come in random order, so that no day depends on who of
-    the cluster is in which class.
+    the cluster is in which class. Source: univariate microaggregation (Domingo-Ferrer and
+    Mateo-Sanz 2002).
 
-    Parameters
-    ----------
-    ratings : Ratings
-        With days, and at least k raters of each drawn item.
-    drawn : DrawnItems
-    classes : Dealt
-    k : int
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of int32, shape (n_cells,)
-        Days since 1970-01-01.
-
-    Notes
-    -----
-    Source: univariate microaggregation (Domingo-Ferrer and Mateo-Sanz 2002).
-
-    Examples
-    --------
-    Four users in two classes; the raters of the item are divided into two runs.
+    Four users in two classes; the raters of the item are divided into two runs:
 
     >>> ratings = Ratings.from_columns([1, 2, 3, 4], [7, 7, 7, 7], [5, 4, 3, 2], [40, 30, 20, 10])
     >>> two = np.array([0, 1])
