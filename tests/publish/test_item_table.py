@@ -14,7 +14,8 @@ import pytest
 import recveil as rv
 from error_assertions import raises
 from recveil.datasets import make_ratings
-from recveil.methods import anonymize, sample
+from recveil.io.item_features import ItemTable
+from recveil.methods import anonymize, published_items, sample
 from recveil.publish import Release, convert, describe
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.manifest import FileEntry
@@ -193,7 +194,10 @@ class TestTampering:
             lambda lines: [*lines[:-1], f" {lines[-1]}"],
             lambda lines: [*lines, ""],
             lambda lines: [*lines[:-1], lines[-1].replace("Film", "Fi\tlm")],
-            lambda lines: [*lines[:-1], lines[-1].replace("Film", "Fi\u2028lm")],
+            *(
+                lambda lines, at=at: [*lines[:-1], lines[-1].replace("Film", f"Fi{chr(at)}lm")]
+                for at in (0x2028, 0x202A, 0x202E, 0x2066, 0x2069, 0x200B, 0x200F, 0xFEFF, 0xE0041)
+            ),
             lambda lines: [lines[0].replace("year", "jahr"), *lines[1:]],
             lambda lines: [lines[0] + ',"more"', *(f'{line},"1"' for line in lines[1:])],
             lambda lines: [line.rpartition(",")[0] for line in lines],
@@ -212,6 +216,7 @@ class TestTampering:
             ["title", "genres", "genres"],
             ["title", "genres", ""],
             ["title", "genres", "a\nb"],
+            ["title", "genres", "a\u202eb"],
             ["title", "genres", "=1"],
             [],
             "title",
@@ -269,6 +274,52 @@ USERS = Ratings.from_columns(
 )
 
 
+# Enough items for a flag to be more than chance.
+MANY = make_ratings(n_users=150, n_items=80, n_ratings=3_000, seed=3, scale=FIVE)
+COUNTS = MANY.support
+SUMS = np.bincount(MANY.indices, MANY.values)
+MEANS = SUMS / COUNTS
+TOP = np.bincount(MANY.indices, MANY.values == 5)
+RATERS = [np.flatnonzero(MANY.to_csr()[:, [at]].toarray()) for at in range(MANY.n_items)]
+STATISTICS = {
+    "counts": COUNTS,
+    "counts and an error": COUNTS + np.arange(MANY.n_items) % 2,
+    "most counts": np.where(np.arange(MANY.n_items) % 3, COUNTS, -7),
+    "sums": SUMS.astype(int),
+    "means": np.round(MEANS, 2),
+    "rounded means": np.round(MEANS, 1),
+    "stars": np.round(MEANS),
+    "distances from a mean": 10 - 3 * MEANS,
+    "shares": np.round(100 * TOP / COUNTS, 1),
+    "counts of one value": TOP,
+    "who is popular": np.where(np.median(COUNTS) < COUNTS, "yes", "no"),
+    "popular or not": np.where(np.median(COUNTS) < COUNTS, 1, 0),
+    "the top 30, of equal ones any": (np.argsort(np.argsort(-COUNTS)) < 30).astype(int),
+    "in a sentence": [f"rated {count:,} times, 9 of 10" for count in COUNTS],
+    "in another": [f"Film {at * 37 % 80}: {mean:.1f} stars" for at, mean in enumerate(MEANS)],
+    "with a comma": [f"{mean:.2f}".replace(".", ",") for mean in MEANS],
+    "bit maps": ["".join("01"[at in set(users)] for at in range(150)) for users in RATERS],
+    "recoded raters": ["|".join(f"k{at * 91 % 997}" for at in users) for users in RATERS],
+}
+# A user with some ratings, and others without.
+HEAVY = int(np.argsort(MANY.activity)[MANY.n_users // 2])
+OF_HEAVY = {
+    int(MANY.items[place]): int(value) for place, value in zip(*MANY.row(HEAVY), strict=True)
+}
+ROWS = {
+    "ratings": OF_HEAVY,
+    "all but one": dict([*OF_HEAVY.items()][1:]),
+    "in words": {item: f"{value} stars" for item, value in OF_HEAVY.items()},
+    "recoded": {item: "abcde"[value - 1] for item, value in OF_HEAVY.items()},
+    "and others": {item: OF_HEAVY.get(item, item % 5 + 1) for item in MANY.items.tolist()},
+    "marks": dict.fromkeys(OF_HEAVY, "1"),
+    "marks of what is not": {item: int(item not in OF_HEAVY) for item in MANY.items.tolist()},
+    "a part of a list": {
+        item: f"drama|{'x' if item in OF_HEAVY else 'y'}" for item in MANY.items.tolist()
+    },
+}
+
+
 class TestBadTables:
     @pytest.fixture
     def reject(self, tmp_path):
@@ -286,22 +337,80 @@ class TestBadTables:
         reject("\n".join(["item_id,note", *lines]), "id.personal", "'note'")
         reject("item_id,user\n7,heat\n", "column.type", "'user'")
 
-    def test_statistics_of_the_ratings(self, reject):
-        counts = dict(zip(RATINGS.items.tolist(), RATINGS.support.tolist(), strict=True))
-        sums = np.bincount(RATINGS.indices, RATINGS.values)
-        lines = [f"{item},{count}" for item, count in counts.items()]
-        reject("\n".join(["item_id,popularity", *lines]), "id.personal", "counts")
-        means = zip(RATINGS.items.tolist(), sums / RATINGS.support, strict=True)
-        lines = [f"{item},{mean:.2f}" for item, mean in means]
-        reject("\n".join(["item_id,stars", *lines]), "id.personal", "means")
+    @pytest.mark.parametrize("name", STATISTICS)
+    def test_statistics_of_the_ratings(self, reject, name):
+        texts = STATISTICS[name]
+        lines = [f'{item},"{text}"' for item, text in zip(MANY.items, texts, strict=True)]
+        reject("\n".join(["item_id,stars", *lines]), "id.personal", "'stars'", ratings=MANY)
 
-    def test_columns_that_are_not_of_the_ratings_are_accepted(self, tmp_path):
-        (tmp_path / "items.csv").write_text(
-            "movieId,year,n\n"
-            + "".join(f"{item},{1900 + item % 3},{item * 7 % 11}\n" for item in RATINGS.items)
-        )
-        made = anonymize(RATINGS, k=3, item_table=tmp_path / "items.csv")
-        assert list(made.items_table().columns) == ["year", "n"]
+    @pytest.mark.parametrize("name", ROWS)
+    def test_the_row_of_a_user(self, reject, name):
+        cells = ROWS[name]
+        lines = [f'{item},"{cells.get(item, "")}"' for item in MANY.items.tolist()]
+        reject("\n".join(["item_id,tag", *lines]), "id.personal", "'tag'", ratings=MANY)
+
+    @pytest.mark.parametrize(
+        "header",
+        ["item_id,u7", "item_id,u7 stars", "item_id,stars of U7", "item_id,title,u8_u9"],
+    )
+    def test_names_of_columns(self, reject, header):
+        blanks = "," * header.count(",")
+        lines = [f"{item}{blanks}" for item in RATINGS.items]
+        reject("\n".join([header, *lines]), "id.personal")
+        if header == "item_id,u7":
+            reject("\n".join(["item_id,7", *lines]), "id.personal", "'7'", ratings=RATINGS)
+
+    @pytest.mark.parametrize(
+        "cells",
+        [
+            ["u17", *[f"Film {at}" for at in range(23)]],
+            ["u17", *[""] * 23],
+            [f"drama|u{at}" for at in range(24)],
+        ],
+    )
+    def test_a_user_in_a_cell(self, reject, cells):
+        lines = [f"{item},{cell}" for item, cell in zip(RATINGS.items, cells, strict=True)]
+        reject("\n".join(["item_id,note", *lines]), "id.personal", "'note'")
+
+    def test_public_columns_are_accepted(self, tmp_path):
+        """As in MovieLens: flags, years, prices, critics, and years that are numbers of users."""
+        rng = np.random.default_rng(1)
+        users = 1_900 + MANY.user_positions()
+        ratings = Ratings.from_columns(users, MANY.items[MANY.indices], MANY.values, scale=FIVE)
+        flags = rng.random((19, MANY.n_items)) < rng.random(19)[:, None] ** 2
+        columns = {f"genre {at}": flag.astype(int) for at, flag in enumerate(flags)}
+        years = 1_900 + rng.integers(0, 120, MANY.n_items)
+        columns["title"] = [f"Film {at}, part {at % 3} ({year})" for at, year in enumerate(years)]
+        columns["year"], columns["imdb"] = years, rng.permutation(10**5)[: MANY.n_items]
+        columns["price"] = rng.choice([4.99, 9.99, 14.99], MANY.n_items)
+        columns["critics"] = rng.integers(1, 6, MANY.n_items)
+        columns["kind"] = ["film"] * MANY.n_items
+        lines = [",".join(map(str, row)) for row in zip(MANY.items, *columns.values(), strict=True)]
+        text = "\n".join([",".join(["movieId", *columns]).replace("title", '"title"'), *lines])
+        (tmp_path / "items.csv").write_text(text.replace("Film", '"Film').replace(")", ')"'))
+        made = anonymize(ratings, k=3, item_table=tmp_path / "items.csv")
+        assert sorted(made.items_table().columns) == sorted(columns)
+
+    def test_random_columns_are_accepted(self):
+        """Of random orders, levels, flags and marks, none is taken for the table's by chance."""
+        rng = np.random.default_rng(2)
+        items = MANY.items.astype(str).tolist()
+        for _ in range(5):
+            columns = {
+                f"{at}": (
+                    rng.permutation(len(items)) % levels if levels else rng.normal(size=len(items))
+                )
+                .astype(str)
+                .tolist()
+                for at, levels in enumerate([0, 0, 2, 2, 3, 5, 10, 50])
+            }
+            table = ItemTable(
+                {name: [*texts, ""] for name, texts in columns.items()},
+                {item: at for at, item in enumerate(items)},
+            )
+            published_items._reject_statistics(table, MANY, np.ones(len(items), np.bool_))
+            published_items._reject_rows(table, MANY)
+            assert len(table.columns) == 8
 
     @pytest.mark.parametrize(
         ("text", "code"),
@@ -311,6 +420,9 @@ class TestBadTables:
             ("item_id,title\n7000,Heat\n", "id.unknown"),
             ("item_id,=1+1\n7,Heat\n", "column.type"),
             ("item_id,title\n7,He\x07at\n", "id.line-break"),
+            ("item_id,title\n7,He\u202eat\n", "id.line-break"),
+            ("item_id,title\n7,He\u200bat\n", "id.line-break"),
+            ("item_id,ti\u2066tle\n7,Heat\n", "column.type"),
             ("title\nHeat\n", "column.missing"),
         ],
     )

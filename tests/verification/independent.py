@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from independent_drawn import kind_of, problems_of_model, problems_of_promise, problems_of_users
-from independent_form import in_names_of_8, problems_of_form, short
+from independent_form import UNSHOWN, in_names_of_8, problems_of_form, short
 from independent_parquet import problems_of_parquet
 from independent_text import columns_of, problems_of_text
 
@@ -206,7 +206,7 @@ def problems_of_item_table(folder, items, result):
     if [kind(row["item_id"]) for row in rows] != sorted(items):
         yield "other items than those of the release"
     texts = "".join(row[name] for row in rows for name in result["item_table"])
-    if re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029]", texts):
+    if re.search(f"[{UNSHOWN}]", texts):
         yield "a text of an item is not shown whole"
 
 

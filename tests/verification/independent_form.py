@@ -21,7 +21,11 @@ VERSION = re.compile(
 )
 NUMBER = re.compile("[+-][0-9]+([.][0-9]+)?")
 RUN_IN_CELL = re.compile("(^|[;|])\\s*'*[=+@\\-\uff1d\uff0b\uff0d\uff20]")
-NAME = re.compile(r"(?!item_id\Z)\w[^\"\x00-\x1f\x7f-\x9f\u2028\u2029]{0,39}")
+UNSHOWN = (
+    r"\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f"
+)
+NAME = re.compile(rf"(?!item_id\Z)\w[^\"{UNSHOWN}]{{0,39}}")
 CLASS, OWN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,39}"), ", with parameters of its own"
 MOST = 10**15
 # What was asked of users, and since which format.

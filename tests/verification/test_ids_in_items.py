@@ -14,6 +14,7 @@ from recveil.publish import Release
 from recveil.ratings import Ratings
 from recveil.verification import verify
 from recveil.verification.ids_in_items import (
+    columns_with_users,
     ids_in_items,
     line_breaks_in_items,
     match_words,
@@ -189,3 +190,50 @@ def test_item_ids_with_line_breaks_are_counted():
 @pytest.mark.parametrize("label", [r"i7\tu2", "i7%0Au2", "i7_x0009_u2", r"i7\nu2"])
 def test_a_short_user_id_next_to_an_escape_is_met(label):
     assert ids_in_items(["u2", "u3"], [label, "i8"])[1:] == (2, 1)
+
+
+CODED = [f"U{n}" for n in range(1, 200)]
+
+
+class TestItemTables:
+    @pytest.mark.parametrize(
+        ("users", "name", "cells"),
+        [
+            (CODED, "U7", [""]),
+            (CODED, "stars of u7", [""]),
+            (["ann", "ben", "title"], "ann", [""]),
+            ([1, 2, 3], "2", [""]),
+            (CODED, "note", ["Heat", "Alien", "U7"]),
+            (CODED, "note", ["Heat|U7", "Alien", "U 571"]),
+            (["anna", "ben"], "note", ["", "anna"]),
+            (SPARSE.tolist(), "note", [*map(str, SPARSE[:3]), ""]),
+            (SPARSE.tolist(), "note", [f"{SPARSE[0]}|{SPARSE[1]};{SPARSE[2]}", "7"]),
+        ],
+    )
+    def test_users_are_found(self, users, name, cells):
+        assert columns_with_users(users, {"year": ["1999"], name: cells}) == [name]
+
+    @pytest.mark.parametrize(
+        ("users", "cells"),
+        [
+            # Years and prices are numbers of users where most numbers are.
+            (range(1, 6_041), [str(year) for year in range(1_922, 1_999)]),
+            (range(0, 6_041, 5), [str(price) for price in range(5, 100, 5)]),
+            ([n for n in range(1, 6_041) if n % 3], [str(year) for year in range(1_922, 1_999)]),
+            # Codes of items of which a few are codes of users, and a title that is a name.
+            (CODED, [f"U{n}" for n in range(150, 900)]),
+            (["matrix99", "se7en", "anna", "drama"], ["se7en", "Heat", "Alien", "Ran", "drama"]),
+            (SPARSE.tolist(), [str(SPARSE[0]), "7"]),
+        ],
+    )
+    def test_public_columns_are_not(self, users, cells):
+        assert columns_with_users(list(users), {"year": cells, "title": ["Heat"]}) == []
+
+    @given(st.integers(0, 10**6), st.floats(0.05, 1))
+    def test_random_numbers_are_not(self, seed, density):
+        """Of numbers that are users' as often as those next to them."""
+        rng = np.random.default_rng(seed)
+        users = np.flatnonzero(rng.random(3_000) < density)
+        cells = rng.choice(3_000, 30, replace=False).astype(str).tolist()
+        if users.size > 1:
+            assert columns_with_users(users.tolist(), {"price": cells}) == []

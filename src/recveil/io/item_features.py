@@ -141,8 +141,11 @@ class ItemTable(NamedTuple):
         return pa.table({"item_id": pa.array(items), **columns})
 
 
-# Line breaks and other characters that are not shown.
-UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Line breaks, invisible characters, and those that turn the direction of what is read.
+UNSHOWN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
 _MOST_COLUMNS = 100
 _COLUMN = re.compile(r'\w[^"]{0,39}')
 

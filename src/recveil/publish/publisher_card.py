@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from recveil.io.item_features import UNSHOWN
 from recveil.io.source import ROLES
 from recveil.release.manifest import Manifest
 from recveil.runtime.devices import read_whole
@@ -32,8 +33,7 @@ _MOST_BYTES = 1 << 16
 _MOST_LETTERS = {"title": 200, "description": 5_000, "collection": 5_000}
 _USUAL_MOST = 500
 _MOST_KEYWORDS = 20
-# What could hide in a text, or turn the direction of what is read.
-_UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_UNSEEN = re.compile(rf"(?!\n){UNSHOWN.pattern}")
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?")
 
 

@@ -110,7 +110,10 @@ def _user_ids(kind: str, n: int) -> str:
 
 
 def _item_table(n_formulas: int) -> str:
-    stated = "Only the publisher states that items.csv is public, and what it says is not checked."
+    stated = (
+        "Only the publisher states that items.csv is public: whether its cells are true, or were "
+        "computed from ratings, is not checked."
+    )
     if not n_formulas:
         return stated
     cells = describe_count(n_formulas, "cell begins", "cells begin")

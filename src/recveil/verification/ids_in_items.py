@@ -8,10 +8,10 @@ that differ only in the name. Numeric ids are compared with their neighbours, wh
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from recveil.io.columns.ids import describe_break
 from recveil.io.columns.repeated_rows import decode_escapes, find_repeated_rows
@@ -110,8 +110,10 @@ _MOST_WORDS = 6
 # names, and 63 of these names occur; three of them occur in titles that are otherwise the same.
 _ENOUGH_ITEMS = 0.2
 _ENDLESS = 10**40
+# The chance that a number is an id of users, if those next to it are none.
+_LEAST_CHANCE = 0.05
 # Between the values of a cell that lists several.
-_BETWEEN = re.compile(r"\s*[|;,]\s*")
+BETWEEN = re.compile(r"\s*[|;,]\s*")
 _Words = tuple[str, ...]
 # If more of the numbers next to user ids are item ids, both are merely numbered alike.
 _MOST_ADJACENT = 0.1
@@ -175,16 +177,73 @@ def _search(
 
 
 def columns_with_users(users: Sequence[Any], columns: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the columns of an item table whose cells are, or list, ids of users."""
-    names = {str(user) for user in users if not str(user).isdigit()}
+    """Return the columns of an item table with a user's name, or with cells that hold user ids."""
+    ids = _Ids.of(users)
+    coded = {each.casefold() for each in ids.coded}
     found = []
     for name, texts in columns.items():
         cells = sorted({*texts} - {""})
-        n_holding = sum(not names.isdisjoint(_BETWEEN.split(cell)) for cell in cells)
-        is_of_users = n_holding > 1 and n_holding >= _MOST * len(cells)
-        if is_of_users or ids_in_items(users, cells).problem:
+        is_named = name in ids.all or not coded.isdisjoint([name.casefold(), *words_of(name)])
+        if is_named or ids.are_in(cells) or ids_in_items(users, cells).problem:
             found.append(name)
     return found
+
+
+@brief
+class _Ids(NamedTuple):
+    all: frozenset[str]
+    # Those with the letters that at least half of the ids have, and with digits
+    coded: frozenset[str]
+    numbers: frozenset[int]
+    step: int
+
+    @classmethod
+    def of(cls, users: Sequence[Any]) -> Self:
+        ids = frozenset(map(str, users))
+        codes = Counter(map(_code, ids))
+        usual = [code for code, n in codes.items() if n >= max(2, _MOST * len(ids))]
+        usual = [code for code in usual if code.strip("0_- .") and "0" in code]
+        numbers = frozenset(int(each) for each in ids if _is_number(each))
+        first = min(numbers, default=0)
+        step = math.gcd(*(number - first for number in numbers)) or 1
+        return cls(ids, frozenset(each for each in ids if _code(each) in usual), numbers, step)
+
+    def are_in(self, cells: Sequence[str]) -> bool:
+        """Return whether cells are ids, or list them, by more than chance."""
+        lists = [BETWEEN.split(cell) for cell in cells]
+        n_holding = sum(
+            any(part in self.all and not part.isdigit() for part in parts) for parts in lists
+        )
+        is_one = len(cells) == 1 and len(cells[0]) >= _SHORTEST_WORD
+        if n_holding >= _MOST * len(cells) and (n_holding > 1 or (n_holding and is_one)):
+            return True
+        parts = {part for each in lists for part in each}
+        found = Counter(_code(part) for part in parts & self.coded)
+        alike = Counter(map(_code, parts))
+        return any(n >= _MOST * alike[code] for code, n in found.items()) or self._are_numbers(
+            parts
+        )
+
+    def _are_numbers(self, parts: Iterable[str]) -> bool:
+        cells = {int(part) for part in parts if _is_number(part)}
+        found = cells & self.numbers
+        if len(found) < _MOST * len(cells) or not found:
+            return False
+        ways = [self.step * way for way in range(-_MANY, _MANY + 1) if way]
+        near = sum(number + way in self.numbers for number in found for way in ways)
+        expected = max(near / len(ways) / len(found), _LEAST_CHANCE)
+        share = len(found) / len(cells)
+        if share <= expected:
+            return False
+        # The bound of Chernoff on a binomial number
+        other = (1 - share) * math.log((1 - share) / (1 - expected)) if share < 1 else 0.0
+        exponent = len(cells) * (share * math.log(share / expected) + other)
+        return math.exp(-exponent) < _MOST_CHANCE
+
+
+def _code(text: str) -> str:
+    # u0 for u17
+    return re.sub("[0-9]+", "0", text)
 
 
 def describe_rows_within(n_items: int) -> str:
@@ -232,7 +291,6 @@ def match_words(values: Iterable[Any], item_ids: Iterable[str]) -> set[str]:
 def _runs(
     wanted: set[_Words], item_ids: Iterable[str]
 ) -> Iterator[tuple[str, list[tuple[_Words, _Words]]]]:
-    """Yield each item id, and each run of consecutive wanted words with its context."""
     lengths = {len(run) for run in wanted if 0 < len(run) <= _MOST_WORDS}
     for item_id in item_ids:
         # As it is, and without escapes: a word is glued to the letter of \t.
@@ -270,7 +328,6 @@ def _as_words(users: Sequence[Any], met: set[str], item_ids: list[str]) -> str:
 
 
 def _are_many(n: int, of: int) -> bool:
-    """Return whether n is at least ten and half of all, or all of a few."""
     return n >= _MOST * of and (n >= _MANY or n == of >= _FEWEST)
 
 
