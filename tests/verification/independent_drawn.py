@@ -69,6 +69,9 @@ def problems_of_ledger(claim, settings):
         yield "a query without noise, or of more than people can change"
         return
     earlier = ledger.get("earlier", [])
+    if not is_place_in_plan(earlier, settings):
+        yield "another number of earlier releases than the plan has"
+        return
     if "earlier" in ledger and not is_list_of_releases(earlier, settings):
         yield "earlier releases that none has"
         return
@@ -79,6 +82,14 @@ def problems_of_ledger(claim, settings):
         yield "epsilon is lower than what was asked leads to"
     if epsilon > least * (1 + SPENT) + SPENT:
         yield "epsilon is higher than what was asked leads to"
+
+
+def is_place_in_plan(earlier, settings):
+    """A release that names others is the next one of a plan, and no other release is."""
+    number, planned = settings.get("release_number"), settings.get("planned_releases")
+    if not isinstance(earlier, list) or not earlier:
+        return (number, planned) == (None, None)
+    return number == len(earlier) + 1 and isinstance(planned, int) and number <= planned
 
 
 def is_list_of_releases(earlier, settings):

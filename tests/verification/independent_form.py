@@ -290,6 +290,13 @@ def cohort(given, number):
     return {"cohort": is_cohort} if has else {}
 
 
+def plan(given, number):
+    """Of how many releases a release that reuses noisy sums is which one."""
+    names = ("planned_releases", "release_number")
+    has = number == 9 and given.get("noise") == "gaussian" and any(name in given for name in names)
+    return dict.fromkeys(names, lambda n, _: type(n) is int and 2 <= n <= 10_000) if has else {}
+
+
 def steps(given, number):
     """Two groupings may state steps that are not the usual ones."""
     found = {"distance": "weighted-squared", "centers": "users", "assignment": "pairwise"}
@@ -350,6 +357,7 @@ def settings_of(result, number):
             "catalogue": one_of("given", "as rated", "chosen"),
             **features(given, number),
             **cohort(given, number),
+            **plan(given, number),
             "people": one_of("asked for", "counted"),
             "pooled_share": share,
             "activity": numbers(1, MOST, count=128, order=sorted),
@@ -396,6 +404,7 @@ def settings_of(result, number):
             "catalogue": one_of("given", "as rated", "chosen"),
             **features(given, number),
             **cohort(given, number),
+            **plan(given, number),
             "people": one_of("asked for", "counted"),
             "label_step": step_or_tenth,
             "pooled_share": share,

@@ -126,7 +126,7 @@ def _reject_statistics(table: ItemTable, ratings: Ratings, is_known: NDArray[np.
 
 
 def _numbers_of(texts: list[str]) -> Iterator[NDArray[np.float64]]:
-    """Yield the numbers that cells are or have at one place, and numbers of characters and words."""
+    """Yield the numbers that cells are or have at one place, and counts of characters and words."""
     numbers = np.array([_number(text) for text in texts])
     yield numbers
     longest = max(map(len, texts))

@@ -587,6 +587,7 @@ def _write_private(release: Sides, folder: Path, manifest: Path, layout: str, by
         "coverage": private.coverage and private.coverage.figures(),
         **({"previous": private.continuation.to_json()} if private.continuation else {}),
         **({"protected": private.protection.to_json()} if private.protection else {}),
+        **({"sums_sha256": FileEntry.of(folder / NOISY_SUMS).sha256} if private.noisy_sums else {}),
         **assignment,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

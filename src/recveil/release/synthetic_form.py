@@ -128,6 +128,9 @@ MOST_DELTA = 1e-2
 # Minimum number of users behind sums without noise: no user is more than a twentieth of them, and
 # the fifth that an audit holds out as nonmembers is large enough.
 FEWEST_SUMMED = 20
+# The settings of releases that reuse noisy sums, and the largest number of releases of a plan.
+PLANNED_RELEASES, RELEASE_NUMBER = "planned_releases", "release_number"
+MOST_RELEASES = 10_000
 # Maximum number of factors of a user, in addition to the user count.
 MOST_DIRECTIONS = 64
 # Maximum slope of ratings along a factor, on a scale on which all ratings have the spread 1. Slopes
@@ -258,10 +261,20 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
 
 
 def _problems_of_earlier(ledger: Ledger, settings: Mapping[str, Any], number: int) -> Iterator[str]:
-    """Report earlier releases in the ledger of a release that reuses no noisy sums."""
+    """Report earlier releases that no ledger has, and others than the settings state."""
     is_alone = settings.get("item_catalog") == "selected" or "cohort" in settings
     if ledger.earlier and (is_alone or number < NEWEST):
         yield "claim: only releases of all users with a public list of items reuse noisy sums"
+        return
+    stated, planned = (settings.get(name) for name in (RELEASE_NUMBER, PLANNED_RELEASES))
+    named = 1 + len(ledger.earlier)
+    if (ledger.earlier or stated is not None) and stated != named:
+        yield (
+            f"claim: its ledger names {named - 1:,} earlier releases, but settings state that this "
+            f"is release {stated!r:.40} of the plan"
+        )
+    if type(planned) is int and named > planned:
+        yield f"settings: {planned:,} releases are planned, but this is release {named:,}"
 
 
 def _problems_of_claim(claim: Claim) -> Iterator[str]:

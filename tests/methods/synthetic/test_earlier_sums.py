@@ -10,11 +10,13 @@ import independent
 import jsonschema
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from error_assertions import raises
 from recveil import anonymize, budget
 from recveil.datasets import make_ratings
-from recveil.methods import Synthesizer
+from recveil.methods import Synthesizer, sample
 from recveil.methods.registry import same_again
 from recveil.methods.synthetic.earlier_sums import (
     EarlierSums,
@@ -26,6 +28,7 @@ from recveil.methods.synthetic.earlier_sums import (
 from recveil.publish.privacy_ledger import Plan
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.ledger import Ledger, Query, epsilon_of
+from recveil.release.manifest import FileEntry
 from recveil.release.manifest_reader import known_manifest
 from recveil.verification import verify
 
@@ -209,6 +212,15 @@ class TestWritten:
         assert isinstance(same_again(one, 1), Synthesizer)
         assert same_again(three, 1) is None
 
+    def test_users_sampled_from_its_model_keep_the_plan(self, written, tmp_path):
+        options = {**PLAN, "ledger": tmp_path / "ledger", "layout": "model"}
+        anonymize(RATINGS, tmp_path / "two", reuse=written / "one.private", **options)
+        sample(tmp_path / "two", tmp_path / "out", n_users=50, seed=1, file_format="csv")
+        content = json.loads((tmp_path / "out" / "release.json").read_text())
+        assert content["settings"]["release_number"] == 2
+        assert verify(tmp_path / "out").holds
+        assert list(independent.problems(tmp_path / "out")) == []
+
     def test_noisy_sums_are_private(self, written):
         assert (written / "one.private" / "sums.npz").is_file()
         assert not (written / "one" / "sums.npz").exists()
@@ -235,11 +247,64 @@ class TestWritten:
         [
             lambda result: result["settings"].update(item_catalog="selected"),
             lambda result: result.update(format="recveil-release-8"),
+            lambda result: result["settings"].pop("release_number"),
+            lambda result: result["settings"].pop("planned_releases"),
+            lambda result: result["settings"].update(release_number=2),
+            lambda result: result["settings"].update(release_number=4),
+            lambda result: result["settings"].update(release_number=3.0),
+            lambda result: result["settings"].update(planned_releases=2),
+            lambda result: result["settings"].update(planned_releases=True),
         ],
     )
     def test_other_releases_reuse_nothing(self, copied, change):
         forging.forge(copied, change)
         self.reject(copied)
+
+    def test_settings_have_the_plan(self, written):
+        plans = [
+            [
+                json.loads((written / name / "release.json").read_text())["settings"].get(each)
+                for each in ("planned_releases", "release_number")
+            ]
+            for name in ("one", "two", "three")
+        ]
+        assert plans == [[None, None], [3, 2], [3, 3]]
+
+    @given(st.integers(0, 4), st.sampled_from([None, 1, 2, 3, 4]), st.integers(1, 4))
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_both_checkers_find_a_shorter_list(self, written, tmp_path, n, number, planned):
+        """Whatever is cut: the list must be as long as the settings say, or neither is there."""
+        folder = tmp_path / f"{n}-{number}-{planned}"
+        if folder.exists():
+            return
+        shutil.copytree(written / "three", folder)
+
+        def change(result):
+            ledger, stated = result["claim"]["ledger"], result["settings"]
+            ledger["earlier"] = [f"{at}" * 64 for at in range(n)]
+            if not n:
+                del ledger["earlier"]
+            stated.update(release_number=number, planned_releases=planned)
+            if number is None:
+                del stated["release_number"], stated["planned_releases"]
+            ledger = Ledger.from_json(ledger)
+            delta = (1 + n) * 1e-6 / 3
+            result["claim"].update(delta=delta, epsilon=ledger.epsilon(delta))
+
+        forging.forge(folder, change)
+        is_right = (n, number) == (0, None) or (n > 0 and number == n + 1 <= planned)
+        assert (list(independent.problems(folder)) == []) == is_right
+        if is_right:
+            assert verify(folder).holds
+        else:
+            self.reject(folder)
+
+    @pytest.mark.parametrize(
+        ("name", "word"), [("one", "no noisy sums"), ("three", "release 3 of 3")]
+    )
+    def test_what_was_cut_is_the_publishers_word(self, written, name, word):
+        texts = [" ".join(map(str, limit.values)) for limit in verify(written / name).not_covered]
+        assert any("Only the publisher" in text and word in text for text in texts)
 
     def reject(self, folder):
         try:
@@ -292,6 +357,53 @@ class TestErrors:
         for folder in (written / "one", tmp_path):
             with raises("private.not-found", "sums.npz"):
                 EarlierSums.read(folder)
+
+    def test_of_another_table(self, written, tmp_path):
+        """Another table's users or items are found before any query."""
+        users = [f"u{user}" for user in RATINGS.user_positions()]
+        items = RATINGS.items[RATINGS.indices]
+        options = {**PLAN, "ledger": tmp_path / "ledger", "reuse": written / "one.private"}
+        for columns in ((users, items), (RATINGS.user_positions(), [f"i{item}" for item in items])):
+            ratings = Ratings.from_columns(*columns, RATINGS.values, scale=SCALE)
+            with raises("release.mismatch", "reuse"):
+                anonymize(ratings, tmp_path / "out", **options)
+            with raises("release.mismatch", "reuse"):
+                Synthesizer(**options).anonymize(ratings)
+        assert not (tmp_path / "ledger").exists()
+
+    @pytest.mark.parametrize("name", ["two", "three"])
+    def test_sums_of_another_release(self, written, tmp_path, name):
+        """The private folder names its sums, and is found before anything is spent."""
+        private = Path(shutil.copytree(written / "one.private", tmp_path / "one.private"))
+        shutil.copy(written / f"{name}.private" / "sums.npz", private)
+        options = {**PLAN, "ledger": tmp_path / "ledger", "reuse": private}
+        with raises("private.damaged", "sums.npz", "private.json"):
+            anonymize(RATINGS, tmp_path / "out", **options)
+        assert not (tmp_path / "ledger").exists()
+        about = json.loads((private / "private.json").read_text())
+        del about["sums_sha256"]
+        (private / "private.json").write_text(json.dumps(about))
+        with raises("private.damaged", "sums.npz"):
+            EarlierSums.read(private)
+
+    def test_the_sums_of_a_release_twice(self, written, tmp_path):
+        private = Path(shutil.copytree(written / "one.private", tmp_path / "one.private"))
+        shutil.copy(written / "two.private" / "sums.npz", private)
+        about = json.loads((private / "private.json").read_text())
+        about["sums_sha256"] = FileEntry.of(private / "sums.npz").sha256
+        (private / "private.json").write_text(json.dumps(about))
+        with raises("private.damaged", "twice"):
+            EarlierSums.read(private)
+
+    def test_sums_are_read_once(self, written, tmp_path):
+        """What is replaced after the check changes nothing."""
+        private = Path(shutil.copytree(written / "one.private", tmp_path / "one.private"))
+        maker = Synthesizer(**PLAN, ledger=tmp_path / "ledger", reuse=private)
+        maker.check(RATINGS)
+        (private / "sums.npz").unlink()
+        public, ratings = maker._public(RATINGS)
+        learnt = maker.learn(ratings, public, ratings.items, RATINGS.n_users)
+        assert len(learnt.claim.ledger.earlier) == 1
 
     @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY"])
     def test_damaged_sums(self, written, tmp_path, content):

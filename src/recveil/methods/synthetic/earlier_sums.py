@@ -1,5 +1,7 @@
 """Noisy sums of the earlier releases of a plan, which later ones average with their own."""
 
+import hashlib
+import io
 import json
 import secrets
 from os import PathLike
@@ -8,12 +10,15 @@ from typing import Any, NamedTuple, Self
 from zipfile import BadZipFile
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from recveil.io.pipes import require_path
+from recveil.methods.earlier_releases import count_here
 from recveil.publish.privacy_ledger import Plan
 from recveil.release.manifest import NOISY_SUMS, PRIVATE_MANIFEST
-from recveil.runtime.errors import RecveilError, quoted, reason_of
+from recveil.release.private_folder import assignment_files
+from recveil.runtime.errors import RecveilError, named_twice, quoted, reason_of
 from recveil.runtime.safe_repr import brief
 
 Numbers = NDArray[np.float64]
@@ -82,6 +87,25 @@ def average_moments(
     return moments, variances
 
 
+def require_users(private: str | PathLike[str], users: NDArray[Any]) -> None:
+    """Raise a RecveilError if a private folder has none of these users."""
+    folder = Path(private)
+    try:
+        manifest = json.loads((folder / PRIVATE_MANIFEST).read_text("utf-8"))
+        n_users = count_here(users)(folder, assignment_files(manifest))
+    except (*_UNREADABLE, pa.ArrowException) as error:
+        raise RecveilError(
+            f"{folder}: its users cannot be read ({reason_of(error)}); restore it from a backup",
+            code="private.damaged",
+        ) from error
+    if not n_users:
+        raise RecveilError(
+            "reuse (--reuse): that release has none of the users of these ratings; expected the "
+            "private folder of a release of the same table, as it was",
+            code="release.mismatch",
+        )
+
+
 @brief
 class EarlierSums(NamedTuple):
     """The noisy means of a release of a plan, in which those before are averaged."""
@@ -139,15 +163,18 @@ class EarlierSums(NamedTuple):
                 code="private.not-found",
             )
         try:
-            digest = json.loads((folder / PRIVATE_MANIFEST).read_text("utf-8"))["release"]["sha256"]
-            with (
-                (folder / NOISY_SUMS).open("rb") as file,
-                np.load(file, allow_pickle=False) as found,
-            ):
+            manifest = json.loads((folder / PRIVATE_MANIFEST).read_text("utf-8"))
+            digest, content = manifest["release"]["sha256"], (folder / NOISY_SUMS).read_bytes()
+            if manifest["sums_sha256"] != hashlib.sha256(content).hexdigest():
+                raise ValueError(f"it is not the file whose SHA-256 {PRIVATE_MANIFEST} has")
+            with np.load(io.BytesIO(content), allow_pickle=False) as found:
+                earlier = tuple(found["earlier"].tolist())
+                if named_twice((*earlier, digest)):
+                    raise ValueError("it has the sums of a release twice")
                 means = Means(**{name: found[name] for name in Means._fields})
                 epsilon, delta, releases = found["plan"].tolist()
                 return cls(
-                    tuple(found["earlier"].tolist()),
+                    earlier,
                     str(digest),
                     Plan(epsilon, delta, int(releases)),
                     str(found["scale"]),
@@ -169,6 +196,15 @@ class EarlierSums(NamedTuple):
                 f"{self.plan.delta:g}, {self.plan.releases} releases and scale {self.scale}; "
                 f"expected the same plan and scale as here: epsilon {plan.epsilon:g}, delta "
                 f"{plan.delta:g}, {plan.releases} and {scale}",
+                code="release.mismatch",
+            )
+
+    def require_items(self, items: NDArray[Any]) -> None:
+        """Raise a RecveilError if it has sums of none of these items."""
+        if not np.isin(items.astype(str), self.items).any():
+            raise RecveilError(
+                "reuse (--reuse): that release has none of the items of these ratings; expected "
+                "the private folder of a release of the same table, as it was",
                 code="release.mismatch",
             )
 

@@ -18,7 +18,7 @@ from recveil.io.item_features import ItemFeatures, read_item_features
 from recveil.io.pipes import require_path
 from recveil.ratings import Ratings
 from recveil.release.dates import Cohort
-from recveil.release.synthetic_form import MOST_DELTA
+from recveil.release.synthetic_form import MOST_DELTA, MOST_RELEASES
 from recveil.runtime.errors import RecveilError, describe_count, quoted
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -158,8 +158,6 @@ def _first(ratings: Ratings, most: int) -> Ratings:
 
 
 NO_NOISE = "none"
-# Largest number of releases of a plan.
-MOST_RELEASES = 10_000
 # Largest number of synthetic users.
 MAX_USERS = 2**31 - 1
 # More users need allow_large. The limit is public: no answered query decides it.

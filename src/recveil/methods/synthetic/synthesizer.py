@@ -22,7 +22,7 @@ from recveil.methods.base import (
     check_seed,
     measure_coverage,
 )
-from recveil.methods.synthetic.earlier_sums import EarlierSums
+from recveil.methods.synthetic.earlier_sums import EarlierSums, require_users
 from recveil.methods.synthetic.gaussian_mechanism import Mechanism, WithoutNoise
 from recveil.methods.synthetic.gaussian_sampler import NoiseSource
 from recveil.methods.synthetic.learning import QUERY, follow_embeddings, learn_likes, learn_users
@@ -87,6 +87,8 @@ from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import (
     FEWEST_SUMMED,
     MOST_ITEMS,
+    PLANNED_RELEASES,
+    RELEASE_NUMBER,
     THRESHOLD_SHARE,
     step_of_drawn,
 )
@@ -349,6 +351,10 @@ class Synthesizer(BaseAnonymizer):
         if self.epsilon is None and not ratings.is_unary:
             reject_likes(ratings, PUBLISHED)
         self.check_scale(ratings.scale)
+        if self._sums is not None:
+            self._sums.require_items(ratings.items)
+            if not isinstance(self.reuse, EarlierSums):
+                require_users(self.reuse or "", ratings.users)
         if self.epsilon is None:  # under noise, a refusal must not reveal a user
             reject_few(ratings.n_users)
         else:
@@ -358,6 +364,7 @@ class Synthesizer(BaseAnonymizer):
 
     def check_options(self) -> None:
         """Raise a RecveilError for options that are invalid for any ratings."""
+        self._sums: EarlierSums | None = None
         check_seed(self.seed)
         scale_of(self.scale)
         epsilon = NO_NOISE if self.epsilon is None else self.epsilon
@@ -379,9 +386,12 @@ class Synthesizer(BaseAnonymizer):
         """Return the noisy sums of the release before."""
         if self.reuse is None:
             return None
-        found = self.reuse if isinstance(self.reuse, EarlierSums) else EarlierSums.read(self.reuse)
-        found.require(self._plan(), str(scale))
-        return found
+        if isinstance(self.reuse, EarlierSums):
+            self._sums = self.reuse
+        elif self._sums is None:  # read once, before the first query
+            self._sums = EarlierSums.read(self.reuse)
+        self._sums.require(self._plan(), str(scale))
+        return self._sums
 
     def _kept(self, learnt: "Learnt") -> EarlierSums | None:
         """Return the noisy sums that the next release of the plan may reuse."""
@@ -667,6 +677,7 @@ class Synthesizer(BaseAnonymizer):
             "item_catalog": _catalog_setting(self.item_catalog),
             **({} if self.item_features is None else {"item_features": "given"}),
             **({} if self.cohort is None else {COHORT: str(Cohort.of(self.cohort))}),
+            **self._place_in_plan(claim),
             "n_users": "counted" if self.n_users is None else "requested",
             **({} if scale.unary else {"value_step": grid}),
             "omitted_share": round(1 - measured.share_as_json, 4),
@@ -686,6 +697,13 @@ class Synthesizer(BaseAnonymizer):
             model=table,
             expect=expect,
         )
+
+    def _place_in_plan(self, claim: Claim) -> dict[str, object]:
+        """Return the settings of a release that reuses noisy sums; none of others."""
+        earlier = () if claim.ledger is None else claim.ledger.earlier
+        if not earlier:
+            return {}
+        return {PLANNED_RELEASES: self._plan().releases, RELEASE_NUMBER: 1 + len(earlier)}
 
     def used(self, learnt: "Learnt") -> dict[str, object]:
         """Return the full settings, for the private folder."""

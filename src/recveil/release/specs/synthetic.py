@@ -12,7 +12,13 @@ from recveil.release.method import (
     publishes_likes,
     publishes_ratings,
 )
-from recveil.release.synthetic_form import MOST_DIRECTIONS, problems_of_synthetic
+from recveil.release.synthetic_form import (
+    MOST_DIRECTIONS,
+    MOST_RELEASES,
+    PLANNED_RELEASES,
+    RELEASE_NUMBER,
+    problems_of_synthetic,
+)
 
 _COLOUR = "#009E73"
 # Measured with shadow releases of halves of the users (experiments/shadow_releases.py).
@@ -54,6 +60,7 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
             "Only the publisher states that the noise of the ledger was added, and that there were "
             "no other queries."
         )
+        sentences.append(_word_on_reuse(settings))
     if settings.get("item_catalog") != "selected":
         sentences.append("Only the publisher states that the list of items is public.")
     if "item_features" in settings:
@@ -61,9 +68,24 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
     if COHORT in settings:
         sentences.append(
             f"Only the publisher states that the first rating of each user is in "
-            f"{settings[COHORT]}, and of no other user."
+            f"{settings[COHORT]}, and of no other user, and that no user is in the release of a "
+            f"disjoint cohort."
         )
     return tuple(sentences)
+
+
+def _word_on_reuse(settings: Settings) -> str:
+    """Return what only the publisher states of noisy sums that are reused."""
+    if RELEASE_NUMBER not in settings:
+        return (
+            "Only the publisher states that no noisy sums of earlier releases are reused: a claim "
+            "from which they were removed looks the same."
+        )
+    return (
+        f"Only the publisher states that this is release {settings[RELEASE_NUMBER]!r:.40} of "
+        f"{settings.get(PLANNED_RELEASES)!r:.40} of a plan, and that its ledger names all earlier "
+        f"releases whose noisy sums it reuses."
+    )
 
 
 def _undone_by(settings: Settings) -> tuple[str, ...]:
@@ -85,6 +107,11 @@ def _has_features(settings: Settings) -> bool:
 
 def _has_cohort(settings: Settings) -> bool:
     return COHORT in settings and settings.get("noise") == "gaussian"
+
+
+def _has_plan(settings: Settings) -> bool:
+    is_planned = PLANNED_RELEASES in settings or RELEASE_NUMBER in settings
+    return is_planned and settings.get("noise") == "gaussian"
 
 
 def _variant(epsilon: float | None) -> Variant:
@@ -113,6 +140,12 @@ SYNTHETIC = Method(
         PublicSetting("item_catalog", ("given", "rated items", "selected")),
         PublicSetting("item_features", ("given",), when=_has_features, first_format=9),
         PublicSetting(COHORT, any_cohort=True, when=_has_cohort, first_format=9),
+        PublicSetting(
+            PLANNED_RELEASES, tuple(range(2, MOST_RELEASES + 1)), when=_has_plan, first_format=9
+        ),
+        PublicSetting(
+            RELEASE_NUMBER, tuple(range(2, MOST_RELEASES + 1)), when=_has_plan, first_format=9
+        ),
         PublicSetting("n_users", ("requested", "counted")),
         PublicSetting("value_step", (None,), any_step=True, when=publishes_ratings),
         PublicSetting("omitted_share", any_share=True),
