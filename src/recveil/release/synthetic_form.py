@@ -261,7 +261,6 @@ def problems_of_synthetic(manifest: Mapping[str, Any], number: int) -> Iterator[
 
 
 def _problems_of_earlier(ledger: Ledger, settings: Mapping[str, Any], number: int) -> Iterator[str]:
-    """Report earlier releases that no ledger has, and others than the settings state."""
     is_alone = settings.get("item_catalog") == "selected" or "cohort" in settings
     if ledger.earlier and (is_alone or number < NEWEST):
         yield "claim: only releases of all users with a public list of items reuse noisy sums"
@@ -288,7 +287,6 @@ def _problems_of_claim(claim: Claim) -> Iterator[str]:
 
 
 def _problems_of_users(manifest: Mapping[str, Any], claim: Claim) -> Iterator[str]:
-    """Report synthetic users that are not as many as the users whom exact sums count."""
     found = manifest["counts"].get("users", claim.k)
     is_counted = manifest["settings"].get("n_users") == "counted"
     if claim.ledger is None and is_counted and found != claim.k:

@@ -149,7 +149,6 @@ def _moved(ratings: Ratings, items: NDArray[Any], at: NDArray[np.int64]) -> Rati
 
 
 def _first(ratings: Ratings, most: int) -> Ratings:
-    """Keep the first ratings of each user."""
     activity = np.minimum(ratings.activity, most)
     within = np.arange(ratings.n_ratings) - ratings.indptr[ratings.user_positions()]
     indptr = np.concatenate([[0], np.cumsum(activity)])
@@ -220,7 +219,6 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
 
 
 def _check_series(options: Mapping[str, Any], *, is_exact: bool) -> None:
-    """Raise a RecveilError for a cohort or a number of planned releases that is invalid."""
     cohort, releases = options.get("cohort"), options.get("releases")
     if is_exact and (cohort, releases) != (None, None):
         name = "releases" if cohort is None else "cohort"

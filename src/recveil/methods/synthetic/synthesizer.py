@@ -615,7 +615,6 @@ class Synthesizer(BaseAnonymizer):
         n_users: int,
         recording: Recording | None,
     ) -> tuple[NoisySums | ChoiceSums, UserModel | LikesModel, Claim]:
-        """Return the noisy answers, the model fitted to them, and the claim."""
         shares = SHARES_OF_LIKES if ratings.scale.unary else SHARES
         if self.epsilon is None:
             sums, sigmas = WithoutNoise(), dict.fromkeys(shares, 0.0)
@@ -699,7 +698,6 @@ class Synthesizer(BaseAnonymizer):
         )
 
     def _place_in_plan(self, claim: Claim) -> dict[str, object]:
-        """Return the settings of a release that reuses noisy sums; none of others."""
         earlier = () if claim.ledger is None else claim.ledger.earlier
         if not earlier:
             return {}

@@ -75,7 +75,6 @@ def _publishers_word(settings: Settings) -> tuple[str, ...]:
 
 
 def _word_on_reuse(settings: Settings) -> str:
-    """Return what only the publisher states of noisy sums that are reused."""
     if RELEASE_NUMBER not in settings:
         return (
             "Only the publisher states that no noisy sums of earlier releases are reused: a claim "
