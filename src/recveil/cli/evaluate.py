@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from recveil.cli import options
 from recveil.cli.options import Json
-from recveil.report.terminal import echo
+from recveil.report.terminal import echo, escape
 
 if TYPE_CHECKING:
     from recveil.io.options import ReadingOptions

@@ -1,13 +1,13 @@
 """The demo as plain data and as a table on the terminal."""
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from recveil.demo import KNOWN, Demo, release_synthetic
 from recveil.release.claim import of_large_epsilon
 from recveil.report import data_to_dict
 from recveil.report.document import parts_of
+from recveil.report.terminal import escape
 from recveil.runtime.number_format import percent
 
 

@@ -6,8 +6,8 @@
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.markup import escape
 
+from recveil.report.terminal import escape
 from recveil.runtime.errors import RecveilError
 
 MEANINGS = {

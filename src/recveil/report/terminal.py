@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.measure import Measurement
 from rich.table import Table
 
-from recveil.runtime.errors import describe_count, printable
+from recveil.runtime.errors import describe_count, printable_lines
 
 if TYPE_CHECKING:
     from recveil.io import Reading
@@ -36,6 +36,11 @@ def echo(text: str, *, err: bool = False) -> None:
         width = shutil.get_terminal_size().columns
         lines = [part for line in lines for part in _wrapped(line, width)]
     print("\n".join(lines), file=stream)
+
+
+def escape(text: str) -> str:
+    """Escape the markup of a text, and characters that a terminal would obey or hide."""
+    return escape_markup(printable_lines(text))
 
 
 def _wrapped(line: str, width: int) -> list[str]:
@@ -145,15 +150,15 @@ def show_reading(reading: "Reading", *, err: bool = False, examples: bool = True
         layout = f"{', '.join(reading.layout)}; " if reading.layout else ""
         format = f"; format {reading.format}" if reading.format else ""
         read = f"{reading.name}: {layout}{reading.mapping(examples=examples)}{format}."
-        console.print(escape(printable(read)))
+        console.print(escape(read))
     for note in (*meaning_of_labels(ratings.scale), *reading.notes):
-        console.print(f"[yellow]note:[/] {escape(printable(note))}")
+        console.print(f"[yellow]note:[/] {escape(note)}")
 
 
 def _describe_scale(reading: "Reading") -> str:
     """Describe the scale, its origin, and how many users gave the ratings at its ends."""
     scale = reading.ratings.scale
-    name = escape(printable(str(scale)))
+    name = escape(str(scale))
     if reading.of_release:
         return f"; {'labels' if scale.labels else 'scale'} {name}"
     if not scale.labels:

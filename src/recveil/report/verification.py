@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from recveil.release.claim import claim_kind, of_large_delta, of_large_epsilon
 from recveil.report.document import parts_of
-from recveil.report.terminal import echo, table_of
+from recveil.report.terminal import echo, escape, table_of
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import percent
 from recveil.verification.not_covered import formulas_of

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from json import JSONDecodeError
+from typing import Any
 
 # Longer messages are not read, and a message must not pass on the data that it complains about.
 # With the command line's prefix "error: ", a line has fewer than 300 characters.
@@ -173,6 +174,13 @@ def printable(text: str) -> str:
         each if each.isprintable() or "\udc80" <= each <= "\udcff" else repr(each)[1:-1]
         for each in text
     )
+
+
+def printable_lines(value: Any) -> Any:
+    """Escape control and direction characters in the lines of a text that is not markup."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return "\n".join(map(printable, value.split("\n")))
+    return value
 
 
 def quoted(value: object, most: int = 60) -> str:

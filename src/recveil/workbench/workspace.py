@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from recveil.io.options import format_command as format_any_command
 from recveil.report.document import same_figures
-from recveil.runtime.errors import RecveilError, printable
+from recveil.runtime.errors import RecveilError, printable_lines
 from recveil.runtime.number_format import format_bounds, format_number, percent
 from recveil.workbench.guard import FILE_NAME, FORM, Keys
 from recveil.workbench.jobs import Jobs, Running
@@ -77,7 +77,7 @@ class Workspace:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-            finalize=_as_printable,
+            finalize=printable_lines,
         )
         self._templates.filters |= {
             "percent": percent,
@@ -145,13 +145,6 @@ class Workspace:
         if table is None or job is None or job.settings["reading"] != table.reading:
             return None
         return job if is_current(self.project, table, job) else None
-
-
-def _as_printable(value: Any) -> Any:
-    """Escape control and direction characters in text that is not markup."""
-    if isinstance(value, str) and not hasattr(value, "__html__"):
-        return "\n".join(map(printable, value.split("\n")))
-    return value
 
 
 def format_command(verb: str, *arguments: str, options: Mapping[str, Any] | None = None) -> str:

@@ -25,7 +25,7 @@ from recveil.report.audit.text import (
     match_of,
 )
 from recveil.report.document import plain, same_figures
-from recveil.runtime.errors import RecveilError, first_sentence_of, quoted
+from recveil.runtime.errors import RecveilError, first_sentence_of, printable_lines, quoted
 from recveil.runtime.number_format import format_bounds, format_number, percent
 
 
@@ -117,6 +117,7 @@ def page_environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=printable_lines,
     )
     environment.filters |= {"percent": percent, "count": format_number, "bounds": format_bounds}
     environment.filters |= {"first_sentence": first_sentence_of, "same_figures": same_figures}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -42,7 +41,7 @@ from recveil.report.audit.text import (
     warnings_of_release,
 )
 from recveil.report.glossary import MEANINGS, meaning_of
-from recveil.report.terminal import first_fitting, show_left_out, table_of, without
+from recveil.report.terminal import escape, first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import describe_count
 from recveil.runtime.number_format import estimate, percent
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from recveil.comparison.choice import REIDENTIFICATION, Axis, Choice
@@ -36,7 +35,7 @@ from recveil.report.comparison.text import (
 )
 from recveil.report.evaluation.groups import describe_widest
 from recveil.report.glossary import MEANINGS
-from recveil.report.terminal import first_fitting, show_left_out, table_of, without
+from recveil.report.terminal import escape, first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import WARNING, first_sentence_of, printable
 from recveil.runtime.number_format import format_number, percent
 

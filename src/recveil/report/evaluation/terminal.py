@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from recveil.attacks.inference.similar_items import InferredItems
@@ -36,7 +35,7 @@ from recveil.report.evaluation.text import (
     tables,
 )
 from recveil.report.glossary import MEANINGS
-from recveil.report.terminal import echo, first_fitting, show_left_out, table_of
+from recveil.report.terminal import echo, escape, first_fitting, show_left_out, table_of
 from recveil.runtime.errors import describe_count, first_sentence_of
 from recveil.runtime.number_format import estimate, percent
 from recveil.runtime.safe_repr import Grid
