@@ -32,6 +32,7 @@ from recveil.publish.privacy_ledger import (
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.dates import Cohort, is_cohort
 from recveil.release.ledger import compose_losses, epsilon_of
+from recveil.verification import verify
 from shared.cli_endings import ended
 
 pytestmark = pytest.mark.usefixtures("rough_fit")
@@ -450,6 +451,11 @@ class TestJoinedTables:
         ids = {*one["user_id"].to_pylist(), *other["user_id"].to_pylist()}
         assert {*rows["user_id"]} == ids
         assert "The most exposed user spent epsilon 300 (delta 1e-06)" in found.notes[0]
+
+    def test_that_cohorts_are_disjoint_is_the_publishers_word(self, folders):
+        for folder in folders:
+            texts = [str(limit.values) for limit in verify(folder).not_covered]
+            assert any("no user is in the release of a disjoint cohort" in text for text in texts)
 
     def test_items_of_any_release_keep_their_titles(self, folders, tmp_path):
         convert(folders, tmp_path / "shop", target_format="movielens")
