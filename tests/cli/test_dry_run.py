@@ -71,6 +71,7 @@ def test_json_keeps_its_contract(run, tmp_path):
             "estimated_from",
         ),
         *("rejection", "leftovers", "output", "private", "data", "earlier", "coverage"),
+        "earlier_searched_in",
     }
     assert (plain["groups"], plain["users"], plain["dry_run"]) == (15, 60, True)
 

@@ -13,7 +13,7 @@ from error_assertions import raises
 from recveil.attacks.membership.inference import only
 from recveil.cli import main
 from recveil.datasets import make_ratings
-from recveil.methods import PredictiveAnonymizer, Synthesizer, anonymize
+from recveil.methods import PredictiveAnonymizer, Synthesizer, anonymize, dry_run
 from recveil.methods.earlier_releases import find_earlier, others
 from recveil.ratings import RatingScale
 from recveil.release.claim import Claim
@@ -241,3 +241,27 @@ def test_a_pipe_in_its_place_is_not_waited_for(ratings, tmp_path, name):
     os.mkfifo(twin / name)
     (result,) = find_earlier(ratings.users, tmp_path / "out")
     assert "pipe or a device" in result.problem
+
+
+def test_a_private_folder_can_be_named(ratings, tmp_path):
+    (tmp_path / "archive").mkdir()
+    write(ratings, tmp_path / "archive" / "march")
+    for name in ("march", "march.private"):
+        (earlier,) = find_earlier(ratings.users, tmp_path / "april", tmp_path / "archive" / name)
+        assert (earlier.folder.name, earlier.n_users) == ("march", 60)
+
+
+def test_where_releases_were_searched_is_stated(ratings, tmp_path):
+    (tmp_path / "archive").mkdir()
+    write(ratings, tmp_path / "archive" / "march")
+    made = anonymize(ratings, tmp_path / "april", k=5, seed=2)
+    (searched,) = (text for text in made.sentences() if text.startswith("Searched "))
+    assert str(tmp_path) in searched
+    assert "none found" in searched
+    assert "--earlier-release" in searched
+    assert made.to_dict()["earlier_searched_in"] == str(tmp_path)
+    write(ratings, tmp_path / "may")
+    estimate = dry_run(ratings, tmp_path / "june", k=5)
+    assert any("2 found" in text for text in estimate.sentences())
+    following = dry_run(ratings, tmp_path / "june", k=5, previous=tmp_path / "april.private")
+    assert any("outside the series: 1 found" in text for text in following.sentences())

@@ -215,3 +215,22 @@ def test_a_damaged_audit_is_an_input_error(folder, tmp_path, rate):
     with raises("input.damaged"):
         report(folder / "out", tmp_path / "r.html", audit=tmp_path / "audit.json")
     assert not (tmp_path / "r.html").exists()
+
+
+def test_users_in_two_notations_are_warned_of_and_recorded(tmp_path, capsys):
+    ratings = make_ratings(n_users=60, n_items=30, n_ratings=900, seed=3)
+    write_ratings(ratings, tmp_path / "plain.csv")
+    head, *rows = (tmp_path / "plain.csv").read_text().splitlines()
+    rows = [f"{'Uu'[at % 2]}ser {row}" for at, row in enumerate(rows)]
+    (tmp_path / "r.csv").write_text("\n".join([head, *rows]))
+    out = tmp_path / "out"
+    with pytest.raises(SystemExit):
+        main(["anonymize", str(tmp_path / "r.csv"), "-o", str(out), "--k", "5", "--json", "-"])
+    printed = capsys.readouterr()
+    (alike,) = json.loads(printed.out)["data"]["alike_users"]
+    assert " users may be 60: " in alike
+    assert printed.err.count(alike) == 1
+    private = json.loads((tmp_path / "out.private" / "private.json").read_text())
+    assert alike in private["summary"]
+    report(out, tmp_path / "page.html", ratings=tmp_path / "r.csv")
+    assert alike in words_of((tmp_path / "page.html").read_text())

@@ -180,7 +180,7 @@ def anonymize(
     if dry_run:
         _run_dry(source, output, json, keywords)
         return
-    from recveil.cli.outputs import write_json
+    from recveil.cli.outputs import is_stdout, write_json
     from recveil.methods import anonymize
     from recveil.publish import PrivacyLossWarning
     from recveil.publish.folder import naming_spending
@@ -199,6 +199,8 @@ def anonymize(
         warnings.simplefilter("ignore", PrivacyLossWarning)  # printed before the first query
         on_total = partial(_report_total, reported=reported)
         made = anonymize(source, output, on_estimate=report, on_total=on_total, **keywords)
+        if json is None or not is_stdout(json):
+            reported += made.reading.alike_users  # printed with the input
         _report_warnings(made.warnings(), reported)
         if write_json(release_to_dict(made, estimates[0] if estimates else None), json):
             show_release(made, is_explained=explain)

@@ -17,7 +17,7 @@ from recveil.io.columns.build import build, describe_dropped
 from recveil.io.columns.columns import NOT_SAID, Feedback, holds_text, is_usual_time
 from recveil.io.columns.feedback import describe_feedback, feedback_of, parse_scale_option
 from recveil.io.columns.frames import frame_columns
-from recveil.io.columns.ids import describe_comments, describe_ids
+from recveil.io.columns.ids import describe_alike_ids, describe_comments, describe_ids
 from recveil.io.columns.time_columns import Look, describe_time_columns, reject_times
 from recveil.io.detect.user_column import (
     Order,
@@ -137,6 +137,8 @@ class Reading:
     lost_times: str = ""
     unread: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    # The notes on ids that may be of one user, which a publisher is warned of
+    alike_users: tuple[str, ...] = ()
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -210,6 +212,7 @@ class Reading:
             "off_scale_dropped": self.off_scale_dropped,
             "unrated_dropped": self.unrated_dropped,
             "missing_ids_dropped": self.missing_ids_dropped,
+            "alike_users": list(self.alike_users),
             "notes": list(self.notes),
         }
 
@@ -680,6 +683,7 @@ def _read(
     problem = built.time_problem
     time_name = str(names["time"]) if "time" in names else None
     time_notes = describe_time_columns(look, problem, time_name, built.time_note)
+    alike_users = describe_alike_ids(built.users, "user")
     return Reading(
         ratings=Ratings.from_built(built),
         name=where,
@@ -694,11 +698,13 @@ def _read(
         lost_times=f"column {quoted(time_name)} {problem}" if built.times_are_lost else "",
         notes=(
             *feedback_notes,
+            *alike_users,
             *describe_ids(built.users, built.items),
             *comments,
             *(time_notes if how.reads_times else []),
             *describe_dropped(built, how.duplicates, how.feedback),
         ),
+        alike_users=tuple(alike_users),
     )
 
 

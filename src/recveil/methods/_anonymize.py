@@ -579,8 +579,9 @@ def anonymize(
 
 
 def _summary_sentences(summary: ReleaseSummary, reading: Reading) -> tuple[str, ...]:
-    """Return the rows that were dropped and the coverage, for the publisher's private folder."""
-    found = [f"Rows left out ({REASONS[why]}): {n:,}." for why, n in reading.dropped.items()]
+    """Return what was read, dropped and kept, for the publisher's private folder."""
+    found = [*reading.alike_users]
+    found += [f"Rows left out ({REASONS[why]}): {n:,}." for why, n in reading.dropped.items()]
     if (coverage := summary.coverage) is not None:
         likes = summary.published.scale.unary
         found.append(reporter_of(summary).describe_coverage(coverage, likes=likes))
@@ -989,6 +990,8 @@ class DryRun(Described):
     leftovers: tuple[str, ...] = ()
     total: PrivacyTotal | None = None
     may_be_rejected: bool = False
+    # Whether it would follow another release, whose series `earlier` leaves out
+    is_continued: bool = False
 
     def _facts(self) -> dict[str, object]:
         return {"": self.method.name, "k": self.k, "users": self.reading.ratings.n_users}
@@ -1051,6 +1054,7 @@ def dry_run(
         may_be_rejected=bool(is_checked and coverage and coverage.may_be_nearly_empty),
         total=ready.total,
         leftovers=tuple(leftovers(Path(output))),
+        is_continued=request.previous is not None,
     )
 
 

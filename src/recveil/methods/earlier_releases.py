@@ -72,9 +72,9 @@ def find_earlier(
     """Return earlier releases of some users next to an output, and at a given path.
 
     All private folders next to the output are searched, including that of an older release at the
-    same path, and the one of the published folder `named`. Unreadable releases are returned, too.
+    same path, and the private folder of `named`, or `named` itself. Unreadable ones are returned.
     """
-    private = None if named is None else private_folder(Path(named))
+    private = None if named is None else _private_of(Path(named))
     folders = {
         file.parent.resolve() for file in output.resolve().parent.glob(f"*/{PRIVATE_MANIFEST}")
     }
@@ -91,6 +91,10 @@ def find_earlier(
         if earlier.history or earlier.problem:
             found.append(earlier)
     return found
+
+
+def _private_of(named: Path) -> Path:
+    return named.resolve() if (named / PRIVATE_MANIFEST).is_file() else private_folder(named)
 
 
 def history_of(earlier: Iterable[Earlier]) -> list[Promised]:

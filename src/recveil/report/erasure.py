@@ -24,6 +24,7 @@ def _(result: Erasure) -> dict[str, object]:
         "missing_releases": result.n_missing,
         "other_releases": list(map(str, result.others)),
         "unknown_releases": result.n_unknown,
+        "searched_in": str(result.newest.folder.parent),
         "next_command": next_command(result),
         "rows_not_read": result.n_unread,
         "output": result.cleaned and str(result.cleaned),
@@ -82,6 +83,10 @@ def describe_erasure(result: Erasure) -> list[str]:
             f"{describe_count(result.n_missing, 'earlier release')} of the series was not "
             f"examined, as it or its private folder is not next to {result.newest.folder.name}."
         )
+    described.append(
+        f"Searched {result.newest.folder.parent} for other releases with this user: "
+        f"{len(result.others) or 'none'} found. Run forget for releases in other folders, too."
+    )
     if result.cleaned is not None:
         described.append(
             f"Wrote {result.cleaned}: the table without their rows, with only the columns "

@@ -70,6 +70,10 @@ def sentences(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) -
         *describe_formulas(result.release.published.items),
         *_of_levels(result.verification),
         *_of_series(result),
+        describe_search(
+            *(result.earlier, result.output),
+            is_continued=result.release.private.continuation is not None,
+        ),
         _describe_publishing(
             result.output,
             contains_users=result.verification.contains_users,
@@ -99,7 +103,7 @@ def warnings(result: Anonymized | Released | DryRun | Erasure | PrivacyTotal) ->
         return linked
     users, items = result.ratings.users.tolist(), published.items.tolist()
     handles = describe_handles(users, items, can_hide=published.claim.about.contains_users)
-    return [*linked, *([handles] if handles else [])]
+    return [*result.reading.alike_users, *linked, *([handles] if handles else [])]
 
 
 def _of_series(result: Anonymized | Released) -> Iterator[str]:
@@ -464,6 +468,7 @@ def _of_dry_run(dry: DryRun) -> Iterator[str]:
     yield f"Estimated: {'; '.join(describe_basis(dry.foreseen))}."
     if dry.total is not None:
         yield describe_total(dry.total)
+    yield describe_search(dry.earlier, dry.output, is_continued=dry.is_continued)
     yield from _of_rejection(dry)
 
 
@@ -572,6 +577,21 @@ def describe_basis(foreseen: Foreseen) -> list[str]:
 
 # Number of releases named in full.
 _MOST_NAMED = 3
+
+
+def describe_search(earlier: Sequence[Earlier], output: Path, *, is_continued: bool) -> str:
+    """Describe where earlier releases were searched for; those elsewhere are unknown."""
+    folder = output.resolve().parent
+    n_found = sum(each.folder.parent.resolve() == folder for each in earlier)
+    which = (
+        "releases of these users outside the series"
+        if is_continued
+        else ("earlier releases of these users")
+    )
+    return (
+        f"Searched {folder} for {which}: {n_found or 'none'} found. Name "
+        f"one in another folder with earlier_release (--earlier-release)."
+    )
 
 
 @brief
@@ -733,6 +753,7 @@ def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:
     return {
         "verification": made.verification.to_dict(),
         "earlier": earlier_to_dict(made.earlier, warned),
+        "earlier_searched_in": str(made.output.resolve().parent),
         **({} if made.total is None else {"privacy_total": made.total.to_dict()}),
         **folders_to_dict(made.output),
     }
@@ -754,6 +775,7 @@ def _(dry: DryRun) -> dict[str, object]:
         "rejection": dry.rejection,
         "leftovers": list(dry.leftovers),
         "earlier": earlier_to_dict(dry.earlier),
+        "earlier_searched_in": str(dry.output.resolve().parent),
         **({} if dry.total is None else {"privacy_total": dry.total.to_dict()}),
         **folders_to_dict(dry.output),
     }

@@ -152,7 +152,8 @@ def show_reading(reading: "Reading", *, err: bool = False, examples: bool = True
         read = f"{reading.name}: {layout}{reading.mapping(examples=examples)}{format}."
         console.print(escape(read))
     for note in (*meaning_of_labels(ratings.scale), *reading.notes):
-        console.print(f"[yellow]note:[/] {escape(note)}")
+        kind = "[red]warning:[/]" if note in reading.alike_users else "[yellow]note:[/]"
+        console.print(f"{kind} {escape(note)}")
 
 
 def _describe_scale(reading: "Reading") -> str:

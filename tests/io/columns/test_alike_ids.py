@@ -38,6 +38,18 @@ def test_parts_and_columns_of_several_types(tmp_path):
     assert any("4 users may be 2: " in note for note in understand(tmp_path / "h").notes)
 
 
+def test_alike_users_are_kept_apart_from_notes_on_items(tmp_path):
+    path = tmp_path / "plays.csv"
+    path.write_text("user,item,rating\nUser 12,Tea,4\nuser 12,tea,3\n12 ,Tea,2\n12,tea,5\n")
+    reading = understand(path)
+    assert [note.split(":")[0] for note in reading.alike_users] == [
+        "4 users may be 3",
+        "3 users may be 2",
+    ]
+    assert any("2 items may be 1" in note for note in reading.notes)
+    assert reading.to_dict()["alike_users"] == list(reading.alike_users)
+
+
 def test_items_and_letters_of_two_codes():
     result = describe_alike_ids(np.array([NFC, NFD, "tea"], object), "item")
     assert result[0].startswith("3 items may be 2: ")

@@ -337,9 +337,10 @@ def _describe_equal(
     codes = usual.indices.to_numpy()
     twice = int(np.argmax(np.bincount(codes) > 1))
     one, other = (shortened(write(ids[at]), 40) for at in np.flatnonzero(codes == twice)[:2])
+    counted = " Until then, k and epsilon count each as a user." * (role == "user")
     return [
         f"{ids.size:,} {role}s may be {n_usual:,}: {one} and {other} differ only in {differ}, and "
-        f"were read as two; if they are one, correct the table."
+        f"were read as two; if they are one, correct the table.{counted}"
     ]
 
 
@@ -519,24 +520,18 @@ def _has_comment(chunk: pa.Array) -> bool:
 
 
 def describe_ids(users: NDArray[Any], items: NDArray[Any]) -> list[str]:
-    """Report ids that the publisher should check, a sentence each.
+    """Report ids that the publisher should check, a sentence each; alike ones of items alone.
 
     >>> describe_ids(np.array([7, 12]), np.array(["heat"], object))
     []
     """
-    checks = (
-        describe_alike_ids,
-        describe_rounded,
-        describe_blanks,
-        describe_totals,
-        describe_null_ids,
-    )
+    checks = describe_rounded, describe_blanks, describe_totals, describe_null_ids
     lost = [
         note
         for role, ids in (("user", users), ("item", items))
         for note in describe_lost_digits(ids, role)
     ]
-    return lost + [
+    return [*describe_alike_ids(items, "item"), *lost] + [
         note
         for role, ids in (("user", users), ("item", items))
         if ids.dtype == object

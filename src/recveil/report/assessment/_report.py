@@ -304,6 +304,8 @@ def _left_out(
         yield "ratings of kept items", percent(coverage["rating_share"])
     if rows := [f"{data[why]:,} {REASONS[of]}" for why, of in _DROPPED.items() if data.get(why)]:
         yield "rows dropped before", "; ".join(rows)
+    if alike := data.get("alike_users"):
+        yield "user ids in several notations", " ".join(alike)
     if data.get("times") and "dates" not in manifest.settings:
         yield "dates", "not published"
     if data.get("not_read"):
