@@ -15,7 +15,10 @@ from recveil.report.comparison.text import (
     describe_advice,
     describe_answer,
     describe_rest,
+    describe_revealing,
+    explain_larger_epsilons,
     headline_of,
+    reveals_members,
     risk_warnings,
 )
 from recveil.report.evaluation.text import explain_unreliable
@@ -790,6 +793,56 @@ class TestLessDisclosing:
         best, other = self.BEST._replace(**shadows), self.OTHER._replace(**shadows)
         other = other._replace(membership_auc=0.5, membership_auc_high=0.6)
         assert choose_setting([best, other], 0.2).less_disclosing == []
+
+    def test_all_that_disclose_far_more_or_less_are_named(self):
+        less = [
+            self.OTHER._replace(method=name, published_share=0.1, gain_retained=gain)
+            for name, gain in (("padded", 0.75), ("sparse", 0.74))
+        ]
+        choice = choose_setting([self.BEST, *less], 0.2)
+        more = choice._replace(more_disclosing=[self.BEST, less[1]], less_disclosing=less)
+        for row in (self.BEST, *less):
+            assert row.title in describe_rest(more)
+            assert row.title in " ".join(caveats_of(more)[:2])
+
+    def test_each_setting_far_above_the_lowest_auc_is_named_in_the_legend(self):
+        low = self.OTHER._replace(method="sparse", membership_auc=0.55, membership_auc_high=0.6)
+        rows = [self.BEST, self.OTHER, low, self.BEST._replace(method="raw")]
+        assert [reveals_members(row, rows) for row in rows] == [True, True, False, False]
+        assert all(row.title in describe_revealing(rows) for row in rows[:2])
+        assert describe_revealing(rows[2:]) == ""
+
+    def test_a_rival_that_is_as_good_is_in_the_headline(self):
+        rows = [self.BEST, self.OTHER, self.OTHER._replace(method="sparse", gain_retained=0.74)]
+        for n, shown in ((2, "“padded, k = 5”"), (3, "“padded, k = 5” and 1 more")):
+            choice = choose_setting(rows[:n], 0.2)
+            assert [row.method for row in choice.tied] == ["padded", "sparse"][: n - 1]
+            assert headline_of(choice).endswith(f"; as good: {shown}.")
+            assert "intervals overlap" in describe_rest(choice)
+        assert "as good" not in headline_of(choose_setting(rows[:1], 0.2))
+
+
+class TestLargerEpsilon:
+    """Lists of synthetic users that are worse at a larger epsilon are explained."""
+
+    def made(self, epsilon, retained, **changes):
+        row = made(f"synthetic-{epsilon}", None, "differential privacy", 0.1, 0.9)
+        ends = {"ndcg_retained_low": retained - 0.05, "ndcg_retained_high": retained + 0.05}
+        return row._replace(ndcg_retained=retained, ranker="popularity", **ends, **changes)
+
+    def test_nothing_is_said_where_lists_improve(self):
+        assert explain_larger_epsilons([self.made(3, 0.8), self.made(1, 0.7), *TABLE]) == []
+
+    def test_a_difference_within_the_interval(self):
+        (text,) = explain_larger_epsilons([self.made(3, 0.78), self.made(1, 0.8)])
+        assert "within the interval" in text
+
+    def test_a_larger_one_by_the_recommender_that_was_chosen(self):
+        worse = self.made(10, 0.5, best_ndcg_retained=0.79)._replace(ranker="EASE")
+        (text,) = explain_larger_epsilons([self.made(3, 0.8, best_ndcg_retained=0.8), worse])
+        assert "within the interval" not in text
+        for name in ("“EASE”", "“popularity”", "79% and 80%"):
+            assert name in text
 
 
 class TestUnclear:

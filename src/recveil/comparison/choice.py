@@ -556,10 +556,10 @@ def discloses_far_less(one: Row, other: Row) -> bool:
     >>> discloses_far_less(row._replace(published_share=0.55), row)
     False
     """
-    return _has_far_lower_auc(one, other) or _published(other) - _published(one) > FAR_PUBLISHED
+    return has_far_lower_auc(one, other) or _published(other) - _published(one) > FAR_PUBLISHED
 
 
-def _has_far_lower_auc(one: Row, other: Row) -> bool:
+def has_far_lower_auc(one: Row, other: Row) -> bool:
     """Compare the strongest membership inference that was measured in both settings."""
     for name in ("shadow_auc", "membership_auc"):
         low, high = getattr(one, name), getattr(other, name)

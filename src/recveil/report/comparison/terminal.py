@@ -23,6 +23,7 @@ from recveil.report.comparison.text import (
     describe_answer,
     describe_popularity,
     describe_rest,
+    describe_revealing,
     format_ends,
     format_share,
     format_share_ends,
@@ -30,6 +31,7 @@ from recveil.report.comparison.text import (
     headline_of,
     keeps_little,
     publishes_most,
+    reveals_members,
     takes_public_items,
     warnings_of,
 )
@@ -37,9 +39,10 @@ from recveil.report.evaluation.groups import describe_widest
 from recveil.report.glossary import MEANINGS
 from recveil.report.terminal import escape, first_fitting, show_left_out, table_of, without
 from recveil.runtime.errors import WARNING, first_sentence_of, printable
-from recveil.runtime.number_format import format_number, percent
+from recveil.runtime.number_format import format_bounds, format_number, percent
 
 _KEPT, _SHORT = "items,\nratings\nkept", "users\nwith few\nratings"
+_MEMBERSHIP = "membership\nAUC"
 # The figure that each retained share is computed from.
 _FIGURES = {"lists": "nDCG", "ratings": "RMSE", "labels": "accuracy"}
 
@@ -109,9 +112,12 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
     heads = _utility_heads(rows)
     risks = [] if axis is REIDENTIFICATION else [axis.column]
     rate = "re-identified\nproven"
-    columns = ["setting", "guarantee", *risks, rate, *heads.values(), _KEPT, _SHORT]
+    columns = ["setting", "guarantee", *risks, rate, _MEMBERSHIP, *heads.values(), _KEPT, _SHORT]
     # The page has the columns that a narrow terminal leaves out, the first one first.
     dispensable = ["guarantee", *([rate] if risks else []), _SHORT, _KEPT, *[*heads.values()][1:]]
+    is_measured = any(row.membership_auc or row.shadow_auc for row in rows)
+    unmeasured = [] if is_measured else [_MEMBERSHIP]
+    revealing = {row.title for row in rows if reveals_members(row, rows)}
 
     def make(number: int, *, is_narrow: bool) -> Table:
         dropped = dispensable[:number]
@@ -119,9 +125,13 @@ def _show_settings(console: Console, comparison: Comparison) -> None:
         for name in columns:
             table.add_column(name, no_wrap=True)
         for row in rows:
-            cells = _cells(row, axis, list(heads), is_best=row.title in best)
+            cells = _cells(
+                *(row, axis, list(heads)),
+                is_best=row.title in best,
+                is_revealing=row.title in revealing,
+            )
             table.add_row(*(map(_narrow, cells) if is_narrow else cells))
-        table = without(table, dropped)
+        table = without(table, [*dropped, *unmeasured])
         for column in table.columns if is_narrow else ():
             column.header = str(column.header).replace(" ", "\n").replace("re-", "re-\n")
         return table
@@ -213,6 +223,8 @@ def _legend(rows: list[Row], best: set[str], shown: list[str]) -> Iterator[str]:
     if exact:
         named = ", ".join(f"“{row.title}” {percent(row.published_share)}" for row in exact)
         yield f"! after a setting: it publishes most ratings exactly ({named})."
+    if revealing := describe_revealing(rows):
+        yield revealing
     shares = [share for row in rows if not row.problem for share in shares_of(row)]
     if any(isinstance(share, Share) and not share.is_reliable for share in shares):
         yield "Not reliable: the raw table's own gain is too small, or the interval too wide."
@@ -229,7 +241,9 @@ def _utility_heads(rows: list[Row]) -> dict[str, str]:
     return lists | {"ratings": "ratings retained\nRMSE"} if has_ratings else lists
 
 
-def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[str, ...]:
+def _cells(
+    row: Row, axis: Axis, heads: list[str], *, is_best: bool, is_revealing: bool
+) -> tuple[str, ...]:
     if row.problem:
         return row.title, row.promise, "[red]no result[/]"
     risks = [] if axis is REIDENTIFICATION else [_risk(row, axis, "measured")]
@@ -240,10 +254,21 @@ def _cells(row: Row, axis: Axis, heads: list[str], *, is_best: bool) -> tuple[st
         row.promise,
         *risks,
         _risk(row, REIDENTIFICATION, "attacked") + bound,
+        _membership(row, is_revealing=is_revealing),
         *(_utility(row, name) for name in heads),
         _coverage(row),
         format_number(row.short_users),
     )
+
+
+def _membership(row: Row, *, is_revealing: bool) -> str:
+    """Return the AUC of the strongest membership inference, as the caveats do."""
+    name = "membership_auc" if row.shadow_auc is None else "shadow_auc"
+    auc, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+    if auc is None:
+        return "[dim]not measured[/]"
+    ends = f"\n[dim]({format_bounds(low, high, 2)})[/]" if None not in (low, high) else ""
+    return f"[red]{auc:.2f} ![/]{ends}" if is_revealing else f"{auc:.2f}{ends}"
 
 
 def _coverage(row: Row) -> str:

@@ -1,7 +1,8 @@
 """Sentences of comparisons."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from shlex import split
 
 import numpy as np
@@ -15,6 +16,7 @@ from recveil.comparison.choice import (
     Axis,
     Choice,
     has_coverage,
+    has_far_lower_auc,
 )
 from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import (
@@ -131,7 +133,41 @@ def warnings_of(comparison: Comparison) -> list[str]:
         has_lists = any(row.has_lists for row in rows if row.problem is None)
         warnings += [_OF_NOMINAL] if has_lists else [_OF_NOMINAL, _NO_LISTS]
     warnings += [*meaning_of_labels(scale), *comparison.reading.notes]
-    return warnings + item_warnings(rows) + risk_warnings(rows, comparison.axis)
+    warnings += [*item_warnings(rows), *explain_larger_epsilons(rows)]
+    return warnings + risk_warnings(rows, comparison.axis)
+
+
+def explain_larger_epsilons(rows: Iterable[Row]) -> list[str]:
+    """Explain lists of synthetic users that are worse at a larger epsilon."""
+    found = [
+        (float(variant_of(row.method).options["epsilon"]), row)
+        for row in rows
+        if row.problem is None
+        and row.ndcg_retained is not None
+        and isinstance(variant_of(row.method).options.get("epsilon"), int | float)
+    ]
+    ordered = [row for _, row in sorted(found, key=lambda each: each[0])]
+    explained = (_explain_pair(one, other) for one, other in pairwise(ordered))
+    return [text for text in explained if text]
+
+
+def _explain_pair(less: Row, more: Row) -> str:
+    """Explain why lists are worse at more epsilon; empty if they are not."""
+    if (more.ndcg_retained or 0.0) >= (less.ndcg_retained or 0.0):
+        return ""
+    text = f"Lists of “{more.title}” are not better than those of “{less.title}”, at less epsilon"
+    high, low = more.ndcg_retained_high, less.ndcg_retained_low
+    if high is None or low is None or high >= low:
+        return f"{text}: differences within the interval."
+    chosen = f"“{more.ranker}”" + f", not “{less.ranker}”," * (more.ranker != less.ranker)
+    best = [
+        "not known" if each is None else percent(min(1.0, each))
+        for each in (more.best_ndcg_retained, less.best_ndcg_retained)
+    ]
+    return (
+        f"{text}: by hold-outs of the release, a recipient chooses {chosen} whose lists are worse "
+        f"for real users. With the best recommender of each, lists retain {' and '.join(best)}."
+    )
 
 
 def item_warnings(rows: Iterable[Row]) -> list[str]:
@@ -152,7 +188,9 @@ def item_warnings(rows: Iterable[Row]) -> list[str]:
 
 # The mark after the items that a setting keeps, and its meaning.
 PUBLIC_ITEMS_MARK = "*"
-PUBLIC_ITEMS = "*: only if the list of rated items is public; otherwise fewer items are kept."
+PUBLIC_ITEMS = (
+    "*: items that a synthetic user rated, if the list of rated items is public; otherwise fewer."
+)
 
 
 def takes_public_items(row: Row) -> bool:
@@ -319,20 +357,30 @@ def headline_of(choice: Choice) -> str:
     title, alone = f"“{row.title}”", f"for {predicted_of(row)} alone"
     if choice.decided_by is None:
         return shorten_headline(f"Publish {title}, the safest: no share decides.", title)
-    kept = format_kept(row)
+    kept, rivals = format_kept(row), _describe_rivals(choice.tied)
     if not row.is_above_baseline("lists"):
         has_loss = choice.more_disclosing and kept and not kept.startswith("all")
         return shorten_headline(
-            *([f"Publish {title} {alone}, not lists; {kept}."] if has_loss else []),
+            *(f"Publish {title} {alone}, not lists; {kept}{end}." for end in rivals if has_loss),
+            *(f"Publish {title} {alone}, not lists{end}." for end in rivals if end),
             f"Publish {title} {alone}: its lists do not beat popular items.",
             f"Publish {alone}: {title}",
         )
+    amounts = dict.fromkeys(filter(None, (_describe_amounts(row), kept)))
     return shorten_headline(
-        f"Publish {title}: {_describe_amounts(row)}.",
-        *([f"Publish {title}: {kept}."] if kept else []),
-        f"Publish {title}.",
+        *(f"Publish {title}: {each}{end}." for end in rivals for each in amounts),
+        *(f"Publish {title}{end}." for end in rivals),
         f"Publish {title}",
     )
+
+
+def _describe_rivals(tied: list[Row]) -> list[str]:
+    """Return ends of a headline, the longest first, with settings that are as good."""
+    if not tied:
+        return [""]
+    one, *more = tied
+    first = f"; as good: “{one.title}”{f' and {len(more):,} more' * bool(more)}"
+    return [first, f"; {describe_count(len(tied), 'other is', 'others are')} as good", ""]
 
 
 def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
@@ -366,11 +414,19 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
         if not row.is_clearly_above_baseline(name) and baseline not in headline_of(choice):
             worse = "significantly " * row.is_above_baseline(name)
             sentences.append(f"Its {noun} are not {worse}better than {baseline}.")
-    for other in choice.less_disclosing[:1]:
-        sentences.append(f"“{other.title}” discloses far less at equal utility: consider it first.")
-    for other in choice.more_disclosing[:1]:
-        sentences.append(f"“{other.title}” is not distinguishably better, and discloses far more.")
-    return " ".join(sentences)
+    return " ".join([*sentences, *_describe_others(choice)])
+
+
+def _describe_others(choice: Choice) -> Iterator[str]:
+    """Name all settings that are as good, or differ by far in what they disclose."""
+    if choice.tied and "as good" in headline_of(choice):
+        yield "As good: the 95% intervals overlap."
+    if names := [f"“{other.title}”" for other in choice.less_disclosing]:
+        verb, them = ("discloses", "it") if len(names) == 1 else ("disclose", "them")
+        yield f"{_join(names)} {verb} far less at equal utility: consider {them} first."
+    if names := [f"“{other.title}”" for other in choice.more_disclosing]:
+        verbs = ("is", "discloses") if len(names) == 1 else ("are", "disclose")
+        yield f"{_join(names)} {verbs[0]} not distinguishably better, and {verbs[1]} far more."
 
 
 def _describe_amounts(row: Row) -> str:
@@ -594,7 +650,7 @@ def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
     if choice.more_disclosing:
         others = [
             f"“{other.title}” ({', '.join(_describe_disclosures(other))})"
-            for other in choice.more_disclosing[:_NAMED]
+            for other in choice.more_disclosing
         ]
         verb = "retains" if len(others) == 1 else "retain"
         return [
@@ -607,7 +663,7 @@ def _describe_less_disclosing(choice: Choice, row: Row) -> list[str]:
         return []
     disclosures = [
         f"“{other.title}” ({', '.join(_describe_disclosures(other)) or 'not measured'})"
-        for other in choice.less_disclosing[:_NAMED]
+        for other in choice.less_disclosing
     ]
     disclosed = ", ".join(_describe_disclosures(row))
     return [
@@ -719,6 +775,24 @@ def publishes_most(row: Row) -> bool:
     """Return whether a setting publishes at least half of the ratings exactly."""
     is_control = variant_of(row.method).is_control
     return not is_control and row.published_share is not None and row.published_share >= HIGH
+
+
+def reveals_members(row: Row, rows: Iterable[Row]) -> bool:
+    """Return whether membership inference has a far higher AUC than in another setting."""
+    return not (row.problem or variant_of(row.method).is_control) and any(
+        has_far_lower_auc(other, row)
+        for other in rows
+        if other.problem is None and not variant_of(other.method).is_control
+    )
+
+
+def describe_revealing(rows: Iterable[Row]) -> str:
+    """Name all settings whose membership inference is far better; empty if there are none."""
+    rows = list(rows)
+    named = [f"“{row.title}”" for row in rows if reveals_members(row, rows)]
+    if not named:
+        return ""
+    return f"! after an AUC: more than {FAR_AUC:g} above another setting's ({', '.join(named)})."
 
 
 def describe_coverage(row: Row) -> list[str]:
