@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypedDict, Unpack, overload
 
+import numpy as np
 from numpy.typing import NDArray
 
 from recveil.io import Reading, file_at, understand
@@ -34,7 +35,13 @@ from recveil.methods.synthetic.synthesizer import Synthesizer
 from recveil.publish.folder import check_form, naming_cost, naming_spending
 from recveil.publish.privacy_ledger import PrivacyTotal, ledger_path, reject_ledger_in
 from recveil.publish.release import Release
-from recveil.publish.size_estimate import Expected, reject_too_large
+from recveil.publish.size_estimate import (
+    FEWER_USERS,
+    Expected,
+    expect_synthetic,
+    reject_beyond_disk,
+    reject_too_large,
+)
 from recveil.publish.staging import check_target, leftovers
 from recveil.ratings import Ratings, RatingScale
 from recveil.ratings.ratings import PUBLISHED, reject_likes, reject_unordered
@@ -44,6 +51,7 @@ from recveil.release.method import OF_COUNTS, Method, Option
 from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Protection, Sides
+from recveil.release.synthetic_form import step_of_drawn
 from recveil.runtime.errors import WARNING, RecveilError, describe_count
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described, reporter_of
@@ -695,6 +703,7 @@ def prepare(
     expected = None
     if maker.expect is not None and isinstance(k, int):
         expected = maker.expect(ratings, k, options, request.layout, request.file_format)
+    _reject_beyond_disk(request, options, ratings.scale)
     _check(anonymizer, ratings, every_user)  # an error should come before the estimate
     _reject_branch(options.get("previous"), output)
     if expected is not None:
@@ -828,6 +837,17 @@ def check_size(
         reject_too_large(expected, parent, request.layout, allow_large=request.allow_large)
     if on_estimate is not None:
         on_estimate(expected)
+
+
+def _reject_beyond_disk(
+    request: AnonymizeRequest, options: Mapping[str, Any], scale: RatingScale
+) -> None:
+    """Raise if the disk cannot hold so many synthetic users of one rating each, before a query."""
+    n_users = options.get("n_users")
+    if n_users is not None and request.output is not None and request.layout != "model":
+        step = step_of_drawn(scale, whole=options.get("rating_grid") == "whole")
+        least = expect_synthetic(np.zeros(1), scale, n_users, 1.0, 1.0, request.file_format, step)
+        reject_beyond_disk(least, Path(request.output).absolute().parent, FEWER_USERS)
 
 
 def reject_within(source: Any, output: str | PathLike[str]) -> None:

@@ -180,7 +180,7 @@ class TestUsersOfACohort:
         ("rows", "options"),
         [
             # The first like of a pair is merged with its last.
-            ("1,7,1,2026-01-05\n1,7,1,2026-02-05\n2,7,1,2026-02-09\n", {"likes": True}),
+            ("1,7,1,2026-01-05\n1,7,1,2026-02-05\n2,8,1,2026-02-09\n", {"likes": True}),
             # The first row of user 1 has no rating on the scale, or no item.
             (
                 "1,7,9,2026-01-05\n1,8,4,2026-02-05\n2,7,5,2026-02-09\n",

@@ -220,6 +220,13 @@ class TestRefused:
                 pick_released(sums, 1.0, 1.2, is_catalogue=is_catalogue)
             assert ("--item-catalog" in str(caught.value)) is not is_catalogue
 
+    def test_too_few_users_end_before_the_query_on_items(self):
+        few = make_ratings(12, 20, 100, seed=3, scale=STARS)
+        mechanism, sigmas = asked(3.0, public=Public(False, 1_000, 1e-7))
+        with raises("budget.too-small"):
+            measure(few, mechanism, Public(False, 1_000, 1e-7), sigmas)
+        assert [query.name for query in mechanism.ledger().queries] == ["users by user count"]
+
 
 def test_a_small_epsilon_is_one_for_many_users():
     """So much noise has coarser grids, and no query is refused."""

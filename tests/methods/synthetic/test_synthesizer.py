@@ -265,6 +265,17 @@ class TestRefused:
             made(**options)
         assert len(str(error.value)) < 300
 
+    def test_a_catalogue_of_one_item_before_any_query(self, tmp_path):
+        ledger = tmp_path / "ledger.sqlite"
+        one = Ratings.from_columns(
+            np.arange(300), np.full(300, 5), np.tile([1, 4], 150), scale=STARS
+        )
+        for catalog in ("as-rated", [5]):
+            with raises("budget.too-small", "item-catalog") as caught:
+                Synthesizer(3.0, item_catalog=catalog, ledger=ledger).anonymize(one)
+            assert "spent" not in str(caught.value)
+        assert not ledger.exists()
+
     @pytest.mark.parametrize("epsilon", ["many", 0.0, -1.0, 2_000.0, float("nan")], ids=str)
     def test_an_epsilon_that_is_none(self, epsilon):
         with raises("option.value") as caught:

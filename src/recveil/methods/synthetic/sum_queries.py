@@ -27,6 +27,7 @@ from recveil.methods.synthetic.bounded_sums import (
     users_by_activity,
 )
 from recveil.methods.synthetic.earlier_sums import Means, average_items, average_moments
+from recveil.methods.synthetic.gaussian_mechanism import threshold
 from recveil.ratings import Ratings, RatingScale
 from recveil.release.synthetic_form import (
     ACTIVITIES,
@@ -183,6 +184,7 @@ def measure_likes(
     """Make all queries on implicit feedback, once each."""
     what = WHAT_OF_LIKES
     n_users, activity = ask_activity(likes, mechanism, public, sigmas, what)
+    reject_hopeless(n_users, public, sigmas["item sums"], 1.0)
     popularity, noise, of_items = _popularity(
         likes, mechanism, public, sigmas["item sums"], n_users
     )
@@ -330,6 +332,25 @@ def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
     sure = np.flatnonzero(out & (neighbours | (noisy > _ALONE * sigma)))
     highest = sure[-1] if sure.size else np.argmax(noisy)
     return np.asarray(out & (np.arange(out.size) <= highest))
+
+
+def reject_hopeless(n_users: float, public: Public, sigma: float, weight: float) -> None:
+    """Raise if no item can reach the threshold, before the query on items is charged.
+
+    Each user adds at most `weight` to an item; the noise would have to add as much as the users.
+    """
+    if public.is_catalogue or not sigma:
+        return
+    height = threshold(
+        *(sigma, public.threshold_delta, public.most_items), weight=weight, grid=sum_grid(sigma)
+    )
+    if 2 * weight * n_users < height:
+        raise RecveilError(
+            f"about {describe_count(round(n_users), 'user')} for this epsilon: expected more than "
+            f"{height / (2 * weight):,.0f}, since fewer cannot lift an item above the noise; give "
+            f"a larger epsilon (--epsilon), an item_catalog (--item-catalog), or more users",
+            code="budget.too-small",
+        )
 
 
 def ask_kinds(
@@ -497,6 +518,7 @@ def measure(
     n_users, activity = ask_activity(ratings, mechanism, public, sigmas, WHAT)
     sigmas = few_sigmas(n_users, sigmas)
     mechanism.split_again(sigmas)
+    reject_hopeless(n_users, public, sigmas["item sums"], WHICH)
     levels = rating_levels(ratings.scale)
     what, grid = WHAT["rating levels"], sum_grid(sigmas["rating levels"])
     exact = added_up(ratings, level_sums, levels, grid)

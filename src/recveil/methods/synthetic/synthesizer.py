@@ -85,6 +85,7 @@ from recveil.release.records import Groups, fresh_prefix
 from recveil.release.sides import Private, Published
 from recveil.release.specs.synthetic import SYNTHETIC
 from recveil.release.synthetic_form import (
+    FEWEST_CHOSEN,
     FEWEST_SUMMED,
     MOST_ITEMS,
     PLANNED_RELEASES,
@@ -92,7 +93,7 @@ from recveil.release.synthetic_form import (
     THRESHOLD_SHARE,
     step_of_drawn,
 )
-from recveil.runtime.errors import RecveilError, quoted
+from recveil.runtime.errors import RecveilError, describe_count, quoted
 from recveil.runtime.safe_repr import brief
 from recveil.verification.ids_in_items import ids_in_items
 from recveil.verification.rater_ids import search_ratings
@@ -424,6 +425,13 @@ class Synthesizer(BaseAnonymizer):
             return
         catalog = AS_RATED if self.item_catalog is None else parse_item_catalog(self.item_catalog)
         public = items if isinstance(catalog, str) else catalog
+        if self.item_catalog is not None and public.size < FEWEST_CHOSEN:
+            raise RecveilError(
+                f"item_catalog (--item-catalog) has {describe_count(public.size, 'item')}; "
+                f"expected at least {FEWEST_CHOSEN}: synthetic users are sampled from how items "
+                f"go together; list more items",
+                code="budget.too-small",
+            )
         reject_personal_ids(public, can_hide=False)
         user_ids = [] if users is None else users.tolist()
         if problem := ids_in_items(user_ids, public.tolist(), can_hide=False).problem:
