@@ -207,3 +207,10 @@ class TestLikes:
         found = audit(likes, targets=20, curves=False).to_dict()["risks"]
         assert found["singling_out"]["rate"]["trials"] == 20
         assert not any("rating" in found[risk]["sentence"] for risk in RISKS)
+
+
+@pytest.mark.parametrize(("trials", "is_shown"), [(7, True), (29, True), (30, False), (900, False)])
+def test_a_figure_of_few_cases_has_their_number(trials, is_shown):
+    figure = RiskFigure("items in the row", Interval(0.0, 0.0, 0.354, trials), 0.1, None, "insider")
+    text = describe_line(RiskLine("inference", (figure,)))
+    assert (f"n = {trials}" in text) == is_shown

@@ -26,14 +26,20 @@ def format_bounds(low: float | None, high: float | None, digits: int | None = No
     return between.join(ends)
 
 
+# From so many cases on, an interval is narrow enough to be read without their number.
+_MANY_CASES = 30
+
+
 def estimate(figure: Sequence[float | None], digits: int | None = None) -> str:
-    """Format a value with its interval, the next two elements; a dash if there is no value."""
+    """Format a value with its interval, and the number of cases if few; a dash if there is none."""
     value, low, high = figure[:3]
     if value is None or math.isnan(value):
         return "–"
     text = percent(value) if digits is None else f"{value:.{digits}f}"
     bounds = format_bounds(low, high, digits)
-    return text if bounds == "–" else f"{text} ({bounds})"
+    n = getattr(figure, "trials", _MANY_CASES)
+    few = f"; n = {n}" if 0 < n < _MANY_CASES else ""
+    return text if bounds == "–" else f"{text} ({bounds}{few})"
 
 
 def _percentage(share: float) -> str:

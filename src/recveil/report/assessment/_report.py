@@ -379,8 +379,7 @@ def _is_area(figure: Mapping[str, Any]) -> bool:
 
 
 def _value(figure: Mapping[str, Any]) -> str:
-    rate = figure["rate"]
-    value = (rate["rate"], rate["low"], rate["high"])
+    value = Interval(**figure["rate"])
     return f"AUC {estimate(value, 2)}" if _is_area(figure) else estimate(value)
 
 
