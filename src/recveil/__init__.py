@@ -96,5 +96,5 @@ if not TYPE_CHECKING:  # else a checker would take any name for one of ours
 
 
 def __dir__() -> list[str]:
-    """Return the verbs and the classes alone."""
-    return [name for name in __all__ if not name.startswith("_")]
+    """Return the verbs alone; classes are imported by name."""
+    return [name for name in __all__ if name.islower() and not name.startswith("_")]

@@ -148,6 +148,10 @@ def test_what_dates_are_refused_with(tmp_path):
     )
     with raises("time.missing", "dates", "--time"):
         dry_run(undated, out, k=5, dates="week")
+    rows = [f"{user},{item},4,31/12/2024" for user in range(60) for item in range(9)]
+    (tmp_path / "r.csv").write_text("\n".join(["user,item,rating,Date d'achat", *rows]))
+    with raises("time.missing", "Date d'achat", "2005-12-31", "--time-format"):
+        dry_run(tmp_path / "r.csv", out, k=5, dates="week", scale="1:5:1")
     anonymize(RATINGS, out, k=5, dates="week")
     with raises("option.conflict", "dates", "previous"):
         anonymize(RATINGS, tmp_path / "next", k=5, dates="week", previous=f"{out}.private")

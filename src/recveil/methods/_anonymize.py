@@ -52,7 +52,7 @@ from recveil.release.private_folder import digest_of
 from recveil.release.registry import DEFAULT, all_methods
 from recveil.release.sides import Anonymizer, FileFormat, Layout, Protection, Sides
 from recveil.release.synthetic_form import step_of_drawn
-from recveil.runtime.errors import WARNING, RecveilError, describe_count
+from recveil.runtime.errors import WARNING, RecveilError, describe_count, listed, shortened
 from recveil.runtime.progress import parts
 from recveil.runtime.reportable import Described, reporter_of
 from recveil.runtime.safe_repr import brief
@@ -730,7 +730,15 @@ def _read(request: AnonymizeRequest, user_files: list[tuple[str, Any]], *, times
         raise
     if times:
         name = "cohort (--cohort)" if has_cohort else "dates (--dates)"
-        return reading.require_times(f"fix them, or leave out {name}")
+        reading = reading.require_times(f"fix them, or leave out {name}")
+        if reading.ratings.days is None and reading.unread:
+            raise RecveilError(
+                f"{name}: no column of {shortened(reading.name, 24)} was recognized as times, such "
+                f"as 2005-12-31; not read: {listed(reading.unread, 80)}; name theirs with time "
+                f"(--time), and its format with time_format (--time-format)",
+                code="time.missing",
+            )
+        return reading
     return without_dates(reading, request.reading.get("time"))
 
 

@@ -265,6 +265,19 @@ class TestRefused:
             made(**options)
         assert len(str(error.value)) < 300
 
+    @pytest.mark.parametrize(
+        ("options", "code"),
+        [
+            ({"item_catalog": "foo"}, "input.unreadable"),
+            ({"item_catalog": 5}, "argument.type"),
+            ({"ledger": 5}, "argument.type"),
+        ],
+        ids=str,
+    )
+    def test_a_catalogue_or_a_ledger_that_is_none_at_construction(self, options, code):
+        with raises(code):
+            Synthesizer(3.0, **options)
+
     def test_a_catalogue_of_one_item_before_any_query(self, tmp_path):
         ledger = tmp_path / "ledger.sqlite"
         one = Ratings.from_columns(

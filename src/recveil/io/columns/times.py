@@ -691,7 +691,7 @@ def _days_from_numbers(times: NDArray[np.float64], locate: Locate) -> Days:
         return Days(
             None,
             f"its numbers, from {times.min():.12g} to {times.max():.12g}, would be seconds before "
-            f"March 1973, so they are no times",
+            f"March 1973; expected Unix times, or dates such as 2005-12-31",
         )
     _reject_sentinels(times, sizes < LEAST_SECONDS, locate)
     # Ten years after 1970 as seconds are four days as milliseconds.

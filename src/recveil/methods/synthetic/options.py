@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from recveil.io import Reading, spooled
 from recveil.io.files import watched_text
 from recveil.io.ingestion import REASONS
 from recveil.io.item_features import ItemFeatures, read_item_features
-from recveil.io.pipes import require_path
+from recveil.io.pipes import STANDARD, require_path
 from recveil.ratings import Ratings
 from recveil.release.dates import Cohort
 from recveil.release.synthetic_form import MOST_DELTA, MOST_RELEASES
@@ -216,6 +216,25 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
         )
     if n_users is not None:
         require_n_users(n_users)
+    _check_sources(options.get("item_catalog"), options.get("ledger"))
+
+
+def _check_sources(catalog: Any, ledger: Any) -> None:
+    """Raise a RecveilError for a catalog or a ledger that cannot be one; nothing is read."""
+    is_path = isinstance(catalog, str | PathLike)
+    if ledger is not None:
+        require_path("a privacy ledger", ledger=ledger)
+    if is_path and not (catalog in (AS_RATED, STANDARD) or _exists(catalog)):
+        raise _unreadable_catalog(catalog)
+    if not (is_path or catalog is None or isinstance(catalog, Iterable)):
+        require_path("a list of items", item_catalog=catalog)
+
+
+def _exists(path: str | PathLike[str]) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # no name of a file
+        return False
 
 
 def _check_series(options: Mapping[str, Any], *, is_exact: bool) -> None:
@@ -317,6 +336,14 @@ def parse_item_features(value: ItemFeatures | str | PathLike[str]) -> ItemFeatur
     return read_item_features(value)
 
 
+def _unreadable_catalog(value: str | PathLike[str], code: str = "input.unreadable") -> RecveilError:
+    return RecveilError(
+        f"item_catalog (--item-catalog): {quoted(str(value))} cannot be read as text; expected "
+        f"{AS_RATED}, or a file with one item id per line",
+        code=code,
+    )
+
+
 def _names(value: Any) -> tuple[list[str], str]:
     """Return the ids as text, and the name of their source."""
     if not isinstance(value, str | PathLike):
@@ -325,9 +352,6 @@ def _names(value: Any) -> tuple[list[str], str]:
         with spooled(value) as path, watched_text(path, keeps_text=True, a_row=_A_ROW) as raw:
             text = raw.read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise RecveilError(
-            f"item_catalog (--item-catalog): {quoted(str(value))} cannot be read as text; expected "
-            f"a file with one item id per line",
-            code="input.unreadable" if isinstance(error, OSError) else "input.encoding",
-        ) from error
+        code = "input.unreadable" if isinstance(error, OSError) else "input.encoding"
+        raise _unreadable_catalog(value, code) from error
     return [line.strip() for line in text.splitlines()], Path(value).name

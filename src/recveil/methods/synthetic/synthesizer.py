@@ -380,6 +380,7 @@ class Synthesizer(BaseAnonymizer):
                 "releases": self.releases,
                 "reuse": self.reuse,
                 "item_catalog": self.item_catalog,
+                "ledger": None if self.epsilon is None else self.ledger,
             }
         )
 
