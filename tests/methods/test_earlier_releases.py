@@ -265,3 +265,13 @@ def test_where_releases_were_searched_is_stated(ratings, tmp_path):
     assert any("2 found" in text for text in estimate.sentences())
     following = dry_run(ratings, tmp_path / "june", k=5, previous=tmp_path / "april.private")
     assert any("outside the series: 1 found" in text for text in following.sentences())
+
+
+def test_a_guarantee_of_the_other_kind_is_not_said_to_hold(ratings, tmp_path):
+    anonymize(ratings, tmp_path / "rows", k=5, seed=1)
+    (warning,) = anonymize(
+        ratings, tmp_path / "sums", epsilon=50.0, scale="1:5:1", item_catalog="as-rated"
+    ).warnings()[-1:]
+    assert "no epsilon holds for all together, and no k" in warning
+    (_, warning) = anonymize(ratings, tmp_path / "next", k=5, seed=2).warnings()
+    assert "no epsilon holds for all together, and no k" in warning

@@ -234,3 +234,15 @@ def test_users_in_two_notations_are_warned_of_and_recorded(tmp_path, capsys):
     assert alike in private["summary"]
     report(out, tmp_path / "page.html", ratings=tmp_path / "r.csv")
     assert alike in words_of((tmp_path / "page.html").read_text())
+
+
+def test_epsilons_are_not_said_to_cover_a_release_with_k(tmp_path):
+    ratings = make_ratings(n_users=120, n_items=30, n_ratings=1_800, seed=3)
+    write_ratings(ratings, tmp_path / "r.csv")
+    options = {"item_catalog": "as-rated", "scale": "1:5:1"}
+    anonymize(tmp_path / "r.csv", tmp_path / "out", epsilon=50.0, **options)
+    report(tmp_path / "out", tmp_path / "page.html", ratings=tmp_path / "r.csv", scale="1:5:1")
+    (sentence,) = re.findall(
+        r"What several releases[^.]*\.", words_of((tmp_path / "page.html").read_text())
+    )
+    assert "with k, no guarantee covers both" in sentence

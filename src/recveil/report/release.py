@@ -656,9 +656,12 @@ def _describe_loss(history: Sequence[Promised], claim: Claim) -> str:
             "holds: publish one of them"
         )
     if claim.ledger or any(old.mu is not None for old in history):
+        has_rows = claim_kind(claim.kind).contains_users or any(
+            old.contains_users for old in history
+        )
         return (
-            "An epsilon covers its own release only, so no epsilon holds for all together: publish "
-            "one of them"
+            f"An epsilon covers its own release only, so no epsilon holds for all together"
+            f"{', and no k' * has_rows}: publish one of them"
         )
     return "No claim covers what the others reveal: publish one of them"
 

@@ -59,6 +59,13 @@ _WORDS = {
 _MOST_FIGURES = 4
 _MOST_REMAINING = 9
 _MOST_LETTERS = 200
+# What cards of differential privacy state is true of releases with an epsilon alone.
+_OF_SEVERAL = {
+    "What several releases of the same users reveal adds up, and so do their epsilons.": (
+        "What several releases of the same users reveal adds up: epsilons do, and next to a "
+        "release without one, such as with k, no guarantee covers both."
+    )
+}
 
 
 class Signature(NamedTuple):
@@ -401,7 +408,7 @@ def _remaining(audit: Mapping[str, Any], unpromised: list[str]) -> Iterator[str]
     """Yield what the guarantee does not cover, and what was not measured or went wrong."""
     release = audit["release"]
     found = [*audit.get("dangers", []), *release["warnings"]]
-    found += [first_sentence_of(each) for each in unpromised]
+    found += [_OF_SEVERAL.get(text, text) for text in map(first_sentence_of, unpromised)]
     yield from list(dict.fromkeys(found))[:_MOST_REMAINING]
 
 
