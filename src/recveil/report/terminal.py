@@ -23,7 +23,7 @@ _ANY_WIDTH = 10_000
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    r"""Print text; on a terminal, lines are wrapped between words, and names are never broken.
+    r"""Print text; lines are wrapped between words like tables, except for programs on errors.
 
     >>> echo("Publish out; keep out.private secret.")
     Publish out; keep out.private secret.
@@ -32,7 +32,7 @@ def echo(text: str, *, err: bool = False) -> None:
     if stream is None:  # closed
         return
     lines = text.split("\n")
-    if stream.isatty():
+    if stream.isatty() or not err:  # a program reads an error as a line
         width = shutil.get_terminal_size().columns
         lines = [part for line in lines for part in _wrapped(line, width)]
     print("\n".join(lines), file=stream)

@@ -30,15 +30,17 @@ def format_bounds(low: float | None, high: float | None, digits: int | None = No
 _MANY_CASES = 30
 
 
-def estimate(figure: Sequence[float | None], digits: int | None = None) -> str:
-    """Format a value with its interval, and the number of cases if few; a dash if there is none."""
+def estimate(
+    figure: Sequence[float | None], digits: int | None = None, *, counts_few: bool = False
+) -> str:
+    """Format a value with its interval, the next two elements; a dash if there is no value."""
     value, low, high = figure[:3]
     if value is None or math.isnan(value):
         return "–"
     text = percent(value) if digits is None else f"{value:.{digits}f}"
     bounds = format_bounds(low, high, digits)
-    n = getattr(figure, "trials", _MANY_CASES)
-    few = f"; n = {n}" if 0 < n < _MANY_CASES else ""
+    n = getattr(figure, "trials", 0)
+    few = f"; n = {n}" if counts_few and 0 < n < _MANY_CASES else ""
     return text if bounds == "–" else f"{text} ({bounds}{few})"
 
 

@@ -387,7 +387,8 @@ def _is_area(figure: Mapping[str, Any]) -> bool:
 
 def _value(figure: Mapping[str, Any]) -> str:
     value = Interval(**figure["rate"])
-    return f"AUC {estimate(value, 2)}" if _is_area(figure) else estimate(value)
+    is_area = _is_area(figure)
+    return "AUC " * is_area + estimate(value, 2 if is_area else None, counts_few=True)
 
 
 def _reference(figure: Mapping[str, Any]) -> str:

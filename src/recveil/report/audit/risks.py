@@ -166,7 +166,8 @@ def _finding(found: RiskFigure) -> str:
     phrase = _PHRASES[found.name][0]
     digits = 2 if found.is_area else None
     by = _NAMES.get(found.adversary, f"“{found.adversary}”")
-    finding = phrase.format(rate=estimate(found.rate, digits), by=by, what=found.adversary)
+    rate = estimate(found.rate, digits, counts_few=True)
+    finding = phrase.format(rate=rate, by=by, what=found.adversary)
     if found.attacked is not None and found.attacked < COVERAGE * found.rate.trials:
         among = found.rate.rate * found.rate.trials / found.attacked
         finding += f" ({percent(among)} of those with enough ratings)"
