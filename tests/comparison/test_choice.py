@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 from error_assertions import raises
 from recveil.comparison import AXES, Row, choose_setting, frontier, utility_of
 from recveil.comparison.rows import shares_of
+from recveil.report.comparison.marks import (
+    describe_revealing,
+    explain_larger_epsilons,
+    reveals_members,
+)
 from recveil.report.comparison.text import (
     caveats_of,
     describe_advice,
     describe_answer,
     describe_rest,
-    describe_revealing,
-    explain_larger_epsilons,
     headline_of,
-    reveals_members,
     risk_warnings,
 )
 from recveil.report.evaluation.text import explain_unreliable

@@ -850,7 +850,7 @@ def check_size(
 def _reject_beyond_disk(
     request: AnonymizeRequest, options: Mapping[str, Any], scale: RatingScale
 ) -> None:
-    """Raise if the disk cannot hold so many synthetic users of one rating each, before a query."""
+    # Of one rating each, before a query is charged
     n_users = options.get("n_users")
     if n_users is not None and request.output is not None and request.layout != "model":
         step = step_of_drawn(scale, whole=options.get("rating_grid") == "whole")

@@ -220,12 +220,16 @@ def check_synthetic_options(options: Mapping[str, Any]) -> None:
 
 
 def _check_sources(catalog: Any, ledger: Any) -> None:
-    """Raise a RecveilError for a catalog or a ledger that cannot be one; nothing is read."""
+    # Nothing is read yet.
     is_path = isinstance(catalog, str | PathLike)
     if ledger is not None:
         require_path("a privacy ledger", ledger=ledger)
     if is_path and not (catalog in (AS_RATED, STANDARD) or _exists(catalog)):
-        raise _unreadable_catalog(catalog)
+        raise RecveilError(
+            f"item_catalog (--item-catalog): {quoted(str(catalog))} does not exist; expected a "
+            f"file with one item id per line, or {AS_RATED}",
+            code="input.unreadable",
+        )
     if not (is_path or catalog is None or isinstance(catalog, Iterable)):
         require_path("a list of items", item_catalog=catalog)
 
@@ -336,14 +340,6 @@ def parse_item_features(value: ItemFeatures | str | PathLike[str]) -> ItemFeatur
     return read_item_features(value)
 
 
-def _unreadable_catalog(value: str | PathLike[str], code: str = "input.unreadable") -> RecveilError:
-    return RecveilError(
-        f"item_catalog (--item-catalog): {quoted(str(value))} cannot be read as text; expected "
-        f"{AS_RATED}, or a file with one item id per line",
-        code=code,
-    )
-
-
 def _names(value: Any) -> tuple[list[str], str]:
     """Return the ids as text, and the name of their source."""
     if not isinstance(value, str | PathLike):
@@ -352,6 +348,9 @@ def _names(value: Any) -> tuple[list[str], str]:
         with spooled(value) as path, watched_text(path, keeps_text=True, a_row=_A_ROW) as raw:
             text = raw.read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        code = "input.unreadable" if isinstance(error, OSError) else "input.encoding"
-        raise _unreadable_catalog(value, code) from error
+        raise RecveilError(
+            f"item_catalog (--item-catalog): {quoted(str(value))} cannot be read as text; expected "
+            f"a file with one item id per line",
+            code="input.unreadable" if isinstance(error, OSError) else "input.encoding",
+        ) from error
     return [line.strip() for line in text.splitlines()], Path(value).name

@@ -335,10 +335,8 @@ def _are_sums_of_users(noisy: Numbers, sigma: float) -> NDArray[np.bool_]:
 
 
 def reject_hopeless(n_users: float, public: Public, sigma: float, weight: float) -> None:
-    """Raise if no item can reach the threshold, before the query on items is charged.
-
-    Each user adds at most `weight` to an item; the noise would have to add as much as the users.
-    """
+    """Raise if no item can reach the threshold, before the query on items is charged."""
+    # Each user adds at most `weight` to an item; the noise would have to add as much as all.
     if public.is_catalogue or not sigma:
         return
     height = threshold(

@@ -11,6 +11,7 @@ from recveil.comparison.rows import Row, Share, shares_of
 from recveil.evaluation.groups import read_divisions
 from recveil.ratings.ratings import in_likes
 from recveil.release.registry import undone_of, variant_of
+from recveil.report.comparison.marks import describe_revealing, reveals_members
 from recveil.report.comparison.text import (
     AXIS_NOTES,
     FEW_RATINGS,
@@ -23,7 +24,6 @@ from recveil.report.comparison.text import (
     describe_answer,
     describe_popularity,
     describe_rest,
-    describe_revealing,
     format_ends,
     format_share,
     format_share_ends,
@@ -31,7 +31,6 @@ from recveil.report.comparison.text import (
     headline_of,
     keeps_little,
     publishes_most,
-    reveals_members,
     takes_public_items,
     warnings_of,
 )
@@ -262,7 +261,7 @@ def _cells(
 
 
 def _membership(row: Row, *, is_revealing: bool) -> str:
-    """Return the AUC of the strongest membership inference, as the caveats do."""
+    # The strongest inference, as in the caveats
     name = "membership_auc" if row.shadow_auc is None else "shadow_auc"
     auc, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
     if auc is None:

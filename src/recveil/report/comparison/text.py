@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from shlex import split
 
 import numpy as np
@@ -16,7 +15,6 @@ from recveil.comparison.choice import (
     Axis,
     Choice,
     has_coverage,
-    has_far_lower_auc,
 )
 from recveil.comparison.results import Comparison, Reference
 from recveil.comparison.rows import (
@@ -40,6 +38,7 @@ from recveil.report.audit.disclosure import (
     SHADOWS_OF_ALL,
     describe_membership,
 )
+from recveil.report.comparison.marks import explain_larger_epsilons
 from recveil.report.evaluation.text import explain_unreliable
 from recveil.runtime.errors import WARNING, describe_count
 from recveil.runtime.number_format import format_bounds, percent
@@ -135,39 +134,6 @@ def warnings_of(comparison: Comparison) -> list[str]:
     warnings += [*meaning_of_labels(scale), *comparison.reading.notes]
     warnings += [*item_warnings(rows), *explain_larger_epsilons(rows)]
     return warnings + risk_warnings(rows, comparison.axis)
-
-
-def explain_larger_epsilons(rows: Iterable[Row]) -> list[str]:
-    """Explain lists of synthetic users that are worse at a larger epsilon."""
-    found = [
-        (float(variant_of(row.method).options["epsilon"]), row)
-        for row in rows
-        if row.problem is None
-        and row.ndcg_retained is not None
-        and isinstance(variant_of(row.method).options.get("epsilon"), int | float)
-    ]
-    ordered = [row for _, row in sorted(found, key=lambda each: each[0])]
-    explained = (_explain_pair(one, other) for one, other in pairwise(ordered))
-    return [text for text in explained if text]
-
-
-def _explain_pair(less: Row, more: Row) -> str:
-    """Explain why lists are worse at more epsilon; empty if they are not."""
-    if (more.ndcg_retained or 0.0) >= (less.ndcg_retained or 0.0):
-        return ""
-    text = f"Lists of “{more.title}” are not better than those of “{less.title}”, at less epsilon"
-    high, low = more.ndcg_retained_high, less.ndcg_retained_low
-    if high is None or low is None or high >= low:
-        return f"{text}: differences within the interval."
-    chosen = f"“{more.ranker}”" + f", not “{less.ranker}”," * (more.ranker != less.ranker)
-    best = [
-        "not known" if each is None else percent(min(1.0, each))
-        for each in (more.best_ndcg_retained, less.best_ndcg_retained)
-    ]
-    return (
-        f"{text}: by hold-outs of the release, a recipient chooses {chosen} whose lists are worse "
-        f"for real users. With the best recommender of each, lists retain {' and '.join(best)}."
-    )
 
 
 def item_warnings(rows: Iterable[Row]) -> list[str]:
@@ -375,7 +341,7 @@ def headline_of(choice: Choice) -> str:
 
 
 def _describe_rivals(tied: list[Row]) -> list[str]:
-    """Return ends of a headline, the longest first, with settings that are as good."""
+    # The longest first
     if not tied:
         return [""]
     one, *more = tied
@@ -418,7 +384,6 @@ def describe_rest(choice: Choice, rows: Iterable[Row] = ()) -> str:
 
 
 def _describe_others(choice: Choice) -> Iterator[str]:
-    """Name all settings that are as good, or differ by far in what they disclose."""
     if choice.tied and "as good" in headline_of(choice):
         yield "As good: the 95% intervals overlap."
     if names := [f"“{other.title}”" for other in choice.less_disclosing]:
@@ -775,24 +740,6 @@ def publishes_most(row: Row) -> bool:
     """Return whether a setting publishes at least half of the ratings exactly."""
     is_control = variant_of(row.method).is_control
     return not is_control and row.published_share is not None and row.published_share >= HIGH
-
-
-def reveals_members(row: Row, rows: Iterable[Row]) -> bool:
-    """Return whether membership inference has a far higher AUC than in another setting."""
-    return not (row.problem or variant_of(row.method).is_control) and any(
-        has_far_lower_auc(other, row)
-        for other in rows
-        if other.problem is None and not variant_of(other.method).is_control
-    )
-
-
-def describe_revealing(rows: Iterable[Row]) -> str:
-    """Name all settings whose membership inference is far better; empty if there are none."""
-    rows = list(rows)
-    named = [f"“{row.title}”" for row in rows if reveals_members(row, rows)]
-    if not named:
-        return ""
-    return f"! after an AUC: more than {FAR_AUC:g} above another setting's ({', '.join(named)})."
 
 
 def describe_coverage(row: Row) -> list[str]:
