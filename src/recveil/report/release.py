@@ -756,7 +756,7 @@ def _verdict_and_folders(made: Anonymized | Released) -> dict[str, object]:
     return {
         "verification": made.verification.to_dict(),
         "earlier": earlier_to_dict(made.earlier, warned),
-        "earlier_searched_in": str(made.output.resolve().parent),
+        "earlier_searched_in": str(made.output.parent),
         **({} if made.total is None else {"privacy_total": made.total.to_dict()}),
         **folders_to_dict(made.output),
     }
@@ -778,7 +778,7 @@ def _(dry: DryRun) -> dict[str, object]:
         "rejection": dry.rejection,
         "leftovers": list(dry.leftovers),
         "earlier": earlier_to_dict(dry.earlier),
-        "earlier_searched_in": str(dry.output.resolve().parent),
+        "earlier_searched_in": str(dry.output.parent),
         **({} if dry.total is None else {"privacy_total": dry.total.to_dict()}),
         **folders_to_dict(dry.output),
     }
