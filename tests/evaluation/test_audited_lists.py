@@ -139,7 +139,8 @@ class TestLists:
         for one in found.by_newcomers.values():
             assert one.inferred.auc.low < 0.5 < one.inferred.auc.high
 
-    def test_an_area_below_a_half_is_a_risk(self, ratings, capsys):
+    def test_an_area_below_a_half_is_a_risk(self, ratings, capsys, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "200")
         areas = Interval(0.06, 0.03, 0.09, 80)
         judged = InferredMembers(areas, areas, areas)
         one = RecommenderInference(judged, judged, None, None, "shadow recommenders", True)
