@@ -412,3 +412,47 @@ def test_an_adversary_who_attacks_nobody_is_no_danger(browser, quick, small_tabl
     page = browser.get("/risk").text
     assert "No user was attacked" in page
     assert '<section class="warnings">' not in page
+
+
+class TestTheFirstLine:
+    """Six rows with a label each; nothing in the first line differs from those below."""
+
+    LINES = ("ann,film,good", "bob,filmx,bad", "ann,filmy,bad", "bob,filmz,good", "eve,filmx,bad")
+    ROLES = {
+        name: value
+        for at, (role, name) in enumerate(
+            zip(("user", "item", "rating"), LINES[0].split(","), strict=True), 1
+        )
+        for name, value in ((f"column-{at}", role), (f"key-{at}", name))
+    }
+
+    def _dropped(self, browser, mark):
+        browser.drop("r.csv", "\n".join((*self.LINES, "")).replace(",", mark).encode())
+        (job,) = browser.wait("data")
+        assert job.state == "failed"
+        return browser.get("/data").text
+
+    @pytest.mark.parametrize("mark", [",", ";", "\t", "::"])
+    def test_is_data_if_the_user_says_so(self, browser, mark):
+        page = self._dropped(browser, mark)
+        assert "filmx" in page
+        assert "The first line is" in page
+        browser.send("/data/reading", first_line_is="data", order="bad,good", **self.ROLES)
+        (job,) = browser.wait("data")
+        assert (job.state, job.error) == ("done", "")
+        assert browser.bench.project.result(job)["data"]["ratings"] == 5
+        assert "--user 1" in job.command
+        page = browser.get("/data").text
+        assert '<option value="data" selected>' in page
+        assert 'id="format" name="format" value=""' in page
+
+    def test_holds_names_if_the_user_says_so(self, browser):
+        assert "choose names or data under" in self._dropped(browser, ",")
+        browser.send("/data/reading", first_line_is="names", order="bad,good", **self.ROLES)
+        (job,) = browser.wait("data")
+        assert (job.state, job.error) == ("done", "")
+        assert browser.bench.project.result(job)["data"]["ratings"] == 4
+
+    def test_of_another_kind_is_refused(self, browser, small_table):
+        browser.drop("ratings.csv", small_table)
+        assert browser.send("/data/reading", first_line_is="poetry").status_code == 400

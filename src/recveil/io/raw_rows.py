@@ -14,6 +14,7 @@ from recveil.io.columns.columns import USUAL_NAMES, plain_name
 from recveil.io.detect.dialect import recognize
 from recveil.io.detect.known_formats import COLUMNAR_FORMATS, looks_like_data
 from recveil.io.files import opened_text
+from recveil.io.formats.delimited import DIALECTS
 from recveil.io.formats.typed_tables import OF_SEVERAL_TABLES
 from recveil.io.inputs import file_at
 from recveil.io.options import layout_of
@@ -120,7 +121,9 @@ def _text_rows(head: bytes, reading: Mapping[str, Any]) -> RawRows | None:
     start = next(at for at, (_, fields) in enumerate(records) if len(fields) == width)
     start = start if start <= _MOST_TITLES else 0
     first_line, first = records[start]
-    has_header = not looks_like_data(first if len(first) > 2 else [*first, ""])
+    named = DIALECTS.get(str(reading.get("format")))
+    padded = first if len(first) > 2 else [*first, ""]
+    has_header = not looks_like_data(padded) if named is None else named.header
     places = [str(at) for at in range(1, width + 1)]
     names = (first + places[len(first) :])[:width] if has_header else places
     times, is_unique = Counter(names), has_header and not bad_line

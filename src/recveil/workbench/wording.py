@@ -8,6 +8,7 @@ FIELD_TITLES = {
     "item": "Item",
     "rating": "Rating",
     "time": "Time",
+    "first_line_is": "The first line is",
     "scale": "Rating scale",
     "duplicates": "If a user rates an item more than once",
     "counts": "Ratings are counts or durations",
@@ -48,6 +49,9 @@ _COMMAND = re.compile(rf"“?\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?:”|(?=
 # Columns have menus of roles on the page Data, and no fields.
 _BY_PLACE = re.compile(r"select it by place with (user|item|rating|time) \(--\1 (\d+)\)")
 _BY_NAME = re.compile(r"name (it|one) with (user|item|rating|time) \(--\2\)")
+# The format of a file decides whether it has a header.
+_HEADER = re.compile(r"set format \(--format .* if it is a row, or format .* if it holds names")
+_CHOOSE_HEADER = f"choose names or data under “{FIELD_TITLES['first_line_is']}”"
 _BOTH_IDS = "check user (--user), item (--item) and"
 # A command of the shell that rewrites a file
 _SHELL = re.compile(r": [a-z][^|:]*\bFILE\b[^|:]* \| .* > ratings\.\w+")
@@ -93,7 +97,7 @@ def page_words(message: str) -> str:
         word, option = match.groups()
         return _title_of(option) if word == option.replace("-", "_") else match[0]
 
-    message = _SECOND.sub("", _SHELL.sub("", message))
+    message = _HEADER.sub(_CHOOSE_HEADER, _SECOND.sub("", _SHELL.sub("", message)))
     message = _COMMAND.sub(lambda match: f"the page {_page_of(match)}", message)
     message = _EITHER.sub(r"\1", _TWICE.sub(r"\1\2", message))
     message = _BY_PLACE.sub(r"give column \2 the role “\1”", message)

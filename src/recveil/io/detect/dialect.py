@@ -487,7 +487,7 @@ def _reject_layout(layout: Layout, path: Path, expected: str) -> None:
 
 _LOOKED_AT = 100
 # Formats without and with a header, by delimiter.
-_PLAIN_AND_NAMED = {"\t": ("movielens-tab", "tsv"), ",": ("csv-plain", "csv")}
+PLAIN_AND_NAMED = {"\t": ("movielens-tab", "tsv"), ",": ("csv-plain", "csv")}
 
 
 def reject_doubtful_header(
@@ -516,8 +516,8 @@ def _remedy(found: Recognized, name: str) -> str:
             f"such as user (--user {quoted(name, 30)})"
         )
     mark = found.dialect.delimiter
-    plain, named = _PLAIN_AND_NAMED.get(mark, _PLAIN_AND_NAMED[","])
-    also = "" if mark in _PLAIN_AND_NAMED else f" and delimiter (--delimiter {mark!r})"
+    plain, named = PLAIN_AND_NAMED.get(mark, PLAIN_AND_NAMED[","])
+    also = "" if mark in PLAIN_AND_NAMED else f" and delimiter (--delimiter {mark!r})"
     return (
         f"set format (--format {plain}){also} if it is a row, or format (--format {named}){also} "
         f"if it holds names"

@@ -11,9 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from recveil.io.detect.dialect import PLAIN_AND_NAMED
 from recveil.io.files import naming, opened_text
 from recveil.io.ingestion import REASONS
 from recveil.io.inputs import file_at
+from recveil.io.options import layout_of
 from recveil.io.raw_rows import ENCODINGS
 from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.project import (
@@ -42,6 +44,8 @@ from recveil.workbench.workspace import (
 # Columns with a menu; others are named by a field.
 _MOST_MENUS = 40
 _AT_ONCE = 1 << 18
+# Kinds of a text's first line, of which the first is the default.
+_FIRST_LINES = {"": "as detected", "names": "names of columns", "data": "data (no header)"}
 
 
 def _page(request: Request) -> Response:
@@ -51,6 +55,7 @@ def _page(request: Request) -> Response:
     job = None if table is None else project.last_job("data", table.id)
     audit_job = workspace.newest_job("risk", table)
     audited = project.result(audit_job)
+    reading = {} if table is None else table.reading
     result = project.result(job)
     return workspace.render_page(
         request,
@@ -61,7 +66,10 @@ def _page(request: Request) -> Response:
         sample=_first_rows(project, job, result),
         verdict=audited["verdict"][0] if audited else "",
         running_audit=workspace.find_running(audit_job),
-        reading={} if table is None else table.reading,
+        reading=reading,
+        first_line_is=_first_line_of(reading),
+        first_lines=_FIRST_LINES,
+        has_lines=bool(_raw_rows(project, job).get("separator")),
         inputs=project.inputs(),
         columns=COLUMNS,
         field_titles=FIELD_TITLES,
@@ -76,19 +84,26 @@ def _first_rows(project: Project, job: Job | None, result: Result | None) -> Map
     """Return the first rows of a table as it is read; as its file has them, if reading fails."""
     if result is not None and result["rows"]["names"]:
         return {**result["rows"], "problems": result.get("problems", [])}
-    if job is not None:
-        file = project.folder / "jobs" / str(job.id) / FIRST_ROWS
-        try:
-            raw: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            return raw
-        except (OSError, ValueError):
-            pass
-    return {"names": [], "keys": [], "roles": [], "rows": [], "problems": []}
+    none = {"names": [], "keys": [], "roles": [], "rows": [], "problems": []}
+    return _raw_rows(project, job) or none
 
 
-def _reading_of(form: Mapping[str, str]) -> Reading:
+def _raw_rows(project: Project, job: Job | None) -> dict[str, Any]:
+    """Return the first rows as the file of a table has them; empty if there are none."""
+    if job is None:
+        return {}
+    try:
+        text = (project.job_folder(job.id) / FIRST_ROWS).read_text(encoding="utf-8")
+        raw: dict[str, Any] = json.loads(text)
+        return raw
+    except (OSError, ValueError):
+        return {}
+
+
+def _reading_of(form: Mapping[str, str], separator: str) -> Reading:
     """Return the reading options of a form, of which each menu gives a role to its column."""
     chosen: dict[str, str] = {}
+    kind = form.get("first_line_is", "")
     for name, role in form.items():
         if not name.startswith("column-") or role not in COLUMNS:
             continue
@@ -97,10 +112,37 @@ def _reading_of(form: Mapping[str, str]) -> Reading:
                 f"two columns are chosen as the {role}; choose one, and leave the other out",
                 code="option.conflict",
             )
-        chosen[role] = form.get(f"key-{name.removeprefix('column-')}", "")
+        number = name.removeprefix("column-")
+        # Without a header, columns have numbers alone.
+        chosen[role] = number if kind == "data" else form.get(f"key-{number}", "")
     if form.get("recognized") == "rating" and "rating" not in chosen:
         chosen["likes"] = "on"  # the ratings are left out
-    return reading_options({**form, **chosen})
+    return _with_first_line(reading_options({**form, **chosen}), kind, separator)
+
+
+def _with_first_line(options: Reading, kind: str, separator: str) -> Reading:
+    """Return options with the format of a text whose first line is of this kind."""
+    if kind not in _FIRST_LINES:
+        raise RecveilError(
+            f"{FIELD_TITLES['first_line_is']}: {quoted(kind, 20)} is not among "
+            f"{', '.join(filter(None, _FIRST_LINES))}",
+            code="option.value",
+        )
+    if not kind:
+        return options
+    given = str(options.get("delimiter", separator or ","))
+    mark = layout_of(given).delimiter or given
+    plain, named = PLAIN_AND_NAMED.get(mark, PLAIN_AND_NAMED[","])
+    delimiter = {} if mark in PLAIN_AND_NAMED else {"delimiter": given}
+    return {**options, "format": named if kind == "names" else plain, **delimiter}
+
+
+def _first_line_of(reading: Reading) -> str:
+    """Return the kind of the first line that reading options name; empty if it is detected."""
+    for plain, named in PLAIN_AND_NAMED.values():
+        if reading.get("format") in (plain, named):
+            return "data" if reading["format"] == plain else "names"
+    return ""
 
 
 async def _upload(request: Request) -> Response:
@@ -130,7 +172,9 @@ def _set_reading(request: Request) -> Response:
     """Store reading options, and inspect the table again."""
     workspace = workspace_of(request)
     table = workspace.require_table()
-    workspace.project.set_reading(table.id, _reading_of(form_of(request)))
+    last = workspace.project.last_job("data", table.id)
+    separator = _raw_rows(workspace.project, last).get("separator") or ""
+    workspace.project.set_reading(table.id, _reading_of(form_of(request), separator))
     workspace.project.note(f"changed how {table.name} is read", input=table.id)
     _start_inspecting(workspace, workspace.project.input(table.id))
     return redirect("/data")
