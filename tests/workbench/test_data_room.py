@@ -426,8 +426,9 @@ class TestTheFirstLine:
         for name, value in ((f"column-{at}", role), (f"key-{at}", name))
     }
 
-    def _dropped(self, browser, mark):
-        browser.drop("r.csv", "\n".join((*self.LINES, "")).replace(",", mark).encode())
+    def _dropped(self, browser, mark, first=LINES[0]):
+        lines = (first, *self.LINES[1:], "")
+        browser.drop("r.csv", "\n".join(lines).replace(",", mark).encode())
         (job,) = browser.wait("data")
         assert job.state == "failed"
         return browser.get("/data").text
@@ -447,8 +448,9 @@ class TestTheFirstLine:
         assert 'id="format" name="format" value=""' in page
 
     def test_holds_names_if_the_user_says_so(self, browser):
-        assert "choose names or data under" in self._dropped(browser, ",")
-        browser.send("/data/reading", first_line_is="names", order="bad,good", **self.ROLES)
+        assert "choose names or data under" in self._dropped(browser, ",", "who,what,how")
+        roles = self.ROLES | {"key-1": "who", "key-2": "what", "key-3": "how"}
+        browser.send("/data/reading", first_line_is="names", order="bad,good", **roles)
         (job,) = browser.wait("data")
         assert (job.state, job.error) == ("done", "")
         assert browser.bench.project.result(job)["data"]["ratings"] == 4
@@ -456,3 +458,16 @@ class TestTheFirstLine:
     def test_of_another_kind_is_refused(self, browser, small_table):
         browser.drop("ratings.csv", small_table)
         assert browser.send("/data/reading", first_line_is="poetry").status_code == 400
+
+
+def test_columns_that_identify_users_and_are_not_read_are_marked(browser, small_table):
+    review = "I read this one in a single night, on the train to my aunt, %d times"
+    header, *rows = small_table.decode().splitlines()
+    lines = [f"{row},client{at}@example.org,{at % 3}," for at, row in enumerate(rows)]
+    # One review in four is long, the others are a word.
+    lines = [f'{line}"{review % at if at % 4 == 0 else "Good"}"' for at, line in enumerate(lines)]
+    browser.drop("shop.csv", "\n".join([f"{header},mail,shelf,review", *lines, ""]).encode())
+    browser.wait("data")
+    page = browser.get("/data").text
+    marks = re.findall(r'<small class="flag">⚠ ([^<]*)</small>', page)
+    assert marks == ["e-mail addresses", "free text, which may name users"]

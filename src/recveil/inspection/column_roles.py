@@ -137,7 +137,7 @@ _BETWEEN_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 _MOST = 0.5
 # Minimum number of rows for which distinct values, or one value per user, are conclusive.
 _ENOUGH_ROWS, _ENOUGH_USERS = 50, 10
-# Free text: so many characters and words on average.
+# Free text: so many characters and words on average, in the longest quarter of the values.
 _LONG, _WORDS = 40, 6
 _SAME_IDS = 0.1
 
@@ -209,8 +209,10 @@ def _by_values(rows: FirstRows, column: Sequence[str], texts: Sequence[str]) -> 
     different = len(set(texts))
     if different < 2:
         return ""
-    words = sum(len(text.split()) for text in texts) / len(texts)
-    if sum(map(len, texts)) / len(texts) >= _LONG and words >= _WORDS:
+    # Many reviews are a word or two: the longest quarter decides.
+    long = sorted(texts, key=len)[-len(texts) // 4 :]
+    words = sum(len(text.split()) for text in long) / len(long)
+    if sum(map(len, long)) / len(long) >= _LONG and words >= _WORDS:
         return "free-text"
     if len(texts) >= _ENOUGH_ROWS and different == len(texts) and not _are_decimals(texts):
         return "unique-values"

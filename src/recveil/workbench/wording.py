@@ -50,7 +50,9 @@ _COMMAND = re.compile(rf"“?\brecveil ({'|'.join(_PAGES)})\b[^,;()]*?(?:”|(?=
 _BY_PLACE = re.compile(r"select it by place with (user|item|rating|time) \(--\1 (\d+)\)")
 _BY_NAME = re.compile(r"name (it|one) with (user|item|rating|time) \(--\2\)")
 # The format of a file decides whether it has a header.
-_HEADER = re.compile(r"set format \(--format .* if it is a row, or format .* if it holds names")
+_HEADER = re.compile(
+    r"set format \(--format (?:.* if it is a row, or format .* if it holds names|csv-plain, or \S+\))"
+)
 _CHOOSE_HEADER = f"choose names or data under “{FIELD_TITLES['first_line_is']}”"
 _BOTH_IDS = "check user (--user), item (--item) and"
 # A command of the shell that rewrites a file

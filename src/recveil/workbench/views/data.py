@@ -73,6 +73,11 @@ def _page(request: Request) -> Response:
         inputs=project.inputs(),
         columns=COLUMNS,
         field_titles=FIELD_TITLES,
+        flagged={
+            str(each["column"]): each["description"]
+            for each in (result["identifiers"] if result else ())
+            if not each["role"]
+        },
         reasons=REASONS,
         encodings=list(ENCODINGS),
         most_menus=_MOST_MENUS,
