@@ -2,7 +2,9 @@
 
 import pytest
 
-from recveil.comparison.settings import default_methods
+from recveil.comparison.settings import default_methods, list_settings
+from recveil.workbench.jobs import Running
+from recveil.workbench.project import Job
 
 pytestmark = pytest.mark.usefixtures("few_recommenders")
 
@@ -75,3 +77,25 @@ def test_the_default_settings_are_those_of_compare(
         assert methods is None
     else:
         assert set(methods) == {*expected[0], *default_methods()}
+
+
+def test_the_time_is_estimated_before_the_start(browser, small_table, quick):
+    browser.drop("ratings.csv", small_table)
+    (job,) = browser.wait("data")
+    seconds = browser.bench.project.result(job)["seconds"]
+    # 80 users, 40 items, 900 ratings: nearly all of it is what a setting takes whatever its size.
+    assert 1 < seconds["setting"] < 2
+    n_settings = len(list_settings())
+    assert seconds["compared"] == pytest.approx((n_settings + 1) * seconds["setting"])
+    assert seconds["shadowed"] > 3 * seconds["compared"]
+    for place in ("/choose", "/release"):
+        assert "two idle cores" in browser.get(place).text, place
+
+
+def test_the_estimate_of_the_library_is_shown_while_it_works(browser):
+    running = Running(Job(1, "choose", "compare", {}, "", None, "running", "", "", ""))
+    running.reports.append(("estimate", "About 2 min on two idle cores."))
+    text = browser.bench.render_fragment(
+        "progress.html.jinja", number=1, running=running, n_reports=1
+    )
+    assert "About 2 min on two idle cores." in text

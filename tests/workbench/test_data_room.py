@@ -418,13 +418,7 @@ class TestTheFirstLine:
     """Six rows with a label each; nothing in the first line differs from those below."""
 
     LINES = ("ann,film,good", "bob,filmx,bad", "ann,filmy,bad", "bob,filmz,good", "eve,filmx,bad")
-    ROLES = {
-        name: value
-        for at, (role, name) in enumerate(
-            zip(("user", "item", "rating"), LINES[0].split(","), strict=True), 1
-        )
-        for name, value in ((f"column-{at}", role), (f"key-{at}", name))
-    }
+    ROLES = dict(zip(("column-1", "column-2", "column-3"), ("user", "item", "rating"), strict=True))
 
     def _dropped(self, browser, mark, first=LINES[0]):
         lines = (first, *self.LINES[1:], "")
@@ -438,7 +432,8 @@ class TestTheFirstLine:
         page = self._dropped(browser, mark)
         assert "filmx" in page
         assert "The first line is" in page
-        browser.send("/data/reading", first_line_is="data", order="bad,good", **self.ROLES)
+        roles = self.ROLES | {"key-1": "ann", "key-2": "film", "key-3": "good"}
+        browser.send("/data/reading", first_line_is="data", order="bad,good", **roles)
         (job,) = browser.wait("data")
         assert (job.state, job.error) == ("done", "")
         assert browser.bench.project.result(job)["data"]["ratings"] == 5
@@ -471,3 +466,15 @@ def test_columns_that_identify_users_and_are_not_read_are_marked(browser, small_
     page = browser.get("/data").text
     marks = re.findall(r'<small class="flag">⚠ ([^<]*)</small>', page)
     assert marks == ["e-mail addresses", "free text, which may name users"]
+
+
+def test_users_in_two_notations_are_a_warning(browser, small_table):
+    header, first, *rows = small_table.decode().splitlines()
+    name = "Zo\u00eb Meyer"
+    others = [row.replace(row.partition(",")[0], f"Ann {row.partition(',')[0]}", 1) for row in rows]
+    spelled = [f"{name},7,3", f"{name.upper()},9,4"]
+    browser.drop("r.csv", "\n".join([header, *others, *spelled, ""]).encode())
+    browser.wait("data")
+    page = browser.get("/data").text
+    notice = page.partition('<section class="notice">')[2].partition("</section>")[0]
+    assert "capital" in notice

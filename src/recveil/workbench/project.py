@@ -166,6 +166,8 @@ class Result(TypedDict, total=False):
     data: Mapping[str, Any]
     scale: Mapping[str, Any] | None
     rows: Mapping[str, list[str]]
+    identifiers: list[Mapping[str, Any]]
+    seconds: dict[str, float]
     problems: list[str]
     dropped: Mapping[str, int]
     # Of an audit

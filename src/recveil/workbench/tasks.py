@@ -11,10 +11,19 @@ from typing import IO, Any, NamedTuple, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from recveil.comparison import Comparison
-from recveil.comparison.settings import Feedback, default_methods, variants_of
+from recveil.comparison.settings import (
+    Estimate,
+    Feedback,
+    default_methods,
+    estimate_settings,
+    kind_of,
+    list_settings,
+    variants_of,
+)
 from recveil.io.options import ReadingOptions
 from recveil.io.raw_rows import RawRows, find_problems, read_raw_rows
-from recveil.ratings import RatingScale
+from recveil.publish.size_estimate import Expected, expect_sparse
+from recveil.ratings import Ratings, RatingScale
 from recveil.release.claim import claim_kind
 from recveil.release.manifest import CARD, MANIFEST, FileEntry, private_folder
 from recveil.release.manifest_reader import known_manifest
@@ -28,7 +37,7 @@ from recveil.runtime.number_format import format_bytes
 from recveil.runtime.progress import parts
 from recveil.runtime.safe_repr import brief
 from recveil.workbench.project import Reading, Result, Settings
-from recveil.workbench.wording import FIELD_TITLES
+from recveil.workbench.wording import FIELD_TITLES, html_words
 
 
 @brief
@@ -124,6 +133,7 @@ def inspect_input(job: Assignment) -> Mapping[str, object]:
     return {
         **result.to_dict(),
         "ratings_sha256": digest_of(result.ratings),
+        "seconds": _estimate_seconds(result.ratings),
         "problems": [
             problem.text_of_page for problem in (find_problems(raw, reading, None) if raw else [])
         ],
@@ -134,6 +144,26 @@ def inspect_input(job: Assignment) -> Mapping[str, object]:
             "roles": list(sample.roles),
             "rows": _shown(sample.rows),
         },
+    }
+
+
+# Shadow releases of each setting, if membership inference is measured.
+N_SHADOWS = 32
+# The least k of the method that is chosen by default
+_USUAL_K = 5
+
+
+def _estimate_seconds(ratings: Ratings) -> Mapping[str, float]:
+    """Estimate the time of the next steps: of comparisons, of one setting, and of a release."""
+    settings = list_settings(of=kind_of(ratings))
+    compared = estimate_settings(settings, len(settings), ratings, None)
+    shadowed = estimate_settings(settings, len(settings), ratings, N_SHADOWS)
+    release = expect_sparse(ratings, _USUAL_K, "auto", "parquet", None)
+    return {
+        "compared": compared.total_seconds,
+        "setting": compared.seconds[settings[-1].title],
+        "shadowed": shadowed.total_seconds,
+        "release": release.seconds,
     }
 
 
@@ -162,8 +192,14 @@ def audit_input(job: Assignment) -> Mapping[str, object]:
     )
     if result.risk is not None:
         write_risk(result.ratings.users, result.risk, job.folder / "risk.csv")
-    result.to_html(job.folder / AUDIT_PAGE)
+    _write_page(result.to_html(), job.folder / AUDIT_PAGE)
     return {**result.to_dict(), "ratings_sha256": digest_of(result.ratings)}
+
+
+def _write_page(html: str, path: Path) -> None:
+    """Write a report, which names pages instead of options of the command line."""
+    page = html_words(html)
+    write_atomically(path, lambda file: file.write_text(page, "utf-8", "replace"))
 
 
 def warm_up(_: Assignment) -> Mapping[str, object]:
@@ -439,7 +475,7 @@ def _audit_release(job: Assignment, release: Path) -> Mapping[str, object]:
 
     reading = keywords_of(job.settings["reading"])
     result = audit(job.settings["source"], release=release, curves=False, **reading)
-    result.to_html(job.folder / AUDIT_PAGE)
+    _write_page(result.to_html(), job.folder / AUDIT_PAGE)
     plain = result.to_dict()
     # Other pages show the notes on the table.
     warnings = [each for each in plain["warnings"] if each not in plain["data"]["notes"]]
@@ -487,6 +523,7 @@ def _order(name: str) -> tuple[bool, int]:
 def compare_input(job: Assignment) -> Mapping[str, object]:
     """Compare settings on a table, and write each result as soon as it is finished."""
     from recveil.comparison import compare
+    from recveil.report.comparison.page import to_html
 
     settings, folder = job.settings, job.folder
     digest = ""
@@ -504,6 +541,9 @@ def compare_input(job: Assignment) -> Mapping[str, object]:
         )
         job.report("settings", len(comparison.rows))
 
+    def announce(estimate: Estimate) -> None:
+        job.report("estimate", estimate.sentence())
+
     comparison = compare(
         settings["source"],
         Path(settings["out"]),
@@ -512,26 +552,37 @@ def compare_input(job: Assignment) -> Mapping[str, object]:
         shadows=settings["shadows"],
         users=settings.get("users"),
         attribute=settings.get("attribute"),
+        on_estimate=announce,
         on_progress=show,
         **keywords_of(settings["reading"]),
     )
-    comparison.to_html(folder / COMPARISON_PAGE)
+    _write_page(to_html(comparison, on_page=True), folder / COMPARISON_PAGE)
     return to_plain(comparison)
 
 
 def make_release(job: Assignment) -> Mapping[str, object]:
     """Make a release, and verify the files that were written."""
     from recveil.methods import anonymize
-    from recveil.report.release import describe_summary, linkage_warnings, total_warning
+    from recveil.report.release import (
+        describe_estimate,
+        describe_summary,
+        linkage_warnings,
+        total_warning,
+    )
     from recveil.report.verification import describe_formulas
     from recveil.verification import verify
     from recveil.workbench.preview import preview
 
     settings = job.settings
     output = Path(settings["output"])
+
+    def announce(expected: Expected) -> None:
+        job.report("estimate", f"{describe_estimate(expected)}.")
+
     written = anonymize(
         settings["source"],
         output,
+        on_estimate=announce,
         k=settings["k"],
         **settings["options"],
         **keywords_of(settings["reading"]),

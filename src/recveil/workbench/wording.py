@@ -1,5 +1,6 @@
 """Labels of the pages' fields, and messages in these words instead of the command line's."""
 
+import html
 import re
 
 # Labels of reading options, for the fields of the page Data and for messages that name them.
@@ -36,6 +37,8 @@ _NAMED = re.compile(r"\b([a-z][a-z_]*) \(--([a-z][a-z-]*)(?: ([^()]*))?\)")
 _NAMED_INSIDE = re.compile(r"\b([a-z][a-z_]*), --([a-z][a-z-]*)\b")
 _IN_PARENTHESES = re.compile(r" \(--[^()]*\)")
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+# A style, which stays, or a text with an option
+_TEXT = re.compile(r"(<style.*?</style>)|(?<=>)([^<>]*--[a-z][^<>]*)(?=<)", re.DOTALL)
 # Verbs of the command line, and the pages that do the same.
 _PAGES = {
     "inspect": "Data",
@@ -51,7 +54,8 @@ _BY_PLACE = re.compile(r"select it by place with (user|item|rating|time) \(--\1 
 _BY_NAME = re.compile(r"name (it|one) with (user|item|rating|time) \(--\2\)")
 # The format of a file decides whether it has a header.
 _HEADER = re.compile(
-    r"set format \(--format (?:.* if it is a row, or format .* if it holds names|csv-plain, or \S+\))"
+    r"set format \(--format (?:.* if it is a row, or format .* if it holds names|csv-plain, or "
+    r"\S+\))"
 )
 _CHOOSE_HEADER = f"choose names or data under “{FIELD_TITLES['first_line_is']}”"
 _BOTH_IDS = "check user (--user), item (--item) and"
@@ -107,6 +111,18 @@ def page_words(message: str) -> str:
     message = message.replace(_BOTH_IDS, "check the roles of the columns and")
     message = _NAMED_INSIDE.sub(named_inside, _NAMED.sub(named, message))
     return _OPTION.sub(lambda match: _title_of(match[1]), _IN_PARENTHESES.sub("", message))
+
+
+def html_words(page: str) -> str:
+    """Replace the options in the texts of an HTML page.
+
+    >>> html_words("<style>p { color: var(--bad) }</style><p>Name &lt;it&gt; (--user).</p>")
+    '<style>p { color: var(--bad) }</style><p>Name &lt;it&gt;.</p>'
+    """
+    return _TEXT.sub(
+        lambda match: match[1] or html.escape(page_words(html.unescape(match[2])), quote=False),
+        page,
+    )
 
 
 def _page_of(command: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from recveil.io.options import format_command as format_any_command
 from recveil.report.document import same_figures
 from recveil.runtime.errors import RecveilError, printable_lines
-from recveil.runtime.number_format import format_bounds, format_number, percent
+from recveil.runtime.number_format import format_bounds, format_duration, format_number, percent
 from recveil.workbench.guard import FILE_NAME, FORM, Keys
 from recveil.workbench.jobs import Jobs, Running
 from recveil.workbench.project import (
@@ -83,6 +83,7 @@ class Workspace:
             "percent": percent,
             "bounds": format_bounds,
             "count": format_number,
+            "duration": format_duration,
             "page_words": page_words,
             "same_figures": same_figures,
         }
@@ -138,6 +139,12 @@ class Workspace:
         """Check whether the inspection of a table has a result."""
         job = None if table is None else self.project.last_job("data", table.id)
         return self.project.result(job) is not None
+
+    def estimates(self, table: Input | None) -> dict[str, float]:
+        """Return the seconds that the next steps take, by the table's last inspection."""
+        job = None if table is None else self.project.last_job("data", table.id)
+        result = self.project.result(job)
+        return result.get("seconds", {}) if result else {}
 
     def newest_job(self, room: str, table: Input | None) -> Job | None:
         """Return the newest job of a page on a table as it is read now; None if there is none."""

@@ -46,8 +46,11 @@ from recveil.report.evaluation.groups import gaps_by_setting, group_grids
 from recveil.runtime.number_format import percent
 
 
-def to_html(comparison: Comparison) -> str:
-    """Return a comparison as one self-contained HTML page: no script, font or network."""
+def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
+    """Return a comparison as one self-contained HTML page: no script, font or network.
+
+    On a page of the workbench, it says where to click instead of what to type.
+    """
     environment = page_environment()
     environment.filters |= {
         "share": format_share,
@@ -70,6 +73,7 @@ def to_html(comparison: Comparison) -> str:
     detailed = chosen if chosen in divisions else next(iter(divisions), None)
     return environment.get_template("comparison/page.html.jinja").render(
         comparison=comparison,
+        on_page=on_page,
         data=comparison.ratings,
         methods={row.method: variant_of(row.method) for row in rows},
         titles={promise: kind.label for promise, kind in kinds.items()},

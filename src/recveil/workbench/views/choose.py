@@ -20,7 +20,13 @@ from recveil.runtime.errors import RecveilError, quoted
 from recveil.workbench.frontier import Question, answer, draw, rows_of, tabulate, warnings_for
 from recveil.workbench.project import Input, Job, Project, Result, Settings
 from recveil.workbench.table_source import is_current, place_of, reject_changed, source_settings
-from recveil.workbench.tasks import COMPARISON_PAGE, PARTIAL_RESULT, feedback_of, list_methods
+from recveil.workbench.tasks import (
+    COMPARISON_PAGE,
+    N_SHADOWS,
+    PARTIAL_RESULT,
+    feedback_of,
+    list_methods,
+)
 from recveil.workbench.workspace import (
     NUMBER,
     Workspace,
@@ -32,7 +38,6 @@ from recveil.workbench.workspace import (
 )
 
 _MOST_KS = 12
-_N_SHADOWS = 32
 _UTILITIES = {
     "both": "lists and ratings: the smaller share",
     "lists": "ranked lists of recommended items",
@@ -61,7 +66,8 @@ def _page(request: Request) -> Response:
         default_ks=default_ks(of=feedback),
         other_ks=KS,
         settings=_form_values(job),
-        n_shadows=_N_SHADOWS,
+        n_shadows=N_SHADOWS,
+        seconds=workspace.estimates(table),
         is_inspected=workspace.is_inspected(table),
         has_page=job is not None
         and (workspace.project.job_folder(job.id) / COMPARISON_PAGE).is_file(),
@@ -176,7 +182,7 @@ def _start(request: Request) -> Response:
         )
     methods = None if set(marked) == set(default_methods(of=feedback)) else marked
     ks = _parse_ks(form.get("ks", ""))
-    shadows = _N_SHADOWS if form.get("shadows") else None
+    shadows = N_SHADOWS if form.get("shadows") else None
     users, attributes = _parse_attributes(form)
     out = str(workspace.project.folder_for("comparisons") / str(table.id))
     settings: Settings = {

@@ -89,7 +89,7 @@ def _first_rows(project: Project, job: Job | None, result: Result | None) -> Map
     """Return the first rows of a table as it is read; as its file has them, if reading fails."""
     if result is not None and result["rows"]["names"]:
         return {**result["rows"], "problems": result.get("problems", [])}
-    none = {"names": [], "keys": [], "roles": [], "rows": [], "problems": []}
+    none: dict[str, Any] = {"names": [], "keys": [], "roles": [], "rows": [], "problems": []}
     return _raw_rows(project, job) or none
 
 

@@ -126,6 +126,7 @@ def _page(request: Request) -> Response:
         setting=None if table is None else project.load_for(table, "setting", _SETTING_FIELDS),
         methods=[] if table is None else _list_publishable(workspace, table),
         field_titles=FIELD_TITLES,
+        seconds=workspace.estimates(table),
         formats=_FORMATS,
         free_name=_free_name(workspace, table),
     )
