@@ -414,11 +414,13 @@ def test_an_adversary_who_attacks_nobody_is_no_danger(browser, quick, small_tabl
     assert '<section class="warnings">' not in page
 
 
+_ROLES = {"column-1": "user", "column-2": "item", "column-3": "rating"}
+
+
 class TestTheFirstLine:
     """Six rows with a label each; nothing in the first line differs from those below."""
 
     LINES = ("ann,film,good", "bob,filmx,bad", "ann,filmy,bad", "bob,filmz,good", "eve,filmx,bad")
-    ROLES = dict(zip(("column-1", "column-2", "column-3"), ("user", "item", "rating"), strict=True))
 
     def _dropped(self, browser, mark, first=LINES[0]):
         lines = (first, *self.LINES[1:], "")
@@ -432,7 +434,7 @@ class TestTheFirstLine:
         page = self._dropped(browser, mark)
         assert "filmx" in page
         assert "The first line is" in page
-        roles = self.ROLES | {"key-1": "ann", "key-2": "film", "key-3": "good"}
+        roles = _ROLES | {"key-1": "ann", "key-2": "film", "key-3": "good"}
         browser.send("/data/reading", first_line_is="data", order="bad,good", **roles)
         (job,) = browser.wait("data")
         assert (job.state, job.error) == ("done", "")
@@ -444,7 +446,7 @@ class TestTheFirstLine:
 
     def test_holds_names_if_the_user_says_so(self, browser):
         assert "choose names or data under" in self._dropped(browser, ",", "who,what,how")
-        roles = self.ROLES | {"key-1": "who", "key-2": "what", "key-3": "how"}
+        roles = _ROLES | {"key-1": "who", "key-2": "what", "key-3": "how"}
         browser.send("/data/reading", first_line_is="names", order="bad,good", **roles)
         (job,) = browser.wait("data")
         assert (job.state, job.error) == ("done", "")
@@ -469,7 +471,7 @@ def test_columns_that_identify_users_and_are_not_read_are_marked(browser, small_
 
 
 def test_users_in_two_notations_are_a_warning(browser, small_table):
-    header, first, *rows = small_table.decode().splitlines()
+    header, *rows = small_table.decode().splitlines()
     name = "Zo\u00eb Meyer"
     others = [row.replace(row.partition(",")[0], f"Ann {row.partition(',')[0]}", 1) for row in rows]
     spelled = [f"{name},7,3", f"{name.upper()},9,4"]

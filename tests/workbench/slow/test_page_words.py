@@ -27,9 +27,10 @@ def difficult_table():
 
 
 def words_of(page):
-    """Return the text of a page, without the commands that it offers in a fold."""
+    """Return the text of a page, without commands in a fold and the card that is published."""
     page = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
     page = re.sub(r'<details class="command">.*?</details>', " ", page, flags=re.DOTALL)
+    page = re.sub(r'<pre class="card".*?</pre>', " ", page, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]+>", " ", page))
 
 
@@ -71,6 +72,6 @@ def test_no_page_on_a_difficult_file_names_an_option(browser):
     assert (job.state, job.error) == ("done", "")
     check(browser, "/release", f"/release/{job.id}/dossier")
     browser.send(f"/release/{job.id}/attack")
-    (attack,) = browser.wait("attack")
+    (attack,) = browser.wait("release attack")
     assert (attack.state, attack.error) == ("done", "")
     check(browser, "/release", f"/release/{attack.id}/audit.html", "/check", "/log")
