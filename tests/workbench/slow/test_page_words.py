@@ -27,10 +27,8 @@ def difficult_table():
 
 
 def words_of(page):
-    """Return the text of a page, without commands in a fold and the card that is published."""
-    page = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
-    page = re.sub(r'<details class="command">.*?</details>', " ", page, flags=re.DOTALL)
-    page = re.sub(r'<pre class="card".*?</pre>', " ", page, flags=re.DOTALL)
+    """Return the text of a page, without the commands and the card that it quotes."""
+    page = re.sub(r"<(script|style|pre)\b.*?</\1>", " ", page, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]+>", " ", page))
 
 
