@@ -7,6 +7,7 @@ import pytest
 
 from recveil.cli import main
 from recveil.cli.settings_file import FILE
+from recveil.workbench.wording import html_words
 from recveil.workbench.workspace import SETTINGS_FILE, format_command
 
 
@@ -38,3 +39,9 @@ def test_a_settings_file_counts_for_the_command_as_little_as_for_the_page(
 def test_every_verb_that_pages_show_can_leave_it_out(verb, capsys):
     run(verb, "--help")
     assert "--config" in capsys.readouterr().out
+
+
+def test_options_are_replaced_in_the_texts_of_a_report():
+    style = "<style>p { color: var(--bad) }</style>"
+    page = f"{style}<p>Name &lt;it&gt; (--user).</p><p>a--b</p>"
+    assert html_words(page) == f"{style}<p>Name &lt;it&gt;.</p><p>a--b</p>"

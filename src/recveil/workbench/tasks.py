@@ -154,7 +154,6 @@ _USUAL_K = 5
 
 
 def _estimate_seconds(ratings: Ratings) -> Mapping[str, float]:
-    """Estimate the time of the next steps: of comparisons, of one setting, and of a release."""
     settings = list_settings(of=kind_of(ratings))
     compared = estimate_settings(settings, len(settings), ratings, None)
     shadowed = estimate_settings(settings, len(settings), ratings, N_SHADOWS)
@@ -197,7 +196,6 @@ def audit_input(job: Assignment) -> Mapping[str, object]:
 
 
 def _write_page(html: str, path: Path) -> None:
-    """Write a report, which names pages instead of options of the command line."""
     page = html_words(html)
     write_atomically(path, lambda file: file.write_text(page, "utf-8", "replace"))
 

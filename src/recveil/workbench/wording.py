@@ -114,11 +114,7 @@ def page_words(message: str) -> str:
 
 
 def html_words(page: str) -> str:
-    """Replace the options in the texts of an HTML page.
-
-    >>> html_words("<style>p { color: var(--bad) }</style><p>Name &lt;it&gt; (--user).</p>")
-    '<style>p { color: var(--bad) }</style><p>Name &lt;it&gt;.</p>'
-    """
+    """Replace the options in the texts of an HTML page."""
     return _TEXT.sub(
         lambda match: match[1] or html.escape(page_words(html.unescape(match[2])), quote=False),
         page,

@@ -47,10 +47,7 @@ from recveil.runtime.number_format import percent
 
 
 def to_html(comparison: Comparison, *, on_page: bool = False) -> str:
-    """Return a comparison as one self-contained HTML page: no script, font or network.
-
-    On a page of the workbench, it says where to click instead of what to type.
-    """
+    """Return a comparison as one self-contained HTML page, which may be one of the workbench."""
     environment = page_environment()
     environment.filters |= {
         "share": format_share,

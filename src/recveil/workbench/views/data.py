@@ -126,7 +126,6 @@ def _reading_of(form: Mapping[str, str], separator: str) -> Reading:
 
 
 def _with_first_line(options: Reading, kind: str, separator: str) -> Reading:
-    """Return options with the format of a text whose first line is of this kind."""
     if kind not in _FIRST_LINES:
         raise RecveilError(
             f"{FIELD_TITLES['first_line_is']}: {quoted(kind, 20)} is not among "
@@ -143,7 +142,6 @@ def _with_first_line(options: Reading, kind: str, separator: str) -> Reading:
 
 
 def _first_line_of(reading: Reading) -> str:
-    """Return the kind of the first line that reading options name; empty if it is detected."""
     for plain, named in PLAIN_AND_NAMED.values():
         if reading.get("format") in (plain, named):
             return "data" if reading["format"] == plain else "names"
