@@ -460,14 +460,16 @@ class TestTheFirstLine:
 def test_columns_that_identify_users_and_are_not_read_are_marked(browser, small_table):
     review = "I read this one in a single night, on the train to my aunt, %d times"
     header, *rows = small_table.decode().splitlines()
-    lines = [f"{row},client{at}@example.org,{at % 3}," for at, row in enumerate(rows)]
+    notes = ['"Good\nThanks"', "Bad", "Fine"]
+    lines = [f"{row},c{at}@example.org,{at % 3},{notes[at % 3]}," for at, row in enumerate(rows)]
     # One review in four is long, the others are a word.
     lines = [f'{line}"{review % at if at % 4 == 0 else "Good"}"' for at, line in enumerate(lines)]
-    browser.drop("shop.csv", "\n".join([f"{header},mail,shelf,review", *lines, ""]).encode())
+    browser.drop("shop.csv", "\n".join([f"{header},mail,shelf,note,review", *lines, ""]).encode())
     browser.wait("data")
     page = browser.get("/data").text
     marks = re.findall(r'<small class="flag">⚠ ([^<]*)</small>', page)
-    assert marks == ["e-mail addresses", "free text, which may name users"]
+    free = "free text, which may name users"  # lines of a note, and long reviews
+    assert marks == ["e-mail addresses", free, free]
 
 
 def test_users_in_two_notations_are_a_warning(browser, small_table):

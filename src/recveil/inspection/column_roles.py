@@ -212,7 +212,8 @@ def _by_values(rows: FirstRows, column: Sequence[str], texts: Sequence[str]) -> 
     # Many reviews are a word or two: the longest quarter decides.
     long = sorted(texts, key=len)[-len(texts) // 4 :]
     words = sum(len(text.split()) for text in long) / len(long)
-    if sum(map(len, long)) / len(long) >= _LONG and words >= _WORDS:
+    is_long = sum(map(len, long)) / len(long) >= _LONG and words >= _WORDS
+    if is_long or any("\n" in text for text in texts):
         return "free-text"
     if len(texts) >= _ENOUGH_ROWS and different == len(texts) and not _are_decimals(texts):
         return "unique-values"

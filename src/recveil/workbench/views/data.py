@@ -134,10 +134,10 @@ def _with_first_line(options: Reading, kind: str, separator: str) -> Reading:
         )
     if not kind:
         return options
-    given = str(options.get("delimiter", separator or ","))
-    mark = layout_of(given).delimiter or given
+    word = str(options.get("delimiter", separator or ","))
+    mark = layout_of(word).delimiter or word
     plain, named = PLAIN_AND_NAMED.get(mark, PLAIN_AND_NAMED[","])
-    delimiter = {} if mark in PLAIN_AND_NAMED else {"delimiter": given}
+    delimiter = {} if mark in PLAIN_AND_NAMED else {"delimiter": word}
     return {**options, "format": named if kind == "names" else plain, **delimiter}
 
 
